@@ -1,15 +1,15 @@
 //! The time in which watchscope ran: the log's time without the pauses of watchscope.
 //!
-//! While the machine sleeps, or the process is stopped, watchscope reads nothing: what is late after that is late
-//! because of watchscope. So all of diagnosis runs in awake time, and only its records are stamped in the log's time.
-//! No lesson pauses: there both times are the same.
+//! While the machine sleeps, or the process is stopped, watchscope reads nothing. An event that is late after that is
+//! late because of watchscope. So all of diagnosis runs in awake time, and only its records have the log's time. A
+//! lesson has no pauses, so there both times are the same.
 
 use std::collections::VecDeque;
 
 use watchscope_model::Time;
 use watchscope_model::time::MILLISECOND_US;
 
-/// The number of pauses that are remembered. A moment before the oldest of them is placed before all of them.
+/// Most pauses that are remembered. A moment before the oldest of them counts as before all of them.
 const MAX_PAUSES: usize = 64;
 
 /// A stretch of the log's time in which watchscope did not run.
@@ -23,7 +23,7 @@ struct Pause {
     total_us: i64,
 }
 
-/// Translates between the log's time and awake time. Bounded by [`MAX_PAUSES`].
+/// Translates between the log's time and awake time. [`MAX_PAUSES`] bounds it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Awake(VecDeque<Pause>);
 
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn many_pauses_are_forgotten_without_moving_what_comes() {
+    fn forgotten_pauses_do_not_move_later_times() {
         let mut awake = Awake::default();
         for number in 1..=1_000 {
             awake.pause(s(10 * number), 5_000);

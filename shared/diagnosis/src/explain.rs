@@ -1,19 +1,19 @@
-//! What there is to say of each row of the failure catalogue: the one source of `watchscope explain` and docs/findings.
+//! The texts about each row of the failure catalogue: the one source of `watchscope explain` and docs/findings.
 
 use watchscope_model::Row;
 
-/// What is said of a row.
+/// The texts about a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Explanation {
     /// The row.
     pub row: Row,
-    /// What it is.
+    /// What the failure is.
     pub what: &'static str,
     /// Why it happens.
     pub cause: &'static str,
     /// How it looks on the wire.
     pub wire: &'static str,
-    /// Which versions are concerned.
+    /// The affected versions.
     pub versions: &'static str,
     /// What a naive client does.
     pub naive: &'static str,
@@ -21,20 +21,20 @@ pub struct Explanation {
     pub correct: &'static str,
     /// How to confirm it.
     pub confirm: &'static str,
-    /// Where to read on.
+    /// Sources and further reading.
     pub references: &'static str,
 }
 
-/// Under this heading stands the picture, too.
+/// The heading of the text about the wire. The picture stands under it, too.
 const WIRE: &str = "On the wire";
 
-/// What is said of a row.
+/// Returns the texts about a row.
 #[must_use]
 pub fn explanation(row: Row) -> &'static Explanation {
     &EXPLANATIONS[row as usize]
 }
 
-/// The row whose code is nearest to what was asked for: by its number, where there is one.
+/// Returns the row whose code is nearest to a typed code: by its number, if it has one.
 #[must_use]
 pub fn nearest(asked: &str) -> Row {
     let digits: String = asked.chars().filter(char::is_ascii_digit).collect();
@@ -43,13 +43,13 @@ pub fn nearest(asked: &str) -> Row {
 }
 
 impl Explanation {
-    /// The row's name.
+    /// Returns the row's name.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.row.name()
     }
 
-    /// What is said of the row, under the headings under which it is said.
+    /// Returns the texts about the row, each with its heading.
     #[must_use]
     pub fn parts(&self) -> [(&'static str, &'static str); 8] {
         [
@@ -64,7 +64,7 @@ impl Explanation {
         ]
     }
 
-    /// The row's page in docs/findings, where its picture lies beside it.
+    /// Returns the row's page in docs/findings, where its picture lies beside it.
     #[must_use]
     pub fn markdown(&self) -> String {
         let mut page = format!(
@@ -114,9 +114,10 @@ const fn explain(
     }
 }
 
+/// The text about versions of a failure that all versions have.
 const ANY: &str = "Every version.";
 
-/// All rows, F01 first.
+/// The texts about all rows, F01 first.
 pub const EXPLANATIONS: [Explanation; Row::COUNT] = [
     explain(
         Row::F01,
@@ -674,7 +675,7 @@ pub const EXPLANATIONS: [Explanation; Row::COUNT] = [
 mod tests {
     use super::*;
 
-    /// Facts that were read in the release tags of client-go, apiserver, apimachinery and etcd.
+    /// Checks facts that were read in the release tags of client-go, apiserver, apimachinery and etcd.
     #[test]
     fn rows_name_the_releases_and_intervals_that_were_read_in_the_sources() {
         for (code, part, fact) in [

@@ -6,9 +6,9 @@
 //!                     the log's time ─► conclude ┘
 //! ```
 //!
-//! Diagnosis has no clock and no fold of its own. The writer of the log (the backend, a story, a replay) passes each record
-//! with the fold before it, asks when to call again, and appends the judgements. The same records give the same
-//! judgements, whoever wrote them.
+//! Diagnosis has no clock and no fold of its own. The writer of the log is the backend, a story or a replay. It passes
+//! each record with the fold before it, asks when to call again, and appends the judgements. The same records give the
+//! same judgements, whoever wrote them.
 //!
 //! * [`attribution`] says why each stream ended (docs/semantics/streams.md#rules).
 //! * [`findings`] says which failures of the catalogue (docs/findings) the records show.
@@ -38,11 +38,11 @@ use self::attribution::{StreamFacts, attribute};
 use self::awake::Awake;
 use self::findings::Findings;
 pub use self::findings::{
-    MAX_CLIENTS, MAX_EVIDENCE, MAX_FINDINGS, QUIET_US, TOLD_AGAIN_US, TOLD_RARELY_US,
+    MAX_CLIENTS, MAX_EVIDENCE, MAX_FINDINGS, QUIET_US, REPORTED_AGAIN_US, REPORTED_RARELY_US,
 };
 
-/// Returns whether an event raises, for the first time, that the cluster holds an older state than its watches have seen
-/// (F33). Each watch has to begin anew then: what it holds may never have been.
+/// Returns whether an event raises, for the first time, that the cluster holds an older state than its watches have
+/// seen (F33). Each watch must begin anew then, because its objects may belong to a history that is gone.
 #[must_use]
 pub fn is_restored(event: &Event) -> bool {
     matches!(
@@ -59,8 +59,8 @@ pub fn is_restored(event: &Event) -> bool {
     )
 }
 
-/// The machine. It holds open streams, ends and facts for as long as they can matter, and the findings that stand.
-/// [`MAX_ENDS`], [`MAX_FACTS`], [`MAX_FINDINGS`] and [`MAX_CLIENTS`] bound it.
+/// The machine of diagnosis. It holds open streams, ends and facts while they can matter, and the open findings.
+/// [`MAX_ENDS`], [`MAX_FACTS`], [`MAX_FINDINGS`] and [`MAX_CLIENTS`] bound it; each says what happens at its bound.
 #[derive(Clone, Debug, Default)]
 pub struct Diagnosis {
     facts: StreamFacts,
@@ -79,7 +79,7 @@ impl Diagnosis {
         }
     }
 
-    /// Takes the next record. `before` is the fold of all records before it.
+    /// Adds the next record. `before` is the fold of all records before it.
     pub fn observe(&mut self, before: &State, record: &Record) {
         if let Event::Clock(Clock {
             paused_ms: Some(paused_ms),
@@ -102,7 +102,7 @@ impl Diagnosis {
             .observe(before, &record.event, &options, now, awake, facts);
     }
 
-    /// Returns when [`Diagnosis::conclude`] has something to say if no record comes before; `None` if never. The past
+    /// Returns when [`Diagnosis::conclude`] has an event, if no record comes before; `None` if never. A past time
     /// means now.
     #[must_use]
     pub fn wake_at(&self) -> Option<Time> {
@@ -113,9 +113,9 @@ impl Diagnosis {
 
     /// Returns the events to append at `now`. There are none before [`Diagnosis::wake_at`].
     ///
-    /// An attribution says why a stream ended. It comes again with a better judgement if what happened within
-    /// [`REVISED_US`] after the end, or [`SUSPICION_REVISED_US`] for a suspicion, gives one. Findings are raised, updated
-    /// and cleared.
+    /// An attribution says why a stream ended. It is repeated with a better judgement if a later event gives one:
+    /// within [`REVISED_US`] after the end, or within [`SUSPICION_REVISED_US`] for a suspicion. Findings are raised,
+    /// updated and cleared.
     #[must_use]
     pub fn conclude(&mut self, now: Time) -> Vec<Event> {
         let now = self.awake.of(now);

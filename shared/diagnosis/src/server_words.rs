@@ -1,18 +1,18 @@
-//! What a server says in its own words, as questions: the one place of this crate that matches text.
+//! Recognizes the messages of servers. This is the one place of this crate that matches text.
 //!
-//! The message of a Status is no part of the API. Each question here says which versions use the words that it looks for,
-//! and where that is known from (F numbers are rows of docs/findings). Where a server
-//! uses other words, the answer is no, and the findings that rest on it are less certain.
+//! The message of a Status is not part of the API. Each function here says which versions use the words that it
+//! searches for, and names the source (F numbers are rows of docs/findings). If a server uses other words, the
+//! function returns false, and the findings that need it are less certain.
 
-/// The cache of a server keeps no history from there on: "too old resource version: X (Y)".
+/// Returns whether the cache of a server no longer has the history: "too old resource version: X (Y)".
 ///
 /// Every version with a watch cache, as an ERROR 410 in the stream (docs/semantics/requests.md#expired).
 pub(crate) fn is_expired(message: &str) -> bool {
     message.contains("too old resource version")
 }
 
-/// The oldest version that a server says it could go on from: the number in brackets that ends "too old resource version:
-/// X (Y)" (docs/semantics/requests.md#expired).
+/// Returns the oldest version from which a server can go on: the number in brackets that ends "too old resource
+/// version: X (Y)" (docs/semantics/requests.md#expired).
 pub(crate) fn oldest_left(message: &str) -> Option<u64> {
     let (mut oldest, mut unit) = (0_u64, 1_u64);
     for digit in message.strip_suffix(')')?.bytes().rev() {
@@ -28,7 +28,7 @@ pub(crate) fn oldest_left(message: &str) -> Option<u64> {
     None
 }
 
-/// etcd has compacted the version away: "The resourceVersion for the provided watch is too old."
+/// Returns whether etcd has compacted the version: "The resourceVersion for the provided watch is too old."
 ///
 /// Every version over etcd 3, as an ERROR 410 of a watch that goes to etcd itself
 /// (docs/semantics/requests.md#compacted).
@@ -36,7 +36,7 @@ pub(crate) fn is_compacted(message: &str) -> bool {
     message.contains("for the provided watch is too old")
 }
 
-/// The server has not come to the version that it was asked for: "Too large resource version: X, current: Y".
+/// Returns whether the server has not reached the requested version: "Too large resource version: X, current: Y".
 ///
 /// Every version that refuses such a version, as a 504 of a list or an ERROR 504 in the stream
 /// (docs/semantics/requests.md#too-large, F32).
@@ -44,47 +44,49 @@ pub(crate) fn is_too_large(message: &str) -> bool {
     message.contains("Too large resource version")
 }
 
-/// The cache of a type is not ready: "storage is (re)initializing".
+/// Returns whether the cache of a type is not ready: "storage is (re)initializing".
 ///
-/// Since 1.31, with 429 (docs/semantics/requests.md#not-ready); servers before let the request wait.
+/// Since 1.31, with 429 (docs/semantics/requests.md#not-ready); earlier servers let the request wait.
 pub(crate) fn is_initializing(message: &str) -> bool {
     message.contains("initializing")
 }
 
-/// The server shuts down: "apiserver is shutting down".
+/// Returns whether the server shuts down: "apiserver is shutting down".
 ///
-/// With 503 to new watches while it drains, since 1.18 (500 before), and with 429 where it sends retries to other servers,
-/// since 1.23 (docs/semantics/requests.md#shutting-down, F07).
+/// With 503 to new watches while it drains, since 1.18 (500 before). Since 1.23 also with 429 if it sends retries to
+/// other servers (docs/semantics/requests.md#shutting-down, F07).
 pub(crate) fn is_shutting_down(message: &str) -> bool {
     message.contains("shutting down")
 }
 
-/// etcd has no leader: "etcdserver: no leader".
+/// Returns whether etcd has no leader: "etcdserver: no leader".
 ///
 /// Every version, as an ERROR 500 of a watch that goes to etcd itself (docs/semantics/requests.md#no-leader).
 pub(crate) fn is_leaderless(message: &str) -> bool {
     message.contains("no leader")
 }
 
-/// etcd gave a change without the value before: "etcd event received with PrevKv=nil"; some storages write "prevKV=nil".
+/// Returns whether etcd sent a change without the value before: "etcd event received with PrevKv=nil"; some storages
+/// write "prevKV=nil".
 ///
-/// Since 1.12.9, 1.13.6 and 1.14.2, as an ERROR 500 (docs/semantics/requests.md#prev-kv, F24, F26); the servers before
+/// Since 1.12.9, 1.13.6 and 1.14.2, as an ERROR 500 (docs/semantics/requests.md#prev-kv, F24, F26); earlier servers
 /// lose the event.
 pub(crate) fn is_prev_kv_lost(message: &str) -> bool {
     message.contains("PrevKv=nil") || message.contains("prevKV=nil")
 }
 
-/// A corrupt object was deleted: the reason `StorageReadError` of a Status.
+/// Returns whether a corrupt object was deleted: the reason `StorageReadError` of a Status.
 ///
 /// Since 1.32, with 500 (docs/semantics/requests.md#storage-read-error).
 pub(crate) fn is_storage_read_error(reason: &str) -> bool {
     reason == "StorageReadError"
 }
 
-/// An object cannot be read or converted.
+/// Returns whether an object cannot be read or converted.
 ///
-/// Every version, with 500 or as an ERROR 500. The words differ: conversion webhooks, decoding and transformation (at-rest
-/// encryption) have their own, and some errors begin with a capital (docs/semantics/requests.md#unreadable, F38).
+/// Every version, with 500 or as an ERROR 500. The words differ: conversion webhooks, decoding and transformation
+/// (at-rest encryption) have their own, and some errors begin with a capital (docs/semantics/requests.md#unreadable,
+/// F38).
 pub(crate) fn is_about_objects(message: &str) -> bool {
     let message = message.to_ascii_lowercase();
     ["conversion", "decod", "convert", "transform"]
@@ -96,7 +98,7 @@ pub(crate) fn is_about_objects(message: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// A question, by its name.
+    /// A function of this file, with its name.
     type Question = (&'static str, fn(&str) -> bool);
 
     const QUESTIONS: [Question; 9] = [
@@ -111,14 +113,14 @@ mod tests {
         ("about objects", is_about_objects),
     ];
 
-    /// The questions to which a message is the answer.
+    /// Returns the functions that recognize a message.
     fn asked(message: &str) -> String {
         let yes = QUESTIONS.iter().filter(|(_, question)| question(message));
         yes.map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
     }
 
     #[test]
-    fn each_message_of_a_server_answers_one_question() {
+    fn each_message_of_a_server_is_recognized_by_one_function() {
         for (message, answers) in [
             ("too old resource version: 10 (90)", "expired"),
             (

@@ -5,7 +5,7 @@ use watchscope_model::{ConnectionId, Event, State};
 
 /// Minor and patch of a server's version, 1.x; `None` if it is unknown.
 ///
-/// An unknown version is taken for the newest one, which has the most caches.
+/// An unknown version counts as the newest one, which has the most caches.
 pub(crate) type ServerVersion = Option<(u64, u64)>;
 
 /// Returns the servers' version as the cluster reported it.
@@ -26,7 +26,7 @@ fn minor_and_patch(version: &str) -> ServerVersion {
     }
 }
 
-/// The versions that servers reported. A process has one version for as long as it lives, and no connection outlives its
+/// The versions that servers reported. A process has one version during its life, and no connection outlives its
 /// process. So the version reported over a connection is that of all answers there.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Versions {
@@ -37,7 +37,7 @@ pub(crate) struct Versions {
 }
 
 impl Versions {
-    /// Takes the next event.
+    /// Reads the next event.
     pub(crate) fn observe(&mut self, event: &Event) {
         let reported = match event {
             Event::ClusterConnected(event) => minor_and_patch(&event.version),

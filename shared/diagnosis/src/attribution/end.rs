@@ -11,17 +11,17 @@ use watchscope_model::{
 
 use super::judgement::Judgement;
 
-/// A stream that had events waiting after a pause of watchscope may end for it up to this much later, in microseconds:
-/// the server gives up a client that does not read (F36).
+/// Time in µs after a pause of watchscope in which a stream that had events waiting may end because of it: the server
+/// gives up a client that does not read (F36).
 pub(crate) const AFTERMATH_US: i64 = 10_000_000;
-/// A stream without events that lived for less than this is barren (F10), in milliseconds.
+/// Age in ms below which a stream without events is barren (F10).
 pub(crate) const BARREN_MS: u64 = 2_000;
 
 /// A stream, from its opening on.
 #[derive(Clone, Debug)]
 pub(crate) struct Stream {
     pub(crate) watch: WatchName,
-    /// Resource and group, as a definition names them: `widgets.example.com`, `pods`.
+    /// Resource and group in the form of a definition: `widgets.example.com`, `pods`.
     pub(crate) resource: Text,
     /// Whether a definition declares the resource. Kubernetes itself declares all others.
     pub(crate) is_custom: bool,
@@ -40,7 +40,7 @@ pub(crate) struct Stream {
     pub(super) edit: Option<Interruption>,
 }
 
-/// Something after which a stream may stay silent: a pause of watchscope, or an edit of the resource's definition.
+/// An event after which a stream may stay silent: a pause of watchscope, or an edit of the resource's definition.
 #[derive(Clone, Debug)]
 pub(super) struct Interruption {
     pub(super) seq: Seq,

@@ -1,8 +1,8 @@
-//! A fact: something that happened to a watch after an end, and may explain it.
+//! A fact: an event at a watch after an end, which may explain the end.
 
 use watchscope_model::{ConnectionId, Seq, Time, WatchName};
 
-/// Something that happened to a watch after an end.
+/// An event at a watch after an end.
 #[derive(Clone, Debug)]
 pub(super) struct Fact {
     pub(super) kind: FactKind,
@@ -12,7 +12,7 @@ pub(super) struct Fact {
     pub(super) at: Time,
 }
 
-/// What a fact says.
+/// The kinds of facts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FactKind {
     /// The watch could not connect.

@@ -1,4 +1,4 @@
-//! The facts that attribution looks at: open streams, the ends of the last seconds, and what happened around them.
+//! The facts that attribution uses: open streams, the ends of the last seconds, and the events around them.
 
 use std::collections::VecDeque;
 
@@ -22,46 +22,45 @@ use super::own::is_plain;
 use super::runs::Runs;
 use crate::server_words;
 
-/// Ends this close to each other are "together" (docs/semantics/streams.md#together), in microseconds.
+/// Time in µs within which ends are "together" (docs/semantics/streams.md#together).
 pub const TOGETHER_US: i64 = 250_000;
-/// A judgement is published, and may be replaced, until this much after the end, in microseconds.
+/// Time in µs after an end at which its judgement is final. Until then a judgement is published, and may be replaced.
 pub const REVISED_US: i64 = 2_000_000;
-/// A suspicion, and `unknown`, may be replaced until this much after the end, in microseconds: where the watch meets a
-/// 410 within [`REVISED_US`], the next list may show that the server's cache was built anew.
+/// Time in µs after an end at which a suspicion, or `unknown`, is final. If the watch meets a 410 within
+/// [`REVISED_US`], the next list may show that the server's cache was built anew.
 pub const SUSPICION_REVISED_US: i64 = REVISED_US + TOGETHER_US + LIST_US;
 /// The most ends that are kept. A further end makes attribution forget the oldest one: its published judgement
 /// stands, and later ends are not grouped with it.
 pub const MAX_ENDS: usize = 4_096;
 /// The most facts, and the most edited definitions, that are kept. A further fact makes attribution forget the oldest
-/// one. A further edit makes it forget edits that end no stream any more (older than 130 s); where none is so old, the
+/// one. A further edit makes it forget edits older than 130 s, which end no stream any more. If none is that old, the
 /// further edit is not kept.
 pub const MAX_FACTS: usize = 4_096;
-/// The watches of a custom resource may end for an edit of its definition up to this much later (F17), in microseconds.
+/// Time in µs after an edit of a definition in which the watches of its resource may end because of it (F17).
 const EDIT_US: i64 = 130_000_000;
-/// A server that said that it shuts down ends its streams over its grace period. Streams may end for it up to this much
-/// later (F07), in microseconds.
+/// Time in µs after a server says that it shuts down in which its streams may end because of it (F07). It ends them
+/// over its grace period.
 pub(crate) const DRAIN_US: i64 = 60_000_000;
-/// The most servers that attribution remembers because they shut down.
+/// Most servers that attribution remembers because they shut down. A further one is not remembered.
 const MAX_DRAINING: usize = 64;
-/// A pause of watchscope shorter than this closes no connection, in milliseconds. It only explains ends for lack of
-/// reading or asking.
+/// Length in ms below which a pause of watchscope closes no connection. It only explains ends for lack of reading or
+/// asking.
 const SHORT_PAUSE_MS: u64 = 15_000;
-/// The fewest events that a watch cache keeps of its type before it drops the oldest.
+/// Least number of events that a watch cache keeps of its type before it drops the oldest.
 const CACHED_EVENTS: u64 = 100;
-/// Attribution waits this long for the list that follows a 410, in microseconds: the list says whether the cache was
-/// built anew.
+/// Time in µs that attribution waits for the list after a 410. The list shows whether the cache was built anew.
 const LIST_US: i64 = 10_000_000;
 
-/// A 410 of a watch cache that met a watch when it resumed after an orderly end. It is kept until the watch's next list.
+/// A 410 of a watch cache that met a watch when it resumed after an orderly end. It is kept until the watch's next
+/// list.
 ///
-/// The list says what the 410 means. A cache drops events only while it holds at least [`CACHED_EVENTS`] of them, and
-/// each event has a revision of its own. So a cache that stands less than that above its oldest revision has dropped
-/// none: it was built anew there. Where others write much between the 410 and the list, the list stands higher and
-/// proves nothing.
+/// The list explains the 410. A cache drops events only while it holds at least [`CACHED_EVENTS`] of them, and each
+/// event has a revision of its own. So a cache that is less than that above its oldest revision has dropped none: it
+/// was built anew there. After many writes between the 410 and the list, the list is higher and proves nothing.
 ///
-/// A cache ends its streams before it is built anew. So if some watch had seen a version above the oldest one before the
-/// stream ended, the cache was built earlier and the end has another reason. Behind a balancer of requests, for example,
-/// one server may end the stream and another one answer.
+/// A cache ends its streams before it is built anew. So the end has another reason if some watch had seen a version
+/// above the oldest one before: then the cache was built earlier. Behind a balancer of requests, for example, one
+/// server may end the stream and another one answer.
 #[derive(Clone, Debug)]
 struct Expiry {
     /// The stream that ended before.
@@ -185,7 +184,7 @@ impl StreamFacts {
         }
     }
 
-    /// A stream was opened.
+    /// Notes that a stream was opened.
     fn opened(&mut self, event: &StreamOpened, before: &State, record: Moment) {
         let Some(watch) = before.watches.get(&event.watch) else {
             return;
@@ -209,7 +208,7 @@ impl StreamFacts {
         }
     }
 
-    /// A watch made a request.
+    /// Notes that a watch sent a request.
     fn sent(
         &mut self,
         event: &RequestSent,
@@ -235,7 +234,7 @@ impl StreamFacts {
         }
     }
 
-    /// A stream delivered an ERROR event.
+    /// Notes that a stream delivered an ERROR event.
     fn erred(&mut self, event: &StreamError, record: Moment) {
         let Some(stream) = self.open.get_mut(&event.stream) else {
             return;
@@ -274,7 +273,8 @@ impl StreamFacts {
         });
     }
 
-    /// A list, or the end of initial events, gives a watch a state. Its version says how far the server's cache has come.
+    /// Notes the state of a watch after a list or the end of initial events. Its version shows how far the server's
+    /// cache has come.
     fn listed(
         &mut self,
         watch: &WatchName,
@@ -303,7 +303,7 @@ impl StreamFacts {
         }
     }
 
-    /// Returns when attribution stops waiting for the list that says what a watch's 410 means.
+    /// Returns when attribution stops waiting for the list that explains a watch's 410.
     pub(crate) fn awaits_list(&self, watch: &WatchName) -> Option<Time> {
         self.expiries.get(watch).map(|expiry| expiry.until)
     }
@@ -318,7 +318,7 @@ impl StreamFacts {
         }
     }
 
-    /// A stream ended.
+    /// Notes that a stream ended.
     fn ended(&mut self, event: &StreamEnded, before: &State, record: Moment) {
         let Some(stream) = self.open.remove(&event.stream) else {
             return;
@@ -351,7 +351,7 @@ impl StreamFacts {
             .filter(|watch| &*watch.resource != "events");
         let highest = watches.filter_map(|watch| watch.seen.as_ref()?.number());
         let highest = highest.max();
-        // Read now, since a later edit takes its place.
+        // The edit is read now, because a later edit replaces it.
         let edit = self.edit_before(&stream.resource, record.at);
         if self.ends.len() == MAX_ENDS {
             self.ends.pop_front();
@@ -378,7 +378,7 @@ impl StreamFacts {
         self.is_news = true;
     }
 
-    /// watchscope did not run for a while. Any open stream may have died meanwhile.
+    /// Notes that watchscope did not run for a while. Any open stream may have died meanwhile.
     fn paused(&mut self, lasted_ms: u64, before: &State, record: Moment) {
         for stream in self.open.values_mut() {
             let watch = before.watches.get(&stream.watch);
@@ -414,7 +414,7 @@ impl StreamFacts {
         self.fact(kind, event.watch.clone(), None, record);
     }
 
-    /// The server of a watch's connection said that it shuts down.
+    /// Notes that the server of a watch's connection said that it shuts down.
     fn shuts_down(&mut self, watch: &WatchName, before: &State, record: Moment) {
         let connection = before.watches.get(watch).and_then(|watch| watch.connection);
         let Some(connection) = connection.and_then(|it| before.connections.get(&it)) else {
@@ -432,8 +432,8 @@ impl StreamFacts {
         self.is_news = true;
     }
 
-    /// Returns the first record in which the server of an ended stream said to any watch that it shuts down, if it said so
-    /// around the end.
+    /// Returns the first record in which the server of an ended stream said to any watch that it shuts down. `None` if
+    /// it did not say so around the end.
     pub(crate) fn shut_down(&self, end: &End) -> Option<Seq> {
         let remote = end.stream.remote.as_ref()?;
         let drain = self.draining.get(remote)?;
@@ -468,7 +468,7 @@ impl StreamFacts {
         }
     }
 
-    /// A definition was edited. Marks the open streams of its resource.
+    /// Marks the open streams of a resource whose definition was edited.
     fn edited_under(&mut self, resource: &Text, before: &State, record: Moment) {
         let open = self.open.values_mut();
         for stream in open.filter(|stream| stream.resource == *resource) {
@@ -534,7 +534,7 @@ impl StreamFacts {
             .map(|end| end.at.plus_micros(TOGETHER_US))
     }
 
-    /// Returns the places of the ends that can be judged at `now`.
+    /// Returns the indexes of the ends that can be judged at `now`.
     pub(crate) fn judgeable(&mut self, now: Time) -> Vec<usize> {
         self.is_news = false;
         let can_be_judged = |end: &End| {
@@ -553,12 +553,12 @@ impl StreamFacts {
             .collect()
     }
 
-    /// Returns the end at a place.
+    /// Returns the end at an index.
     pub(crate) fn end(&self, place: usize) -> &End {
         &self.ends[place]
     }
 
-    /// Notes a judgement of the end at a place. Returns the watch and stream if the judgement is new.
+    /// Stores a judgement of the end at an index. Returns the watch and stream if the judgement is new.
     pub(crate) fn publish(
         &mut self,
         place: usize,
@@ -581,7 +581,7 @@ impl StreamFacts {
         Some((end.stream.watch.clone(), end.id))
     }
 
-    /// Forgets what can no longer matter.
+    /// Forgets facts and ends that can no longer matter.
     pub(crate) fn forget(&mut self, now: Time) {
         self.expiries.retain(|_, expiry| now <= expiry.until);
         let is_past = |at: Time| now.micros_since(at) > REVISED_US + TOGETHER_US;
@@ -611,7 +611,8 @@ impl StreamFacts {
             .retain(|_, drain| now.micros_since(drain.last_at) <= DRAIN_US);
     }
 
-    /// Returns the facts of a kind that came after `end`, to its watch or to a watch whose stream ended together with it.
+    /// Returns the facts of a kind that came after `end`, to its watch or to a watch whose stream ended together with
+    /// it.
     pub(super) fn facts_after<'a>(
         &'a self,
         kind: FactKind,
@@ -631,8 +632,8 @@ impl StreamFacts {
         })
     }
 
-    /// Returns the ends together with `end` that do not explain themselves, and the number of streams that lived on, among
-    /// the streams that `among` picks. `end` is included, and each watch counts once.
+    /// Returns the ends together with `end` that do not explain themselves, and the number of streams that lived on,
+    /// among the streams that `among` picks. `end` is included, and each watch counts once.
     pub(super) fn together<'a>(
         &'a self,
         end: &'a End,

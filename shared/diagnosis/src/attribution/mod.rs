@@ -8,8 +8,8 @@
 //! * [`end`] describes a stream from its opening to its end.
 //! * [`own`] judges an end by itself: its cause, its age, its ERROR.
 //! * [`runs`] counts streams of a watch in a row.
-//! * [`fact`] is something that happened after an end.
-//! * [`facts`] holds open streams, recent ends and what happened around them.
+//! * [`fact`] is an event after an end.
+//! * [`facts`] holds open streams, recent ends and the events around them.
 //! * [`rules`] is the list of all rules. The first rule that answers decides.
 
 mod end;

@@ -1,4 +1,4 @@
-//! What an end says by itself: its cause, its age, its ERROR, and a pause of watchscope.
+//! Rules about an end alone: its cause, its age, its ERROR, and a pause of watchscope.
 //!
 //! These rules need neither the ends of other streams nor time. [`is_plain`] asks them before others are looked at.
 
@@ -12,21 +12,20 @@ use super::end::{End, ServerError};
 use super::judgement::Judgement;
 use crate::server_words;
 
-/// A stream that ends this close to the timeout it asked for ended by the timeout (F05), in milliseconds.
+/// Difference in ms from its timeout within which a stream ended by the timeout (F05).
 const TIMEOUT_SLACK_MS: u64 = 2_000;
-/// An orderly end up to this much after the timeout was held up on its way, as a buffering proxy does (F44), in
-/// milliseconds. A server that ends streams later than this does not keep to timeouts.
+/// Time in ms after the timeout in which an orderly end counts as held up, as by a buffering proxy (F44). A server
+/// that ends streams later does not keep to timeouts.
 const TIMEOUT_LATE_MS: u64 = 60_000;
-/// Ages at which a server ends a stream that asked for no timeout (1800 s to 3600 s:
-/// docs/semantics/servers.md#watch-lifetime), in milliseconds.
+/// Ages in ms at which a server ends a stream without a timeout (docs/semantics/servers.md#watch-lifetime): 1800 s to
+/// 3600 s, and 2 s more.
 const SERVER_TIMEOUT_MS: RangeInclusive<u64> = 1_800_000..=3_602_000;
-/// A stream that was found dead this much after its timeout may be one of a server that keeps to no timeouts, in
-/// milliseconds.
+/// Time in ms after the timeout from which a dead stream may belong to a server that keeps to no timeouts.
 const OVERDUE_MS: u64 = 30_000;
 
 /// Returns whether the end explains itself, so that its judgement needs neither other ends nor more time.
 ///
-/// A reset is plain as well, but what follows it may show that the server went away.
+/// A reset is plain as well, but later facts may show that the server went away.
 pub(super) fn is_plain(end: &End) -> bool {
     let rules = [
         own_cancel,
@@ -40,8 +39,8 @@ pub(super) fn is_plain(end: &End) -> bool {
     rules.iter().any(|rule| rule(end).is_some()) || end.pause.is_some_and(|pause| !pause.is_short)
 }
 
-/// Judges an end after a pause of watchscope itself: its machine slept, or gave it no time. The pause is to blame unless
-/// the server gave a reason. The stream's timeout may have passed meanwhile.
+/// Judges an end after a pause of watchscope itself: its machine slept, or gave it no time. The pause is to blame
+/// unless the server gave a reason. The stream's timeout may have passed meanwhile.
 ///
 /// A short pause closes no connection. It only makes a server give up a client that does not read, and makes
 /// watchscope take a stream for silent.
@@ -64,12 +63,12 @@ pub(super) fn pause(end: &End) -> Option<Judgement> {
     Some(end.judged(why, Certainty::Likely).with([pause.seq]))
 }
 
-/// watchscope ended the stream.
+/// Judges an end that watchscope itself caused.
 pub(super) fn own_cancel(end: &End) -> Option<Judgement> {
     (end.cause == Cause::Cancelled).then(|| end.judged(Attributed::Ours, Certainty::Definite))
 }
 
-/// An ERROR event ended the stream: its code and words name the row.
+/// Judges an end by an ERROR event: its code and words name the row.
 pub(super) fn error_event(end: &End) -> Option<Judgement> {
     if end.cause != Cause::ErrorEvent {
         return None;
@@ -85,18 +84,18 @@ pub(super) fn error_event(end: &End) -> Option<Judgement> {
     Some(judgement.with([error.seq]))
 }
 
-/// The stream ended by its timeout: never an alarm.
+/// Judges an end by its timeout, which is never an alarm.
 pub(super) fn timeout(end: &End) -> Option<Judgement> {
     let certainty = match end.cause {
         Cause::End => is_of_timeout(end)?,
-        // Where a body ends with its connection, a timeout ends it too.
+        // If a body ends with its connection, a timeout ends the connection too.
         Cause::Eof if is_at_timeout(end) => Certainty::Likely,
         _ => return None,
     };
     Some(end.judged(Attributed::Normal, certainty))
 }
 
-/// The stream delivered nothing, and a second look or an unanswered ping proved it dead, or its end did not come.
+/// Judges the end of a silent stream. A second look or an unanswered ping proved it dead, or its end did not come.
 pub(super) fn silence(end: &End) -> Option<Judgement> {
     if end.cause != Cause::IdleTimeout {
         return None;
@@ -110,12 +109,12 @@ pub(super) fn silence(end: &End) -> Option<Judgement> {
     Some(end.judged(Row::F04, certainty))
 }
 
-/// A GOAWAY itself ended the stream.
+/// Judges an end by a GOAWAY itself.
 pub(super) fn goaway_last_word(end: &End) -> Option<Judgement> {
     (end.cause == Cause::Goaway).then(|| end.judged(Row::F09, Certainty::Definite).with(end.goaway))
 }
 
-/// A frame could not be read: it held an object of another kind (F39), or nothing that makes sense (F38).
+/// Judges an end by an unreadable frame: an object of another kind (F39), or no valid document (F38).
 pub(super) fn unread_frame(end: &End) -> Option<Judgement> {
     if end.cause != Cause::Decode {
         return None;
@@ -128,7 +127,7 @@ pub(super) fn unread_frame(end: &End) -> Option<Judgement> {
     Some(end.judged(row, certainty).with(evidence))
 }
 
-/// The connection was reset.
+/// Judges an end by a reset of the connection.
 pub(super) fn reset(end: &End) -> Option<Judgement> {
     (end.cause == Cause::TcpReset).then(|| end.judged(Row::F08, Certainty::Definite))
 }
@@ -152,14 +151,14 @@ fn is_of_timeout(end: &End) -> Option<Certainty> {
     is_late.then_some(Certainty::Likely)
 }
 
-/// Returns the row that an ERROR's status stands for (docs/semantics/streams.md#rule-error), if there is one.
+/// Returns the row of an ERROR's status (docs/semantics/streams.md#rule-error), if there is one.
 fn row_of(error: &ServerError) -> Option<(Row, Certainty)> {
     let message = error.message.as_deref().unwrap_or("");
     let reason = error.reason.as_deref().unwrap_or("");
     Some(match error.code {
         410 if server_words::is_expired(message) => (Row::F11, Certainty::Definite),
         410 if server_words::is_compacted(message) => (Row::F12, Certainty::Definite),
-        // Without its words a 410 does not say which history ended.
+        // A 410 without words does not say which history ended.
         410 => (Row::F11, Certainty::Suspected),
         504 if server_words::is_too_large(message) => (Row::F32, Certainty::Suspected),
         500 if server_words::is_leaderless(message) => (Row::F16, Certainty::Likely),

@@ -4,10 +4,10 @@
 //! (docs/semantics/streams.md#rule-slow-reader). That is likely, also twice in a row. It is definite only where
 //! watchscope measured its own slow reading.
 //!
-//! Where the resume after an early orderly end meets a 410 and no 429, the next list shows whether the cache was built
-//! anew (F16, F17) or has run over (F11). A cache drops events only while it holds at least 100. So it was built anew if
-//! the list stands less than 100 revisions above the oldest one left. The distance of that oldest revision from the
-//! watch's progress proves nothing: it is as small in a cache that has just run over.
+//! The resume after an early orderly end may meet a 410 and no 429. Then the next list shows whether the cache was
+//! built anew (F16, F17) or has run over (F11). A cache drops events only while it holds at least 100. So it was built
+//! anew if the list stands less than 100 revisions above the oldest one left. The distance of that oldest revision
+//! from the watch's progress proves nothing: it is as small in a cache that has just run over.
 
 use std::cell::OnceCell;
 
@@ -21,13 +21,13 @@ use super::facts::StreamFacts;
 use super::judgement::Judgement;
 use super::own;
 
-/// The smallest buffer of a watcher at the server (F36). A stream with fewer events cannot have filled it.
+/// Least buffer of a watcher at the server, in events (F36). A stream with fewer events cannot have filled it.
 const SMALLEST_BUFFER: u64 = 10;
-/// This many barren streams in a row are more than chance (F10).
+/// Number of barren streams in a row that are more than chance (F10).
 const BARREN_STREAMS: u32 = 3;
-/// This many streams in a row that ended before all their initial events had come are more than chance (F37).
+/// Number of streams in a row that ended before all their initial events had come and are more than chance (F37).
 const CUT_SHORT_STREAMS: u32 = 2;
-/// A stream that lived this close to the timeout it asked for was not cut off for slowness (F36), in milliseconds.
+/// Difference in ms from its timeout within which a stream was not cut off for slowness (F36).
 const SLOW_MARGIN_MS: u64 = 5_000;
 
 /// A rule: one reason for which streams end.
@@ -46,7 +46,7 @@ struct Rule {
 
 /// All rules. The first one that answers decides.
 const RULES: &[Rule] = &[
-    // What watchscope did, and what the end says by itself.
+    // watchscope's own actions, and rules about the end alone.
     Rule {
         anchor: "docs/semantics/streams.md#rule-own-pause",
         judge: own_pause,
@@ -75,7 +75,7 @@ const RULES: &[Rule] = &[
         anchor: "docs/semantics/streams.md#rule-unread",
         judge: |case| own::unread_frame(case.end),
     },
-    // A server that went away, with what the next requests met.
+    // A server that went away, with the results of the next requests.
     Rule {
         anchor: "docs/semantics/streams.md#rule-shutting-down",
         judge: shutting_down,
@@ -119,7 +119,7 @@ const RULES: &[Rule] = &[
         anchor: "docs/semantics/streams.md#rule-broken-unexplained",
         judge: broken_unexplained,
     },
-    // From here on the end is orderly: what ended streams of one type.
+    // From here on the end is orderly. These rules look at the streams of one type.
     Rule {
         anchor: "docs/semantics/streams.md#rule-not-served",
         judge: not_served,
@@ -155,7 +155,7 @@ const RULES: &[Rule] = &[
         anchor: "docs/semantics/streams.md#rule-one-type",
         judge: one_type,
     },
-    // What rests on circumstances is never certain (docs/semantics/streams.md#never-certain).
+    // A judgement from circumstances is never certain (docs/semantics/streams.md#never-certain).
     Rule {
         anchor: "docs/semantics/streams.md#rule-barren",
         judge: barren,
@@ -181,7 +181,7 @@ pub(crate) fn attribute(end: &End, facts: &StreamFacts) -> Judgement {
     judgement.unwrap_or_else(|| unexplained(end))
 }
 
-/// An end with what is known around it. What only later rules need is computed when the first of them asks.
+/// An end with the facts around it. Values that only later rules need are computed on first use.
 struct Case<'a> {
     end: &'a End,
     facts: &'a StreamFacts,
@@ -313,13 +313,13 @@ fn own_pause(case: &Case<'_>) -> Option<Judgement> {
 }
 
 fn shutting_down(case: &Case<'_>) -> Option<Judgement> {
-    let mut said = case.of_group(FactKind::ShuttingDown);
-    said.extend(case.facts.shut_down(case.end));
-    if said.is_empty() {
+    let mut records = case.of_group(FactKind::ShuttingDown);
+    records.extend(case.facts.shut_down(case.end));
+    if records.is_empty() {
         return None;
     }
     let judgement = case.end.judged(Row::F07, Certainty::Likely);
-    Some(judgement.with(case.also()).with(said))
+    Some(judgement.with(case.also()).with(records))
 }
 
 fn server_gone(case: &Case<'_>) -> Option<Judgement> {
@@ -340,8 +340,8 @@ fn server_gone(case: &Case<'_>) -> Option<Judgement> {
     Some(judgement.with(case.also()).with(gone))
 }
 
-/// A cache that begins anew leaves its connections open (F16). Where all connections of a server closed and its caches
-/// begin anew, the server restarted, and was back before anything dialled it.
+/// Judges that the server restarted: all its connections closed and its caches begin anew, and it was back before any
+/// watch dialled it. A cache that begins anew alone leaves its connections open (F16).
 fn server_restarted(case: &Case<'_>) -> Option<Judgement> {
     if !case.is_whole_server() || case.end.goaway.is_some() || !case.is_connection_gone() {
         return None;
@@ -367,7 +367,7 @@ fn goaway(case: &Case<'_>) -> Option<Judgement> {
     case.left().cloned()
 }
 
-/// The cache of a custom resource begins anew mostly because its definition was edited.
+/// Judges that a cache begins anew. For a custom resource the reason is mostly an edit of its definition.
 fn cache_initializing(case: &Case<'_>) -> Option<Judgement> {
     let end = case.end;
     let initializing = case.of_group(FactKind::Initializing);
@@ -421,8 +421,8 @@ fn definition_edited(case: &Case<'_>) -> Option<Judgement> {
     Some(case.end.judged(Row::F17, Certainty::Likely).with([edit]))
 }
 
-/// The 410 and the list after it show that the cache was built anew. Where the server closed the connection too, another
-/// server may have answered them.
+/// Judges that the cache was built anew, from the 410 and the list after it. If the server closed the connection too,
+/// another server may have answered them.
 fn cache_rebuilt(case: &Case<'_>) -> Option<Judgement> {
     let end = case.end;
     let rebuilt = end.rebuilt?;
@@ -592,7 +592,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_rules_that_answer_the_first_one_decides() {
+    fn the_first_rule_that_answers_decides() {
         let pause = |is_short| {
             Some(OwnPause {
                 seq: Seq(2),

@@ -1,4 +1,4 @@
-//! Streams of a watch in a row: how many were barren, how many were cut short, and what the last one replays.
+//! Streams of a watch in a row: how many were barren, how many were cut short, and the replay of the last one.
 
 use watchscope_model::event::StreamEnded;
 use watchscope_model::tree::BTreeMap;
@@ -7,7 +7,7 @@ use watchscope_model::{ResourceVersion, StreamId, Time, WatchName};
 
 use super::end::{Stream, is_barren};
 
-/// This many events delivered at once by the stream that resumes a watch had waited in a full buffer of the server (F36).
+/// Number of events at once from a resuming stream that show a full buffer of the server (F36).
 pub(crate) const REPLAYED: u64 = 10;
 
 /// Counts of streams in a row: one of each kind a watch.
@@ -28,7 +28,7 @@ struct BarrenRun {
     streams: u32,
 }
 
-/// What a stream has delivered since it resumed its watch.
+/// The deliveries of a stream since it resumed its watch.
 #[derive(Clone, Copy, Debug)]
 struct Replay {
     since: Time,
@@ -36,7 +36,7 @@ struct Replay {
 }
 
 impl Runs {
-    /// A stream resumed its watch.
+    /// Notes that a stream resumed its watch.
     pub(super) fn resumed(&mut self, stream: StreamId, now: Time) {
         let replay = Replay {
             since: now,
@@ -45,8 +45,8 @@ impl Runs {
         self.replays.insert(stream, replay);
     }
 
-    /// A stream delivered an event. Returns whether it has now delivered [`REPLAYED`] events within `at_once_us` after it
-    /// resumed its watch; it says so once.
+    /// Notes that a stream delivered an event. Returns true once: when it has delivered [`REPLAYED`] events within
+    /// `at_once_us` after it resumed its watch.
     pub(super) fn delivered(
         &mut self,
         stream: Option<StreamId>,
@@ -68,13 +68,13 @@ impl Runs {
         is_enough
     }
 
-    /// Returns whether no stream has resumed its watch of late.
+    /// Returns whether no stream has resumed its watch lately.
     pub(super) fn has_no_replay(&self) -> bool {
         self.replays.is_empty()
     }
 
-    /// A stream ended. Returns how many streams of its watch in a row were barren and began at the same version, this one
-    /// included.
+    /// Notes that a stream ended. Returns how many streams of its watch in a row were barren and began at the same
+    /// version, this one included.
     pub(super) fn barren(&mut self, event: &StreamEnded, stream: &Stream) -> u32 {
         self.replays.remove(&event.stream);
         if !(is_barren(event) && event.cause == Cause::End) {
@@ -92,7 +92,7 @@ impl Runs {
         run.streams
     }
 
-    /// A stream ended. Returns how many streams of its watch in a row were cut short, this one included.
+    /// Notes that a stream ended. Returns how many streams of its watch in a row were cut short, this one included.
     pub(super) fn cut_short(&mut self, watch: &WatchName, is_cut_short: bool) -> u32 {
         if !is_cut_short {
             self.cut_short.remove(watch);
@@ -103,7 +103,7 @@ impl Runs {
         *run
     }
 
-    /// A watch was stopped. `is_open` says which streams are still open.
+    /// Forgets a stopped watch. `is_open` says which streams are still open.
     pub(super) fn forget(&mut self, watch: &WatchName, is_open: impl Fn(&StreamId) -> bool) {
         self.barren.remove(watch);
         self.cut_short.remove(watch);

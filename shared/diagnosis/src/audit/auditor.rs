@@ -19,9 +19,9 @@ use super::watch::{is_below, is_unordered, may_hide};
 use crate::audit::budget::{Budget, PER_MINUTE};
 use crate::versions::Versions;
 
-/// The machine. It is bounded by the number of watches. Each watch has a per-key log of [`MAX_STEPS`] steps, one
-/// comparison of at most [`MAX_DIFFERENCES`] differences and 8 bytes a key at a time, and during a sweep as many
-/// objects as [`Auditor::looking_at`] says.
+/// The machine of the audit. The number of watches bounds it. Each watch has a per-key log of [`MAX_STEPS`] steps. It
+/// has one comparison at a time, of at most [`MAX_DIFFERENCES`] differences and 8 bytes for each key. A sweep adds as
+/// many objects as [`Auditor::looking_at`] says.
 ///
 /// [`MAX_STEPS`]: super::MAX_STEPS
 /// [`MAX_DIFFERENCES`]: super::MAX_DIFFERENCES
@@ -29,7 +29,7 @@ use crate::versions::Versions;
 pub struct Auditor {
     pub(super) level: Level,
     pub(super) watches: BTreeMap<WatchName, WatchAudit>,
-    /// The number of objects up to which a viewer's request makes a sweep.
+    /// Most objects of a watch for a sweep at a viewer's request.
     pub(super) lookup_limit: usize,
     pub(super) per_minute: usize,
     /// The requests to each server, by the address that watches are pinned to; `None` for watches that are not pinned.
@@ -106,7 +106,7 @@ impl Auditor {
                 };
                 if let Some(traffic) = self.servers.values_mut().find(is_its) {
                     if !is_witness {
-                        traffic.said = Some(self.versions.at(sent.connection));
+                        traffic.reported_version = Some(self.versions.at(sent.connection));
                     }
                     let last = &mut traffic.connections[usize::from(is_witness)];
                     if last.replace(sent.connection) != Some(sent.connection) {
@@ -171,13 +171,13 @@ impl Auditor {
         }
     }
 
-    /// Lets the server of a watch be asked from now on.
+    /// Allows requests to the server of a watch from now on.
     pub(super) fn serve(&mut self, audit: &WatchAudit) {
         let per_minute = self.per_minute;
         let traffic = || Traffic {
             budget: Budget::new(per_minute),
             is_pinned: audit.server().is_some(),
-            said: None,
+            reported_version: None,
             flight: None,
             witness: None,
             connections: [None; 2],
@@ -187,13 +187,13 @@ impl Auditor {
             .or_insert_with(traffic);
     }
 
-    /// Returns when the server of a watch may be asked; `None` while it has yet to answer.
+    /// Returns when the server of a watch may get a request; `None` while it has yet to answer one.
     pub(super) fn free_at(&self, audit: &WatchAudit) -> Option<Time> {
         self.servers.get(audit.server())?.free_at()
     }
 
-    /// Returns when [`Auditor::next`] has something to ask, if nothing else happens; `None` if never, or not before a
-    /// read under way is answered. The past means now.
+    /// Returns when [`Auditor::next`] has a request, if nothing else happens. `None` if never, or not before a read
+    /// under way is answered. A past time means now.
     #[must_use]
     pub fn wake_at(&self) -> Option<Time> {
         let due = |audit: &WatchAudit| Some(audit.due()?.max(self.free_at(audit)?));
@@ -254,7 +254,7 @@ impl Auditor {
             let traffic = servers.get(audit.server());
             traffic.is_some_and(|traffic| traffic.is_free(now))
         };
-        // The watch with the fewest requests of late is next.
+        // The watch with the fewest requests lately is next.
         let (name, audit) = self
             .watches
             .iter_mut()
@@ -283,7 +283,7 @@ impl Auditor {
         };
         match (busy, &reply) {
             (Some(retry_after_ms), _) => traffic.budget.refused(retry_after_ms, now),
-            // A server that cannot be reached, or credentials that cannot be had, must not be tried at once again.
+            // If a server cannot be reached, or credentials are missing, the next try must wait.
             (None, Reply::Unreached) => traffic.budget.refused(None, now),
             (None, _) => traffic.budget.answered(),
         }
@@ -344,7 +344,7 @@ impl Auditor {
             out: &mut self.out,
         };
         let listed = listed_whole(&task, &reply).filter(|_| read.server.is_some());
-        // A newest list below the version of its own watch is of another history, or of a server that is behind.
+        // A newest list below its own watch's version belongs to another history, or to a server that is behind.
         let is_back = |page: &Page| is_below(watch, &page.version);
         let listed = listed.filter(|page| !(matches!(task, Task::Newest) && is_back(page)));
         let listed = listed.and_then(|page| Some((audit.scope()?.clone(), page.clone())));
@@ -371,7 +371,7 @@ impl Auditor {
             let mut suspects = Vec::new();
             others.each(|audit, step| {
                 let is_anothers = audit.server().as_ref().is_some_and(|s| s != from);
-                // Where both servers' lists are etcd's, each watch is compared with its own server's.
+                // If both servers' lists come from etcd, each watch is compared with its own server's list.
                 let may_tell = may_hide(watch, server) || may_hide(watch, step.server);
                 if audit.scope() == Some(&scope) && is_anothers && may_tell {
                     suspects.extend(audit.listed_elsewhere(&page, from, watch, step));
@@ -388,7 +388,7 @@ impl Auditor {
         std::mem::take(&mut self.out)
     }
 
-    /// Returns whether nothing more comes of a viewer's request: for one watch or all, or for an object of one watch.
+    /// Returns whether a viewer's request is complete: for one watch or all, or for an object of one watch.
     #[must_use]
     pub fn is_over(&self, watch: Option<&WatchName>, object: Option<&Object>, now: Time) -> bool {
         let is_meant = |name: &WatchName| watch.is_none_or(|watch| watch == name);
@@ -401,8 +401,8 @@ impl Auditor {
         })
     }
 
-    /// Compares a watch, or all, or an object of one watch now. Returns whether there is such a watch. If so, an audit
-    /// of it follows, if only to say that it cannot decide.
+    /// Starts a comparison of a watch, of all watches, or of an object of one watch. Returns whether there is such a
+    /// watch. If so, at least one audit record of it follows, even if it cannot decide.
     pub fn ask(
         &mut self,
         watch: Option<&WatchName>,

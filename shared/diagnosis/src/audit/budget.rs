@@ -1,24 +1,22 @@
-//! How many requests the audit may make, and when (docs/semantics/checks.md#budget). The observer must not become the
-//! load.
+//! The budget of the audit's requests (docs/semantics/checks.md#budget). The observer must not become the load.
 
 use std::collections::VecDeque;
 
 use watchscope_model::Time;
 
-/// The number of requests to a server in a minute, by default.
+/// Default for the most requests to a server in a minute. Beyond it the audit waits.
 pub const PER_MINUTE: usize = 120;
-/// The number of requests in a minute for one watch. Only the server's number limits a watch that `full` reads whole,
-/// and a sweep that a command waits for.
+/// Most requests in a minute for one watch; beyond it the watch waits. Only the server's budget limits a watch that
+/// `full` reads whole, and a sweep that a command waits for.
 pub const PER_WATCH: usize = 20;
-/// The minute, in microseconds.
+/// One minute in µs.
 const MINUTE_US: i64 = 60_000_000;
-/// The first rest after a server refused a request without saying for how long, in milliseconds. Each refusal in a row
-/// doubles it.
+/// First rest in ms after a refusal without a wait. Each refusal in a row doubles it.
 const REST_MS: u64 = 1_000;
-/// The longest such rest, in milliseconds.
+/// Longest such rest in ms. More refusals do not lengthen it.
 const LONGEST_REST_MS: u64 = 60_000;
 
-/// The requests of the last minute, at most as many as are allowed.
+/// The requests of the last minute, at most `most`.
 #[derive(Clone, Debug)]
 pub(super) struct Minute {
     most: usize,
@@ -33,7 +31,7 @@ impl Minute {
         }
     }
 
-    /// Returns when the next request may be sent; the past means now.
+    /// Returns when the next request may be sent; a past time means now.
     pub(super) fn free_at(&self) -> Time {
         let Some(next) = self.sent.len().checked_sub(self.most) else {
             return Time(i64::MIN);
@@ -102,8 +100,8 @@ impl Budget {
         self.minute.spent(now) * 4 >= self.minute.most * 3
     }
 
-    /// The server is busy (429, 503), or cannot be reached. It rests for as long as it says, and longer with each
-    /// refusal in a row.
+    /// Notes that the server is busy (429, 503), or cannot be reached. It rests for the wait that it asks for, or
+    /// longer with each refusal in a row.
     pub(super) fn refused(&mut self, retry_after_ms: Option<u64>, now: Time) {
         let ever_longer = (REST_MS << self.refusals.min(6)).min(LONGEST_REST_MS);
         self.refusals += 1;
@@ -121,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_than_so_many_are_sent_in_any_minute() {
+    fn at_most_the_budget_is_sent_in_any_minute() {
         let mut minute = Minute::new(3);
         let mut sent = Vec::new();
         let mut now = Time(0);
@@ -137,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_server_is_left_alone_as_long_as_it_says_and_ever_longer() {
+    fn a_busy_server_rests_for_its_wait_and_longer_each_time() {
         let mut budget = Budget::new(10);
         let rest_s = |budget: &Budget| budget.free_at().0 / 1_000_000;
         budget.refused(Some(30_000), Time(0));

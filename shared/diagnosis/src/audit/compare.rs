@@ -9,10 +9,10 @@ use watchscope_model::{Object, ResourceVersion, fnv};
 
 use super::history::Past;
 
-/// The number of differences of one comparison that are followed. A watch that differs in more gets no more detail.
+/// Most differences of one comparison that are followed; the rest is dropped, and the outcome is marked as incomplete.
 pub const MAX_DIFFERENCES: usize = 100;
 
-/// How the object held and the object read differ in one place.
+/// The difference between the object held and the object read in one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Difference {
     /// The object that is held, or else the one that was read.
@@ -56,7 +56,7 @@ pub(super) fn compare(
     }
 }
 
-/// A comparison with a list, page by page. Of equal objects it keeps only 8 bytes a key.
+/// A comparison with a list, page by page. For an equal object it keeps only 8 bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Comparison {
     pub(super) at: ResourceVersion,
@@ -79,7 +79,7 @@ pub(super) struct Comparison {
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) compared: u64,
-    /// The differences whose objects are still held as they were then.
+    /// The differences in objects that are still held as they were then.
     pub(super) differences: Vec<Difference>,
     /// Whether these are all differences.
     pub(super) is_all: bool,
@@ -107,7 +107,7 @@ impl Comparison {
         self.pages == 0 && self.first.is_none()
     }
 
-    /// Takes a page.
+    /// Compares a page.
     pub(super) fn take(&mut self, items: &[Seen], past: &Past<'_>) {
         self.pages += 1;
         for item in items {

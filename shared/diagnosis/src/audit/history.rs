@@ -13,11 +13,10 @@ use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{Origin, Phase};
 use watchscope_model::{Object, ResourceVersion, Time};
 
-/// A step is kept for this long, in microseconds: twice as long as a paged read of 150,000 objects takes, and as long
-/// as etcd keeps revisions.
+/// Time in µs for which a step is kept; older steps are dropped. It is twice the time of a paged read of 150,000
+/// objects, and as long as etcd keeps revisions.
 pub const KEPT_US: i64 = 600_000_000;
-/// The number of steps that are kept of one watch. A further one replaces the oldest. 20 changes a second over ten
-/// minutes are 12,000.
+/// Most steps of one watch; a further one replaces the oldest. 20 changes a second over ten minutes are 12,000.
 pub const MAX_STEPS: usize = 32_768;
 
 /// An object and its version.
@@ -57,7 +56,7 @@ pub(super) struct History {
     passed_over: Option<ResourceVersion>,
 }
 
-/// What a watch held at a version, as the difference from what it holds now.
+/// The objects of a watch at a past version, as differences from its current objects.
 #[derive(Debug)]
 pub(super) struct Past<'a> {
     watch: &'a Watch,
@@ -84,8 +83,8 @@ impl History {
         }
     }
 
-    /// A list, or initial events, are complete. The watch holds the state at the list's version, or still its own state
-    /// if the list is older.
+    /// Begins from a complete list or complete initial events. The watch holds the state at the list's version, or
+    /// still its own state if the list is older.
     pub(super) fn listed(&mut self, before: &Watch, version: &ResourceVersion) {
         let newest = match &before.progress {
             Some(progress) if progress.is_after(version) => progress,
@@ -94,7 +93,7 @@ impl History {
         self.begin(Floor::At(newest.clone()));
     }
 
-    /// Takes a change. `before` is the watch before it.
+    /// Adds a change. `before` is the watch before it.
     pub(super) fn changed(&mut self, before: &Watch, change: &Change, now: Time) {
         if is_reading(before) {
             return self.begin(Floor::Unknown);
@@ -117,7 +116,7 @@ impl History {
             None => false,
         };
         if !is_in_order {
-            // Whatever state this event belongs to, it is not one that the watch has passed.
+            // The state of this event is not one that the watch has passed.
             let highest = match &before.progress {
                 Some(progress) if progress.compare(&change.resource_version).is_some() => {
                     Floor::Above(progress.clone())
@@ -165,7 +164,7 @@ impl History {
         self.floor = floor;
     }
 
-    /// Returns what the watch held at a version; `None` if it has not come so far, if that is too long ago, or if that
+    /// Returns what the watch held at a version. `None` if it has not come to it, if it is too long ago, or if that
     /// state is unknown.
     pub(super) fn at<'a>(
         &'a self,
@@ -195,7 +194,7 @@ impl History {
         Some(Past { watch, then })
     }
 
-    /// Returns the places and versions of the events that the stream delivered beyond a version and up to another;
+    /// Returns the places and versions of the events that the stream delivered above a version and up to another.
     /// `None` if they are unknown or came out of order.
     pub(super) fn delivered<'a>(
         &'a self,
@@ -408,7 +407,7 @@ mod tests {
         stage.live(ChangeType::Deleted, "b", 13);
         stage.live(ChangeType::Added, "c", 15);
         stage.live(ChangeType::Added, "b", 16);
-        let told: Vec<String> = (9..=17).map(|version| stage.at(version)).collect();
+        let lines: Vec<String> = (9..=17).map(|version| stage.at(version)).collect();
         let expected = [
             "unknown",
             "a@1 b@1",
@@ -420,7 +419,7 @@ mod tests {
             "a@12 b@16 c@15",
             "unknown",
         ];
-        assert_eq!(told, expected);
+        assert_eq!(lines, expected);
     }
 
     #[test]
@@ -429,8 +428,8 @@ mod tests {
         stage.list(&["a", "b"], 10);
         stage.live(ChangeType::Deleted, "a", 12);
         stage.live(ChangeType::Deleted, "b", 12);
-        let told = [10, 11, 12].map(|version| stage.at(version));
-        assert_eq!(told, ["a@1 b@1", "a@1 b@1", ""]);
+        let lines = [10, 11, 12].map(|version| stage.at(version));
+        assert_eq!(lines, ["a@1 b@1", "a@1 b@1", ""]);
         stage.live(ChangeType::Deleted, "a", 12);
         assert_eq!([10, 12].map(|version| stage.at(version)), ["unknown"; 2]);
     }
@@ -471,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_older_than_ten_minutes_is_forgotten() {
+    fn steps_older_than_ten_minutes_are_forgotten() {
         let mut stage = Stage::new();
         stage.list(&["a"], 10);
         for n in 0..30 {

@@ -1,4 +1,4 @@
-//! The audit: whether what a watch holds is so (docs/semantics/checks.md#procedure).
+//! The audit: checks that a watch holds the true state (docs/semantics/checks.md#procedure).
 //!
 //! ```text
 //!   record, and the fold before it ─► observe ─► per-key logs ─┐
@@ -7,15 +7,15 @@
 //!                                             └─► take: audits and verdicts (events to append)
 //! ```
 //!
-//! Within one resource all changes have unique, rising revisions, and a correct stream delivers them in order. So what a
-//! watch holds at its progress p is either the truth at p or wrong. The audit only compares what was held at r with what
-//! was read at r. A difference is `raised`; found a second time at the same r, it is `confirmed`. Where another apiserver
-//! keeps the objects, versions have no order. There the audit can only say that all is equal.
+//! Within one resource all changes have unique, rising revisions, and a correct stream delivers them in order. So the
+//! objects of a watch at its progress p are either the truth at p or wrong. The audit only compares objects held at r
+//! with objects read at r. A difference is `raised`; if a second read at the same r finds it, it is `confirmed`. If
+//! another apiserver keeps the objects, versions have no order. Then the audit can only say that all is equal.
 //!
-//! There is no clock, connection or fold inside. One read at a time is under way at each server, so a read that hangs
-//! delays the watches of its server alone. The driver answers every read. Nothing is concluded from a read that cannot
-//! reveal it: what may have been served from a watch cache never raises or clears a verdict. It only names objects that
-//! are then looked up in etcd one by one.
+//! It has no clock, connection or fold. Each server has at most one read under way, so a read that hangs delays only
+//! the watches of its server. The driver answers every read. A read proves nothing that it cannot reveal: a read that
+//! a watch cache may have served never raises or clears a verdict. It only names objects that are then looked up in
+//! etcd one by one.
 
 mod auditor;
 mod budget;

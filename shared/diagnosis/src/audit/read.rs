@@ -6,20 +6,20 @@ use watchscope_model::request::{ACCEPT_METADATA, ACCEPT_METADATA_LIST};
 use watchscope_model::vocabulary::Verb;
 use watchscope_model::{ConnectionId, RequestId, ResourceVersion, Text, WatchName};
 
-/// A request to be made.
+/// A request that the driver has to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Read {
     /// The watch that it is for.
     pub watch: WatchName,
     /// Its name in the log: the watch's, with `#a`.
     pub lane: WatchName,
-    /// The address of the apiserver that the watch is pinned to, and so the read; absent: any.
+    /// The address of the apiserver that watch and read are pinned to; `None`: any.
     pub server: Option<Text>,
     /// Its verb.
     pub verb: Verb,
     /// URL path.
     pub path: String,
-    /// Query, percent-encoded; absent for a get.
+    /// Query, percent-encoded; `None` for a get.
     pub query: Option<String>,
 }
 
@@ -33,7 +33,7 @@ impl Read {
         }
     }
 
-    /// Returns what to accept: only metadata is compared.
+    /// Returns the `Accept` header: only metadata is compared.
     #[must_use]
     pub fn accept(&self) -> &'static str {
         if self.verb == Verb::List {
@@ -56,8 +56,8 @@ impl Read {
         }
     }
 
-    /// Returns the reply that an answer of this status is, if it came whole. `current`, `one`, `page` and `told` read
-    /// its body.
+    /// Returns the reply for an answer of this status; `status` is `None` if no answer came whole. `current`, `one`,
+    /// `page` and `told` parse its body.
     pub fn reply(
         &self,
         status: Option<u16>,
@@ -95,14 +95,14 @@ pub enum Reply {
     Refused {
         /// The status.
         status: u16,
-        /// The wait that the server asks for.
+        /// The wait that the server asks for, in ms.
         retry_after_ms: Option<u64>,
-        /// The version that the server has reached, if it says that it has not reached the one asked for.
+        /// The version that the server has reached, if it says that it has not reached the requested one.
         current: Option<ResourceVersion>,
     },
-    /// No answer that could be read.
+    /// No answer that can be parsed.
     Failed,
-    /// No connection to ask over, or no credentials for it.
+    /// No connection, or no credentials for it.
     Unreached,
 }
 

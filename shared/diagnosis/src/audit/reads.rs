@@ -1,4 +1,4 @@
-//! The requests of the audit, how they are spelt, and what each of them can reveal (docs/semantics/checks.md#reads).
+//! The requests of the audit: their URLs, and what each of them can reveal (docs/semantics/checks.md#reads).
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use watchscope_model::{Object, ResourceVersion, Text};
 
 use crate::versions::ServerVersion;
 
-/// `limit` of a page.
+/// `limit` of a page, in objects. A longer list has several pages.
 pub const PAGE: usize = 500;
 
 /// Returns whether etcd answers a list at an exact version. Since 1.34 snapshots of the watch cache may answer it.
@@ -24,9 +24,9 @@ pub(super) fn newest_lists_are_etcds(server: ServerVersion) -> bool {
     server.is_some_and(|(minor, _)| minor < 31)
 }
 
-/// Returns whether a list of one name at an exact version carries the newest version instead, and is refused with 500
-/// where its version is compacted. So do 1.19 to 1.23, which put the header of etcd's answer into it. All servers that
-/// may answer must be of these versions: before 1.19 such a list shows the newest state.
+/// Returns whether a list of one name at an exact version carries the newest version instead. If its version is
+/// compacted, such a list is refused with 500. So do 1.19 to 1.23, which put the header of etcd's answer into it. All
+/// servers that may answer must be of these versions: before 1.19 such a list shows the newest state.
 pub(super) fn one_name_says_newest(oldest: ServerVersion, newest: ServerVersion) -> bool {
     let is_19_to_23 =
         |server: ServerVersion| server.is_some_and(|(minor, _)| (19..24).contains(&minor));
@@ -39,8 +39,8 @@ fn knows_match(server: ServerVersion) -> bool {
     server.is_none_or(|(minor, _)| minor >= 19)
 }
 
-/// What a watch reads: path and selectors. The audit reads exactly the same, so that it never compares scopes that
-/// differ (F42).
+/// The scope of a watch: path and selectors. The audit reads the same scope, because a comparison of different scopes
+/// is a mistake (F42).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Scope {
     /// The collection's path.
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_are_of_the_very_scope_that_is_watched() {
+    fn reads_have_the_scope_of_their_watch() {
         let query = "watch=true&timeoutSeconds=300&resourceVersion=603&labelSelector=app%3Dcart&fieldSelector=spec.nodeName%3Dn1";
         let scope = scope("/api/v1/pods", query);
         let object = Object {
@@ -257,7 +257,7 @@ mod tests {
             ..object.clone()
         };
         let line = |(path, query): (String, String)| format!("{path}?{query}");
-        let told = [
+        let lines = [
             line(scope.exact(Some((30, 0)), &603.into(), None)),
             line(scope.exact(Some((18, 0)), &603.into(), None)),
             line(scope.exact(None, &603.into(), Some("a=="))),
@@ -268,7 +268,7 @@ mod tests {
             line(scope.named(Some((30, 0)), &603.into(), &object)),
             line(scope.named(Some((30, 0)), &603.into(), &of_odd_name)),
         ];
-        insta::assert_snapshot!(told.join("\n"), @r"
+        insta::assert_snapshot!(lines.join("\n"), @r"
         /api/v1/pods?limit=500&resourceVersion=603&resourceVersionMatch=Exact&labelSelector=app%3Dcart&fieldSelector=spec.nodeName%3Dn1
         /api/v1/pods?limit=500&resourceVersion=603&labelSelector=app%3Dcart&fieldSelector=spec.nodeName%3Dn1
         /api/v1/pods?limit=500&continue=a%3D%3D&labelSelector=app%3Dcart&fieldSelector=spec.nodeName%3Dn1
@@ -289,7 +289,7 @@ mod tests {
                 exact_lists_are_etcds(server),
             )
         };
-        let told = [
+        let lines = [
             Some((14, 0)),
             Some((30, 9)),
             Some((31, 0)),
@@ -299,6 +299,6 @@ mod tests {
         ]
         .map(reveals);
         let (both, exact, neither) = ((true, true), (false, true), (false, false));
-        assert_eq!(told, [both, both, exact, exact, neither, neither]);
+        assert_eq!(lines, [both, both, exact, exact, neither, neither]);
     }
 }

@@ -1,5 +1,5 @@
-//! Why a read of the audit cannot tell, or what it leaves open: the reasons with their numbers, and the one place where
-//! they become sentences.
+//! Reasons why a read of the audit cannot decide, or why its result is limited. This is the one place where they
+//! become sentences.
 
 use std::fmt;
 
@@ -8,40 +8,40 @@ use watchscope_model::{ResourceVersion, Text};
 
 use crate::text::count;
 
-/// A reason, with what its sentence names.
+/// A reason, with the numbers and names of its sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
     /// The watch cache may have answered the list.
     MayBeACaches,
-    /// The same, and the server refuses exact lists.
+    /// The watch cache may have answered the list, and the server refuses exact lists.
     RefusesBoth,
-    /// The same, and the differences are looked up.
+    /// The watch cache may have answered the list, and the differences are looked up.
     LookedUp,
-    /// The same, and the differences are known to be wrong.
+    /// The watch cache may have answered the list, and the differences are known to be wrong.
     KnownDifference,
     /// Another apiserver's versions have no order that is known.
     OnlyEqual,
-    /// The same, and something differs.
+    /// Another apiserver's versions have no order that is known, and something differs.
     NotEqual,
-    /// The same, and the list has several pages.
+    /// Another apiserver's versions have no order that is known, and the list has several pages.
     PagesUnordered,
-    /// An object's versions are no numbers.
+    /// An object's versions are not numbers.
     Unordered,
-    /// The watch's version is no number.
+    /// The watch's version is not a number.
     NoPosition,
-    /// Exact lists are refused; the newest list has the watch's version by chance, and cannot be asked for again.
+    /// Exact lists are refused. The newest list has the watch's version by chance, and cannot be repeated at it.
     RefusesExact,
     /// Exact lists are refused, so a difference cannot be confirmed.
     CannotConfirm,
-    /// Exact lists are refused, and one page shows not all.
+    /// Exact lists are refused, and one page does not show all.
     FirstPageOnly,
-    /// Objects are listed by name, since GETs of them are refused.
+    /// Objects are listed by name, because GETs of them are refused.
     RefusesGet,
     /// The server has no metadata of lists.
     ListsWhole,
     /// The watch has more than [`MOST_LISTED`](super::MOST_LISTED) objects.
     TooLong,
-    /// The history of the watch is unknown at its version.
+    /// The state of the watch at its version is unknown.
     NoPast,
     /// The version can no longer be read.
     Compacted,
@@ -49,7 +49,7 @@ pub(super) enum Reason {
     Unreadable(u64),
     /// This number of objects have versions that cannot be compared.
     NotComparable(u64),
-    /// A list at another version than was asked for.
+    /// The list has another version than was requested.
     OtherVersion {
         asked: ResourceVersion,
         listed: ResourceVersion,
@@ -78,12 +78,12 @@ pub(super) enum Reason {
         listed: ResourceVersion,
         for_s: i64,
     },
-    /// The cache has not come to the version that was asked for.
+    /// The cache has not come to the requested version.
     CacheBehind {
         asked: ResourceVersion,
         current: ResourceVersion,
     },
-    /// The watch was opened beyond what the server knows.
+    /// The watch was opened above the server's version.
     FromTheFuture {
         known: ResourceVersion,
         opened: ResourceVersion,
@@ -102,7 +102,7 @@ pub(super) enum Reason {
     },
     /// The list was made by another server.
     OtherServer { holds: Elsewhere, server: Text },
-    /// What a second watch delivered of these versions.
+    /// The events of a second watch between these versions.
     Second {
         of: SecondWatch,
         from: ResourceVersion,
@@ -110,7 +110,7 @@ pub(super) enum Reason {
     },
 }
 
-/// What ends a sweep early.
+/// The events that end a sweep early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cut {
     /// The watch was stopped.
@@ -121,18 +121,18 @@ pub(super) enum Cut {
     ListedAnew,
 }
 
-/// How another server's list compares.
+/// The result of a comparison with another server's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Elsewhere {
     /// It has all that the watch holds.
     Same,
-    /// It differs in what is known to be wrong.
+    /// It differs only in objects that are known to be wrong.
     Known,
-    /// What differs is looked up in etcd.
+    /// The differences are looked up in etcd.
     LookedUp,
 }
 
-/// How the events of a second watch compare.
+/// The result of a comparison with a second watch's events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SecondWatch {
     /// Both delivered the same.
@@ -144,7 +144,7 @@ pub(super) enum SecondWatch {
 }
 
 impl Reason {
-    /// Returns the kind of the reason, as the record has it for code.
+    /// Returns the kind of the reason, as the record has it.
     pub(super) fn kind(&self) -> AuditReason {
         match self {
             Self::MayBeACaches => AuditReason::MayBeACaches,
@@ -200,7 +200,7 @@ impl Reason {
         }
     }
 
-    /// Returns who answered the read, where the reason says so.
+    /// Returns who answered the read, if the reason says so.
     pub(super) fn authority(&self) -> Option<Authority> {
         match self {
             Self::MayBeACaches | Self::RefusesBoth | Self::LookedUp | Self::KnownDifference => {

@@ -1,4 +1,4 @@
-//! The requests to one server; and objects that watches reported as gone.
+//! The requests to one server, and the objects that watches reported as deleted.
 
 use std::collections::VecDeque;
 
@@ -10,12 +10,13 @@ use crate::audit::budget::Budget;
 use crate::audit::reads::one_name_says_newest;
 use crate::versions::{ServerVersion, Versions};
 
-/// The number of objects that are remembered as gone. At 20 deletions a second these are those of the last minute.
+/// Most objects that are remembered as deleted; a further one replaces the oldest. At 20 deletions a second these are
+/// those of the last 100 s.
 pub(super) const MOST_GONE: usize = 2_048;
-/// The garbage collector may take this long to delete what an object owned, in microseconds.
+/// Time in µs that the garbage collector may take to delete what an object owned.
 pub(super) const COLLECTED_US: i64 = 30_000_000;
 
-/// The last [`MOST_GONE`] objects that watches reported as deleted. What one of them owned should be gone too.
+/// The last [`MOST_GONE`] objects that watches reported as deleted. Objects that they owned should be gone too.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DeletedObjects {
     pub(super) since: BTreeMap<Uid, Time>,
@@ -45,10 +46,10 @@ impl DeletedObjects {
 #[derive(Clone, Debug)]
 pub(super) struct Traffic {
     pub(super) budget: Budget,
-    /// Whether it is one server. The cluster's address may lead to any server.
+    /// Whether all requests reach one server. The cluster's address may lead to any server.
     pub(super) is_pinned: bool,
-    /// The version that the server reported over the connection of the last read; absent before the first read.
-    pub(super) said: Option<ServerVersion>,
+    /// The version that the server reported over the connection of the last read; `None` before the first read.
+    pub(super) reported_version: Option<ServerVersion>,
     /// The read under way.
     pub(super) flight: Option<(WatchName, Task)>,
     /// The watch that a second watch checks now, and the version at which that began.
@@ -58,7 +59,7 @@ pub(super) struct Traffic {
 }
 
 impl Traffic {
-    /// Returns when it may be asked; `None` while it has yet to answer.
+    /// Returns when it may get a request; `None` while it has yet to answer one.
     pub(super) fn free_at(&self) -> Option<Time> {
         self.flight.is_none().then(|| self.budget.free_at())
     }
@@ -67,19 +68,21 @@ impl Traffic {
         self.free_at().is_some_and(|at| at <= now)
     }
 
-    /// Returns the newest version that may answer: it decides what a read may hide. Where any server may answer, that
-    /// is the newest version seen: any of them may hide what the newest may hide.
+    /// Returns the newest version that may answer, which decides what a read may hide. If any server may answer, it is
+    /// the newest version seen, because any of them may hide what the newest may hide.
     pub(super) fn newest(&self, versions: &Versions) -> ServerVersion {
-        match self.said {
-            Some(said) if self.is_pinned || said.is_none() => said,
+        match self.reported_version {
+            Some(reported_version) if self.is_pinned || reported_version.is_none() => {
+                reported_version
+            }
             _ => versions.newest(),
         }
     }
 
-    /// Returns the oldest version that may answer: it decides what can be asked for.
+    /// Returns the oldest version that may answer, which decides what can be requested.
     pub(super) fn oldest(&self, versions: &Versions) -> ServerVersion {
-        match self.said {
-            Some(said) if self.is_pinned => said,
+        match self.reported_version {
+            Some(reported_version) if self.is_pinned => reported_version,
             _ => versions.oldest(),
         }
     }

@@ -1,16 +1,16 @@
-//! A draft of a finding: what a detector found, before the registry has counted it and joined it with others.
+//! A draft of a finding: a detector's result, before the registry has counted it and joined it with others.
 
 use std::cmp::Reverse;
 
 use watchscope_model::vocabulary::{Certainty, Severity};
 use watchscope_model::{ConnectionId, Row, Seq, Text, Time, WatchName};
 
-/// The number of records of evidence that a finding names: the first ones, and the latest.
+/// Most records of evidence that a finding names: the first ones, and the latest. Those between are dropped.
 pub const MAX_EVIDENCE: usize = 16;
-/// A lag that lasts for longer than this is a warning, in microseconds: two periods of bookmarks.
+/// Time in µs after which a lag is a warning: two periods of bookmarks.
 pub(super) const BEHIND_LONG_US: i64 = 120_000_000;
 
-/// What a finding is about.
+/// The subject of a finding.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Subject {
     Cluster,
@@ -27,19 +27,19 @@ pub(crate) enum Subject {
     },
 }
 
-/// When a finding is over.
+/// The condition under which a finding ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lasts {
     /// 600 s after the last occurrence.
     Happened,
-    /// When the detector says so.
+    /// When the detector clears it.
     UntilCleared,
 }
 
-/// How much a finding weighs: by severity, then by certainty.
+/// The weight of a finding: by severity, then by certainty.
 pub(super) type Weight = (Severity, Reverse<u64>);
 
-/// What a detector found, for the first time or again.
+/// A detector's result, for the first time or again.
 #[derive(Clone, Debug)]
 pub(crate) struct FindingDraft {
     pub(crate) row: Row,
@@ -48,19 +48,19 @@ pub(crate) struct FindingDraft {
     pub(crate) severity: Severity,
     pub(crate) certainty: Certainty,
     pub(crate) subject: Subject,
-    /// The records that it rests on; not empty.
+    /// The records of its evidence; not empty.
     pub(crate) evidence: Vec<Seq>,
     /// When this occurrence began.
     pub(crate) since: Time,
     pub(crate) summary: String,
-    /// What became of it, as a sentence, once that is known.
+    /// Its outcome, as a sentence, once it is known.
     pub(crate) outcome: Option<String>,
     pub(crate) lasts: Lasts,
-    /// The severity it takes at a moment, unless its outcome is known by then.
+    /// When its severity rises, and to which, unless its outcome is known by then.
     pub(crate) worsens: Option<(Time, Severity)>,
-    /// What a watch shares with other watches that may suffer from the same cause.
+    /// The part that its watch shares with other watches that may suffer from the same cause.
     pub(crate) shared: Option<Shared>,
-    /// What became of the watch after its stream ended; `None` if no stream ended.
+    /// The fate of the watch after its stream ended; `None` if no stream ended.
     pub(crate) fate: Option<Fate>,
 }
 
@@ -114,12 +114,12 @@ impl FindingDraft {
         Self { alike, ..self }
     }
 
-    /// Returns the draft with what its watch shares with others.
+    /// Returns the draft with the part that its watch shares with others.
     pub(crate) fn sharing(self, shared: Option<Shared>) -> Self {
         Self { shared, ..self }
     }
 
-    /// How much a finding weighs: by severity, then by certainty.
+    /// Returns the weight of the finding: severity, then certainty.
     pub(super) fn weight(&self) -> Weight {
         (self.severity, Reverse(self.certainty.number()))
     }
@@ -133,7 +133,7 @@ impl FindingDraft {
     }
 }
 
-/// What became of a watch after its stream ended. The worst comes first.
+/// The fate of a watch after its stream ended. The worst comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fate {
     /// Its gap is open.
@@ -146,14 +146,14 @@ pub(crate) enum Fate {
     Resumed,
 }
 
-/// What a watch shares with other watches that may suffer from the same cause.
+/// The part of a finding that a watch shares with other watches that may suffer from the same cause.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
     /// A connection, a type at a server, a server, or the cluster.
     pub(crate) subject: Subject,
-    /// What happened there, as a sentence that names no watch.
+    /// The event there, as a sentence that names no watch.
     pub(crate) summary: String,
-    /// What happened to two watches within this time has one cause, in microseconds.
+    /// Time in µs within which the events of two watches have one cause.
     pub(crate) together_us: i64,
     /// When the finding stops waiting for other watches, if it waits.
     pub(crate) waits_until: Option<Time>,

@@ -1,4 +1,5 @@
-//! A finding that stands: it is counted, gets worse or surer, and is reported ever more rarely while it recurs.
+//! A finding that is open. It is counted, gets worse or more certain, and is reported more and more rarely while it
+//! recurs.
 
 use watchscope_model::event::Finding;
 use watchscope_model::vocabulary::Standing;
@@ -9,20 +10,20 @@ use super::members::Members;
 use crate::awake::Awake;
 use crate::text::{clock, count};
 
-/// A finding that recurs is reported again after 1 s at the earliest, in microseconds. The wait doubles with each
-/// report, up to [`TOLD_RARELY_US`]. A finding that gets worse or more certain is reported at once.
-pub const TOLD_AGAIN_US: i64 = 1_000_000;
-/// The longest wait between two reports of a finding that recurs, in microseconds.
-pub const TOLD_RARELY_US: i64 = 60_000_000;
-/// A finding of something that happened is cleared when it has not recurred for this long, in microseconds.
+/// Shortest wait in µs before a finding that recurs is reported again: 1 s. The wait doubles with each report, up to
+/// [`REPORTED_RARELY_US`]. A finding that gets worse or more certain is reported at once.
+pub const REPORTED_AGAIN_US: i64 = 1_000_000;
+/// Longest wait in µs between two reports of a finding that recurs.
+pub const REPORTED_RARELY_US: i64 = 60_000_000;
+/// Time in µs without a recurrence after which a finding of an event is cleared.
 pub const QUIET_US: i64 = 600_000_000;
 
-/// A finding that stands.
+/// An open finding.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     /// The occurrence that the next record reports.
     pub(super) found: FindingDraft,
-    /// The watches that it concerns, if it is about what they share.
+    /// The watches that it concerns, if it is about their shared part.
     pub(super) members: Members,
     pub(super) count: u64,
     /// Its greatest weight so far: the worst severity, and how certain that was.
@@ -38,7 +39,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Returns when it is to be reported, cleared or made worse, if nothing else happens.
+    /// Returns when it must be reported, cleared or made worse, if nothing else happens.
     pub(super) fn due(&self) -> Option<Time> {
         let reported = self
             .news
@@ -52,8 +53,8 @@ impl Entry {
     /// Adds an occurrence.
     ///
     /// If the finding happens again and again, the next record reports the worst occurrence that no record has
-    /// reported, and of equals the last one. If the finding lasts, an occurrence is one more sign: its sentence counts
-    /// if it weighs at least as much.
+    /// reported; of equals the last one. If the finding lasts, an occurrence is one more sign. Its sentence counts if
+    /// it weighs at least as much.
     pub(super) fn occur(&mut self, found: FindingDraft, members: Members, now: Time) {
         let (weight, was) = (found.weight(), self.found.weight());
         let is_lasting = self.found.lasts == Lasts::UntilCleared;
@@ -93,7 +94,7 @@ impl Entry {
         self.news = Some(Standing::Raised);
     }
 
-    /// Draws up its draft anew, since something has changed with its watches.
+    /// Makes its draft anew, because something has changed with its watches.
     pub(super) fn gather(&mut self) {
         if let Some(found) = self.members.together() {
             self.found = found;
@@ -102,7 +103,7 @@ impl Entry {
         }
     }
 
-    /// Lets it be reported at once, if a weight is above all before.
+    /// Makes it due at once, if a weight is above all before.
     pub(super) fn weigh(&mut self, weight: Weight) {
         if weight > self.greatest {
             self.greatest = weight;
@@ -110,14 +111,14 @@ impl Entry {
         }
     }
 
-    /// Gives the reason why it is cleared as its sentence.
+    /// Sets the reason why it is cleared as its sentence.
     pub(super) fn over(&mut self, why: String) {
         self.found.summary = why;
         self.found.outcome = None;
         self.found.worsens = None;
     }
 
-    /// Makes it worse, if its moment has come.
+    /// Makes it worse, if its time has come.
     pub(super) fn worsen(&mut self, now: Time) {
         if let Some((at, severity)) = self.found.worsens
             && at <= now

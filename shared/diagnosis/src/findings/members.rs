@@ -6,10 +6,10 @@ use watchscope_model::{Seq, Time, WatchName};
 
 use super::draft::{Fate, FindingDraft, Lasts, MAX_EVIDENCE, Subject, are_of_one_cause};
 
-/// Of the evidence of many watches the first records stay, and this many of the last ones.
+/// Most last records of evidence, if a finding concerns many watches. The first records fill the rest.
 const LAST_EVIDENCE: usize = 4;
-/// The number of watches that a sentence names.
-const SAID: usize = 3;
+/// Most watches that a sentence names; the rest is counted.
+const NAMED_MOST: usize = 3;
 
 /// A watch that a finding about several watches concerns.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ struct Member {
     round: u64,
 }
 
-/// How many watches a finding concerns, what became of them, and the names of the worst.
+/// The number of watches that a finding concerns, their outcomes, and the names of the worst.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Numbers {
     pub(super) watches: u64,
@@ -31,7 +31,7 @@ pub(super) struct Numbers {
     pub(super) names: Vec<WatchName>,
 }
 
-/// The watches that one occurrence concerns. Empty where a finding is about one thing only.
+/// The watches that one occurrence concerns; empty if a finding is about one thing only.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Members(BTreeMap<WatchName, Member>);
 
@@ -56,7 +56,7 @@ impl Members {
         self.0.keys()
     }
 
-    /// Adds a watch, or replaces its draft. Passes over drafts that are not about a watch.
+    /// Adds a watch, or replaces its draft. Skips drafts that are not about a watch.
     pub(super) fn put(&mut self, found: FindingDraft) {
         let Subject::Watch(watch) = &found.subject else {
             return;
@@ -109,7 +109,7 @@ impl Members {
         member.is_some_and(|member| member.found.fate == Some(Fate::Blind))
     }
 
-    /// A watch was stopped: its outcome stays as it is. Returns whether all watches are stopped.
+    /// Notes that a watch was stopped: its outcome stays unchanged. Returns whether all watches are stopped.
     pub(super) fn stop(&mut self, watch: &WatchName) -> bool {
         if let Some(member) = self.0.get_mut(watch) {
             member.is_stopped = true;
@@ -118,7 +118,7 @@ impl Members {
         self.0.values().all(|member| member.is_stopped)
     }
 
-    /// Raises the severity of those whose moment to get worse has come.
+    /// Raises the severity of the watches whose time to get worse has come.
     pub(super) fn worsen(&mut self, now: Time) {
         for member in self.0.values_mut() {
             let found = &mut member.found;
@@ -197,20 +197,20 @@ impl Members {
         })
     }
 
-    /// Returns the sentence that says how many watches these are, and what became of them.
+    /// Returns the sentence with the number of these watches, and their outcomes.
     fn outcome(&self) -> String {
         let numbers = self.numbers();
         let watches = count_watches(numbers.watches);
         let (Some(resumed), Some(relisted)) = (numbers.resumed, numbers.relisted) else {
-            let said: Vec<&str> = numbers
+            let named: Vec<&str> = numbers
                 .names
                 .iter()
-                .take(SAID)
+                .take(NAMED_MOST)
                 .map(WatchName::as_str)
                 .collect();
-            let said_all = said.len() as u64 == numbers.watches;
-            let rest = if said_all { "" } else { ", …" };
-            return format!(" It concerns {watches}: {}{rest}.", said.join(", "));
+            let named_all = named.len() as u64 == numbers.watches;
+            let rest = if named_all { "" } else { ", …" };
+            return format!(" It concerns {watches}: {}{rest}.", named.join(", "));
         };
         let is_over =
             |member: &&Member| member.is_stopped && member.found.fate == Some(Fate::Blind);

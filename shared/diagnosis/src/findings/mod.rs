@@ -12,8 +12,8 @@
 //!                                          └─► registry: raised, counted, cleared
 //! ```
 //!
-//! Findings that need reads (ghosts, missing and stale objects) rest on the records of the [audit](crate::audit), which
-//! are read like any other records.
+//! Findings that need reads (ghosts, missing and stale objects) use the records of the [audit](crate::audit) like any
+//! other records.
 
 mod audits;
 mod clients;
@@ -42,7 +42,7 @@ use self::clients::Clients;
 pub use self::clients::MAX_CLIENTS;
 pub use self::draft::MAX_EVIDENCE;
 use self::ends::{Course, Ended, Where};
-pub use self::entry::{QUIET_US, TOLD_AGAIN_US, TOLD_RARELY_US};
+pub use self::entry::{QUIET_US, REPORTED_AGAIN_US, REPORTED_RARELY_US};
 use self::registry::FindingRegistry;
 pub use self::registry::MAX_FINDINGS;
 use self::requests::Requests;
@@ -53,7 +53,7 @@ use self::timers::{Timer, Timers};
 use crate::attribution::StreamFacts;
 use crate::awake::Awake;
 
-/// The machine. It takes each record once, attribution's among them.
+/// The machine of findings. It takes each record once, attribution's among them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Findings {
     registry: FindingRegistry,
@@ -79,7 +79,7 @@ impl Findings {
         }
     }
 
-    /// Takes the next record. `options` are those of the request, if the record is a request.
+    /// Adds the next record. `options` are those of the request, if the record is a request.
     pub(crate) fn observe(
         &mut self,
         before: &State,
@@ -109,7 +109,7 @@ impl Findings {
                 audits.changed(event, record);
                 if event.origin == Origin::Live {
                     requests.delivered(&event.watch, record, registry);
-                    audits.came(&event.watch, record, registry);
+                    audits.clear_silence(&event.watch, record, registry);
                 }
                 servers.changed(event, record, registry, timers);
             }
@@ -119,7 +119,7 @@ impl Findings {
                 }
                 streams.bookmarked(event, record, registry, timers);
                 requests.delivered(&event.watch, record, registry);
-                audits.came(&event.watch, record, registry);
+                audits.clear_silence(&event.watch, record, registry);
                 servers.bookmarked(event, record, registry, timers);
             }
             Event::StreamOpened(event) => {
@@ -130,7 +130,7 @@ impl Findings {
                 requests.opened(event, timers);
             }
             Event::StreamEnded(event) => {
-                audits.came(&event.watch, record, registry);
+                audits.clear_silence(&event.watch, record, registry);
                 let (from, moved_at) = streams.ended(event, record, registry, timers);
                 let watch = before.watches.get(&event.watch);
                 let listed = watch.and_then(|watch| watch.list.as_ref()?.complete);
@@ -204,7 +204,7 @@ impl Findings {
         }
     }
 
-    /// Returns when [`Findings::conclude`] has something to report; the past means now.
+    /// Returns when [`Findings::conclude`] has something to report; a past time means now.
     pub(crate) fn wake_at(&self) -> Option<Time> {
         let timer = self.timers.first_at();
         [self.registry.wake_at(), timer].into_iter().flatten().min()

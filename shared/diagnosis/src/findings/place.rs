@@ -1,10 +1,10 @@
-//! Where a watch's requests go: connection, server and type.
+//! The place to which a watch's requests go: connection, server and type.
 
 use watchscope_model::{ConnectionId, State, Text, WatchName};
 
 use super::draft::Subject;
 
-/// Where a watch's requests go, and which type it watches.
+/// The place to which a watch's requests go, and the type that it watches.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     connection: Option<ConnectionId>,
@@ -49,7 +49,7 @@ impl Place {
         self.server.clone().map(Subject::Server)
     }
 
-    /// The address that was reached.
+    /// Returns the address that was reached.
     pub(super) fn address(&self) -> Option<&Text> {
         self.server.as_ref()
     }

@@ -4,7 +4,7 @@ use watchscope_model::fold::Watch;
 use watchscope_model::vocabulary::Phase;
 use watchscope_model::{State, WatchName};
 
-/// Returns whether a watch reads the state, by a list or by initial events.
+/// Returns whether a watch is reading its state, by a list or by initial events.
 pub(super) fn is_listing(state: &State, watch: &WatchName) -> bool {
     let phase = state
         .watches
@@ -19,7 +19,7 @@ pub(super) fn is_aggregated(state: &State, watch: &WatchName) -> bool {
     watch.is_some_and(|watch| watch.aggregated == Some(true))
 }
 
-/// Returns whether a watch asks for some of its objects only.
+/// Returns whether a watch selects only some objects.
 pub(super) fn has_selector(watch: &Watch) -> bool {
     watch.label_selector.is_some() || watch.field_selector.is_some()
 }

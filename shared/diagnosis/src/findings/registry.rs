@@ -1,4 +1,4 @@
-//! The registry of findings: raised once, counted when they recur, cleared when they are over.
+//! The registry of findings: a finding is raised once, counted when it recurs, and cleared when it ends.
 
 use std::collections::VecDeque;
 
@@ -7,21 +7,21 @@ use watchscope_model::vocabulary::Standing;
 use watchscope_model::{Event, Row, Seq, State, Time, WatchName};
 
 use super::draft::{FindingDraft, Lasts, MAX_EVIDENCE, Subject, are_of_one_cause};
-use super::entry::{Entry, QUIET_US, TOLD_AGAIN_US, TOLD_RARELY_US};
+use super::entry::{Entry, QUIET_US, REPORTED_AGAIN_US, REPORTED_RARELY_US};
 use super::members::Members;
 use super::unread::Unread;
 use crate::awake::Awake;
 
-/// The most findings that stand. A further one clears the least severe. Among equals, a finding of something that
-/// happened goes first, then the one that was quiet for longest.
+/// Most open findings. A further one clears the least severe. Among equals, a finding of an event goes first, then the
+/// one that was quiet for longest.
 pub const MAX_FINDINGS: usize = 1_024;
 
 /// A finding's row and subject.
 type Key = (Row, Subject);
 
-/// All findings that stand, and the records about them that are to be written. [`MAX_FINDINGS`] bounds it. A finding
-/// that recurs is reported ever more rarely ([`TOLD_AGAIN_US`]). At most one finding of each watch and row waits for
-/// other watches.
+/// All open findings, and the records about them that are due. [`MAX_FINDINGS`] bounds it. A finding that recurs is
+/// reported more and more rarely ([`REPORTED_AGAIN_US`]). At most one finding of each watch and row waits for other
+/// watches.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FindingRegistry {
     entries: BTreeMap<Key, Entry>,
@@ -31,14 +31,14 @@ pub(crate) struct FindingRegistry {
     wide: BTreeMap<(Row, WatchName), Subject>,
     /// Records that are due at once.
     out: VecDeque<(Standing, Entry)>,
-    /// Items of lists that could not be read. They may be why a watch holds something else than it should.
+    /// Items of lists that could not be read. They may explain a wrong object of a watch.
     pub(super) unread: Unread,
-    /// A moment no later than the first entry is due.
+    /// A time at or before the first due entry.
     due: Option<Time>,
 }
 
 impl FindingRegistry {
-    /// Starts from a fold. The findings that stood before are unknown.
+    /// Starts from a fold. The findings that were open before are unknown.
     pub(super) fn since(state: &State) -> Self {
         Self {
             unread: Unread::since(state),
@@ -98,7 +98,7 @@ impl FindingRegistry {
             let reported = self.out.len();
             self.out.retain(|waiting| !is_of(waiting));
             if self.out.len() == reported {
-                // The last of its records to be named: what shows that it is of several watches.
+                // The last record that it names shows that it concerns several watches.
                 let newest = group.iter().flat_map(|found| found.evidence.last()).max();
                 entry.found.evidence = newest.into_iter().copied().collect();
                 entry.over(
@@ -193,7 +193,7 @@ impl FindingRegistry {
             last_at: now,
             reported_at: now,
             reported: 0,
-            rest_us: TOLD_AGAIN_US,
+            rest_us: REPORTED_AGAIN_US,
             news: None,
         };
         self.out.push_back((Standing::Raised, entry.clone()));
@@ -215,7 +215,7 @@ impl FindingRegistry {
         }
     }
 
-    /// Changes the draft of a finding, if it stands.
+    /// Changes the draft of a finding, if it is open.
     pub(crate) fn amend(
         &mut self,
         row: Row,
@@ -255,7 +255,7 @@ impl FindingRegistry {
         self.wake(due);
     }
 
-    /// Returns whether a finding stands, of a watch alone or together with others.
+    /// Returns whether a finding is open, for a watch alone or together with others.
     pub(crate) fn stands(&self, row: Row, subject: Subject) -> bool {
         if let Subject::Watch(watch) = &subject {
             let of = (row, watch.clone());
@@ -266,7 +266,7 @@ impl FindingRegistry {
         self.entries.contains_key(&(row, subject))
     }
 
-    /// Clears a finding, because of a record. A finding about several watches is cleared with its last watch.
+    /// Clears a finding because of a record. A finding about several watches is cleared with its last watch.
     pub(crate) fn clear(&mut self, row: Row, subject: Subject, by: Seq, why: &str) {
         if let Subject::Watch(watch) = &subject {
             let of = (row, watch.clone());
@@ -294,7 +294,7 @@ impl FindingRegistry {
         self.over((row, subject), by, why);
     }
 
-    /// Removes a finding and writes that it is cleared.
+    /// Removes a finding and adds the record that it is cleared.
     fn over(&mut self, key: Key, by: Seq, why: &str) {
         let Some(mut entry) = self.entries.remove(&key) else {
             return;
@@ -305,7 +305,8 @@ impl FindingRegistry {
         self.out.push_back((Standing::Cleared, entry));
     }
 
-    /// Clears all findings of a stopped watch. What it shares with others stands until the last of them is stopped.
+    /// Clears all findings of a stopped watch. A finding that it shares with others stays open until the last of them
+    /// is stopped.
     pub(crate) fn forget_watch(&mut self, watch: &WatchName, by: Seq) {
         const WHY: &str = "The watch was stopped.";
         let is_of = |of: &WatchName| of == watch;
@@ -363,7 +364,7 @@ impl FindingRegistry {
         self.due = [self.due, due].into_iter().flatten().min();
     }
 
-    /// Returns when there is a record to write; the past means now.
+    /// Returns when there is a record to append; a past time means now.
     pub(crate) fn wake_at(&self) -> Option<Time> {
         if self.out.is_empty() {
             self.due
@@ -394,7 +395,7 @@ impl FindingRegistry {
                             out.push(entry.event(state, awake));
                             entry.reported_at = now;
                             let rest_us = entry.rest_us * 2;
-                            entry.rest_us = rest_us.clamp(TOLD_AGAIN_US, TOLD_RARELY_US);
+                            entry.rest_us = rest_us.clamp(REPORTED_AGAIN_US, REPORTED_RARELY_US);
                         }
                         None => over.push(key.clone()),
                     }
@@ -430,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happened_and_then_is_found_to_last_is_not_over_by_being_quiet() {
+    fn a_finding_that_turns_out_to_last_is_not_cleared_by_quiet() {
         let mut registry = FindingRegistry::default();
         let at = Time(0);
         registry.raise(found(Severity::Divergence, "*/pods"), at);
@@ -438,14 +439,14 @@ mod tests {
             found(Severity::Divergence, "*/pods").until_cleared(),
             Time(1),
         );
-        let mut told = Vec::new();
-        registry.take(Time(10 * QUIET_US), &Awake::default(), &mut told);
+        let mut events = Vec::new();
+        registry.take(Time(10 * QUIET_US), &Awake::default(), &mut events);
         assert!(registry.stands(Row::F24, Subject::Watch("*/pods".into())));
         assert_eq!(registry.entries.len(), 1);
     }
 
     #[test]
-    fn what_is_worst_and_lasts_is_the_last_to_make_room() {
+    fn the_most_severe_lasting_finding_is_dropped_last() {
         let mut registry = FindingRegistry::default();
         let ghost = found(Severity::Divergence, "ghost").until_cleared();
         registry.raise(ghost, Time(0));
@@ -466,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lasts_keeps_its_first_evidence_and_the_newest() {
+    fn a_lasting_finding_keeps_its_first_evidence_and_the_newest() {
         let mut registry = FindingRegistry::default();
         for seq in 1..=40 {
             let lasting = found(Severity::Error, "*/pods").until_cleared();
@@ -490,7 +491,7 @@ mod tests {
         assert_eq!((kept[0], kept[1], kept[MAX_EVIDENCE - 1]), (1, 26, 40));
     }
 
-    fn said(severity: Severity, certainty: Certainty, summary: &str) -> FindingDraft {
+    fn draft(severity: Severity, certainty: Certainty, summary: &str) -> FindingDraft {
         let found = found(severity, "*/pods");
         FindingDraft {
             certainty,
@@ -500,8 +501,8 @@ mod tests {
         }
     }
 
-    /// Returns the records up to a moment: standing, severity, certainty, count and sentence.
-    fn told(registry: &mut FindingRegistry, now: Time) -> Vec<String> {
+    /// Returns the records up to a moment: state, severity, certainty, count and sentence.
+    fn take_records(registry: &mut FindingRegistry, now: Time) -> Vec<String> {
         let mut out = Vec::new();
         registry.take(now, &Awake::default(), &mut out);
         let line = |event: &Event| match event {
@@ -520,9 +521,9 @@ mod tests {
         out.iter().map(line).collect()
     }
 
-    /// An occurrence of its own, with a record of its own.
+    /// Returns an occurrence with a record of its own.
     fn occurrence(severity: Severity, number: u64) -> FindingDraft {
-        let said = said(
+        let draft = draft(
             severity,
             Certainty::Definite,
             &format!("It went back {number}."),
@@ -530,26 +531,26 @@ mod tests {
         FindingDraft {
             evidence: vec![Seq(number)],
             since: Time(i64::try_from(number).unwrap_or(0) * 1_000_000),
-            ..said
+            ..draft
         }
     }
 
     #[test]
-    fn of_what_lasts_a_sign_that_weighs_less_is_counted_and_changes_no_sentence() {
+    fn a_lesser_sign_of_a_lasting_finding_is_counted_and_changes_no_sentence() {
         let mut registry = FindingRegistry::default();
-        let ghost = said(Severity::Divergence, Certainty::Likely, "A ghost.");
+        let ghost = draft(Severity::Divergence, Certainty::Likely, "A ghost.");
         registry.raise(ghost.until_cleared(), Time(0));
-        let jump = said(Severity::Warning, Certainty::Suspected, "A jump.");
+        let jump = draft(Severity::Warning, Certainty::Suspected, "A jump.");
         registry.raise(jump, Time(1));
-        let hint = said(Severity::Note, Certainty::Definite, "A hint.");
+        let hint = draft(Severity::Note, Certainty::Definite, "A hint.");
         registry.raise(hint, Time(2));
-        insta::assert_snapshot!(told(&mut registry, Time(TOLD_AGAIN_US)).join("\n"), @"
+        insta::assert_snapshot!(take_records(&mut registry, Time(REPORTED_AGAIN_US)).join("\n"), @"
         raised divergence of divergence likely x1 [1] A ghost.
         raised divergence of divergence likely x3 [1] A ghost.
         ");
-        let other = said(Severity::Divergence, Certainty::Likely, "Another ghost.");
-        registry.raise(other, Time(TOLD_AGAIN_US));
-        insta::assert_snapshot!(told(&mut registry, Time(4 * TOLD_AGAIN_US)).join("\n"), @"raised divergence of divergence likely x4 [1] Another ghost.");
+        let other = draft(Severity::Divergence, Certainty::Likely, "Another ghost.");
+        registry.raise(other, Time(REPORTED_AGAIN_US));
+        insta::assert_snapshot!(take_records(&mut registry, Time(4 * REPORTED_AGAIN_US)).join("\n"), @"raised divergence of divergence likely x4 [1] Another ghost.");
     }
 
     #[test]
@@ -557,15 +558,15 @@ mod tests {
         let mut registry = FindingRegistry::default();
         let mut records = Vec::new();
         registry.raise(occurrence(Severity::Warning, 1), Time(0));
-        records.extend(told(&mut registry, Time(0)));
-        // Three within the pause before the next record: the worst of them is stated, of equals the last.
+        records.extend(take_records(&mut registry, Time(0)));
+        // Three within the wait for the next record: it reports the worst of them, and of equals the last.
         registry.raise(occurrence(Severity::Note, 2), Time(1));
         registry.raise(occurrence(Severity::Warning, 3), Time(2));
         registry.raise(occurrence(Severity::Note, 4), Time(3));
-        records.extend(told(&mut registry, Time(TOLD_AGAIN_US)));
-        // A milder one is stated as it is, and the worst so far is known beside it.
-        registry.raise(occurrence(Severity::Note, 5), Time(2 * TOLD_AGAIN_US));
-        records.extend(told(&mut registry, Time(4 * TOLD_AGAIN_US)));
+        records.extend(take_records(&mut registry, Time(REPORTED_AGAIN_US)));
+        // A milder one is reported as it is, beside the worst severity so far.
+        registry.raise(occurrence(Severity::Note, 5), Time(2 * REPORTED_AGAIN_US));
+        records.extend(take_records(&mut registry, Time(4 * REPORTED_AGAIN_US)));
         insta::assert_snapshot!(records.join("\n"), @"
         raised warning of warning definite x1 [1] It went back 1.
         raised warning of warning definite x4 [3] It went back 3. And 2 others since 00:00:00 UTC.
@@ -574,10 +575,10 @@ mod tests {
     }
 
     #[test]
-    fn an_outcome_takes_the_place_of_the_one_before() {
+    fn an_outcome_replaces_the_one_before() {
         let mut registry = FindingRegistry::default();
         registry.raise(occurrence(Severity::Warning, 1), Time(0));
-        let mut records = told(&mut registry, Time(0));
+        let mut records = take_records(&mut registry, Time(0));
         let subject = Subject::Watch("*/pods".into());
         for outcome in [" It listed.", " It went on."] {
             registry.amend(Row::F24, subject.clone(), |found| {
@@ -585,7 +586,7 @@ mod tests {
                 found.severity = Severity::Note;
             });
         }
-        records.extend(told(&mut registry, Time(TOLD_AGAIN_US)));
+        records.extend(take_records(&mut registry, Time(REPORTED_AGAIN_US)));
         insta::assert_snapshot!(records.join("\n"), @"
         raised warning of warning definite x1 [1] It went back 1.
         updated note of warning definite x1 [1] It went back 1. It went on.
@@ -593,14 +594,14 @@ mod tests {
     }
 
     #[test]
-    fn what_still_lasts_at_a_moment_is_worse_from_then_on() {
+    fn a_finding_that_still_lasts_at_its_time_gets_worse() {
         let mut registry = FindingRegistry::default();
-        let lag = said(Severity::Warning, Certainty::Likely, "It is behind.");
+        let lag = draft(Severity::Warning, Certainty::Likely, "It is behind.");
         let late = Time(BEHIND_LONG_US);
         registry.raise(lag.note_until(late).until_cleared(), Time(0));
-        let mut records = told(&mut registry, Time(0));
+        let mut records = take_records(&mut registry, Time(0));
         assert_eq!(registry.wake_at(), Some(late));
-        records.extend(told(&mut registry, late));
+        records.extend(take_records(&mut registry, late));
         insta::assert_snapshot!(records.join("\n"), @"
         raised note of note likely x1 [1] It is behind.
         updated warning of warning likely x1 [1] It is behind.
@@ -608,23 +609,23 @@ mod tests {
     }
 
     #[test]
-    fn what_gets_surer_or_worse_is_reported_at_once() {
+    fn a_finding_that_gets_more_certain_or_worse_is_reported_at_once() {
         let mut registry = FindingRegistry::default();
         for second in 0..120 {
-            let jump = said(Severity::Warning, Certainty::Suspected, "a jump");
+            let jump = draft(Severity::Warning, Certainty::Suspected, "a jump");
             registry.raise(jump, Time(second * 1_000_000));
-            told(&mut registry, Time(second * 1_000_000));
+            take_records(&mut registry, Time(second * 1_000_000));
         }
-        let ghost = said(Severity::Divergence, Certainty::Likely, "a ghost");
+        let ghost = draft(Severity::Divergence, Certainty::Likely, "a ghost");
         let at = Time(121_000_000);
         registry.raise(ghost, at);
         assert!(registry.wake_at() <= Some(at));
-        insta::assert_snapshot!(told(&mut registry, at).join("\n"), @"raised divergence of divergence likely x121 [1] a ghost And 56 others since 00:01:03 UTC.");
+        insta::assert_snapshot!(take_records(&mut registry, at).join("\n"), @"raised divergence of divergence likely x121 [1] a ghost And 56 others since 00:01:03 UTC.");
         let subject = Subject::Watch("*/pods".into());
         registry.amend(Row::F24, subject, |found| {
             found.certainty = Certainty::Definite;
             found.summary = "a ghost for sure".to_owned();
         });
-        insta::assert_snapshot!(told(&mut registry, at).join("\n"), @"updated divergence of divergence definite x121 [1] a ghost for sure");
+        insta::assert_snapshot!(take_records(&mut registry, at).join("\n"), @"updated divergence of divergence definite x121 [1] a ghost for sure");
     }
 }

@@ -1,8 +1,8 @@
-//! Objects that left a watch's view. Did they only leave its selector (F43)? Does a list return what was deleted or
-//! changed since, from an older state (F22) or though it is a newer one (F24)?
+//! Objects that left a watch's view. They may only have left its selector (F43). A list may return a deleted or
+//! changed object, from an older state (F22) or although the list is newer (F24).
 //!
 //! A server sends DELETED to a watch with a selector when an object no longer matches. Another watch of the type, or a
-//! read of the audit, shows that the object is still there.
+//! read of the audit, shows that the object still exists.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use super::questions::{has_selector, is_aggregated};
 use super::registry::FindingRegistry;
 use crate::text::name;
 
-/// The number of objects that are remembered because they left a selector, and of each watch because they were deleted.
-/// A further one replaces the oldest.
+/// Most objects that are remembered because they left a selector, and for each watch because they were deleted. A
+/// further one replaces the oldest.
 const LEFT: usize = 64;
-/// Rows that make a server list an object that is gone.
+/// Rows that make a server list a deleted object.
 const LIKE_A_GHOST: &[Row] = &[Row::F22, Row::F25, Row::F26, Row::F27, Row::F33];
 /// Rows that make a server list an old version of an object.
 const LIKE_A_LOSS: &[Row] = &[Row::F22, Row::F25, Row::F33];
@@ -29,7 +29,7 @@ const LIKE_A_LOSS: &[Row] = &[Row::F22, Row::F25, Row::F33];
 /// A DELETED that a watch with a selector delivered.
 #[derive(Clone, Debug)]
 struct Leaving {
-    /// The object's uid, kept apart because each event of another watch is compared with it.
+    /// The object's uid, stored apart because each event of another watch is compared with it.
     uid: Uid,
     watch: WatchName,
     object: Arc<Object>,
@@ -37,10 +37,10 @@ struct Leaving {
     seq: Seq,
 }
 
-/// Objects that left a view. [`LEFT`] bounds them, for each watch and over all.
+/// Objects that left a view. [`LEFT`] bounds them, for each watch and in all.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SelectorExits {
-    /// Objects that may still be there.
+    /// Objects that may still exist.
     unsure: VecDeque<Leaving>,
     /// Objects that watches without a selector reported as deleted.
     deleted: BTreeMap<WatchName, VecDeque<(Uid, Option<u64>)>>,
@@ -66,7 +66,7 @@ impl SelectorExits {
             (Origin::Live, _) => {
                 let version = event.resource_version.number().unwrap_or(0);
                 let by = (&event.watch, version, record);
-                self.is_there(uid, by, registry);
+                self.note_seen(uid, by, registry);
             }
             (Origin::Inferred, ChangeType::Deleted)
                 if selects(before, &event.watch) == Some(false) =>
@@ -74,9 +74,11 @@ impl SelectorExits {
                 self.remember(event);
             }
             (Origin::List | Origin::Initial, ChangeType::Added) => {
-                self.is_back(event, before, record, registry);
+                self.report_return(event, before, record, registry);
             }
-            (Origin::List, ChangeType::Modified) => self.is_older(event, before, record, registry),
+            (Origin::List, ChangeType::Modified) => {
+                self.report_older(event, before, record, registry)
+            }
             _ => {}
         }
     }
@@ -96,7 +98,7 @@ impl SelectorExits {
             return;
         };
         if !has_selector(watch) {
-            // The object is really gone.
+            // The object is really deleted.
             self.unsure.retain(|left| left.uid != *uid);
             self.remember(event);
             return;
@@ -124,15 +126,15 @@ impl SelectorExits {
             .filter(|(name, _)| **name != event.watch)
             .filter_map(|(name, other)| Some((name, holds(other)?)));
         if let Some((other, at)) = others.find(|(_, at)| *at >= version) {
-            self.is_there(uid, (other, at, record), registry);
+            self.note_seen(uid, (other, at, record), registry);
         }
     }
 
-    /// A watch delivered that an object is gone, so it must not come again.
+    /// Remembers a deletion: the watch must not deliver the object again.
     fn remember(&mut self, event: &Change) {
         let gone_by = match event.origin {
             Origin::Live => event.resource_version.number(),
-            // An object that a list lacks went at some time before the list.
+            // An object that a list lacks was deleted at some time before the list.
             _ => self.lists.get(&event.watch).copied(),
         };
         if !self.deleted.contains_key(&event.watch) {
@@ -146,9 +148,9 @@ impl SelectorExits {
         }
     }
 
-    /// Another watch has an object at a version. So a watch that reported it as deleted before that has only lost sight
-    /// of it.
-    fn is_there(
+    /// Notes that another watch has an object at a version. A watch that reported it as deleted before that has only
+    /// lost sight of it.
+    fn note_seen(
         &mut self,
         uid: &Uid,
         (by, version, record): (&WatchName, u64, Moment),
@@ -171,8 +173,8 @@ impl SelectorExits {
         });
     }
 
-    /// F22 or F24: a list, or initial events, return an object that the watch reported as deleted.
-    fn is_back(
+    /// Raises F22 or F24: a list, or initial events, return an object that the watch reported as deleted.
+    fn report_return(
         &mut self,
         event: &Change,
         before: &State,
@@ -186,7 +188,7 @@ impl SelectorExits {
             return;
         };
         let gone_by = gone.remove(place).and_then(|(_, version)| version);
-        // An older state of etcd has the object by right. Another apiserver lists what a user may see at the time.
+        // An older state of etcd may have the object. Another apiserver lists what a user may see at the time.
         if is_aggregated(before, &event.watch) || registry.stands(Row::F33, Subject::Cluster) {
             return;
         }
@@ -224,8 +226,8 @@ impl SelectorExits {
         registry.raise(found.alike(&[Row::F33]), record.at);
     }
 
-    /// F24: a list has an older version of an object than the watch holds, though the list is newer.
-    fn is_older(
+    /// Raises F24: a list has an older version of an object than the watch holds, although the list is newer.
+    fn report_older(
         &self,
         event: &Change,
         before: &State,
@@ -260,19 +262,19 @@ impl SelectorExits {
         registry.raise(found.alike(LIKE_A_LOSS).proven(), record.at);
     }
 
-    /// A page of a list came.
+    /// Notes the version of a page of a list.
     pub(super) fn page(&mut self, event: &ListPage) {
         if let Some(version) = event.resource_version.number() {
             self.lists.insert(event.watch.clone(), version);
         }
     }
 
-    /// A list, or initial events, are complete.
+    /// Forgets the version of a complete list, or of complete initial events.
     pub(super) fn listed(&mut self, event: &ListComplete) {
         self.lists.remove(&event.watch);
     }
 
-    /// The audit read an object that left a view, and etcd has it with the uid it had.
+    /// Handles a read of the audit: etcd has an object that left a view, with the uid that it had.
     pub(super) fn audited(
         &mut self,
         event: &Audit,

@@ -1,9 +1,9 @@
-//! The moments that findings wait for.
+//! The times that findings wait for.
 
 use watchscope_model::tree::BTreeSet;
 use watchscope_model::{StreamId, Text, Time, WatchName};
 
-/// What a moment is for.
+/// The event for which a timer is set.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Timer {
     /// A stream should have delivered a bookmark.
@@ -22,7 +22,7 @@ pub(super) enum Timer {
     Behind(Text),
 }
 
-/// The moments that findings wait for, in order; at most one of each kind and thing.
+/// The times that findings wait for, in order; at most one of each kind and thing.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Timers(BTreeSet<(Time, Timer)>);
 
@@ -35,12 +35,12 @@ impl Timers {
         self.0.remove(&(at, timer));
     }
 
-    /// Returns the next moment.
+    /// Returns the next time.
     pub(super) fn first_at(&self) -> Option<Time> {
         self.0.first().map(|(at, _)| *at)
     }
 
-    /// Removes and returns the next moment, if it is not after `now`.
+    /// Removes and returns the next time, if it is not after `now`.
     pub(super) fn next(&mut self, now: Time) -> Option<(Time, Timer)> {
         let is_due = self.0.first().is_some_and(|(at, _)| *at <= now);
         is_due.then(|| self.0.pop_first()).flatten()

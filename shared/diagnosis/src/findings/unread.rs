@@ -1,5 +1,5 @@
-//! Items of lists that could not be read. What they were is not known, so what is found wrong with a watch since may be
-//! of one of them. A document of a stream that cannot be read ends the stream, and all is listed again.
+//! Items of lists that could not be read. They are unknown, so a wrong object of a watch since then may be one of
+//! them. An unreadable document of a stream ends the stream, and the watch lists again.
 
 use watchscope_model::event::{ListComplete, Loss, RequestSent};
 use watchscope_model::options::ListOptions;
@@ -7,7 +7,7 @@ use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{Certainty, FrameLoss};
 use watchscope_model::{State, WatchName};
 
-/// Which lists of a watch have items that could not be read.
+/// The lists of a watch that have unreadable items.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lists {
     /// The list that is being read.
@@ -21,7 +21,7 @@ struct Lists {
 pub(super) struct Unread(BTreeMap<WatchName, Lists>);
 
 impl Unread {
-    /// Starts from a fold. It does not know what its losses are, so any loss counts.
+    /// Starts from a fold. It does not know its losses, so any loss counts.
     pub(super) fn since(state: &State) -> Self {
         let (this, last) = (false, true);
         let watches = state.watches.iter();
@@ -41,7 +41,7 @@ impl Unread {
         }
     }
 
-    /// A watch made a request. A list begins with it, unless it asks for the next page.
+    /// Notes a request of a watch. A list begins with it, unless it asks for the next page.
     pub(super) fn asked(&mut self, event: &RequestSent, options: &ListOptions<'_>) {
         let goes_on = options.continues.is_some();
         if let Some(lists) = self.0.get_mut(&event.watch).filter(|_| !goes_on) {
@@ -65,7 +65,7 @@ impl Unread {
         self.0.remove(watch);
     }
 
-    /// Returns the certainty of a difference that a watch shows, and what to add to its sentence.
+    /// Returns the certainty of a difference in a watch, and an addition to its sentence.
     pub(super) fn unless_why(
         &self,
         watch: &WatchName,

@@ -11,7 +11,7 @@ use crate::audit::read::Reply;
 use crate::audit::reasons::Reason;
 
 impl WatchAudit {
-    /// Takes the result of a task.
+    /// Handles the result of a task.
     pub(crate) fn answered(&mut self, task: Task, reply: Reply, step: &mut StepContext<'_>) {
         match (&task, &reply) {
             (_, Reply::Page(page)) => {
@@ -62,7 +62,7 @@ impl WatchAudit {
             (Task::Newest, Reply::Page(page)) => self.newest(&page, step),
             (Task::Any, Reply::Page(page)) => self.any(page.version, step),
             (Task::SelectorExit { object, version }, Reply::One(seen)) => {
-                self.is_exit(&object, &version, &seen, step);
+                self.publish_exit(&object, &version, &seen, step);
             }
             // The object is gone, or may not be read.
             (
@@ -72,7 +72,7 @@ impl WatchAudit {
                 },
             ) => {}
             (Task::Get(object), Reply::One(seen)) => {
-                self.is_among_exits(&object, &seen, step);
+                self.take_exit(&object, &seen, step);
                 self.got(&object, Some(&seen), step);
             }
             (Task::Get(object), Reply::Refused { status: 404, .. }) => {
@@ -99,10 +99,10 @@ impl WatchAudit {
             ) if step.is_one_at(&page, &at) => {
                 let was = |seen: &Seen| seen.object.uid == object.uid && seen.version == at;
                 if !page.items.iter().any(was) {
-                    self.never_was(object, at, is_second, step);
+                    self.note_never_existed(object, at, is_second, step);
                 }
             }
-            // etcd has compacted that version, or cannot be asked for it. The verdict stays as it is.
+            // etcd has compacted that version, or refuses the request. The verdict stays as it is.
             (Task::HistoryCheck { .. }, _) => {}
             (
                 Task::Exact(comparison),
@@ -111,7 +111,7 @@ impl WatchAudit {
                 },
             ) => {
                 if let Some(current) = current.filter(|_| status == 504) {
-                    self.is_too_large(&comparison.at, current, step);
+                    self.publish_too_large(&comparison.at, current, step);
                 }
                 self.exact_refused(comparison, status, step);
             }

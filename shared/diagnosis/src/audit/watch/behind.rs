@@ -12,10 +12,10 @@ use crate::audit::reasons::Reason;
 use crate::limits::{AHEAD_US, TOO_LARGE_US};
 
 impl WatchAudit {
-    /// A read shows an object at a version that the stream has yet to deliver. It is a lag if the stream has delivered
-    /// nothing for [`AHEAD_US`] since the first such read. The version of a list itself shows no lag: its objects may
-    /// be older.
-    pub(super) fn is_ahead(&mut self, version: &ResourceVersion, step: &mut StepContext<'_>) {
+    /// Notes a read with an object at a version that the stream has yet to deliver. Publishes a lag if the stream has
+    /// delivered nothing for [`AHEAD_US`] since the first such read. The version of a list itself shows no lag,
+    /// because its objects may be older.
+    pub(super) fn note_ahead(&mut self, version: &ResourceVersion, step: &mut StepContext<'_>) {
         let watch = step.watch;
         let (Some(progress), Some(stream)) = (position(watch), &watch.stream) else {
             return;
@@ -51,7 +51,7 @@ impl WatchAudit {
         self.publish(step, record);
     }
 
-    /// Takes the version of the server's cache, for a watch that is behind and whose stream has delivered nothing.
+    /// Handles the version of the server's cache, for a watch that is behind and whose stream has delivered nothing.
     pub(super) fn any(&mut self, version: ResourceVersion, step: &mut StepContext<'_>) {
         let (Some(progress), Some(behind)) = (&step.watch.progress, &mut self.round.behind) else {
             return;
@@ -79,9 +79,9 @@ impl WatchAudit {
         self.publish_undecided(step, AuditMethod::ListAnyTwice, Some(version), why);
     }
 
-    /// The server refused a list at `at`, because its cache has only come to `current`. Makes the list again soon,
-    /// which shows whether it stays so.
-    pub(super) fn is_too_large(
+    /// Handles a refusal of a list at `at`, because the server's cache has only come to `current`. Repeats the list
+    /// soon, which shows whether that lasts.
+    pub(super) fn publish_too_large(
         &mut self,
         at: &ResourceVersion,
         current: ResourceVersion,

@@ -1,4 +1,4 @@
-//! What a step of the audit of a watch goes by, and the list of its records.
+//! The inputs of a step of a watch's audit, and the list of its records.
 
 use watchscope_model::fold::Watch;
 use watchscope_model::read::{Page, Seen};
@@ -7,7 +7,7 @@ use watchscope_model::{Event, ResourceVersion, Time, WatchName};
 use crate::audit::traffic::DeletedObjects;
 use crate::versions::ServerVersion;
 
-/// What a step goes by besides the watch's state, and where it publishes its records.
+/// The inputs of a step besides the watch's state, and the list for its records.
 pub(crate) struct StepContext<'a> {
     pub(crate) name: &'a WatchName,
     pub(crate) watch: &'a Watch,
@@ -17,13 +17,13 @@ pub(crate) struct StepContext<'a> {
     /// Whether three quarters of the server's requests of this minute are spent.
     pub(crate) is_scarce: bool,
     pub(crate) now: Time,
-    /// Objects that watches reported as gone.
+    /// Objects that watches reported as deleted.
     pub(crate) gone: &'a DeletedObjects,
     pub(crate) out: &'a mut Vec<Event>,
 }
 
 impl StepContext<'_> {
-    /// Returns whether a list of one name shows a version that was asked for exactly.
+    /// Returns whether a list of one name shows the requested exact version.
     pub(super) fn is_one_at(&self, page: &Page, at: &ResourceVersion) -> bool {
         let is_past = |seen: &Seen| !seen.version.is_after(at);
         let may_be = self.one_name_says_newest && page.version.is_after(at);

@@ -14,11 +14,12 @@ use crate::audit::compare::{Comparison, Difference, Outcome};
 use crate::audit::reads::{Scope, exact_lists_are_etcds};
 use crate::audit::reasons::Reason;
 
-/// The most times in a round that a list is begun again because its version was compacted or has been passed.
+/// Most restarts of a list in a round because its version was compacted or passed. A further one makes the newest list
+/// instead.
 const MAX_RESTARTS: u32 = 2;
 
 impl WatchAudit {
-    /// Takes a page of a list at exactly a version.
+    /// Handles a page of a list at exactly a version.
     pub(super) fn exact(
         &mut self,
         mut comparison: Comparison,
@@ -122,7 +123,7 @@ impl WatchAudit {
                 Judged::Known => {}
             }
         }
-        self.ask_whether_it_was(news);
+        self.queue_history_check(news);
         if first.is_some() || raised.is_empty() {
             return;
         }
@@ -142,7 +143,7 @@ impl WatchAudit {
         }
     }
 
-    /// Takes a complete comparison with what may be a cache. Looks up the differences in etcd, one by one.
+    /// Handles a complete comparison with a list that may be a cache's. Looks up the differences in etcd, one by one.
     fn follow(
         &mut self,
         method: AuditMethod,
@@ -178,7 +179,8 @@ impl WatchAudit {
     ) {
         match status {
             410 => match (&comparison.first, position(step.watch)) {
-                // The second list took too long. Looks up the first of its differences at the watch's progress.
+                // The second list took too long, so the first of its differences are looked up at the watch's
+                // progress.
                 (Some(first), Some(progress)) => {
                     let is_news = |found: &&Difference| !is_confirmed(found, step.watch);
                     let news: Vec<_> = first.iter().filter(is_news).take(FOLLOWED).collect();
@@ -201,7 +203,8 @@ impl WatchAudit {
         }
     }
 
-    /// A comparison cannot be finished at its version. Begins again at the watch's progress, or makes the newest list.
+    /// Restarts a comparison that cannot be finished at its version, at the watch's progress, or makes the newest
+    /// list.
     fn restart(&mut self, at: ResourceVersion, step: &mut StepContext<'_>) {
         self.round.restarts += 1;
         match &step.watch.progress {

@@ -14,7 +14,7 @@ use super::task::{Task, same_place};
 use crate::audit::level::Level;
 use crate::audit::reasons::Reason;
 
-/// An object is looked up this much after its DELETED, in microseconds, so that a burst is over.
+/// Time in µs after a DELETED at which its object is looked up, so that a burst is over.
 pub(super) const LEFT_US: i64 = 1_000_000;
 
 impl WatchAudit {
@@ -56,26 +56,21 @@ impl WatchAudit {
         }
     }
 
-    /// An object was looked up for another reason. It may be one that left the selector.
-    pub(super) fn is_among_exits(
-        &mut self,
-        object: &Object,
-        seen: &Seen,
-        step: &mut StepContext<'_>,
-    ) {
+    /// Takes an object that was looked up for another reason from the exits, if it is one of them.
+    pub(super) fn take_exit(&mut self, object: &Object, seen: &Seen, step: &mut StepContext<'_>) {
         let place = self
             .exits
             .objects
             .iter()
             .position(|(left, _)| same_place(left, object));
         if let Some((left, version)) = place.and_then(|place| self.exits.objects.remove(place)) {
-            self.is_exit(&left, &version, seen, step);
+            self.publish_exit(&left, &version, seen, step);
         }
     }
 
-    /// etcd has an object that was reported as deleted under a selector. With the same uid it only left the selector.
-    /// Another uid belongs to a new object of the same name, and an older version to an older state.
-    pub(super) fn is_exit(
+    /// Publishes that an object only left the selector, if etcd has it with the uid of the DELETED. Another uid
+    /// belongs to a new object of the same name, and an older version to an older state.
+    pub(super) fn publish_exit(
         &mut self,
         object: &Arc<Object>,
         version: &ResourceVersion,

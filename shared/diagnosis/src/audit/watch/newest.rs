@@ -16,7 +16,7 @@ use crate::audit::reads::newest_lists_are_etcds;
 use crate::audit::reasons::Reason;
 
 impl WatchAudit {
-    /// Takes the first page of the newest list: whether the watch has come so far.
+    /// Handles the first page of the newest list, which shows whether the watch has come so far.
     pub(super) fn newest(&mut self, page: &Page, step: &mut StepContext<'_>) {
         let (watch, server) = (step.watch, step.server);
         let Some(progress) = &watch.progress else {
@@ -26,18 +26,18 @@ impl WatchAudit {
             return self.newest_unordered(page, progress, step);
         }
         if progress.is_after(&page.version) {
-            return self.is_back(page, progress, step);
+            return self.note_lower_revision(page, progress, step);
         }
         self.concluded.went_back = None;
         let versions = page.items.iter().map(|seen| &seen.version);
         match versions.max_by_key(|version| version.number()) {
-            Some(newest) if newest.is_after(progress) => self.is_ahead(newest, step),
+            Some(newest) if newest.is_after(progress) => self.note_ahead(newest, step),
             // The newer object is gone by now, or no longer matches.
             _ if page.token.is_none() => self.ahead = None,
             _ => {}
         }
         let Some(past) = self.subject.history.at(watch, progress) else {
-            return self.no_past(step);
+            return self.answer_unknown_past(step);
         };
         let mut comparison = Comparison::new(page.version.clone(), None);
         comparison.take(&page.items, &past);
@@ -103,8 +103,8 @@ impl WatchAudit {
         }
     }
 
-    /// Returns why the newest list does not cover the whole watch, though nothing differs so far and nothing else says
-    /// so.
+    /// Returns why the newest list does not cover the whole watch, if nothing differs so far and no other reason is
+    /// published.
     fn why_not_whole(&self, page: &Page, unclear: u64, watch: &Watch) -> Option<Reason> {
         let is_asked = matches!(self.pending, Some(PendingReply::All { .. }));
         if page.unreadable > 0 {
@@ -121,15 +121,15 @@ impl WatchAudit {
         }
     }
 
-    /// The watch's state at its progress is unknown; a pending request gets this answer.
-    fn no_past(&mut self, step: &mut StepContext<'_>) {
+    /// Answers a pending request that the watch's state at its progress is unknown.
+    fn answer_unknown_past(&mut self, step: &mut StepContext<'_>) {
         if matches!(self.pending, Some(PendingReply::All { .. })) {
             let at = step.watch.progress.clone();
             self.publish_undecided(step, AuditMethod::ListNewest, at, Reason::NoPast);
         }
     }
 
-    /// The newest list agrees with the watch, as far as a cached list can prove it.
+    /// Handles a newest list that agrees with the watch, as far as a cached list can prove it.
     fn newest_agrees(
         &mut self,
         page: &Page,
@@ -150,7 +150,8 @@ impl WatchAudit {
         self.publish(step, record);
     }
 
-    /// Takes the newest list of another apiserver. Its versions have no order, so it can only prove that all is equal.
+    /// Handles the newest list of another apiserver. Its versions have no order, so it can only prove that all is
+    /// equal.
     fn newest_unordered(
         &mut self,
         page: &Page,
@@ -158,7 +159,7 @@ impl WatchAudit {
         step: &mut StepContext<'_>,
     ) {
         let Some(past) = self.subject.history.at(step.watch, progress) else {
-            return self.no_past(step);
+            return self.answer_unknown_past(step);
         };
         let mut comparison = Comparison::new(page.version.clone(), None);
         comparison.take(&page.items, &past);

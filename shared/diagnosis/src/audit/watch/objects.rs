@@ -15,7 +15,7 @@ use crate::audit::compare::{Compared, Difference, compare};
 use crate::audit::reasons::Reason;
 
 impl WatchAudit {
-    /// Takes an object as it is in etcd now. Its version matters only if it differs from what is held.
+    /// Handles the current state of an object in etcd. Its version matters only if it differs from the held one.
     pub(super) fn got(
         &mut self,
         object: &Arc<Object>,
@@ -24,7 +24,7 @@ impl WatchAudit {
     ) {
         let watch = step.watch;
         if let Some(seen) = seen.filter(|_| watch.held(object).is_some()) {
-            self.is_ahead(&seen.version, step);
+            self.note_ahead(&seen.version, step);
         }
         let held = watch
             .held(object)
@@ -47,7 +47,7 @@ impl WatchAudit {
             .as_ref()
             .is_some_and(|found| is_confirmed(found, watch));
         match &watch.progress {
-            // The watch has delivered nothing since.
+            // The watch has delivered no event since.
             progress if is_known => {
                 self.count_wrong(object);
                 if self.is_awaited(object) {
@@ -73,7 +73,7 @@ impl WatchAudit {
         }
     }
 
-    /// Takes an object as etcd has it at a version.
+    /// Handles the state of an object in etcd at a version.
     pub(super) fn one(
         &mut self,
         object: &Arc<Object>,
@@ -131,7 +131,7 @@ impl WatchAudit {
                     self.count_wrong(object);
                 }
                 if judged == Judged::Confirmed {
-                    self.ask_whether_it_was([&found]);
+                    self.queue_history_check([&found]);
                 }
                 if first.is_none() && judged == Judged::Raised {
                     self.round.tasks.push_front(Task::One {

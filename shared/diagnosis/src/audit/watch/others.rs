@@ -16,7 +16,7 @@ use crate::audit::reads::Scope;
 use crate::audit::reasons::{Elsewhere, Reason};
 
 impl WatchAudit {
-    /// Takes a lookup of an object of this watch that another watch made.
+    /// Handles a lookup of an object of this watch that another watch made.
     pub(crate) fn overheard(
         &mut self,
         object: &Arc<Object>,
@@ -26,7 +26,7 @@ impl WatchAudit {
         let (watch, Some(progress)) = (step.watch, position(step.watch)) else {
             return;
         };
-        // A newer version will come. A missing object counts only if the watch must hold it.
+        // A newer version will still come. A missing object counts only if the watch must hold it.
         let is_to_come = seen.is_some_and(|seen| seen.version.is_after(progress));
         let is_expected = self.subject.scope.as_ref().is_some_and(Scope::is_all);
         let is_its = watch.held(object).is_some() || (seen.is_some() && is_expected);

@@ -123,7 +123,7 @@ impl WatchAudit {
         matches!(&self.pending, Some(PendingReply::One(owed)) if same_place(owed, object))
     }
 
-    /// Replies that nothing came of a viewer's request, if nothing more is read for it.
+    /// Replies to a viewer's request that there is no result, if no more reads follow for it.
     pub(crate) fn settle(&mut self, step: &mut StepContext<'_>) {
         let is_seen_to = match &self.pending {
             None => true,

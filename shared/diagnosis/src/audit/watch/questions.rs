@@ -8,8 +8,8 @@ use crate::audit::budget::PER_WATCH;
 use crate::audit::reads::{PAGE, exact_lists_are_etcds};
 use crate::versions::ServerVersion;
 
-/// The number of objects up to which a watch is listed whole. A longer list would not be complete before etcd compacts
-/// its version, within a watch's share of requests. Of such a watch objects are only looked up one by one.
+/// Most objects of a watch that is listed whole. A longer list would not be complete before etcd compacts its version,
+/// within a watch's share of requests. The objects of a larger watch are only looked up one by one.
 pub const MOST_LISTED: usize = PAGE * PER_WATCH / 2;
 
 pub(super) fn is_streaming(watch: &Watch) -> bool {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use watchscope_model::Object;
 
-/// What a viewer asked to compare.
+/// The comparison that a viewer requested.
 #[derive(Clone, Debug)]
 pub(super) enum PendingReply {
     /// The whole watch; and whether its objects are being looked up already.

@@ -14,10 +14,10 @@ use crate::audit::compare::Difference;
 use crate::audit::reasons::Reason;
 
 impl WatchAudit {
-    /// Asks etcd for the newest of the objects that were just confirmed to be wrong, at the version that the watch
-    /// holds. In the history that the watch follows, etcd has the object at that version, even where later events were
-    /// lost. The newest version is the last one to be compacted, and the likeliest to belong to a history that is gone.
-    pub(super) fn ask_whether_it_was<'a>(
+    /// Reads the newest of the objects that were just confirmed to be wrong, at the version that the watch holds. In
+    /// the watch's history etcd has the object at that version, even if later events were lost. The newest version is
+    /// compacted last, and is the likeliest to belong to a history that is gone.
+    pub(super) fn queue_history_check<'a>(
         &mut self,
         confirmed: impl IntoIterator<Item = &'a Difference>,
     ) {
@@ -36,10 +36,10 @@ impl WatchAudit {
         }
     }
 
-    /// etcd does not have an object at the version that the watch holds. A revision means one thing for as long as its
-    /// history lasts. So this is another history: etcd was restored, and has come further since (F33). A single such
-    /// answer may be a mistake on the way.
-    pub(super) fn never_was(
+    /// Handles that etcd does not have an object at the version that the watch holds. A revision means one thing while
+    /// its history lasts. So etcd was restored to another history, and has come further since (F33). A single such
+    /// answer may be a mistake on the way, so the read is repeated.
+    pub(super) fn note_never_existed(
         &mut self,
         object: Arc<Object>,
         at: ResourceVersion,
@@ -70,9 +70,9 @@ impl WatchAudit {
         }
     }
 
-    /// A consistent list is below the watch's version: etcd's revision went back (F33). A single such answer may be a
-    /// mistake on the way, a second one after [`AGAIN_US`] is none. Clears all verdicts then.
-    pub(super) fn is_back(
+    /// Handles a consistent list below the watch's version: etcd's revision went back (F33). A single such answer may
+    /// be a mistake on the way. A second one after [`AGAIN_US`] is none, and clears all verdicts.
+    pub(super) fn note_lower_revision(
         &mut self,
         page: &Page,
         progress: &ResourceVersion,

@@ -1,4 +1,4 @@
-//! What is read next.
+//! Decides what is read next.
 
 use std::sync::Arc;
 
@@ -22,22 +22,23 @@ use crate::audit::reads::{PAGE, Scope, exact_lists_are_etcds};
 use crate::audit::reasons::Reason;
 use crate::versions::ServerVersion;
 
-/// A watch may stand still below the version of a list for this long: two periods of bookmarks
-/// (docs/semantics/checks.md#behind), in microseconds.
+/// Time in µs for which a watch may stand still below the version of a list: two periods of bookmarks
+/// (docs/semantics/checks.md#behind). After it one last newest list decides whether this is published.
 pub(crate) const BEHIND_US: i64 = 120_000_000;
-/// The newest list is made this much after a stream was opened over another connection than the last one, in
-/// microseconds. Where the server was restarted with another etcd, that list shows it.
+/// Time in µs from the opening of a stream over another connection to the newest list. That list shows whether the
+/// server was restarted with another etcd.
 const MOVED_US: i64 = 1_000_000;
-/// The time from one round to the next, in milliseconds.
+/// Time in ms from one round to the next.
 const ROUND_MS: u64 = 30_000;
-/// The number of tasks that may wait when a viewer asks for one more. A round by itself has a few dozen.
+/// Most tasks that may wait when a viewer requests one more; beyond it the request is dropped. A round by itself has a
+/// few dozen.
 const MAX_TASKS: usize = 64;
-/// The wait of a watch whose requests are refused is doubled at most this many times.
+/// Most doublings of the wait of a watch whose requests are refused.
 const MOST_DOUBLED: u32 = 6;
 
 impl WatchAudit {
-    /// Returns the time from one round to the next, in milliseconds. Where requests are scarce, single lookups show more
-    /// than lists that may be a cache's.
+    /// Returns the time from one round to the next, in milliseconds. Where requests are scarce, single lookups show
+    /// more than lists that may be a cache's.
     fn period_ms(&self, step: &StepContext<'_>) -> u64 {
         let leaves_room = exact_lists_are_etcds(step.server) || !step.is_scarce;
         match self.level {
@@ -58,7 +59,7 @@ impl WatchAudit {
         }
     }
 
-    /// Takes the next event of the watch. `before` is the watch before it.
+    /// Adds the next event of the watch. `before` is the watch before it.
     pub(crate) fn observe(&mut self, before: &Watch, event: &Event, now: Time) {
         let reached = match event {
             Event::RequestSent(sent) => {
@@ -109,7 +110,7 @@ impl WatchAudit {
         }
     }
 
-    /// watchscope paused: what the audit waits for had no chance to come.
+    /// Notes a pause of watchscope. Awaited events had no chance to come in it.
     pub(crate) fn paused(&mut self, lasted_ms: u64) {
         if let Some(behind) = &mut self.round.behind {
             behind.since = behind.since.plus_millis(lasted_ms);
@@ -120,8 +121,8 @@ impl WatchAudit {
         }
     }
 
-    /// The server refused the request (401, 403). Ends the round. Each refusal in a row doubles the wait before the
-    /// next round, up to 64 times. A viewer's request does not wait.
+    /// Notes that the server refused the request (401, 403), and ends the round. Each refusal in a row doubles the
+    /// wait before the next round, up to 64 times. A viewer's request does not wait.
     pub(super) fn rest(&mut self, step: &StepContext<'_>) {
         self.round.tasks.clear();
         if let Some(sweep) = &mut self.sweep {
@@ -146,7 +147,7 @@ impl WatchAudit {
         }
     }
 
-    /// Returns whether a task waits and may be read now.
+    /// Returns whether a task waits and may be sent now.
     pub(crate) fn can_ask(&self, now: Time) -> bool {
         !self.round.tasks.is_empty() && self.minute.free_at() <= now
     }
@@ -156,7 +157,7 @@ impl WatchAudit {
         (self.minute.spent(now), self.round.asked_at)
     }
 
-    /// A viewer asks to compare the watch, or an object of it, now.
+    /// Starts a viewer's request to compare the watch, or an object of it.
     pub(crate) fn ask_for(&mut self, object: Option<&Arc<Object>>, now: Time) {
         self.concluded.undecided = None;
         self.limits.refuses_get = false;
@@ -178,7 +179,7 @@ impl WatchAudit {
         }
     }
 
-    /// Returns whether nothing more comes of a viewer's request. `under_way` is the task that is being read.
+    /// Returns whether a viewer's request is complete. `under_way` is the task that is being read.
     pub(crate) fn is_over(
         &self,
         object: Option<&Object>,
@@ -301,8 +302,8 @@ impl WatchAudit {
 
     /// Ends the round while the watch has yet to come to the version of a list that differed; returns whether it does.
     ///
-    /// After 120 s without progress it queues one more read of the newest list and of objects, which ends the round too.
-    /// If the watch still stands where it was after these, it publishes `StandsStill` and lets the round go on.
+    /// After 120 s without progress it queues one more newest list, which ends the round too. If the watch still
+    /// stands still after that, it publishes `StandsStill` and lets the round go on.
     fn waits_for_events(&mut self, progress: &ResourceVersion, step: &mut StepContext<'_>) -> bool {
         let (watch, now) = (step.watch, step.now);
         let Some(behind) = &mut self.round.behind else {
@@ -344,7 +345,7 @@ impl WatchAudit {
         true
     }
 
-    /// Looks up the next object, where lists may hide that it is wrong.
+    /// Looks up the next object, if lists may hide that it is wrong.
     fn sample(&mut self, is_streaming: bool, step: &StepContext<'_>) {
         let (watch, now) = (step.watch, step.now);
         // The next round may have an object to look up.
@@ -372,7 +373,7 @@ impl WatchAudit {
         }
     }
 
-    /// Drops the lookup of an object that was just looked up.
+    /// Drops the waiting lookup of an object that was just looked up.
     pub(super) fn spare(&mut self, object: &Arc<Object>, step: &StepContext<'_>) {
         let (watch, now) = (step.watch, step.now);
         let place = Place(object.clone());

@@ -1,5 +1,5 @@
-//! Which object is looked up in etcd next, and when, where lists may hide a wrong object. The lookups are spread evenly
-//! over time, so that no server gets bursts.
+//! Chooses the object that is looked up in etcd next, and when, if lists may hide a wrong object. The lookups are
+//! spread evenly over time, so that no server gets bursts.
 
 use std::sync::Arc;
 
@@ -11,27 +11,27 @@ use watchscope_model::{Object, Text, Time, Uid};
 
 use crate::audit::level::{FULL_WATCH, Level, SMALL_WATCH};
 
-/// The shortest time from one lookup to the next, in microseconds: 16 a minute leave two lists and two reads to confirm
-/// of a watch's requests.
+/// Shortest time in µs from one lookup to the next. These 16 a minute leave two lists and two reads to confirm of a
+/// watch's requests.
 const LEAST_US: i64 = 3_750_000;
-/// The shortest time until an object is looked up again, in microseconds, by `light` and by `full`.
+/// Shortest time in µs until an object is looked up again, by `light` and by `full`.
 const AGAIN_US: [i64; 2] = [30_000_000, 15_000_000];
-/// The longest such time for a watch that `full` reads whole, in microseconds: within two minutes. A watch of
-/// [`FULL_WATCH`] objects, with its lists and those of five others, needs 116 requests a minute.
+/// Longest such time in µs for a watch that `full` reads whole: within two minutes. A watch of [`FULL_WATCH`] objects,
+/// with its lists and those of five others, needs 116 requests a minute.
 const WHOLE_US: i64 = 115_000_000;
-/// The number of objects of a watch whose last lookups are remembered. A larger watch is looked up in the order of its
-/// objects.
+/// Most objects of a watch whose last lookups are remembered. A larger watch is looked up in the order of its objects.
 const MOST_REMEMBERED: usize = 1_024;
 
-/// The number of suspect objects that are remembered: those whose deletion was asked for first.
+/// Most suspect objects that are remembered. Beyond it, objects without an owner are dropped first, then those with
+/// the latest deletionTimestamp.
 const MOST_SUSPECTS: usize = 64;
 
-/// Why an object may be a ghost. The gravest reason comes first.
+/// Why an object may be a ghost. The most serious reason comes first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Suspicion {
-    /// Its deletion was asked for at this time, and it is still there.
+    /// Its deletion was requested at this time, and it still exists.
     DeletedAt(Text),
-    /// Its owner is gone.
+    /// Its owner was deleted.
     WithoutOwner,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Samples {
     suspects: BTreeMap<Place, Suspicion>,
     /// Whether the last lookup was of a suspect.
     was_suspect: bool,
-    /// The place of the last lookup, where objects are looked up in their order.
+    /// The place of the last lookup, if objects are looked up in their order.
     cursor: usize,
 }
 
@@ -60,7 +60,7 @@ impl Samples {
         }
     }
 
-    /// Takes a list: which objects may be ghosts. `gone` says whether an owner is gone.
+    /// Reads from a list which objects may be ghosts. `gone` says whether an owner was deleted.
     pub(super) fn listed(&mut self, items: &[Seen], gone: impl Fn(&Uid) -> bool) {
         for Seen {
             object,
@@ -88,9 +88,9 @@ impl Samples {
         }
     }
 
-    /// Returns the next object: of those held and those said to be missing, the one whose last lookup is the longest
-    /// ago. Missing and suspect objects come first. Where not all get their turn in time, every other lookup is of a
-    /// suspect.
+    /// Returns the next object: of the held ones and those with a `missing` verdict, the one whose last lookup is the
+    /// longest ago. Missing and suspect objects come first. If not all get their turn in time, every other lookup is
+    /// of a suspect.
     pub(super) fn next(&mut self, watch: &Watch, level: Level, now: Time) -> Option<Arc<Object>> {
         let held = watch.objects.len();
         self.suspects
@@ -130,7 +130,7 @@ impl Samples {
         next
     }
 
-    /// Another watch looked an object up. Returns whether that replaces the next lookup.
+    /// Notes that another watch looked an object up. Returns whether that replaces the next lookup.
     pub(super) fn overheard(&mut self, watch: &Watch, object: &Arc<Object>, now: Time) -> bool {
         let is_next = watch.objects.len() <= MOST_REMEMBERED
             && self
@@ -140,8 +140,8 @@ impl Samples {
         is_next
     }
 
-    /// Returns all objects that are held or said to be missing, in the order of their turns; `None` if there are more
-    /// than `most`.
+    /// Returns all objects that are held or have a `missing` verdict, in the order of their turns; `None` if there are
+    /// more than `most`.
     pub(super) fn all(&self, watch: &Watch, most: usize) -> Option<Vec<Arc<Object>>> {
         let all = missing(watch).chain(held(watch));
         let mut all: Vec<_> = all.take(most.saturating_add(1)).cloned().collect();
@@ -157,7 +157,7 @@ impl Samples {
         all.min_by_key(|object| self.turn_of(object))
     }
 
-    /// Returns the order of an object: the smallest is looked up first.
+    /// Returns the sort key of an object: the smallest is looked up first.
     fn turn_of(&self, object: &Arc<Object>) -> (Option<Time>, bool, Option<Suspicion>) {
         let place = Place(object.clone());
         let suspicion = self.suspects.get(&place);
@@ -172,7 +172,7 @@ impl Samples {
     pub(super) fn looked_up(&mut self, object: &Arc<Object>, now: Time) {
         self.looked_up.insert(Place(object.clone()), now);
         if self.looked_up.len() > 2 * MOST_REMEMBERED {
-            // Those are gone, or were looked up in order.
+            // Objects looked up before that are gone, or were looked up in order.
             let newest = now.plus_micros(-AGAIN_US[0]);
             self.looked_up.retain(|_, at| *at > newest);
         }
@@ -183,13 +183,13 @@ fn held(watch: &Watch) -> impl Iterator<Item = &Arc<Object>> {
     watch.objects.iter().map(|held| &held.object)
 }
 
-/// Returns the objects on which verdicts stand.
+/// Returns the objects with an open verdict.
 fn accused(watch: &Watch) -> impl Iterator<Item = &Arc<Object>> {
     let open = watch.verdicts.values();
     open.map(|open| &open.verdict.object)
 }
 
-/// Returns the objects that are said to be missing.
+/// Returns the objects with a `missing` verdict.
 fn missing(watch: &Watch) -> impl Iterator<Item = &Arc<Object>> {
     accused(watch).filter(|object| watch.held(object).is_none())
 }

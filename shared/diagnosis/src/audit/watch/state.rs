@@ -17,25 +17,26 @@ use crate::audit::level::Level;
 use crate::audit::reads::Scope;
 use crate::audit::reasons::Reason;
 
-/// The audit reads again this much after a read that was ahead of the watch, in microseconds. A cache that is behind
-/// waits 3 s at most, so a watch that is still behind then is so for another reason.
+/// Time in µs after a read that was ahead of the watch at which the audit reads again. A cache that is behind waits 3
+/// s at most, so a watch that is still behind then has another reason.
 pub(super) const AGAIN_US: i64 = 4_000_000;
-/// The number of objects that are looked up when a viewer has a watch compared, where no sweep is made.
+/// Number of objects that are looked up at a viewer's request for a watch, if there is no sweep.
 pub const AT_ONCE: usize = 16;
-/// The most objects that are looked up after a burst of DELETED under a selector: the newest ones. It is also the most
-/// such lookups in a minute. The watch's other requests are for lists and samples.
+/// Most objects that are remembered after a burst of DELETED under a selector; a further one replaces the oldest. It
+/// is also the most such lookups in a minute; beyond it they wait. The watch's other requests are for lists and
+/// samples.
 pub(super) const LOOKED_AFTER: usize = 8;
-/// The number of objects that are looked up because a list that may be a cache's differs in them.
+/// Most objects that one comparison with a possible cache looks up; further differences wait for the next list.
 pub(super) const FOLLOWED: usize = 8;
 
-/// A list that was ahead of the watch, and different.
+/// A list that was ahead of the watch, and differed.
 #[derive(Clone, Debug)]
 pub(super) struct Behind {
     pub(super) version: ResourceVersion,
-    /// Since when the watch has stood still.
+    /// Since when the watch has made no progress.
     pub(super) since: Time,
     pub(super) cache: CachePosition,
-    /// Whether the last list was made: the first one may have been ahead of an event that has come by now.
+    /// Whether the last list was requested. The first one may have been ahead of an event that has come by now.
     pub(super) is_last: bool,
 }
 
@@ -47,7 +48,7 @@ pub(super) struct Ahead {
     pub(super) stream: Seq,
     /// When the first such read was made.
     pub(super) since: Time,
-    /// When the newest list is made to see whether it is still so; absent once it was.
+    /// When the newest list is requested to see whether it is still ahead; `None` once it was requested.
     pub(super) due: Option<Time>,
     /// Whether the lag is published.
     pub(super) is_published: bool,
@@ -66,29 +67,29 @@ pub(super) enum CachePosition {
     NotBehind,
 }
 
-/// What is audited.
+/// The subject of the audit.
 #[derive(Clone, Debug)]
 pub(super) struct Subject {
     /// The address of the apiserver that the watch is pinned to.
     pub(super) server: Option<Text>,
-    /// What the watch reads, once that is known.
+    /// The scope that the watch reads, once it is known.
     pub(super) scope: Option<Scope>,
-    /// What the watch held at versions that it has passed.
+    /// The states that the watch held at versions that it has passed.
     pub(super) history: History,
 }
 
 /// The current round: lists, and the lookups that follow from them.
 #[derive(Clone, Debug)]
 pub(super) struct Round {
-    /// When the next round begins; absent if none is due.
+    /// When the next round begins; `None` if none is due.
     pub(super) next_at: Option<Time>,
     /// When the last request was made.
     pub(super) asked_at: Time,
-    /// What is still to be read. The first task is next.
+    /// The tasks that are still to be read. The first one is next.
     pub(super) tasks: VecDeque<Task>,
     /// The number of lists that were begun again in this round.
     pub(super) restarts: u32,
-    /// The list that the watch has yet to come to.
+    /// The list whose version the watch has yet to reach.
     pub(super) behind: Option<Behind>,
 }
 
@@ -113,7 +114,7 @@ pub(super) struct Connections {
     pub(super) list_at: Option<Time>,
 }
 
-/// Second watches of the same.
+/// The state of second watches of the same objects.
 #[derive(Clone, Debug)]
 pub(super) struct Witness {
     /// When the next second watch is made.
@@ -133,7 +134,7 @@ pub(super) struct Exits {
     pub(super) minute: Minute,
 }
 
-/// What the server refuses.
+/// The requests that the server refuses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Limits {
     /// Whether it refuses lists at exactly a version.
@@ -146,20 +147,20 @@ pub(super) struct Limits {
     pub(super) forbidden: u32,
 }
 
-/// What was concluded last.
+/// The last conclusions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Concluded {
-    /// The version at which all was found equal.
+    /// The version at which all objects were equal.
     pub(super) agreed: Option<ResourceVersion>,
     /// Since when consistent lists are below progress, because the revision went back.
     pub(super) went_back: Option<Time>,
-    /// Whether the last list differed, where versions have no order. It is made once more before anything is published.
+    /// Whether the last list differed, if versions have no order. It is repeated once before anything is published.
     pub(super) has_differed: bool,
-    /// The last reason why nothing could be decided. It is not published twice.
+    /// The last reason why nothing could be decided. It is published only once.
     pub(super) undecided: Option<(AuditMethod, Reason)>,
 }
 
-/// The first refusal of a list because the server's cache had not come so far.
+/// The first refusal of a list because the server's cache had not come to its version.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TooLarge {
     /// The first record of the stream.
@@ -247,7 +248,7 @@ impl WatchAudit {
         &self.subject.server
     }
 
-    /// Returns what the watch reads, once that is known.
+    /// Returns the scope that the watch reads, once it is known.
     pub(crate) fn scope(&self) -> Option<&Scope> {
         self.subject.scope.as_ref()
     }

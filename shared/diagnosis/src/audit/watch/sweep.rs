@@ -2,7 +2,7 @@
 //! cache and so cannot prove that nothing is wrong.
 //!
 //! The sweep covers the objects that the watch held when it began, so it ends however much is written. The stream
-//! delivers what is added, changed or deleted since.
+//! delivers later changes.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use watchscope_model::{Object, ResourceVersion, Time};
 use super::task::same_place;
 use crate::audit::reasons::{Cut, Reason};
 
-/// This many lookups that come to nothing end the sweep.
+/// Number of failed lookups that end the sweep.
 pub(super) const MOST_FAILED: u64 = 8;
 
-/// An object, and the version at which the watch held it when the sweep began; `None` if it is said to be missing.
-type Asked = (Arc<Object>, Option<ResourceVersion>);
+/// An object, and the version at which the watch held it when the sweep began; `None` if it has a `missing` verdict.
+type LookupTarget = (Arc<Object>, Option<ResourceVersion>);
 
 /// The objects of a sweep, and its results so far. [`Auditor::looking_at`] bounds it.
 ///
@@ -27,25 +27,25 @@ pub(crate) struct Sweep {
     /// The watch's progress when the sweep began.
     pub(super) at: ResourceVersion,
     pub(super) total: u64,
-    pub(super) remaining: VecDeque<Asked>,
+    pub(super) remaining: VecDeque<LookupTarget>,
     /// The object that is being looked up.
-    pub(super) current: Option<Asked>,
+    pub(super) current: Option<LookupTarget>,
     /// When the next object is looked up.
     pub(crate) next_at: Time,
     /// Whether the watch did not stream at the last attempt.
     pub(super) is_waiting: bool,
-    /// Whether the watch has listed since. A list need not be etcd's.
+    /// Whether the watch has listed since the sweep began. A list may come from a cache, so the sweep ends.
     pub(crate) is_listed_anew: bool,
-    /// The number of objects that are held as etcd has them.
+    /// The number of objects that are held in etcd's version.
     pub(super) equal: u64,
     pub(super) wrong: u64,
-    /// The number of objects that changed or went before a lookup could be compared.
+    /// The number of objects that changed or were deleted before a lookup could be compared.
     pub(super) changed: u64,
     pub(super) failed: u64,
 }
 
 impl Sweep {
-    /// Takes the current lookup back, because nothing came of it.
+    /// Takes the current lookup back, because it had no result.
     pub(crate) fn put_back(&mut self) {
         self.remaining.extend(self.current.take());
     }
@@ -56,9 +56,9 @@ impl Sweep {
         self.remaining.clear();
     }
 
-    /// Removes an object from those to be looked up. Returns whether it was one.
+    /// Removes an object from those to be looked up. Returns whether it was one of them.
     pub(super) fn take(&mut self, object: &Object) -> bool {
-        let is_it = |(of, _): &Asked| same_place(of, object);
+        let is_it = |(of, _): &LookupTarget| same_place(of, object);
         if self.current.take_if(|asked| is_it(asked)).is_some() {
             return true;
         }
@@ -68,7 +68,7 @@ impl Sweep {
             .is_some()
     }
 
-    /// Returns the outcome, and the reasons for what it leaves open.
+    /// Returns the outcome, and the reasons why it is limited.
     pub(super) fn outcome(&self, cut: Option<Cut>) -> (AuditOutcome, Vec<Reason>) {
         let outcome = if self.wrong > 0 {
             AuditOutcome::Differs

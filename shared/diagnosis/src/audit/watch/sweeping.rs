@@ -45,14 +45,14 @@ impl WatchAudit {
         true
     }
 
-    /// Looks up the next object of the sweep. A stream that ends now and then has [`AGAIN_US`] for the next one to
-    /// begin.
+    /// Looks up the next object of the sweep. If the stream has ended, it waits up to [`AGAIN_US`] for the next
+    /// stream.
     pub(crate) fn next_of_sweep(&mut self, is_streaming: bool, step: &mut StepContext<'_>) {
         let (watch, now) = (step.watch, step.now);
         let Some(sweep) = self.sweep.as_mut().filter(|sweep| sweep.next_at <= now) else {
             return;
         };
-        // Its lookup was lost, or another watch's lookup came to nothing.
+        // Its lookup was lost, or another watch's lookup had no result.
         sweep.put_back();
         if sweep.is_listed_anew {
             self.end_sweep(Some(Cut::ListedAnew), step);
@@ -70,7 +70,7 @@ impl WatchAudit {
         while let Some((object, version)) = sweep.remaining.pop_front() {
             let held = watch.held(&object).map(|held| held.object.clone());
             if held.is_none() && version.is_some() {
-                // The stream reported that it is gone.
+                // The stream reported its deletion.
                 sweep.changed += 1;
                 continue;
             }
@@ -84,7 +84,7 @@ impl WatchAudit {
         self.settle(step);
     }
 
-    /// A lookup shows that an object is held as etcd has it. Outside a sweep it counts as a sample.
+    /// Counts an object that is held in etcd's version. Outside a sweep it counts as a sample.
     pub(crate) fn count_equal(&mut self, object: &Object) {
         if let Some(sweep) = &mut self.sweep
             && sweep.take(object)
@@ -95,7 +95,7 @@ impl WatchAudit {
         }
     }
 
-    /// A verdict on an object is confirmed.
+    /// Counts an object with a confirmed verdict.
     pub(crate) fn count_wrong(&mut self, object: &Object) {
         if let Some(sweep) = &mut self.sweep
             && sweep.take(object)
@@ -110,7 +110,7 @@ impl WatchAudit {
         looking.is_some_and(|(of, _)| same_place(of, object))
     }
 
-    /// No more reads follow for the object that the sweep looked up.
+    /// Notes that no more reads follow for the object that the sweep looked up.
     pub(crate) fn lookup_ended(&mut self, step: &mut StepContext<'_>) {
         let Some(sweep) = &mut self.sweep else {
             return;
@@ -131,7 +131,7 @@ impl WatchAudit {
         }
     }
 
-    /// The watch was stopped. Publishes how far the sweep came.
+    /// Publishes the results of the sweep so far, because the watch was stopped.
     pub(crate) fn stop(&mut self, step: &mut StepContext<'_>) {
         self.end_sweep(Some(Cut::Stopped), step);
     }

@@ -1,4 +1,4 @@
-//! One thing to be read of a watch.
+//! One read of a watch.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use watchscope_model::{Object, ResourceVersion};
 
 use crate::audit::compare::{Comparison, Difference};
 
-/// Something to be read.
+/// A read to make.
 #[derive(Clone, Debug)]
 pub(crate) enum Task {
     /// All objects, at exactly a version.
@@ -29,8 +29,8 @@ pub(crate) enum Task {
         at: ResourceVersion,
         first: Option<Difference>,
     },
-    /// An object that is confirmed to be wrong, at the very version that the watch holds: etcd may never have had it
-    /// so. The read is made a second time if etcd does not have it.
+    /// An object that is confirmed to be wrong, at the very version that the watch holds. etcd may never have had it
+    /// at that version. The read is repeated if etcd does not have it.
     HistoryCheck {
         object: Arc<Object>,
         at: ResourceVersion,

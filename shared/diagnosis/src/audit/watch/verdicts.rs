@@ -8,7 +8,7 @@ use watchscope_model::vocabulary::{Certainty, Standing};
 use super::context::StepContext;
 use crate::audit::compare::Difference;
 
-/// Returns a verdict as cleared.
+/// Returns a verdict with the state `cleared`.
 pub(super) fn cleared(verdict: &Verdict) -> Verdict {
     Verdict {
         state: Standing::Cleared,
@@ -16,7 +16,7 @@ pub(super) fn cleared(verdict: &Verdict) -> Verdict {
     }
 }
 
-/// Returns the verdict that a change clears: the object that was compared is no longer held.
+/// Returns the verdict that a change clears, because the compared object is no longer held.
 pub(crate) fn overtaken(watch: &Watch, change: &Change) -> Option<Verdict> {
     let standing = &watch.verdict_on(&change.object)?.verdict;
     let is_replay = watch
@@ -25,18 +25,18 @@ pub(crate) fn overtaken(watch: &Watch, change: &Change) -> Option<Verdict> {
     (!is_replay).then(|| cleared(standing))
 }
 
-/// What became of a difference.
+/// The effect of a difference on its verdict.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Judged {
-    /// It was found for the first time.
+    /// The verdict was raised: the difference was found for the first time.
     Raised,
-    /// It was found a second time.
+    /// The verdict was confirmed: the difference was found a second time.
     Confirmed,
-    /// Its verdict is confirmed already.
+    /// The verdict was confirmed before.
     Known,
 }
 
-/// Returns the verdict that states exactly this difference, if it stands.
+/// Returns the open verdict of exactly this difference.
 pub(super) fn standing<'a>(found: &Difference, watch: &'a Watch) -> Option<&'a Verdict> {
     let open = watch.verdict_on(&found.object).map(|open| &open.verdict);
     open.filter(|standing| {
@@ -83,7 +83,7 @@ pub(super) fn judge(found: &Difference, is_second: bool, step: &mut StepContext<
     }
 }
 
-/// Clears the verdict on an object, if one stands.
+/// Clears the open verdict on an object, if there is one.
 pub(super) fn clear(object: &Object, step: &mut StepContext<'_>) {
     if let Some(open) = step.watch.verdict_on(object) {
         step.out.push(cleared(&open.verdict).into());

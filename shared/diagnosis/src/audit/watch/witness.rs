@@ -1,4 +1,4 @@
-//! A second watch of the same, as a witness (docs/semantics/checks.md#witness).
+//! A second watch of the same objects, as a witness (docs/semantics/checks.md#witness).
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::state::{FOLLOWED, WatchAudit};
 use crate::audit::read::Read;
 use crate::audit::reasons::{Reason, SecondWatch};
 
-/// The time from one second watch to the next, in milliseconds.
+/// Time in ms from one second watch to the next.
 const WITNESS_MS: u64 = 60_000;
 
 impl WatchAudit {
@@ -58,8 +58,8 @@ impl WatchAudit {
         Some((from, read))
     }
 
-    /// Compares the watch with a second one: both must have delivered the events beyond `from` that both have passed
-    /// (docs/semantics/checks.md#witness). Looks up the object of an event that the watch lost.
+    /// Compares the watch with a second one (docs/semantics/checks.md#witness). Both must have delivered the events
+    /// above `from` that both have passed. Looks up the object of an event that the watch lost.
     pub(crate) fn witnessed(
         &mut self,
         from: &ResourceVersion,

@@ -14,7 +14,7 @@ use crate::findings::registry::FindingRegistry;
 use crate::limits::{AHEAD_US, TOO_LARGE_US};
 use crate::text::seconds;
 
-/// Returns what a watch shares with others whose server is behind what reads show (F31).
+/// Returns the shared part of watches whose server is behind newer reads (F31).
 pub(super) fn behind_reads(watch: &WatchName, state: &State) -> Option<Shared> {
     let place = Place::of(watch, state)?;
     let server = place.server_words();
@@ -28,7 +28,7 @@ pub(super) fn behind_reads(watch: &WatchName, state: &State) -> Option<Shared> {
     })
 }
 
-/// Returns what watches share that were opened beyond what their servers know (F32).
+/// Returns the shared part of watches that were opened above their servers' versions (F32).
 pub(super) fn beyond_servers() -> Shared {
     Shared {
         subject: Subject::Cluster,
@@ -40,7 +40,7 @@ pub(super) fn beyond_servers() -> Shared {
 }
 
 impl Audits {
-    /// F31 or F32: reads show newer objects than a stream that delivers nothing.
+    /// Raises F31 or F32: reads show newer objects than a stream that delivers nothing.
     pub(super) fn lags(
         &mut self,
         event: &Audit,
@@ -61,7 +61,7 @@ impl Audits {
              since the first of these reads: its server is behind, or something holds its events back.",
             event.watch,
         );
-        // A stream that has delivered something was not opened beyond what its server knows.
+        // A stream that has delivered an event was not opened above its server's version.
         let is_resumed = stream.bookmark.is_none() && stream.resource_version == watch.progress;
         let alike: &'static [Row] = if is_resumed {
             &[Row::F04, Row::F32, Row::F44]
@@ -89,8 +89,9 @@ impl Audits {
         registry.raise(found.until_cleared(), record.at);
     }
 
-    /// F32: the server refused a list at a watch's version, because it has not come so far. The second refusal,
-    /// [`TOO_LARGE_US`] later and of a stream that has delivered nothing, shows that the stream waits for its server.
+    /// Raises F32 at the second refusal of a list at a watch's version, because the server has not come so far. If it
+    /// comes [`TOO_LARGE_US`] after the first, for a stream that has delivered nothing, the stream waits for its
+    /// server.
     pub(super) fn too_large(
         &mut self,
         event: &Audit,
@@ -136,7 +137,7 @@ impl Audits {
         registry.raise(found.until_cleared(), record.at);
     }
 
-    /// F17 or F31: a list differs from what a watch holds, and the watch does not come to its version
+    /// Raises F17 or F31: a list differs from the held objects, and the watch does not come to its version
     /// (docs/semantics/checks.md#behind).
     pub(super) fn stands_still(
         &mut self,
@@ -184,8 +185,8 @@ impl Audits {
         registry.raise(found.until_cleared(), record.at);
     }
 
-    /// The stream of a watch delivered something, or ended. Clears what was found of its silence.
-    pub(crate) fn came(
+    /// Clears the findings about a watch's silence, because its stream delivered an event or ended.
+    pub(crate) fn clear_silence(
         &mut self,
         watch: &WatchName,
         record: Moment,

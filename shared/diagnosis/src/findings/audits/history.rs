@@ -14,7 +14,7 @@ use crate::findings::registry::FindingRegistry;
 use crate::text::name;
 
 impl Audits {
-    /// The probe saw a list below the version of its watch, so etcd went back.
+    /// Handles a list below the version of its watch, which the probe saw: etcd went back.
     pub(crate) fn entered(
         &mut self,
         event: &WatchPhase,
@@ -30,13 +30,13 @@ impl Audits {
             progress.is_after(&list.resource_version).then_some(list)
         });
         if let Some(list) = list {
-            let told = (&event.watch, &list.resource_version);
-            self.went_back(told, list.since.seq, before, record, registry);
+            let delivered = (&event.watch, &list.resource_version);
+            self.went_back(delivered, list.since.seq, before, record, registry);
         }
     }
 
-    /// The probe saw a list above the version of its watch with a living object at a lower version than it had, so etcd
-    /// went back.
+    /// Handles a list above the version of its watch with a living object at a lower version than before, which the
+    /// probe saw: etcd went back.
     pub(crate) fn page(
         &mut self,
         event: &ListPage,
@@ -69,10 +69,10 @@ impl Audits {
             record.at,
             summary,
         );
-        let told = (&event.watch, number(held));
+        let delivered = (&event.watch, number(held));
         self.restored(
             found.alike(&[Row::F24]),
-            told,
+            delivered,
             None,
             before,
             record,
@@ -80,8 +80,8 @@ impl Audits {
         );
     }
 
-    /// A list, or initial events, are complete. After a restore the first list of a watch says whether its server went
-    /// back too.
+    /// Handles a complete list, or complete initial events. After a restore the first list of a watch shows whether
+    /// its server went back too.
     pub(crate) fn listed(
         &mut self,
         event: &ListComplete,
@@ -96,11 +96,11 @@ impl Audits {
         let is_below = reached.is_some_and(|reached| number(&event.resource_version) < *reached);
         let watch = before.watches.get(&event.watch);
         if let Some(watch) = watch.filter(|watch| is_below && watch.progress.is_none()) {
-            self.says_so(watch, record.seq, before, registry);
+            self.confirm_restored(watch, record.seq, before, registry);
         }
     }
 
-    /// A newest list is below the version of its watch, and so below what the same server delivered before. etcd
+    /// Handles a newest list below the version of its watch, and so below what the same server delivered before. etcd
     /// answers such a list, so etcd went back.
     pub(super) fn went_back(
         &mut self,
@@ -114,7 +114,7 @@ impl Audits {
             return;
         };
         if self.is_to_begin_anew(watch) {
-            return self.says_so(watch, evidence, before, registry);
+            return self.confirm_restored(watch, evidence, before, registry);
         }
         self.too_large.remove(name);
         let silent = self.silent.get_mut(name);
@@ -146,8 +146,8 @@ impl Audits {
         self.restored(found, (name, progress), below, before, record, registry);
     }
 
-    /// The newest list of a pinned server is below what it delivered before.
-    fn says_so(
+    /// Handles a newest list of a pinned server that is below what the server delivered before.
+    fn confirm_restored(
         &mut self,
         watch: &Watch,
         evidence: Seq,
@@ -178,15 +178,15 @@ impl Audits {
         });
     }
 
-    /// Returns whether the finding stands already and a watch has not listed since.
+    /// Returns whether the finding is open already and a watch has not listed since.
     pub(super) fn is_to_begin_anew(&self, watch: &Watch) -> bool {
         let listed = watch.list.as_ref().and_then(|list| list.complete);
         let restored = self.restored.as_ref();
         restored.is_some_and(|restored| listed.is_none_or(|listed| listed.seq <= restored.at))
     }
 
-    /// etcd holds another state than before. Each watch has to begin anew, a second time if that happened before. A
-    /// watch that did so and got the old state once more does not count again.
+    /// Raises F33: etcd holds another state than before. Each watch has to begin anew, also if that happened before. A
+    /// watch that began anew and got the old state once more does not count again.
     pub(super) fn restored(
         &mut self,
         mut found: FindingDraft,
@@ -210,9 +210,9 @@ impl Audits {
         registry.raise(found, record.at);
     }
 
-    /// etcd does not have an object at the version that a watch was delivered, though it has come further. So it has
-    /// another history.
-    pub(super) fn never_was(
+    /// Handles that etcd does not have an object at a version that it delivered, although it has come further. So it
+    /// has another history.
+    pub(super) fn note_never_existed(
         &mut self,
         event: &Audit,
         (before, watch): (&State, &Watch),
@@ -239,7 +239,7 @@ impl Audits {
         let since = verdict.map_or(record.at, |open| awake.of(open.since.at));
         let (sure, subject) = (Certainty::Likely, Subject::Cluster);
         let found = FindingDraft::of(Row::F33, sure, subject, evidence, since, summary);
-        let told = (&event.watch, number(at));
-        self.restored(found, told, None, before, record, registry);
+        let delivered = (&event.watch, number(at));
+        self.restored(found, delivered, None, before, record, registry);
     }
 }

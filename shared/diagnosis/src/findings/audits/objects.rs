@@ -19,7 +19,7 @@ const HIDDEN: &[Row] = &[Row::F25, Row::F33, Row::F45];
 const LIKE_A_RACE: &[Row] = &[Row::F24, Row::F25, Row::F33];
 
 impl Audits {
-    /// The audit raised, confirmed or cleared a verdict.
+    /// Handles a verdict that the audit raised, confirmed or cleared.
     pub(crate) fn judged(
         &mut self,
         event: &Verdict,
@@ -58,14 +58,14 @@ impl Audits {
                 let alike = match event.kind {
                     Divergence::Ghost => GHOST,
                     Divergence::Missing | Divergence::Stale => HIDDEN,
-                    // The list is behind, or of another etcd. The watch is not wrong.
+                    // The list is behind, or from another etcd. The watch is not wrong.
                     _ => return,
                 };
                 wrong.insert(place);
                 let watch = before.watches.get(&event.watch);
                 let (certainty, why) = registry.unread.unless_why(&event.watch, Certainty::Likely);
                 let mut summary = sentence(event, wrong.len());
-                // The event that was missed has the version that was read. A ghost's event has an unknown version.
+                // The missed event has the version of the read. The version of a ghost's event is unknown.
                 let missed = event.listed.as_ref().and_then(ResourceVersion::number);
                 let start = missed.and_then(|missed| streams.start_around(&event.watch, missed));
                 let (row, alike) = match start {

@@ -1,4 +1,4 @@
-//! What the audit's records show, row by row.
+//! Judges the audit's records, row by row.
 
 use watchscope_model::event::Audit;
 use watchscope_model::fold::Moment;
@@ -16,7 +16,7 @@ use crate::findings::registry::FindingRegistry;
 use crate::findings::streams::SILENT_LOSS;
 
 impl Audits {
-    /// The audit published what a read showed.
+    /// Handles a read that the audit published.
     pub(crate) fn audited(
         &mut self,
         event: &Audit,
@@ -41,7 +41,7 @@ impl Audits {
                 self.went_back((&event.watch, read), record.seq, before, record, registry);
             }
             AuditMethod::ListOneTwice if event.outcome() == AuditOutcome::Differs => {
-                self.never_was(event, (before, watch), awake, record, registry);
+                self.note_never_existed(event, (before, watch), awake, record, registry);
             }
             AuditMethod::SecondWatch if event.outcome() == AuditOutcome::Differs => {
                 let mut evidence = vec![record.seq];
@@ -49,8 +49,8 @@ impl Audits {
                 tree::sort(&mut evidence);
                 let unread = &registry.unread;
                 let (certainty, why) = unread.unless_why(&event.watch, Certainty::Definite);
-                let told = event.reason.as_deref().unwrap_or("");
-                let summary = format!("Of {}, {told}.{why}", event.watch);
+                let details = event.reason.as_deref().unwrap_or("");
+                let summary = format!("Of {}, {details}.{why}", event.watch);
                 let subject = Subject::Watch(event.watch.clone());
                 let found =
                     FindingDraft::of(Row::F24, certainty, subject, evidence, record.at, summary);
@@ -88,7 +88,7 @@ impl Audits {
                 let shared = behind_reads(&event.watch, before);
                 self.lags(event, (watch, progress, shared), record, registry);
             }
-            // The watch does not come to the version of a list that differed.
+            // The watch does not reach the version of a list that differed.
             AuditMethod::List
                 if event.outcome() == AuditOutcome::CannotTell
                     && number(read) > number(progress) =>

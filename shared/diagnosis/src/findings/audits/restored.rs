@@ -11,7 +11,7 @@ pub(super) struct Restored {
     pub(super) at: Seq,
     /// The version that each watch had reached.
     pub(super) reached: BTreeMap<WatchName, u64>,
-    /// The servers that are still to be asked, if a list below a watch's version showed it; absent once all have
+    /// The servers that have yet to answer, if a list below a watch's version showed it; `None` once all have
     /// answered.
     pub(super) below: Option<Below>,
 }
@@ -19,11 +19,11 @@ pub(super) struct Restored {
 /// A newest list that was below the version of its watch.
 #[derive(Clone, Debug)]
 pub(super) struct Below {
-    /// The resource whose servers are asked. Each resource may have an etcd of its own.
+    /// The resource whose servers must answer. Each resource may have an etcd of its own.
     pub(super) resource: Resource,
-    /// The sentence about it, up to what the other servers say.
+    /// The sentence about it, without the answers of the other servers.
     pub(super) sentence: String,
-    /// The servers whose newest list was below what they had delivered.
+    /// The servers whose newest list was below what they had delivered before.
     pub(super) servers: BTreeSet<Text>,
 }
 
@@ -40,8 +40,9 @@ impl Restored {
         }
     }
 
-    /// Returns whether a watch may still have an event up to a version from before, because it has come as far again. A
-    /// server's watch cache does not begin anew when etcd goes back; it delivers the same events once more.
+    /// Returns whether a watch may still have an event up to a version from before the restore, because it has come as
+    /// far again. A server's watch cache does not begin anew when etcd goes back; it delivers the same events once
+    /// more.
     pub(super) fn is_kept(&self, name: &WatchName, watch: &Watch, version: u64) -> bool {
         let progress = watch.progress.as_ref().map_or(0, number);
         let mut reached = self.reached.get(name).into_iter();
@@ -49,7 +50,7 @@ impl Restored {
     }
 }
 
-/// Group and plural name.
+/// Group and plural name of a resource.
 type Resource = (Text, Text);
 
 impl Below {

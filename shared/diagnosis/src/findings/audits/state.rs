@@ -10,19 +10,19 @@ use watchscope_model::{Object, Row, Seq, Text, WatchName};
 
 use super::restored::Restored;
 
-/// The number of changes of each watch whose records are remembered. For an object that changed earlier, the record
-/// since which it is held stands for its last event.
+/// Most changes of each watch whose records are remembered; a further one replaces the oldest. For an object that
+/// changed earlier, the record since which it is held replaces its last event.
 const CHANGES_KEPT: usize = 256;
-/// The audit reads one watch after the other. What it finds of several watches within this time may have one cause, in
-/// microseconds.
+/// Time in µs within which the audit's results for several watches may have one cause, because it reads one watch
+/// after the other.
 pub(super) const TURN_US: i64 = 60_000_000;
 
-/// What the audit found: objects that are confirmed to be wrong, streams that deliver nothing, and an etcd that went
-/// back.
+/// The results of the audit: objects that are confirmed to be wrong, streams that deliver nothing, and an etcd that
+/// went back.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Audits {
     pub(super) wrong: BTreeMap<WatchName, BTreeSet<(Option<Text>, Text)>>,
-    /// The records that findings about a watch's objects may rest on.
+    /// The records that may be evidence for findings about a watch's objects.
     pub(super) grounds: BTreeMap<WatchName, Grounds>,
     /// The watches whose streams deliver nothing, with the reasons: opened beyond what their server knows (F32), left
     /// behind by an edit (F17), or behind (F31).
@@ -34,7 +34,7 @@ pub(crate) struct Audits {
     pub(super) restored: Option<Restored>,
 }
 
-/// Records that a finding about an object of a watch may rest on.
+/// Records that may be evidence for a finding about an object of a watch.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Grounds {
     /// The watch's last changes, at most [`CHANGES_KEPT`].
@@ -53,8 +53,8 @@ impl Grounds {
         self.changes.push_back((object.clone(), seq));
     }
 
-    /// Returns the object's last event, the last bookmark, and the two reads that differ. Records that are not known
-    /// are left out.
+    /// Returns the object's last event, the last bookmark, and the two reads that differ. Unknown records are left
+    /// out.
     pub(super) fn evidence(&mut self, event: &Verdict, watch: Option<&Watch>) -> Vec<Seq> {
         let place = (event.object.namespace.clone(), event.object.name.clone());
         let mut changes = self.changes.iter().rev();
@@ -76,13 +76,13 @@ impl Grounds {
 }
 
 impl Audits {
-    /// A watch delivered a change. A later verdict may name it as evidence.
+    /// Notes a change. A later verdict may name it as evidence.
     pub(crate) fn changed(&mut self, event: &Change, record: Moment) {
         let grounds = self.grounds.entry(event.watch.clone()).or_default();
         grounds.changed(&event.object, record.seq);
     }
 
-    /// A watch was stopped.
+    /// Forgets a stopped watch.
     pub(crate) fn forget(&mut self, watch: &WatchName) {
         self.wrong.remove(watch);
         self.grounds.remove(watch);

@@ -1,4 +1,4 @@
-//! What clients believe: ghosts (F19), and comparisons of different scopes (F42).
+//! Findings about clients' beliefs: ghosts (F19), and comparisons of different scopes (F42).
 
 use watchscope_model::belief::Belief;
 use watchscope_model::event::{Change, RequestAnswered, RequestSent};
@@ -6,7 +6,7 @@ use watchscope_model::fold::Moment;
 use watchscope_model::vocabulary::{Certainty, ChangeType, ClientPhase, Origin, Severity, Verb};
 use watchscope_model::{Row, Seq, State, Text, Time};
 
-use super::line::{Line, read_path};
+use super::line::{RequestLine, read_path};
 use super::state::{CROWD, Client, Clients, Compared, GHOST_US, NAMED, Named, found, remember};
 use crate::findings::draft::Subject;
 use crate::findings::registry::FindingRegistry;
@@ -14,7 +14,7 @@ use crate::findings::timers::{Timer, Timers};
 use crate::text::count;
 
 impl Clients {
-    /// A watch delivered a DELETED. A watch with a selector delivers it for objects that live on, too.
+    /// Notes a DELETED. A watch with a selector delivers it also for objects that live on.
     pub(crate) fn deleted(
         &mut self,
         event: &Change,
@@ -37,7 +37,7 @@ impl Clients {
         self.look_again(|named| named.uid == *uid, record, timers);
     }
 
-    /// The audit sent a GET of an object.
+    /// Notes that the audit sent a GET of an object.
     pub(crate) fn reads(&mut self, event: &RequestSent) {
         let is_read =
             event.verb() == Verb::Get && event.watch.is_aside() && !self.clients.is_empty();
@@ -46,7 +46,7 @@ impl Clients {
         }
     }
 
-    /// The server answered a GET of the audit.
+    /// Notes the answer to a GET of the audit.
     pub(crate) fn read(&mut self, event: &RequestAnswered, record: Moment, timers: &mut Timers) {
         let asked = &mut self.gone.asked;
         let place = asked
@@ -62,7 +62,7 @@ impl Clients {
         }
     }
 
-    /// An object is gone. Sets when the clients that hold it are judged.
+    /// Sets when the clients that hold a deleted object are judged.
     fn look_again(&self, is_it: impl Fn(&Named) -> bool, record: Moment, timers: &mut Timers) {
         let holds = |client: &Client| client.may_hold_ghosts && client.named.iter().any(&is_it);
         for (name, _) in self.clients.iter().filter(|(_, client)| holds(client)) {
@@ -71,7 +71,7 @@ impl Clients {
         }
     }
 
-    /// F19: a client that watched again without a resourceVersion holds an object that is proven to be gone.
+    /// Raises F19: a client that watched again without a resourceVersion holds an object that is proven to be deleted.
     pub(crate) fn ghost(&mut self, name: &Text, now: Time, registry: &mut FindingRegistry) {
         let Self { clients, gone } = self;
         let Some(client) = clients.get_mut(name) else {
@@ -97,8 +97,8 @@ impl Clients {
 }
 
 impl Client {
-    /// The client made a request. Notes the scope it watches, or a list of another scope.
-    pub(super) fn compares(&mut self, line: &Line<'_>, seq: Seq) {
+    /// Notes the scope that a client watches, or its list of another scope.
+    pub(super) fn compares(&mut self, line: &RequestLine<'_>, seq: Seq) {
         let (resource, scope) = (line.resource(), line.scope());
         let watched = self.scopes.get(&resource);
         if line.options.watch {
@@ -115,8 +115,8 @@ impl Client {
         });
     }
 
-    /// F42: the client handled differences though nothing that it watches changed, right after it had listed another
-    /// scope.
+    /// Raises F42: the client handled differences although its watch delivered no change, right after it had listed
+    /// another scope.
     pub(super) fn found_differences(
         &mut self,
         handled: u64,
@@ -149,7 +149,7 @@ impl Client {
     }
 }
 
-/// Returns the first [`NAMED`] objects that beliefs name. Those named before keep their time.
+/// Returns the first [`NAMED`] objects that beliefs name. An object that was named before keeps its time.
 pub(super) fn read_named(beliefs: &[Belief], before: &[Named], now: Time) -> Vec<Named> {
     let of_part = |belief: &Belief| -> Vec<Named> {
         let held = belief.held.iter().map(|held| &held.object);

@@ -1,14 +1,14 @@
-//! A client's request, read: `GET PATH?QUERY`.
+//! Parses a client's request `GET PATH?QUERY`.
 
 use watchscope_model::options::{ListOptions, read_get};
 
 /// A client's request, parsed.
-pub(super) struct Line<'a> {
+pub(super) struct RequestLine<'a> {
     pub(super) path: &'a str,
     pub(super) options: ListOptions<'a>,
 }
 
-impl<'a> Line<'a> {
+impl<'a> RequestLine<'a> {
     /// Parses `GET PATH?QUERY`; returns `None` for anything else.
     pub(super) fn read(text: &'a str) -> Option<Self> {
         let (path, options) = read_get(text)?;

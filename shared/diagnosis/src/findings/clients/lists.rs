@@ -1,4 +1,5 @@
-//! Lists of clients: too old (F22, F33), in circles (F14); and many watches without a version (F20).
+//! Findings about lists of clients: too old (F22, F33), in circles (F14); and about many watches without a version
+//! (F20).
 
 use watchscope_model::event::ClientRequest;
 use watchscope_model::fold::Moment;
@@ -12,15 +13,14 @@ use crate::findings::streams::Streams;
 use crate::text::seconds;
 use crate::versions::server_version;
 
-/// A list is too old if a watch of watchscope had come further this long before the client asked (F22), in
-/// microseconds.
+/// Time in µs before a client's list request. The list is too old if a watch of watchscope had come further by then
+/// (F22).
 pub(super) const OLDER_US: i64 = 1_000_000;
-/// The time within which [`CIRCLE`] lists that are each followed by a watch from the same version are a circle (F14),
-/// in microseconds.
+/// Time in µs within which [`CIRCLE`] lists, each followed by a watch from the same version, are a circle (F14).
 const CIRCLE_US: i64 = 60_000_000;
 
 impl Clients {
-    /// F20: many clients watch without a resourceVersion.
+    /// Raises F20: many clients watch without a resourceVersion.
     pub(super) fn crowd(&self, before: &State, record: Moment, registry: &mut FindingRegistry) {
         if registry.stands(Row::F20, Subject::Cluster) || !may_ask_etcd(before) {
             return;
@@ -31,7 +31,7 @@ impl Clients {
         }
         let evidence = crowd
             .iter()
-            .filter_map(|client| Some(client.asked.as_ref()?.seq))
+            .filter_map(|client| Some(client.last_request.as_ref()?.seq))
             .collect();
         let mut found = found(
             Row::F20,
@@ -49,7 +49,7 @@ impl Clients {
         registry.raise(found, record.at);
     }
 
-    /// Clears F20, if few such clients are left.
+    /// Clears F20, if fewer than half of [`CROWD`] such clients are left.
     pub(super) fn dissolve(&self, record: Moment, registry: &mut FindingRegistry) {
         if !registry.stands(Row::F20, Subject::Cluster) {
             return;
@@ -65,7 +65,7 @@ impl Clients {
     fn versionless(&self) -> Vec<&Client> {
         let open = |client: &&Client| {
             client
-                .asked
+                .last_request
                 .as_ref()
                 .is_some_and(|asked| asked.is_versionless && asked.version.is_none())
                 && !matches!(
@@ -82,8 +82,8 @@ impl Clients {
     }
 }
 
-/// F22: a list is older than what a watch of watchscope had delivered before the client asked. A client that asks for
-/// the newest state must not get an older one from any server, unless etcd itself went back (F33).
+/// Raises F22: a list is older than what a watch of watchscope had delivered before the request. A request for the
+/// newest state must not get an older one from any server, unless etcd itself went back (F33).
 pub(super) fn stale(
     client: &Client,
     listed: Listed,
@@ -135,7 +135,7 @@ pub(super) fn stale(
     }
 }
 
-/// F14: lists come no further, and each is followed by a watch that does not last.
+/// Raises F14: lists come no further, and each is followed by a watch that does not last.
 pub(super) fn circle(
     client: &mut Client,
     version: u64,

@@ -1,6 +1,6 @@
-//! Findings about client programs, from what they ask, do and believe (client records; docs/findings).
+//! Findings about client programs, from their requests, iterations and beliefs (client records; docs/findings).
 //!
-//! The records are those of a simulated or a tapped program. What a client's streams deliver to it is not judged here.
+//! The records are those of a simulated or a tapped program. The events of a client's streams are not judged here.
 
 mod beliefs;
 mod line;

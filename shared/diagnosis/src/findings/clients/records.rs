@@ -1,4 +1,4 @@
-//! What a client's requests and reports show.
+//! Judges a client's requests and reports.
 
 use watchscope_model::belief::{Belief, Held};
 use watchscope_model::event::{ClientReport, ClientRequest};
@@ -7,17 +7,17 @@ use watchscope_model::vocabulary::{Certainty, ClientPhase};
 use watchscope_model::{ResourceVersion, Row, State};
 
 use super::beliefs::read_named;
-use super::line::Line;
+use super::line::RequestLine;
 use super::lists::{OLDER_US, circle, stale};
 use super::spins::{SILENT_US, SPIN_US, merged, spin};
-use super::state::{Asked, CIRCLE, CROWD, Clients, GHOST_US, Listed, STUCK_US, found};
+use super::state::{CIRCLE, CROWD, Clients, GHOST_US, LastRequest, Listed, STUCK_US, found};
 use crate::findings::draft::Subject;
 use crate::findings::registry::FindingRegistry;
 use crate::findings::streams::Streams;
 use crate::findings::timers::{Timer, Timers};
 
 impl Clients {
-    /// A client made a request.
+    /// Handles a client's request.
     pub(crate) fn asked(
         &mut self,
         event: &ClientRequest,
@@ -26,7 +26,7 @@ impl Clients {
         registry: &mut FindingRegistry,
         timers: &mut Timers,
     ) {
-        let Some(line) = Line::read(&event.request) else {
+        let Some(line) = RequestLine::read(&event.request) else {
             return;
         };
         let Some(client) = self.clients.get_mut(&event.client) else {
@@ -129,8 +129,12 @@ impl Clients {
                         summary,
                     );
                 }
-                // Its request before this one was a list.
-                if client.asked.as_ref().is_some_and(|asked| !asked.is_watch) {
+                // The client's request before this one was a list.
+                if client
+                    .last_request
+                    .as_ref()
+                    .is_some_and(|asked| !asked.is_watch)
+                {
                     circle(client, version, event, record, registry, &subject);
                 }
             }
@@ -140,7 +144,7 @@ impl Clients {
             client.watched_paths.insert(line.path.to_owned());
         }
         client.is_syncing = false;
-        client.asked = Some(Asked {
+        client.last_request = Some(LastRequest {
             seq: record.seq,
             at: record.at,
             version,
@@ -158,7 +162,7 @@ impl Clients {
         }
     }
 
-    /// A client reported its phase, its iterations and its belief.
+    /// Handles a client's report of its phase, its iterations and its belief.
     pub(crate) fn reported(
         &mut self,
         event: &ClientReport,
@@ -173,11 +177,11 @@ impl Clients {
         };
         let subject = Subject::Client(event.client.clone());
         let asked_since = client
-            .asked
+            .last_request
             .as_ref()
             .is_some_and(|asked| asked.at >= client.reported_at);
         let since_us = record.at.micros_since(client.reported_at);
-        let turns = event.iterations.saturating_sub(client.iterations);
+        let iterations = event.iterations.saturating_sub(client.iterations);
         let handled = event.handled.saturating_sub(client.handled);
         let is_same_phase = client.phase == event.phase;
         let does = event.doing();
@@ -185,7 +189,7 @@ impl Clients {
         if event.belief.is_none() && !asked_since && is_same_phase && since_us >= SPIN_US {
             spin(
                 client,
-                turns,
+                iterations,
                 handled,
                 since_us,
                 &event.client,
@@ -201,7 +205,7 @@ impl Clients {
                 client.belief = Belief::read(text);
                 client.named = read_named(&client.belief, &client.named, record.at);
                 client.believed_at = record.at;
-                // A list returns objects that the client holds already, which is no change.
+                // A list returns objects that the client holds already, so they are no changes.
                 if !asked_since {
                     client.changed += handled;
                 }

@@ -1,4 +1,5 @@
-//! Loops that spin (F01, F02), clients that fall silent (F03, F48) or are stuck (F35, F44, F50), and changes that were merged (F49).
+//! Findings about loops that spin (F01, F02), clients that fall silent (F03, F48) or are stuck (F35, F44, F50), and
+//! merged changes (F49).
 
 use watchscope_model::fold::Moment;
 use watchscope_model::vocabulary::{Certainty, ClientPhase};
@@ -9,19 +10,19 @@ use crate::findings::draft::{Lasts, Subject};
 use crate::findings::registry::FindingRegistry;
 use crate::text::seconds;
 
-/// A loop that asks for nothing and iterates more often than this a second never waits (F01, F02).
+/// Iterations a second from which a loop without requests counts as spinning (F01, F02).
 const SPIN_PER_S: u64 = 1_000;
-/// A loop is measured for this long before it is judged, in microseconds.
+/// Time in µs for which a loop is measured before it is judged.
 pub(super) const SPIN_US: i64 = 900_000;
-/// A client that returned and asked for nothing for this long stays silent (F03, F48), in microseconds.
+/// Time in µs after which a client that returned and sends no request counts as silent (F03, F48).
 pub(super) const SILENT_US: i64 = 30_000_000;
-/// A client that returned this soon after it asked to resume got a 410 (F48), in microseconds.
+/// Time in µs after its request to resume within which a client that returned had got a 410 (F48).
 const RETURNED_AT_ONCE_US: i64 = 2_000_000;
-/// This many events more than iterations and held objects show that changes were merged (F49).
+/// Number of events above iterations and held objects that shows merged changes (F49).
 const MERGED: u64 = 10;
 
 impl Clients {
-    /// A client did nothing until its timer ended: F03, F48, F44, F50 or F35.
+    /// Judges a client that did nothing until its timer ended: F03, F48, F44, F50 or F35.
     pub(crate) fn silent(&mut self, name: &Text, now: Time, registry: &mut FindingRegistry) {
         let Some(client) = self.clients.get_mut(name) else {
             return;
@@ -29,20 +30,20 @@ impl Clients {
         client.timer = None;
         let subject = Subject::Client(name.clone());
         let last_seq = client
-            .asked
+            .last_request
             .as_ref()
             .map_or(client.phase_seq, |asked| asked.seq);
         let evidence = vec![last_seq, client.phase_seq];
         let waited = seconds(now.millis_since(client.phase_since));
         let asked_ago = |us: i64| {
             client
-                .asked
+                .last_request
                 .as_ref()
                 .is_some_and(|asked| asked.is_watch && now.micros_since(asked.at) >= us)
         };
         let (row, alike, certainty, summary): (_, &'static [Row], _, _) = match client.does() {
             ClientPhase::Returned if now.micros_since(client.phase_since) >= SILENT_US => {
-                let at_once = client.asked.as_ref().is_some_and(|asked| {
+                let at_once = client.last_request.as_ref().is_some_and(|asked| {
                     asked.version.is_some_and(|version| version > 0)
                         && client.phase_since.micros_since(asked.at) <= RETURNED_AT_ONCE_US
                 });
@@ -101,10 +102,10 @@ impl Clients {
     }
 }
 
-/// F01 or F02: a loop iterates without a request and without an event.
+/// Raises F01 or F02: a loop iterates without a request and without an event.
 pub(super) fn spin(
     client: &Client,
-    turns: u64,
+    iterations: u64,
     handled: u64,
     since_us: i64,
     name: &Text,
@@ -112,7 +113,7 @@ pub(super) fn spin(
     registry: &mut FindingRegistry,
 ) {
     let since_ms = u64::try_from(since_us / 1_000).unwrap_or(1).max(1);
-    let per_s = turns.saturating_mul(1_000) / since_ms;
+    let per_s = iterations.saturating_mul(1_000) / since_ms;
     let reads = matches!(
         client.does(),
         ClientPhase::Watching | ClientPhase::Syncing | ClientPhase::Listing
@@ -120,7 +121,7 @@ pub(super) fn spin(
     if per_s <= SPIN_PER_S || reads {
         return;
     }
-    let does_handle = handled > turns / 2;
+    let does_handle = handled > iterations / 2;
     let (row, what) = if does_handle {
         (Row::F01, "takes what it reads there for events")
     } else {
@@ -142,7 +143,7 @@ pub(super) fn spin(
     registry.raise(found, record.at);
 }
 
-/// F49: the client got more events than its handler took singly, not counting events that may still wait.
+/// Raises F49: the client got more events than its handler took singly. Events that may still wait do not count.
 pub(super) fn merged(
     client: &mut Client,
     name: &Text,

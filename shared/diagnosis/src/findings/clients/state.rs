@@ -1,4 +1,4 @@
-//! What is known of each client program, and what is proven to be gone.
+//! The state of each client program, and the objects that are proven to be deleted.
 
 use std::collections::VecDeque;
 
@@ -12,26 +12,26 @@ use watchscope_model::{RequestId, Row, Seq, Text, Time, Uid};
 use crate::findings::draft::{FindingDraft, Subject};
 use crate::findings::timers::{Timer, Timers};
 
-/// The number of clients that are followed. The records of further ones are passed over.
+/// Most clients that are followed. Records of further ones are skipped.
 pub const MAX_CLIENTS: usize = 1_024;
-/// A client that waits for an answer, or for more initial events, is stuck after this long, in microseconds.
+/// Time in µs after which a client that waits for an answer, or for more initial events, is stuck.
 pub(super) const STUCK_US: i64 = 10_000_000;
-/// This many clients that watch without a resourceVersion weigh on a server that asks etcd for each (F20).
+/// Number of clients watching without a resourceVersion that weigh on a server which reads etcd for each (F20).
 pub(super) const CROWD: usize = 20;
-/// This many lists in a row that come no further are a circle (F14). As many streams of initial events in a row are
-/// kept as evidence.
+/// Number of lists in a row without progress that are a circle (F14). The same number of initial-event streams in a
+/// row is kept as evidence.
 pub(super) const CIRCLE: usize = 3;
-/// The number of a client's objects that are compared with those that are gone (F19).
+/// Most objects of a client that are compared with the deleted ones (F19); the first ones are taken.
 pub(super) const NAMED: usize = 64;
-/// The number of deletions, and of GETs without an object, that are remembered. A further one replaces the oldest.
+/// Most deletions, and most GETs without an object, that are remembered. A further one replaces the oldest.
 const GONE: usize = 1_024;
-/// An object that is gone for longer than this and still held is a ghost (F19), in microseconds.
+/// Time in µs after a deletion from which a held object is a ghost (F19).
 pub(super) const GHOST_US: i64 = 2_000_000;
 
-/// What is known of one client.
+/// The state of one client.
 #[derive(Clone, Debug)]
 pub(super) struct Client {
-    /// Which program it is.
+    /// Its program.
     program: ClientProgram,
     /// Its phase, in its own word.
     pub(super) phase: Text,
@@ -41,12 +41,12 @@ pub(super) struct Client {
     pub(super) handled: u64,
     pub(super) reported_at: Time,
     /// Its last request.
-    pub(super) asked: Option<Asked>,
+    pub(super) last_request: Option<LastRequest>,
     pub(super) watched_paths: BTreeSet<String>,
     /// The scope that it watches, by resource.
     pub(super) scopes: BTreeMap<String, String>,
     pub(super) compared: Option<Compared>,
-    /// The requests for initial events that did not come to an end.
+    /// The requests for initial events that did not end.
     pub(super) unfinished: Vec<Seq>,
     /// Whether it has begun to read initial events since its last request.
     pub(super) is_syncing: bool,
@@ -68,13 +68,13 @@ pub(super) struct Client {
 
 /// A request.
 #[derive(Clone, Debug)]
-pub(super) struct Asked {
+pub(super) struct LastRequest {
     pub(super) seq: Seq,
     pub(super) at: Time,
-    /// The resourceVersion from which it asks; absent if unset.
+    /// The resourceVersion from which it asks; `None` if unset.
     pub(super) version: Option<u64>,
     pub(super) is_watch: bool,
-    /// Whether it watches with no version to begin from and no bookmark at the end of the initial state.
+    /// Whether it watches without a version to begin from and without a bookmark at the end of the initial state.
     pub(super) is_versionless: bool,
 }
 
@@ -114,7 +114,7 @@ pub(super) struct Named {
     pub(super) since: Time,
 }
 
-/// Objects that are proven to be gone. Each list holds at most [`GONE`].
+/// Objects that are proven to be deleted. Each list holds at most [`GONE`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct GoneObjects {
     /// Objects whose DELETED came to a watch without a selector.
@@ -125,7 +125,7 @@ pub(super) struct GoneObjects {
     pub(super) asked: VecDeque<(RequestId, String, String)>,
 }
 
-/// Client programs by name, at most [`MAX_CLIENTS`], and the objects that are proven to be gone.
+/// Client programs by name, at most [`MAX_CLIENTS`], and the objects that are proven to be deleted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clients {
     pub(super) clients: BTreeMap<Text, Client>,
@@ -133,7 +133,7 @@ pub(crate) struct Clients {
 }
 
 impl Clients {
-    /// A client started.
+    /// Begins to follow a client, or begins anew.
     pub(crate) fn started(&mut self, event: &ClientStarted, record: Moment) {
         if self.clients.len() >= MAX_CLIENTS && !self.clients.contains_key(&event.client) {
             return;
@@ -146,7 +146,7 @@ impl Clients {
             iterations: 0,
             handled: 0,
             reported_at: record.at,
-            asked: None,
+            last_request: None,
             watched_paths: BTreeSet::new(),
             scopes: BTreeMap::new(),
             compared: None,
@@ -167,7 +167,7 @@ impl Clients {
 }
 
 impl GoneObjects {
-    /// Returns the record that proves an object to be gone for longer than [`GHOST_US`].
+    /// Returns the record that proves an object to be deleted for longer than [`GHOST_US`].
     pub(super) fn proves(&self, named: &Named, now: Time) -> Option<Seq> {
         let is_old = |proof: Moment| now.micros_since(proof.at) > GHOST_US;
         let mut deleted = self.deleted.iter();

@@ -1,4 +1,4 @@
-//! The ends of the last seconds, and what is found of each once its attribution is settled.
+//! The ends of the last seconds, and the finding of each once its attribution is settled.
 
 use watchscope_model::event::{Attribution, Gap, StreamEnded, StreamError};
 use watchscope_model::fold::Moment;
@@ -8,7 +8,7 @@ use watchscope_model::vocabulary::{Cause, Certainty, Severity};
 use watchscope_model::{Row, Seq, State, StreamId, Text, Time, WatchName};
 
 use super::pending::{
-    BLIND_US, Course, ErrorSays, History, LatestJudgement, Outcome, Pending, Stake, Where,
+    BLIND_US, Course, ErrorFacts, History, LatestJudgement, Outcome, Pending, Stake, Where,
     is_in_gap,
 };
 use super::rows::{alike, is_history_gone, is_rebuilding, leaves_no_history, reach, together_us};
@@ -19,14 +19,14 @@ use crate::findings::registry::FindingRegistry;
 use crate::findings::timers::{Timer, Timers};
 use crate::server_words;
 
-/// No better attribution can come this long after the end, in microseconds.
+/// Time in µs after an end at which no better attribution can come.
 const SETTLED_US: i64 = REVISED_US + TOGETHER_US;
-/// The probe takes a second look at a stream after this silence, in microseconds. Nothing is known of the watch since
-/// its last byte.
+/// Time in µs of silence after which the probe takes a second look at a stream. Since its last byte nothing is known
+/// of the watch.
 const IDLE_US: i64 = 90_000_000;
-/// The number of servers that are remembered as gone. A further one is not remembered.
+/// Most servers that are remembered as gone. A further one is not remembered.
 const MAX_GONE: usize = 64;
-/// This many barren streams in a row are more than chance (F10).
+/// Number of barren streams in a row that are more than chance (F10).
 const BARREN_STREAMS: usize = 3;
 
 /// A stream that ended for a cause that leaves the server without history.
@@ -67,9 +67,9 @@ pub(crate) struct Ended {
     paused: BTreeMap<WatchName, StreamId>,
     /// The findings of each watch in its open gap, by row.
     in_gap: BTreeMap<WatchName, BTreeMap<Row, Stake>>,
-    /// What the ERROR event of each watch's open stream says.
-    pub(super) said: BTreeMap<WatchName, ErrorSays>,
-    /// The watches whose next list says what their 410 means, and when the wait for it ends.
+    /// The facts of the ERROR event of each watch's open stream.
+    pub(super) error_facts: BTreeMap<WatchName, ErrorFacts>,
+    /// The watches whose next list explains their 410, and when the wait for it ends.
     awaited: BTreeMap<WatchName, Time>,
     /// The last pause of watchscope.
     pub(super) pause: Option<Moment>,
@@ -78,7 +78,7 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// A stream ended. Its finding waits until its attribution is final.
+    /// Notes that a stream ended. Its finding waits until its attribution is final.
     pub(crate) fn ended(
         &mut self,
         event: &StreamEnded,
@@ -102,7 +102,7 @@ impl Ended {
                 unread_ms: event.unread_ms,
                 course,
                 was,
-                said: self.said.remove(&event.watch).unwrap_or_default(),
+                error_facts: self.error_facts.remove(&event.watch).unwrap_or_default(),
                 judgement: None,
                 outcome: None,
                 is_ordinary: false,
@@ -112,21 +112,20 @@ impl Ended {
         timers.set(at, Timer::Settled(event.stream));
     }
 
-    /// A stream delivered an ERROR event, which may say how much history is left. A list may say until `awaits_list`
-    /// what it means.
+    /// Notes an ERROR event, which may say how much history is left. A list may explain it until `awaits_list`.
     pub(crate) fn error(&mut self, event: &StreamError, awaits_list: Option<Time>) {
         if let Some(until) = awaits_list {
             self.awaited.insert(event.watch.clone(), until);
         }
         let message = event.message.as_deref().unwrap_or("");
-        let said = ErrorSays {
+        let error_facts = ErrorFacts {
             oldest: server_words::oldest_left(message),
             is_leaderless: server_words::is_leaderless(message),
         };
-        self.said.insert(event.watch.clone(), said);
+        self.error_facts.insert(event.watch.clone(), error_facts);
     }
 
-    /// A watch got its state, or the reason for its end is known. Settles soon what waited for its list.
+    /// Ends the wait for a watch's list soon, because the watch got its state, or the reason for its end is known.
     pub(crate) fn waits_no_more(&mut self, watch: &WatchName, record: Moment, timers: &mut Timers) {
         let Some(until) = self.awaited.get_mut(watch) else {
             return;
@@ -138,18 +137,18 @@ impl Ended {
         }
     }
 
-    /// Returns until when a stream's end must wait, because a list may say more about it.
+    /// Returns until when a stream's end must wait, because a list may explain it.
     pub(crate) fn waits_for_list(&self, stream: StreamId, now: Time) -> Option<Time> {
         let until = *self.awaited.get(&self.pending.get(&stream)?.watch)?;
         (now < until).then_some(until)
     }
 
-    /// watchscope paused.
+    /// Notes that watchscope paused.
     pub(crate) fn paused(&mut self, record: Moment) {
         self.pause = Some(record);
     }
 
-    /// F10: streams end at once without an event, again and again from the same version.
+    /// Raises F10: streams end at once without an event, again and again from the same version.
     fn count_barren(
         &mut self,
         event: &StreamEnded,
@@ -201,7 +200,7 @@ impl Ended {
         registry.raise(found.alike(alike), record.at);
     }
 
-    /// Attribution published why a stream ended, for the first time or again.
+    /// Notes an attribution of a stream's end, the first one or a later one.
     pub(crate) fn attributed(
         &mut self,
         event: &Attribution,
@@ -274,7 +273,7 @@ impl Ended {
         }
     }
 
-    /// The attribution of an end is final, and so are those in the same gap that waited for it.
+    /// Settles an end, because its attribution is final, and the ends in the same gap that waited for it.
     pub(crate) fn settled(&mut self, stream: StreamId, now: Time, registry: &mut FindingRegistry) {
         let Some(mut end) = self.pending.remove(&stream) else {
             return;
@@ -366,12 +365,12 @@ impl Ended {
         if is_history_ordinary {
             self.lists_for_ordinary_cause(&end.watch);
         }
-        // One cause is one finding. It reports the list that follows.
+        // One cause is one finding, so its finding reports the list that follows.
         let watch = || Subject::Watch(end.watch.clone());
         if let Some(cause) = cause.filter(|cause| registry.stands(*cause, watch())) {
             registry.amend(cause, watch(), |found| {
                 found.evidence.extend(&judgement.evidence);
-                found.is_expired();
+                found.mark_expired();
             });
             return;
         }
@@ -437,15 +436,15 @@ impl Ended {
                     let at = stake.blind_from.plus_micros(BLIND_US);
                     found.worsens = Some((at, Severity::Warning));
                 }
-                let told = self.in_gap.entry(end.watch.clone()).or_default();
-                told.insert(found.row, stake);
+                let stakes = self.in_gap.entry(end.watch.clone()).or_default();
+                stakes.insert(found.row, stake);
             }
         }
         registry.raise(found, now);
     }
 
-    /// Counts the 410 of a watch that had no stream when its server went away. Its history went with the server, so the
-    /// server's finding covers it.
+    /// Counts the 410 of a watch that had no stream when its server went away. Its history went with the server, so
+    /// the server's finding covers it.
     fn of_server(
         &self,
         end: &Pending,
@@ -480,8 +479,8 @@ impl Ended {
         Some((found, stake))
     }
 
-    /// Returns what the stream shared with others that may have ended for the same cause. It waits for streams that are
-    /// open over its connection, and for ends that may get the same row.
+    /// Returns the part that the stream shared with others that may have ended for the same cause. It waits for
+    /// streams that are open over its connection, and for ends that may get the same row.
     fn shared(
         &self,
         row: Row,
@@ -498,7 +497,7 @@ impl Ended {
             waits_until = Some(end.at.plus_micros(TOGETHER_US));
         }
         let mut last = end.at;
-        // In the order of their ends, so that one may follow another.
+        // In the order of their ends, because one may follow another.
         for (_, other) in self.pending.range(stream..) {
             let place = other.was.as_ref().map(|was| &was.place);
             let is_there = place.and_then(|place| reach(row, place)).as_ref() == Some(&subject);
@@ -515,7 +514,8 @@ impl Ended {
         })
     }
 
-    /// The history is gone for an ordinary cause. So the list that follows makes nothing in the same gap worse.
+    /// Marks the ends in a gap whose history is gone for an ordinary cause. The list that follows then makes none of
+    /// them worse.
     fn lists_for_ordinary_cause(&mut self, watch: &WatchName) {
         for stake in self
             .in_gap
@@ -530,16 +530,16 @@ impl Ended {
         }
     }
 
-    /// The gap of a watch closed.
+    /// Notes that the gap of a watch closed.
     pub(crate) fn gap(&mut self, event: &Gap, record: Moment, registry: &mut FindingRegistry) {
-        let told = self.in_gap.remove(&event.watch).unwrap_or_default();
+        let stakes = self.in_gap.remove(&event.watch).unwrap_or_default();
         let is_of_gap = |end: &&Pending| end.watch == event.watch && end.outcome.is_none();
         let pending = self.pending.values().filter(is_of_gap);
         let pending = pending.filter_map(|end| {
             let judgement = end.judgement.as_ref()?;
             Some(judgement.found()?.0)
         });
-        let explained_by = told
+        let explained_by = stakes
             .keys()
             .copied()
             .chain(pending)
@@ -558,7 +558,7 @@ impl Ended {
             at: record.at,
             explained_by,
         };
-        for (row, stake) in told {
+        for (row, stake) in stakes {
             registry.amend(row, Subject::Watch(event.watch.clone()), |found| {
                 found.close(stake, &outcome);
                 found.evidence.push(record.seq);
@@ -571,13 +571,13 @@ impl Ended {
         }
     }
 
-    /// A watch was stopped.
+    /// Forgets a stopped watch.
     pub(crate) fn forget(&mut self, watch: &WatchName) {
         self.rebuilt.remove(watch);
         self.emptied.remove(watch);
         self.awaited.remove(watch);
         self.paused.remove(watch);
-        self.said.remove(watch);
+        self.error_facts.remove(watch);
         self.in_gap.remove(watch);
         self.barren.remove(watch);
     }

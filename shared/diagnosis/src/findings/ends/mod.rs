@@ -1,5 +1,4 @@
-//! Findings about streams' ends: what attribution says once no better judgement can come
-//! (docs/semantics/streams.md#revised).
+//! Findings about streams' ends, by their attribution once no better one can come (docs/semantics/streams.md#revised).
 
 mod ended;
 mod pending;

@@ -1,4 +1,4 @@
-//! An end whose attribution may still get better, and what its gap brings.
+//! An end whose attribution may still get better, and the outcome of its gap.
 
 use watchscope_model::fold::Moment;
 use watchscope_model::vocabulary::{Certainty, Severity};
@@ -8,11 +8,11 @@ use super::rows::{alike, is_history_gone, leaves_no_history};
 use crate::findings::draft::{Fate, FindingDraft, Lasts};
 use crate::findings::place::Place;
 
-/// A watch that nothing moved on for longer than this expires because its type is quiet (F12), in milliseconds.
+/// Time in ms without progress after which a watch expires because its type is quiet (F12).
 pub(super) const QUIET_TYPE_MS: u64 = 300_000;
-/// A gap that began at most this long after an edit may come from it, in microseconds.
+/// Time in µs after an edit within which a gap may come from the edit.
 const EDITED_US: i64 = 1_000_000;
-/// A watch that was blind for longer than this is a warning, whatever ended its stream, in microseconds.
+/// Time in µs after which a blind watch is a warning, whatever ended its stream.
 pub(super) const BLIND_US: i64 = 60_000_000;
 /// The outcome of a watch whose server lost its history with the end.
 const EXPIRED: &str = " Its history was gone with that (410), and it listed again: what happened in between is not known.";
@@ -30,7 +30,7 @@ pub(crate) struct Course {
     pub(crate) edit: Option<Moment>,
 }
 
-/// Where an ended stream's requests went.
+/// The place to which an ended stream's requests went.
 #[derive(Clone, Debug)]
 pub(crate) struct Where {
     pub(crate) place: Place,
@@ -39,7 +39,7 @@ pub(crate) struct Where {
 }
 
 impl Where {
-    /// Returns where the requests of a watch's stream go.
+    /// Returns the place to which the requests of a watch's stream go.
     pub(crate) fn of(name: &WatchName, before: &State) -> Option<Self> {
         let connection = before.watches.get(name)?.connection;
         let mut watches = before.watches.iter();
@@ -62,7 +62,7 @@ pub(super) struct Pending {
     pub(super) course: Course,
     /// `None` for a stream of the audit.
     pub(super) was: Option<Where>,
-    pub(super) said: ErrorSays,
+    pub(super) error_facts: ErrorFacts,
     pub(super) judgement: Option<LatestJudgement>,
     /// How its gap closed, once it has.
     pub(super) outcome: Option<Outcome>,
@@ -70,14 +70,14 @@ pub(super) struct Pending {
     pub(super) is_ordinary: bool,
 }
 
-/// How a gap closed.
+/// The outcome of a closed gap.
 #[derive(Clone, Debug)]
 pub(super) struct Outcome {
     /// The version from which the watch resumed; `None` if it listed.
     pub(super) from: Option<String>,
     pub(super) fate: Fate,
     pub(super) at: Time,
-    /// The row of an end in the same gap that says that the history is gone, and so why the watch listed.
+    /// The row of an end in the same gap that explains why the history is gone and the watch listed.
     pub(super) explained_by: Option<Row>,
 }
 
@@ -94,13 +94,13 @@ impl Outcome {
     }
 }
 
-/// What decides the severity of an end, besides how its gap closes.
+/// The facts that decide the severity of an end, besides how its gap closes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stake {
-    /// Since when nothing came: when the gap began, or for a stream that died half-open (F04) the later of its last
-    /// progress and 90 s before its end.
+    /// Since when the watch was blind: since the gap began. For a stream that died half-open (F04), since the later of
+    /// its last progress and 90 s before its end.
     pub(super) blind_from: Time,
-    /// Whether its cause makes a list necessary: an edit of a definition, a server that restarted, a quiet type, a
+    /// Whether its cause makes a list necessary: an edit of a definition, a server that restarted, a quiet type, or a
     /// pause of watchscope.
     pub(super) is_ordinary: bool,
 }
@@ -118,7 +118,7 @@ impl Stake {
     }
 }
 
-/// Reasons why the history is gone from which a watch was to resume.
+/// Reasons why the history is gone that a watch needs to resume.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct History {
     /// The server's cache began anew in the same gap.
@@ -161,9 +161,9 @@ pub(super) struct LatestJudgement {
     pub(super) began: Option<StreamId>,
 }
 
-/// What an ERROR event says about history and leader.
+/// The facts of an ERROR event about history and leader.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ErrorSays {
+pub(super) struct ErrorFacts {
     /// The oldest version from which the cache can resume a watch.
     pub(super) oldest: Option<u64>,
     /// Whether etcd has no leader. Only a watch that goes to etcd itself gets this ERROR
@@ -172,8 +172,8 @@ pub(super) struct ErrorSays {
 }
 
 impl FindingDraft {
-    /// Says that the history is gone because of the cause of the end.
-    pub(super) fn is_expired(&mut self) {
+    /// Sets the outcome that the history is gone because of the cause of the end.
+    pub(super) fn mark_expired(&mut self) {
         if matches!(self.fate, Some(Fate::Lost | Fate::Relisted)) {
             self.outcome = Some(EXPIRED.to_owned());
         }
@@ -214,7 +214,7 @@ impl Pending {
         (edit.at.plus_micros(EDITED_US) >= self.course.gap_at).then_some(edit.seq)
     }
 
-    /// Returns whether the watch was quiet for more than 5 minutes before its gap that its version expired.
+    /// Returns whether the watch was quiet for over 5 minutes before its gap, so that its version expired.
     pub(super) fn was_quiet(&self) -> bool {
         let Course {
             moved_at, gap_at, ..

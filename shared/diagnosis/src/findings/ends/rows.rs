@@ -1,4 +1,4 @@
-//! What the rows of ends have in common: their cause, their subject, and the rows that look like them.
+//! Tables of the rows of ends: their cause, their subject, and the rows that look like them.
 
 use watchscope_model::Row;
 use watchscope_model::vocabulary::Certainty;
@@ -7,8 +7,8 @@ use crate::attribution::{DRAIN_US, TOGETHER_US};
 use crate::findings::draft::Subject;
 use crate::findings::place::Place;
 
-/// Initial events of a type that are cut short within this time may have one cause, in microseconds. Each watch gets to
-/// its own after a backoff.
+/// Time in µs within which cut-short initial events of a type may have one cause. Each watch requests its own after a
+/// backoff.
 const CUT_SHORT_US: i64 = 60_000_000;
 
 /// Returns whether a server has no history after an end of this row. Then the 410 that follows is no failure of its
@@ -17,7 +17,7 @@ pub(super) fn leaves_no_history(row: Row) -> bool {
     matches!(row, Row::F06 | Row::F07 | Row::F16 | Row::F17)
 }
 
-/// Returns the time within which ends of this row may have one cause, in microseconds.
+/// Returns the time in µs within which ends of this row may have one cause.
 pub(super) fn together_us(row: Row) -> i64 {
     match row {
         Row::F07 => DRAIN_US,
@@ -26,7 +26,7 @@ pub(super) fn together_us(row: Row) -> i64 {
     }
 }
 
-/// Returns the subject that watches share whose streams ended for this row.
+/// Returns the subject that is shared by watches whose streams ended for this row.
 pub(super) fn reach(row: Row, place: &Place) -> Option<Subject> {
     match row {
         Row::F04 | Row::F08 | Row::F09 | Row::F47 => place.connection(),

@@ -8,7 +8,10 @@ use crate::findings::place::Place;
 use crate::text::{count, seconds};
 
 fn asked_from(end: &Pending) -> String {
-    match (end.course.from.filter(|from| *from > 0), end.said.oldest) {
+    match (
+        end.course.from.filter(|from| *from > 0),
+        end.error_facts.oldest,
+    ) {
         (Some(from), Some(oldest)) if oldest > from => format!(
             ": it was to go on from {from}, and the oldest left is {oldest}, {} later",
             oldest - from
@@ -66,7 +69,7 @@ pub(super) fn sentence(row: Row, is_suspected: bool, end: &Pending) -> String {
             asked_from(end),
             quiet(end)
         ),
-        Row::F16 if end.said.is_leaderless => format!(
+        Row::F16 if end.error_facts.is_leaderless => format!(
             "etcd had no leader, and the server ended {watch} {after}: it goes to etcd itself, without a cache."
         ),
         Row::F16 => {
@@ -130,7 +133,7 @@ pub(super) fn shared_sentence(
         Row::F09 => capital(format!(
             "{server} said GOAWAY, and the streams of that connection ended with it."
         )),
-        Row::F16 if end.said.is_leaderless => format!(
+        Row::F16 if end.error_facts.is_leaderless => format!(
             "etcd had no leader, and {server} ended the streams of {what}: they go to etcd itself, without a cache."
         ),
         Row::F16 => capital(format!(

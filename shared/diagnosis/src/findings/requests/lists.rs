@@ -1,5 +1,5 @@
-//! Lists: objects that went while no stream said so (F28), a state from before (F22), and lists that come no further
-//! (F14).
+//! Findings about lists: objects that were deleted without an event (F28), an earlier state (F22), and lists without
+//! progress (F14).
 
 use watchscope_model::event::{Change, ListComplete};
 use watchscope_model::fold::Moment;
@@ -13,13 +13,13 @@ use crate::findings::questions::is_listing;
 use crate::findings::registry::FindingRegistry;
 use crate::text::{count, seconds};
 
-/// This many lists in a row that come no further are a livelock (F14).
+/// Number of lists in a row without progress that are a livelock (F14).
 const LISTS_AFTER_EXPIRY: usize = 3;
-/// The number of unseen deletions that a finding names as evidence.
+/// Most unseen deletions that a finding names as evidence; further ones are not named.
 const NAMED: usize = 8;
 
 impl Requests {
-    /// A change came: it may be a deletion that only a list shows.
+    /// Notes a change, which may be a deletion that only a list shows.
     pub(crate) fn changed(&mut self, event: &Change, before: &State, record: Moment) {
         let is_by_list = event.stream.is_none() || (is_listing(before, &event.watch));
         if event.origin != Origin::Inferred || !is_by_list {
@@ -32,7 +32,7 @@ impl Requests {
         }
     }
 
-    /// A list is complete: F28, F22 and F14.
+    /// Judges a complete list: F28, F22 and F14.
     pub(crate) fn listed(
         &mut self,
         event: &ListComplete,

@@ -1,6 +1,6 @@
-//! Findings about requests: refusals, watches without an answer, lists that go back or come no further.
+//! Findings about requests: refusals, watches without an answer, lists that go back or make no progress.
 //!
-//! [`state`] holds what is remembered of each watch; the other files judge one family each.
+//! [`state`] holds the memory of each watch; each of the other files judges one family.
 
 mod lists;
 mod refusals;

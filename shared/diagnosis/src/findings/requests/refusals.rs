@@ -1,5 +1,5 @@
-//! Answers to requests: a 410 as HTTP status (F13), a storm of 429s (F15), a type that is not served (F18), and
-//! credentials or rights that are lost (F40, F41).
+//! Findings about answers: a 410 as HTTP status (F13), a storm of 429s (F15), a type that is not served (F18), and
+//! lost credentials or rights (F40, F41).
 
 use watchscope_model::event::{RequestAnswered, WatchPhase};
 use watchscope_model::fold::Moment;
@@ -14,16 +14,16 @@ use crate::findings::timers::Timers;
 use crate::server_words;
 use crate::text::{count, seconds};
 
-/// This many 429s in a row of one watch are a storm as well.
+/// Number of 429s in a row of one watch that are a storm as well.
 const STORM_IN_A_ROW: u64 = 3;
-/// A cache that is not ready for this long, in microseconds, and for [`STORM`] refusals in a row, does not just begin
-/// anew (F15).
+/// Time in µs after which a cache that is not ready, for [`STORM`] refusals in a row, no longer counts as just
+/// beginning anew (F15).
 const UNREADY_US: i64 = 20_000_000;
-/// A storm is over when the server answers and has refused nobody for this long, in microseconds.
+/// Time in µs without a refusal after which an answer ends a storm.
 const CALM_US: i64 = 10_000_000;
 
 impl Requests {
-    /// The server answered a request.
+    /// Judges the server's answer to a request.
     pub(crate) fn answered(
         &mut self,
         event: &RequestAnswered,
@@ -184,7 +184,7 @@ impl Requests {
         );
     }
 
-    /// A watch changed its phase. Discovery may have said that its resource is not served.
+    /// Notes a new phase of a watch. Discovery may have found that its resource is not served.
     pub(crate) fn entered(
         &self,
         event: &WatchPhase,
@@ -202,7 +202,7 @@ impl Requests {
         }
     }
 
-    /// F18: a resource was not found for the second time, or discovery does not list it.
+    /// Raises F18: a resource was not found for the second time, or discovery does not list it.
     pub(super) fn not_found(
         &self,
         watch: &WatchName,
@@ -219,7 +219,7 @@ impl Requests {
         registry.raise(found.until_cleared(), record.at);
     }
 
-    /// The server answered a list of the audit. F41: a stream goes on though its watch may not list any more.
+    /// Judges the answer to a list of the audit. F41: a stream goes on although its watch may no longer list.
     fn audited(
         &mut self,
         watch: &WatchName,
@@ -273,8 +273,8 @@ impl Requests {
         }
     }
 
-    /// F15: a refusal with 429 because of load. A refusal because the server shuts down or its cache begins anew
-    /// belongs to other rows.
+    /// Raises F15: a refusal with 429 because of load. A refusal because the server shuts down or its cache begins
+    /// anew belongs to other rows.
     pub(super) fn throttled(
         &mut self,
         event: &RequestAnswered,
@@ -336,7 +336,7 @@ impl Requests {
         );
     }
 
-    /// F15: a server's cache of a type is not ready for [`UNREADY_US`]. Up to then it is another row's.
+    /// Raises F15: a server's cache of a type is not ready for [`UNREADY_US`]. Before that it is another row's.
     pub(super) fn unready(
         &mut self,
         event: &RequestAnswered,
@@ -385,7 +385,7 @@ impl Requests {
         registry.raise(found.until_cleared(), record.at);
     }
 
-    /// A server answered. Clears its storm, if the last refusal is [`CALM_US`] ago.
+    /// Clears the storm of a server that answered, if its last refusal is [`CALM_US`] ago.
     fn calm(&mut self, server: &Text, record: Moment, registry: &mut FindingRegistry) {
         // A storm and caches that are not ready are one finding about the server. It lasts until both are over.
         let mut unready = self

@@ -1,4 +1,4 @@
-//! What is remembered of the requests of each watch, and what watches share whose requests fail.
+//! The memory of the requests of each watch, and the part that failing watches share.
 
 use std::collections::VecDeque;
 
@@ -11,24 +11,24 @@ use crate::findings::draft::{Shared, Subject};
 use crate::findings::place::Place;
 use crate::findings::timers::{Timer, Timers};
 
-/// A watch request without an answer for this long is held up on its way (F44, F50), in microseconds.
+/// Time in µs after which a watch request without an answer is held up on its way (F44, F50).
 pub(super) const NO_ANSWER_US: i64 = 10_000_000;
-/// This many refusals with 429 by one server within [`STORM_US`] are a storm (F15).
+/// Number of refusals with 429 by one server within [`STORM_US`] that are a storm (F15).
 pub(super) const STORM: usize = 5;
-/// The time within which refusals are a storm (F15), in microseconds.
+/// Time in µs within which refusals are a storm (F15).
 pub(super) const STORM_US: i64 = 10_000_000;
-/// The time within which lists that each follow a 410 and come no further are a livelock (F14), in microseconds.
+/// Time in µs within which lists that each follow a 410 and make no progress are a livelock (F14).
 pub(super) const LISTS_AFTER_EXPIRY_US: i64 = 60_000_000;
-/// This many streams over one connection are near the limit of servers (F50).
+/// Number of streams over one connection that is near the limit of servers (F50).
 pub(super) const MANY_STREAMS: usize = 100;
-/// A server that has just started may refuse by mistake. This many refusals in a row are believed.
+/// Number of refusals in a row that are believed. A server that has just started may refuse by mistake.
 pub(super) const SURE: u64 = 2;
 
-/// What is remembered of one watch's requests.
+/// The memory of one watch's requests.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RequestState {
     pub(super) open: Option<OpenRequest>,
-    /// Where its last request went.
+    /// The place to which its last request went.
     pub(super) place: Option<Place>,
     pub(super) asks_bookmarks: bool,
     /// Its right to list. RBAC has a verb for each right (docs/semantics/requests.md#rights).
@@ -211,7 +211,7 @@ impl Requests {
         }
     }
 
-    /// A watch was stopped.
+    /// Forgets a stopped watch.
     pub(crate) fn forget(&mut self, watch: &WatchName, timers: &mut Timers) {
         let open = self.watches.remove(watch).and_then(|state| state.open);
         if let Some(open) = open {
@@ -219,8 +219,8 @@ impl Requests {
         }
     }
 
-    /// Returns what a watch shares with others that may suffer from the same cause. If there are such watches, the
-    /// finding waits for them.
+    /// Returns the part that a watch shares with others that may suffer from the same cause. If there are such
+    /// watches, the finding waits for them.
     pub(super) fn shared(&self, row: Row, watch: &WatchName, now: Time) -> Option<Shared> {
         let place = self.watches.get(watch)?.place.as_ref()?;
         let subject = reach(row, place)?;
@@ -252,7 +252,7 @@ impl Requests {
     }
 }
 
-/// Returns the subject that watches share which have this row from one cause.
+/// Returns the subject that is shared by watches with this row from one cause.
 fn reach(row: Row, place: &Place) -> Option<Subject> {
     match row {
         Row::F50 => place.connection(),

@@ -11,15 +11,15 @@ use crate::findings::registry::FindingRegistry;
 use crate::server_words;
 use crate::text::count;
 
-/// This many failures in a row because of an object that cannot be read or converted block the watch (F38).
+/// Number of failures in a row because of an object that cannot be read or converted which block the watch (F38).
 const LIST_FAILURES: u64 = 2;
-/// Like [`LIST_FAILURES`], of streams in a row while the lists between them succeed.
+/// Like [`LIST_FAILURES`], for streams in a row while the lists between them succeed.
 pub(super) const STREAM_FAILURES: u64 = 3;
-/// Like [`LIST_FAILURES`], of failures whose reason is redacted.
+/// Like [`LIST_FAILURES`], for failures whose reason is redacted.
 const SECRET_FAILURES: u64 = 5;
 
 impl Requests {
-    /// A stream delivered something, so the server can read the type.
+    /// Clears a streak, because a stream delivered an event and so the server can read the type.
     pub(crate) fn delivered(
         &mut self,
         watch: &WatchName,
@@ -36,7 +36,7 @@ impl Requests {
         }
     }
 
-    /// A stream delivered an ERROR event.
+    /// Judges an ERROR event of a stream.
     pub(crate) fn stream_error(
         &mut self,
         event: &StreamError,
@@ -57,8 +57,8 @@ impl Requests {
         }
     }
 
-    /// A stream ended with an ERROR 500. If the lists between such streams fail too, or there are none, the row of
-    /// failed lists reports it first.
+    /// Judges a stream that ended with an ERROR 500. If the lists between such streams fail too, or there are none,
+    /// the row of failed lists reports it first.
     pub(super) fn broken(
         &mut self,
         watch: &WatchName,
@@ -90,7 +90,7 @@ impl Requests {
         registry.raise(FindingDraft { shared, ..found }, record.at);
     }
 
-    /// The server answered 500, or sent an ERROR 500, because it cannot read or convert an object.
+    /// Judges a 500, or an ERROR 500, because the server cannot read or convert an object.
     pub(super) fn poisoned(
         &mut self,
         watch: &WatchName,
@@ -118,7 +118,7 @@ impl Requests {
         registry.raise(FindingDraft { shared, ..found }, record.at);
     }
 
-    /// A list of Secrets failed with 500, and its reason is redacted.
+    /// Judges a list of Secrets that failed with 500 and whose reason is redacted.
     pub(super) fn fails_unsaid(
         &mut self,
         watch: &WatchName,
@@ -143,7 +143,8 @@ impl Requests {
     }
 }
 
-/// Returns the finding that a server cannot read or convert objects of a watch (F38), which stands until it is cleared.
+/// Returns the finding that a server cannot read or convert objects of a watch (F38), which stays open until it is
+/// cleared.
 fn unreadable(
     watch: &WatchName,
     certainty: Certainty,

@@ -1,4 +1,4 @@
-//! Watch requests that have no answer, or a late one (F44, F50).
+//! Findings about watch requests without an answer, or with a late one (F44, F50).
 
 use watchscope_model::event::{RequestSent, StreamEnded, StreamOpened};
 use watchscope_model::fold::Moment;
@@ -16,14 +16,14 @@ use crate::findings::timers::{Timer, Timers};
 use crate::text::{count, seconds};
 use crate::versions::server_version;
 
-/// Like [`NO_ANSWER_US`], if the watch's stream has just ended and the server may be older than 1.31. Such a server
-/// does not answer 429 while its cache of the type begins anew; it lets requests wait (F16, F17).
+/// Like [`NO_ANSWER_US`], in µs, if the watch's stream has just ended and the server may be older than 1.31. Such a
+/// server does not answer 429 while its cache of the type begins anew; it lets requests wait (F16, F17).
 const NO_ANSWER_OF_OLD_US: i64 = 30_000_000;
 /// The first minor version that answers 429 while a cache is not ready (ResilientWatchCacheInitialization).
 const ANSWERS_UNREADY: u64 = 31;
-/// An end at most this long before a request is the reason for the request, in microseconds.
+/// Time in µs before a request within which an end is the reason for the request.
 const JUST_ENDED_US: i64 = 30_000_000;
-/// A stream that ended at most this long before an answer made room for it on the connection (F50), in microseconds.
+/// Time in µs before an answer within which an ended stream made room for it on the connection (F50).
 const LET_IN_US: i64 = 1_000_000;
 
 impl Requests {
@@ -34,7 +34,7 @@ impl Requests {
             .is_some_and(|state| state.asks_bookmarks)
     }
 
-    /// A watch made a request.
+    /// Notes a request of a watch.
     pub(crate) fn sent(
         &mut self,
         event: &RequestSent,
@@ -85,7 +85,7 @@ impl Requests {
         });
     }
 
-    /// A stream was opened, so its request was answered, whatever other records say.
+    /// Notes that a stream was opened, so its request was answered, whatever other records say.
     pub(crate) fn opened(&mut self, event: &StreamOpened, timers: &mut Timers) {
         let Some(state) = self.watches.get_mut(&event.watch) else {
             return;
@@ -98,7 +98,7 @@ impl Requests {
         state.ended_at = None;
     }
 
-    /// A stream ended.
+    /// Notes that a stream ended.
     pub(crate) fn ended(
         &mut self,
         event: &StreamEnded,
@@ -107,7 +107,7 @@ impl Requests {
         registry: &mut FindingRegistry,
     ) {
         let watch = &event.watch;
-        // A stream that was cut off, or that watchscope ended, does not show what it could deliver.
+        // A stream that was cut off, or that watchscope ended, does not show which events it could deliver.
         if event.cause == Cause::End && !is_barren(event) {
             self.delivered(watch, record, registry);
         }
@@ -134,7 +134,7 @@ impl Requests {
         }
     }
 
-    /// F44 or F50: the server did not answer a watch request in time.
+    /// Raises F44 or F50: the server did not answer a watch request in time.
     pub(crate) fn no_answer(
         &mut self,
         watch: &WatchName,
@@ -159,8 +159,8 @@ impl Requests {
         let may_be_cache = open.due.micros_since(open.at) > NO_ANSWER_US;
         let over = |state: &&RequestState| state.stream_connection == Some(connection);
         let beside = self.watches.values().filter(over).count();
-        // Few streams do not fill a connection. Something on the way may hold back the headers of streams that have
-        // nothing to deliver yet.
+        // Few streams do not fill a connection. A proxy may hold back the headers of streams that have no event to
+        // deliver yet.
         let (row, alike, certainty): (_, &'static [Row], _) = match beside {
             MANY_STREAMS.. => (Row::F50, &[Row::F44], Certainty::Likely),
             _ if may_be_cache => (
@@ -194,9 +194,9 @@ impl Requests {
         registry.raise(found.alike(alike), now);
     }
 
-    /// The server answered a watch late. On a full connection the next stream gets its turn when one that was open
-    /// before has ended (F50). Otherwise something held the answer back (F44), or the request had to wait for its turn
-    /// (F15). What holds answers back releases several at once, and ends of streams among them.
+    /// Judges a late answer to a watch request. On a full connection the next stream gets its turn when one that was
+    /// open before has ended (F50). Otherwise a proxy held the answer back (F44), or the request had to wait for its
+    /// turn (F15). A proxy that holds answers back releases several at once, with ends of streams among them.
     pub(super) fn came_late(
         &self,
         watch: &WatchName,

@@ -1,4 +1,4 @@
-//! Servers that fall behind (F31), and events that something on the way holds back (F44).
+//! Findings about servers that fall behind (F31), and events that are held back on their way (F44).
 
 use watchscope_model::fold::Moment;
 use watchscope_model::vocabulary::Certainty;
@@ -12,7 +12,7 @@ use crate::findings::timers::Timers;
 use crate::text::{count, place, seconds};
 
 impl Servers {
-    /// Compares the members of a group: each may have fallen behind, or caught up.
+    /// Compares the members of a group; each may have fallen behind, or caught up.
     pub(crate) fn behind(
         &mut self,
         what: &Text,
@@ -48,7 +48,7 @@ impl Servers {
                 0 => String::new(),
                 more => format!(", nor of {more} more"),
             };
-            let told = format!(
+            let delivered = format!(
                 "{} at {version} {} s ago",
                 place(namespace.as_ref(), object),
                 now.millis_since(event.at) / 1_000
@@ -60,14 +60,14 @@ impl Servers {
             );
             let (row, summary): (_, String) = if member.is_direct {
                 let summary = format!(
-                    "{} told of {} {told}, and {} has not yet{more}: who moves from the one to the other goes back in \
+                    "{} told of {} {delivered}, and {} has not yet{more}: who moves from the one to the other goes back in \
                      time. {p95}",
                     event.first, event.change, member.server,
                 );
                 (Row::F31, summary)
             } else {
                 let summary = format!(
-                    "All its servers told directly of {} {told}, and it has not come to {watch} yet{more}: something on \
+                    "All its servers told directly of {} {delivered}, and it has not come to {watch} yet{more}: something on \
                      the way holds it back. {p95}",
                     event.change,
                 );
@@ -97,7 +97,7 @@ impl Servers {
 }
 
 impl Group {
-    /// A watch delivered something. Returns whether it is still behind.
+    /// Notes that a watch delivered an event. Returns whether it is still behind.
     pub(super) fn caught_up(
         &mut self,
         watch: &WatchName,
@@ -113,7 +113,7 @@ impl Group {
         })
     }
 
-    /// A watch delivered something. If it is still behind, sets when it is compared again.
+    /// Sets when a watch that delivered an event is compared again, if it is still behind.
     pub(super) fn look_again(
         &mut self,
         watch: &WatchName,

@@ -1,4 +1,4 @@
-//! The events and bookmarks of watches by several servers.
+//! Handles the events and bookmarks of watches by several servers.
 
 use watchscope_model::event::{Bookmark, Change};
 use watchscope_model::fold::Moment;
@@ -11,7 +11,7 @@ use crate::findings::registry::FindingRegistry;
 use crate::findings::timers::Timers;
 
 impl Servers {
-    /// A watch delivered an event.
+    /// Handles an event of a watch.
     pub(crate) fn changed(
         &mut self,
         event: &Change,
@@ -78,7 +78,7 @@ impl Servers {
                     group.kept(&key, &watch, record, registry);
                 }
             }
-            // The shorter of the two waits.
+            // The shorter of the two waits counts.
             group.wait_until(what, record.at.plus_micros(HELD_UP_US), timers);
             group.settle(&key);
         }
@@ -86,7 +86,7 @@ impl Servers {
         group.look_again(&event.watch, record, registry, timers);
     }
 
-    /// A watch delivered a bookmark.
+    /// Handles a bookmark of a watch.
     pub(crate) fn bookmarked(
         &mut self,
         event: &Bookmark,

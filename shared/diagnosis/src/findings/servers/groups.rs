@@ -1,4 +1,4 @@
-//! Watches of the same by several servers, and the events that only some of them have delivered.
+//! Watches of the same objects by several servers, and the events that only some of them have delivered.
 
 use watchscope_model::event::{ListComplete, StreamOpened, WatchStarted};
 use watchscope_model::fold::{Moment, Watch};
@@ -9,13 +9,13 @@ use super::lag::{BEHIND_US, Event, EventKey, HELD_UP_US, Member, Stream, WINDOW_
 use crate::findings::place::Place;
 use crate::findings::timers::{Timer, Timers};
 
-/// The shortest wait until the members of a group are compared again, in microseconds.
+/// Shortest wait in µs until the members of a group are compared again.
 pub(super) const LOOK_US: i64 = 250_000;
-/// The number of events of a group that are remembered. A further one drops the oldest without a judgement.
+/// Most events of a group that are remembered. A further one drops the oldest without a judgement.
 const REMEMBERED: usize = 1_024;
 
-/// The watches of the same by several servers. [`REMEMBERED`] bounds its events. Watches with ordinals above 64 are
-/// left out.
+/// The watches of the same objects by several servers. [`REMEMBERED`] bounds its events. Watches with ordinals above
+/// 64 are left out.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Group {
     pub(super) members: BTreeMap<WatchName, Member>,
@@ -26,7 +26,7 @@ pub(super) struct Group {
     pub(super) due: Option<Time>,
 }
 
-/// All groups of watches of the same by several servers.
+/// All groups of watches of the same objects by several servers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Servers {
     pub(super) groups: BTreeMap<Text, Group>,
@@ -56,7 +56,7 @@ impl Servers {
 
     /// Returns the group of a watch, if it belongs to one.
     pub(super) fn group(&mut self, watch: &WatchName) -> Option<&mut Group> {
-        // Nearly always there is no group. So this must cost an event nothing.
+        // Almost always there is no group, so this must cost an event nothing.
         if self.groups.is_empty() {
             return None;
         }
@@ -65,7 +65,7 @@ impl Servers {
         group.members.contains_key(watch).then_some(group)
     }
 
-    /// A watch started: it joins its group.
+    /// Adds a watch that started to its group.
     pub(crate) fn started(&mut self, event: &WatchStarted, before: &State, now: Time) {
         if event.watch.is_aside() {
             return;
@@ -98,7 +98,7 @@ impl Servers {
         }
     }
 
-    /// A watch was stopped.
+    /// Forgets a stopped watch.
     pub(crate) fn forget(&mut self, watch: &WatchName, timers: &mut Timers) {
         let (what, _) = watch.what_and_ordinal();
         let Some(group) = self.group(watch) else {
@@ -113,7 +113,7 @@ impl Servers {
         }
     }
 
-    /// A stream was opened.
+    /// Notes that a stream was opened.
     pub(crate) fn opened(
         &mut self,
         event: &StreamOpened,
@@ -141,7 +141,7 @@ impl Servers {
         group.wait(event.watch.what_and_ordinal().0, record.at, timers);
     }
 
-    /// A stream ended.
+    /// Notes that a stream ended.
     pub(crate) fn ended(&mut self, watch: &WatchName) {
         let member = self
             .group(watch)
@@ -152,8 +152,8 @@ impl Servers {
         }
     }
 
-    /// A list, or the initial events of a stream, are complete. A version below one that the same server reached shows
-    /// that etcd was restored. Then no server is judged until all are above the versions reached before.
+    /// Notes a complete list, or complete initial events. A version below one that the same server reached shows that
+    /// etcd was restored. Then no server is judged until all are above the versions reached before.
     pub(crate) fn listed(&mut self, event: &ListComplete, record: Moment, timers: &mut Timers) {
         let Some(group) = self.group(&event.watch) else {
             return;
@@ -208,13 +208,15 @@ impl Group {
             .fold(0, |all, bit| all | bit)
     }
 
-    /// Waits until events that are late or may get late are to be judged, and until timely events no longer count.
-    /// Members that have come back since are included.
+    /// Sets the timer for when late events, or events that may get late, are judged, and for when timely events no
+    /// longer count. Members that have come back since are included.
     pub(super) fn wait(&mut self, what: &str, now: Time, timers: &mut Timers) {
-        let told = self.events.values().map(|event| event.at);
+        let delivered = self.events.values().map(|event| event.at);
         let by_all = self.events.values().filter_map(|event| event.by_all_at);
         let came = self.members.values().filter_map(|member| member.stream);
-        let since = told.chain(by_all).chain(came.map(|stream| stream.since));
+        let since = delivered
+            .chain(by_all)
+            .chain(came.map(|stream| stream.since));
         let waits = [HELD_UP_US, BEHIND_US, WINDOW_US];
         let due = since.flat_map(|since| waits.map(|wait_us| since.plus_micros(wait_us)));
         let due = due.filter(|_| !self.events.is_empty());

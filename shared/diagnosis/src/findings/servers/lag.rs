@@ -12,18 +12,17 @@ use crate::findings::place::Place;
 use crate::findings::registry::FindingRegistry;
 use crate::text::{count, seconds};
 
-/// A server may deliver events up to this much later than another one, in microseconds (F31). 19 of 20 events have to
-/// come sooner.
+/// Time in µs by which a server may deliver events later than another one (F31). 19 of 20 events must come sooner.
 pub(super) const BEHIND_US: i64 = 3_000_000;
-/// Events may come by the configured address up to this much later than by all servers directly, in microseconds (F44).
-/// 19 of 20 events have to come sooner.
+/// Time in µs by which events may come later by the configured address than by all servers directly (F44). 19 of 20
+/// events must come sooner.
 pub(super) const HELD_UP_US: i64 = 2_000_000;
-/// This many events have to come that late by the configured address. A buffer on the way delays events again and
-/// again.
+/// Number of events that must come that late by the configured address, because a buffer on the way delays events
+/// again and again.
 const HELD_UP: usize = 5;
-/// Lags count for this long, in microseconds.
+/// Time in µs for which lags count.
 pub(super) const WINDOW_US: i64 = 60_000_000;
-/// The number of lags of a watch that count. A further one replaces the oldest.
+/// Most lags of a watch that count. A further one replaces the oldest.
 const LAGS: usize = 256;
 
 /// The version, namespace and name of an object in an event.
@@ -42,7 +41,7 @@ pub(super) struct Event {
     pub(super) by_all_at: Option<Time>,
 }
 
-/// How much later than it should have a watch delivered an event.
+/// A delivery that was later than it should have been.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lag {
     /// When it delivered the event.
@@ -98,18 +97,18 @@ impl Member {
         }
     }
 
-    /// Returns when it should have delivered an event; `None` if nothing says when.
+    /// Returns when it should have delivered an event; `None` if no other delivery shows that.
     fn expected_at(&self, event: &Event, stream: &Stream) -> Option<Time> {
-        let told = if self.is_direct {
+        let delivered_at = if self.is_direct {
             Some(event.at)
         } else {
             event.by_all_at
         };
         // A stream that has just begun needs time to catch up.
-        told.map(|told| told.max(stream.since))
+        delivered_at.map(|delivered_at| delivered_at.max(stream.since))
     }
 
-    /// It delivered an event.
+    /// Notes that it delivered an event.
     pub(super) fn lagged(&mut self, event: &Event, record: Moment) {
         self.last_event = record.seq;
         let stream = self.stream.as_ref();
@@ -165,7 +164,7 @@ impl Member {
         registry.clear(row, Subject::Watch(watch.clone()), self.last_event, &why);
     }
 
-    /// Returns what it shares with others that are behind for the same reason.
+    /// Returns the part that it shares with others that are behind for the same reason.
     pub(super) fn shared(&self) -> Option<Shared> {
         let (subject, summary) = if self.is_direct {
             let server = &self.server;

@@ -1,4 +1,4 @@
-//! F24: a server went beyond an event without delivering it.
+//! F24: a server passed an event without delivering it.
 
 use watchscope_model::fold::Moment;
 use watchscope_model::vocabulary::Certainty;
@@ -12,7 +12,7 @@ use crate::findings::streams::SILENT_LOSS;
 use crate::text::place;
 
 impl Group {
-    /// A watch has delivered all its events below `version`.
+    /// Notes that a watch has delivered all its events below `version`.
     pub(super) fn passed(
         &mut self,
         watch: &WatchName,
@@ -37,7 +37,7 @@ impl Group {
         }
     }
 
-    /// Reports, once, that a server went beyond an event without delivering it.
+    /// Reports, once, that a server passed an event without delivering it.
     pub(super) fn kept(
         &mut self,
         key: &EventKey,

@@ -1,4 +1,4 @@
-//! Bookmarks that do not come (F34), or not at the end of initial events (F35).
+//! Findings about bookmarks that do not come (F34), or not at the end of initial events (F35).
 
 use watchscope_model::event::{Bookmark, StreamEnded, StreamOpened};
 use watchscope_model::fold::Moment;
@@ -15,21 +15,21 @@ use crate::findings::timers::{Timer, Timers};
 use crate::text::seconds;
 use crate::versions::server_version;
 
-/// A stream that asked for bookmarks lacks one if none came within this time (F34), in microseconds.
+/// Time in µs within which a stream that asked for bookmarks must get one (F34).
 const NO_BOOKMARK_US: i64 = 150_000_000;
-/// If other watches went beyond a stream only this recently, it is judged again after the same time, in microseconds.
+/// Time in µs until a stream is judged again, if other watches passed it only within this time.
 const BOOKMARK_LATE_US: i64 = 75_000_000;
-/// The span of a stream's own events that proves that a bookmark was due (F34), in microseconds.
+/// Span in µs of a stream's own events that proves that a bookmark was due (F34).
 const OWN_EVENTS_US: i64 = BOOKMARK_LATE_US;
 /// The row of a stream without a bookmark.
 pub(super) const NO_BOOKMARK: Row = Row::F34;
-/// Initial events that stopped this long ago, without the bookmark that ends them, lack it (F35), in microseconds.
+/// Time in µs after which stopped initial events lack the bookmark that ends them (F35).
 const NO_END_US: i64 = 10_000_000;
 /// The row of initial events without the bookmark that ends them.
 const NO_END: Row = Row::F35;
 
 impl Streams {
-    /// A stream was opened.
+    /// Notes that a stream was opened.
     pub(crate) fn opened(
         &mut self,
         event: &StreamOpened,
@@ -73,7 +73,8 @@ impl Streams {
         self.streams.insert(event.stream, open);
     }
 
-    /// A stream ended. Returns the version at which it began, and when an event or a bookmark last moved its watch on.
+    /// Notes that a stream ended. Returns the version at which it began, and when an event or a bookmark last moved
+    /// its watch on.
     pub(crate) fn ended(
         &mut self,
         event: &StreamEnded,
@@ -110,7 +111,7 @@ impl Streams {
         (Some(open.from), moved_at)
     }
 
-    /// A watch was stopped.
+    /// Forgets a stopped watch.
     pub(crate) fn forget(&mut self, watch: &WatchName, timers: &mut Timers) {
         self.memories.remove(watch);
         self.streams.retain(|stream, open| {
@@ -122,7 +123,7 @@ impl Streams {
         });
     }
 
-    /// A stream delivered a bookmark.
+    /// Notes a bookmark of a stream.
     pub(crate) fn bookmarked(
         &mut self,
         event: &Bookmark,
@@ -193,8 +194,8 @@ impl Streams {
         });
     }
 
-    /// F34: a stream that asked for bookmarks got none. A server sends no bookmark of a version it has sent before. So
-    /// this counts only if other watches went further long ago, or the stream's own events prove it.
+    /// Raises F34: a stream that asked for bookmarks got none. A server sends no bookmark of a version it has sent
+    /// before. So this counts only if other watches went further long ago, or the stream's own events prove it.
     pub(crate) fn no_bookmark(
         &mut self,
         stream: StreamId,
@@ -251,7 +252,7 @@ impl Streams {
         registry.raise(found, now);
     }
 
-    /// F35, if initial events stopped without the bookmark that ends them.
+    /// Raises F35, if initial events stopped without the bookmark that ends them.
     pub(crate) fn no_end(
         &mut self,
         stream: StreamId,

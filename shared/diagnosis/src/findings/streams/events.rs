@@ -1,4 +1,4 @@
-//! The events of a stream, each checked against what came before it; and objects that were not asked for (F42).
+//! Checks each event of a stream against the events before it, and finds objects that were not requested (F42).
 
 use watchscope_model::event::Change;
 use watchscope_model::fold::Moment;
@@ -16,7 +16,7 @@ use crate::findings::registry::FindingRegistry;
 use crate::text::name;
 
 impl Streams {
-    /// A watch delivered a change.
+    /// Checks a change that a watch delivered.
     pub(crate) fn changed(
         &mut self,
         event: &Change,
@@ -52,7 +52,8 @@ impl Streams {
                     last: record.at,
                 });
             }
-            // Objects that initial events lack, or return with another uid, went while no stream was open (F28).
+            // Objects that initial events lack, or return with another uid, were deleted while no stream was open
+            // (F28).
             Origin::Inferred if is_listing(before, &event.watch) => return,
             Origin::Inferred => {
                 // The name came back with another uid (docs/semantics/checks.md#life).
@@ -103,7 +104,7 @@ impl Streams {
     }
 }
 
-/// F42: a stream delivered an object that its watch did not ask for (docs/semantics/checks.md#scope).
+/// Raises F42: a stream delivered an object that its watch did not request (docs/semantics/checks.md#scope).
 fn unasked(
     event: &Change,
     why: &str,

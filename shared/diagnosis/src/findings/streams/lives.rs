@@ -1,4 +1,5 @@
-//! Whether an event goes on from what is held: lost events (F24), and objects that come back to a selector (F43).
+//! Checks that an event continues the life of the held object: lost events (F24), and objects that come back to a
+//! selector (F43).
 
 use watchscope_model::Row;
 use watchscope_model::event::Change;

@@ -1,4 +1,4 @@
-//! Open streams, and what is remembered of each watch from stream to stream.
+//! Open streams, and the memory of each watch from stream to stream.
 
 use std::collections::VecDeque;
 
@@ -6,13 +6,13 @@ use watchscope_model::fold::Watch;
 use watchscope_model::tree::BTreeMap;
 use watchscope_model::{ResourceVersion, Seq, State, StreamId, Time, Uid, WatchName};
 
-/// The number of versions of a watch that are remembered, to tell events that come twice (F29) from events that come
-/// late (F30).
+/// Most versions of a watch that are remembered, to distinguish repeated events (F29) from late events (F30). A
+/// further one replaces the oldest.
 pub(super) const REMEMBERED: usize = 256;
-/// The number of streams of a watch whose starts are remembered (F45).
+/// Most streams of a watch whose starts are remembered (F45). A further one replaces the oldest.
 pub(super) const STARTS: usize = 16;
-/// The number of objects of a watch that are remembered because they left its view (F43) or ended with an old version
-/// (F23).
+/// Most objects of a watch that are remembered because they left its view (F43) or ended with an old version (F23). A
+/// further one replaces the oldest.
 pub(super) const GONE: usize = 64;
 
 /// An open stream.
@@ -78,11 +78,11 @@ pub(super) struct Delivered {
 pub(crate) struct Start {
     /// The version at which it began.
     pub(crate) from: u64,
-    /// The first version that it delivered; nothing came below that.
+    /// The first version that it delivered; it delivered nothing below that.
     pub(crate) until: u64,
 }
 
-/// What is remembered of a watch from stream to stream.
+/// The memory of a watch from stream to stream.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memory {
     /// The last events that its streams delivered.
@@ -97,8 +97,8 @@ pub(super) struct Memory {
     pub(super) starts: VecDeque<Start>,
 }
 
-/// Open streams, and what is remembered of each watch: at most [`REMEMBERED`] versions, twice [`GONE`] objects and
-/// [`STARTS`] streams. A further one replaces the oldest.
+/// Open streams, and the memory of each watch: at most [`REMEMBERED`] versions, twice [`GONE`] objects and [`STARTS`]
+/// streams. A further one replaces the oldest.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Streams {
     pub(super) streams: BTreeMap<StreamId, StreamState>,
@@ -152,7 +152,7 @@ impl Streams {
 }
 
 impl StreamState {
-    /// Returns where it began, if nothing has come since.
+    /// Returns where it began, if it has delivered nothing since.
     pub(super) fn start(&self) -> Option<u64> {
         let last = self.bookmark.map(|last| last.version);
         match (self.highest, last) {
