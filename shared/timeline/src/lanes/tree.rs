@@ -112,7 +112,7 @@ impl Lanes {
         }
     }
 
-    /// Shows all objects of a watch, or only the [`OBJECTS_MOST`] that changed last.
+    /// Shows all objects of a watch, or only the 12 that changed last.
     pub fn set_whole(&mut self, store: &Store, watch: WatchId, is_whole: bool) {
         let name = store.names().watch_name(watch).clone();
         let choice = if is_whole {
