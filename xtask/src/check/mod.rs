@@ -8,6 +8,7 @@ mod decisions;
 mod licences;
 mod mentions;
 mod rooms;
+mod sentences;
 mod text_matching;
 mod texts;
 mod versions;
@@ -17,6 +18,7 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
+use self::sentences::Count;
 use crate::project::{Project, TASKS};
 use crate::setup::{Installs, targets};
 use crate::violation::Violation;
@@ -45,7 +47,11 @@ pub(crate) fn check(project: &Project, installs: Installs) -> Result<()> {
     rule("decisions rest on types", &mut || {
         report(text_matching::violations(project)?)
     });
-    rule("words", &mut || report(words::violations(project)?));
+    rule("words", &mut || {
+        let mut violations = words::violations(project)?;
+        violations.extend(Count::of(project)?.violations());
+        report(violations)
+    });
     rule("citations lead somewhere", &mut || {
         report(citations::violations(project)?)
     });
@@ -126,12 +132,13 @@ fn document(command: &mut Command) -> Result<()> {
     shell::run(command)
 }
 
-/// Lists the idioms that make sentences hard to read; with `writes` it writes their lower counts into the list instead.
+/// Lists idioms that make sentences hard to read, and long sentences. With `writes` it writes the lower counts of idioms
+/// into their list instead.
 pub(crate) fn words(project: &Project, writes: bool) -> Result<()> {
     if writes {
         return report(words::write(project)?);
     }
-    print!("{}", words::list(project)?);
+    print!("{}{}", words::list(project)?, Count::of(project)?.list());
     Ok(())
 }
 
