@@ -11,7 +11,7 @@ use watchscope_model::vocabulary::Author;
 use watchscope_model::wire::Contexts;
 use watchscope_model::{Event, Object, Text, Uid, WatchName};
 use watchscope_probe::ProbeConfig;
-use watchscope_scenarios::{Line, Told};
+use watchscope_scenarios::{Line, WorldRecord};
 
 use super::args::{ClusterArgs, DemoArgs, Redact, ServeArgs, WhatArgs};
 use super::exit::Failure;
@@ -113,7 +113,8 @@ pub(super) async fn demo(args: DemoArgs, page: EmbeddedPage) -> Result<(), Failu
     let listener = TcpListener::bind(("127.0.0.1", 0))
         .await
         .map_err(Failure::failed)?;
-    let mut demo = Demo::start_telling_inside(script, seed, listener).map_err(Failure::failed)?;
+    let mut demo =
+        Demo::start_with_inside_records(script, seed, listener).map_err(Failure::failed)?;
     let url: Uri = format!("http://{}", demo.address)
         .parse()
         .map_err(Failure::failed)?;
@@ -354,7 +355,7 @@ async fn write_down(mut outputs: mpsc::Receiver<DemoOutput>, log: LogHandle) {
     while let Some(output) = outputs.recv().await {
         let written = match output {
             DemoOutput::Line(line) => narrate(line, &log).await,
-            DemoOutput::Told(told) => append_told(told, &log).await,
+            DemoOutput::Records(records) => append_records(records, &log).await,
         };
         if written.is_err() {
             return;
@@ -373,14 +374,18 @@ async fn narrate(Line { text, watch, over }: Line, log: &LogHandle) -> Result<()
 }
 
 /// Appends runs of one kind together, all in order.
-async fn append_told(told: Vec<Told>, log: &LogHandle) -> Result<(), LogClosed> {
-    let mut told = told.into_iter().peekable();
-    while told.peek().is_some() {
+async fn append_records(records: Vec<WorldRecord>, log: &LogHandle) -> Result<(), LogClosed> {
+    let mut records = records.into_iter().peekable();
+    while records.peek().is_some() {
         let (mut events, mut inside) = (Vec::new(), Vec::new());
-        while let Some(Told::Inside(next)) = told.next_if(|next| matches!(next, Told::Inside(_))) {
+        while let Some(WorldRecord::Inside(next)) =
+            records.next_if(|next| matches!(next, WorldRecord::Inside(_)))
+        {
             inside.push(next);
         }
-        while let Some(Told::Event(next)) = told.next_if(|next| matches!(next, Told::Event(_))) {
+        while let Some(WorldRecord::Event(next)) =
+            records.next_if(|next| matches!(next, WorldRecord::Event(_)))
+        {
             events.push(next);
         }
         if !inside.is_empty() {

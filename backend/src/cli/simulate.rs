@@ -47,7 +47,7 @@ pub(super) async fn simulate(args: SimulateArgs) -> Result<(), Failure> {
                 Some(DemoOutput::Line(line)) => {
                     let _ = writeln!(std::io::stderr(), "{}", line.text);
                 }
-                Some(DemoOutput::Told(_)) => {}
+                Some(DemoOutput::Records(_)) => {}
                 None => return Err(Failure::failed("the simulated cluster ended")),
             }
         }

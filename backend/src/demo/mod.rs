@@ -21,7 +21,7 @@ use std::net::SocketAddr;
 
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
-use watchscope_scenarios::{Script, Telling};
+use watchscope_scenarios::{Script, StoryPlayer};
 use watchscope_simulator::World;
 
 pub use self::output::DemoOutput;
@@ -62,7 +62,7 @@ impl Demo {
     ///
     /// # Errors
     /// If the listener has no address.
-    pub fn start_telling_inside(
+    pub fn start_with_inside_records(
         script: impl Into<Script>,
         seed: u64,
         listener: TcpListener,
@@ -75,9 +75,9 @@ impl Demo {
 
     fn serve(script: Script, world: World, listener: TcpListener) -> std::io::Result<Self> {
         let address = listener.local_addr()?;
-        let telling = Telling::begin(script, world.now());
+        let player = StoryPlayer::begin(script, world.now());
         let (sender, outputs) = mpsc::channel(MOST_OUTPUTS);
-        let pump = Pump::start(world, Some(telling), sender);
+        let pump = Pump::start(world, Some(player), sender);
         let serving = tokio::spawn(front::serve(listener, address, pump.clone()));
         Ok(Self {
             address,

@@ -1,6 +1,6 @@
 //! The outputs of a demo cluster beside its API.
 
-use watchscope_scenarios::{Line, Told};
+use watchscope_scenarios::{Line, WorldRecord};
 
 /// One output of a demo cluster beside its API.
 #[derive(Clone, Debug)]
@@ -8,5 +8,5 @@ pub enum DemoOutput {
     /// A line of the narrator.
     Line(Line),
     /// Events of its client programs and of its inside, in order.
-    Told(Vec<Told>),
+    Records(Vec<WorldRecord>),
 }

@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 use watchscope_model::event::Loss;
 use watchscope_model::vocabulary::LossPlace;
-use watchscope_scenarios::{Telling, Told, take_told};
+use watchscope_scenarios::{StoryPlayer, WorldRecord, take_world_records};
 use watchscope_simulator::{
     Arrival, ConnectionId, Cut, Flow, Head, Request, RequestId, Time, World,
 };
@@ -21,7 +21,7 @@ const QUEUE: usize = 1024;
 
 /// The most events of the cluster that wait to be taken. Above it all of them are dropped, and one loss event takes their
 /// place.
-const TOLD_MOST: usize = 1 << 16;
+const MOST_RECORDS: usize = 1 << 16;
 
 /// The longest time that the cluster advances before messages are read again.
 const SLICE: Duration = Duration::from_millis(20);
@@ -88,11 +88,11 @@ pub(super) struct Pump {
 }
 
 impl Pump {
-    /// Starts the task that owns `world` and plays `telling`. Outputs beside the API go to `outputs`. The task ends when all
+    /// Starts the task that owns `world` and plays `player`. Outputs beside the API go to `outputs`. The task ends when all
     /// handles are dropped.
     pub(super) fn start(
         world: World,
-        telling: Option<Telling>,
+        player: Option<StoryPlayer>,
         outputs: mpsc::Sender<DemoOutput>,
     ) -> Self {
         let (asks, receiver) = mpsc::channel(QUEUE);
@@ -102,9 +102,9 @@ impl Pump {
             began: Instant::now(),
             began_at: world.now(),
             world,
-            telling,
+            player,
             outputs,
-            told: Vec::new(),
+            records: Vec::new(),
             wires: BTreeMap::new(),
             refuses,
         };
@@ -131,10 +131,10 @@ impl Pump {
 
 struct Running {
     world: World,
-    telling: Option<Telling>,
+    player: Option<StoryPlayer>,
     outputs: mpsc::Sender<DemoOutput>,
-    /// The events of the cluster that were not taken yet; see [`TOLD_MOST`].
-    told: Vec<Told>,
+    /// The events of the cluster that were not taken yet; see [`MOST_RECORDS`].
+    records: Vec<WorldRecord>,
     wires: BTreeMap<ConnectionId, mpsc::Sender<Parcel>>,
     began: Instant,
     began_at: Time,
@@ -173,7 +173,7 @@ impl Running {
     fn next_wait(&self) -> Duration {
         let next = [
             self.world.next_event_at(),
-            self.telling.as_ref().and_then(Telling::next_at),
+            self.player.as_ref().and_then(StoryPlayer::next_at),
         ];
         let next = next.into_iter().flatten().min();
         next.map_or(SLICE, |at| at.since(self.due()))
@@ -184,13 +184,13 @@ impl Running {
     fn live(&mut self) {
         loop {
             let due = self.due();
-            let act_at = self.telling.as_ref().and_then(Telling::next_at);
+            let act_at = self.player.as_ref().and_then(StoryPlayer::next_at);
             let until = act_at.map_or(due, |at| at.min(due));
             self.world.run_until(until);
             let had_deliveries = self.deliver();
-            let lines = match &mut self.telling {
-                Some(telling) if act_at.is_some_and(|at| at <= self.world.now()) => {
-                    telling.perform(&mut self.world)
+            let lines = match &mut self.player {
+                Some(player) if act_at.is_some_and(|at| at <= self.world.now()) => {
+                    player.perform(&mut self.world)
                 }
                 _ => Vec::new(),
             };
@@ -210,12 +210,13 @@ impl Running {
 
     /// Passes on the cluster's own events.
     fn pass_on(&mut self) {
-        let told = take_told(&mut self.world);
-        self.told.extend(told.into_iter().map(|(_, told)| told));
-        if self.told.len() > TOLD_MOST {
+        let records = take_world_records(&mut self.world);
+        self.records
+            .extend(records.into_iter().map(|(_, record)| record));
+        if self.records.len() > MOST_RECORDS {
             let loss = Loss {
                 place: LossPlace::Log,
-                count: self.told.len() as u64,
+                count: self.records.len() as u64,
                 from_seq: None,
                 to_seq: None,
                 watch: None,
@@ -223,12 +224,12 @@ impl Running {
                 reason: Some("the queue for events of the simulated cluster was full".to_owned()),
                 what: None,
             };
-            self.told = vec![Told::Event(loss.into())];
+            self.records = vec![WorldRecord::Event(loss.into())];
         }
-        if !self.told.is_empty()
+        if !self.records.is_empty()
             && let Ok(place) = self.outputs.try_reserve()
         {
-            place.send(DemoOutput::Told(std::mem::take(&mut self.told)));
+            place.send(DemoOutput::Records(std::mem::take(&mut self.records)));
         }
     }
 

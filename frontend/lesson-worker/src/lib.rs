@@ -2,14 +2,14 @@
 //! messages.
 //!
 //! ```text
-//!   controls ──text──► Session ─► Stage (world, log) ─► Ring ─► Reader ──wire messages──► the page, as from a server
+//!   controls ──text──► Session ─► LessonPlayer (world, log) ─► Ring ─► Reader ──wire messages──► the page, as from a server
 //!                         └──JSON: lesson, time, moments──► narration and controls
 //! ```
 //! [`Session`] is a machine: its driver passes the milliseconds of a clock in.
 
-mod heard;
 mod session;
-mod telling;
+mod transcript;
+mod view_model;
 #[cfg(target_arch = "wasm32")]
 mod worker;
 

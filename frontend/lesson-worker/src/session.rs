@@ -6,11 +6,11 @@ use watchscope_log::{Asked, Fetched, Reader, Refusal, Step};
 use watchscope_model::vocabulary::NoteRefusal;
 use watchscope_model::wire::CommandDone;
 use watchscope_model::{Entry, Time};
-use watchscope_scenarios::lessons::{self, Lesson, Run, Stage};
+use watchscope_scenarios::lessons::{self, Lesson, LessonPlayer, Run};
 use watchscope_simulator::{ClientGo, Version};
 
-use crate::heard::Heard;
-use crate::telling;
+use crate::transcript::Transcript;
+use crate::view_model;
 
 /// The allowed speeds, in virtual seconds a second. A command with another one is refused.
 const SPEEDS: std::ops::RangeInclusive<f64> = 0.1..=1_000.0;
@@ -29,8 +29,8 @@ pub enum SessionError {
 
 /// A lesson, and the page that looks at it.
 pub struct Session {
-    stage: Stage,
-    heard: Heard,
+    player: LessonPlayer,
+    transcript: Transcript,
     reader: Option<Reader>,
     /// The time at which the reader came, by the driver's clock, and the lesson's time then.
     opened: (f64, Time),
@@ -67,11 +67,11 @@ impl Session {
                 lesson.lasts.as_secs()
             )
         });
-        let stage = Stage::new(lesson, run);
-        let at = wanted.unwrap_or(first).min(stage.lesson().lasts);
+        let player = LessonPlayer::new(lesson, run);
+        let at = wanted.unwrap_or(first).min(player.lesson().lasts);
         Ok(Self {
-            stage,
-            heard: Heard::default(),
+            player,
+            transcript: Transcript::default(),
             reader: None,
             opened: (0.0, Time(0)),
             later: Some(at),
@@ -86,7 +86,7 @@ impl Session {
 
     /// Connects a reader, which begins anew.
     pub fn read(&mut self, now_ms: f64) {
-        self.opened = (now_ms, self.stage.now());
+        self.opened = (now_ms, self.player.now());
         self.reader = Some(Reader::new(env!("CARGO_PKG_VERSION").into()));
     }
 
@@ -99,7 +99,7 @@ impl Session {
         let Some(reader) = &mut self.reader else {
             return Ok(());
         };
-        let asked = reader.receive(message, self.stage.ring(), now)?;
+        let asked = reader.receive(message, self.player.ring(), now)?;
         // The controls replace the server's commands here. A lesson's log is gone with its page, so notes are refused.
         if let Some(Asked::Note(note)) = asked {
             reader.tell(CommandDone::of_note(
@@ -115,7 +115,7 @@ impl Session {
         let now = self.reader_time(now_ms);
         loop {
             let reader = self.reader.as_mut()?;
-            match reader.next(self.stage.ring(), now) {
+            match reader.next(self.player.ring(), now) {
                 Step::Send(message) => return Some(message.to_vec()),
                 Step::End(_) => {
                     self.reader = None;
@@ -125,7 +125,7 @@ impl Session {
                 Step::Fetch(_) => reader.fetched(Fetched::Gone),
                 Step::Wait { needs_snapshot, .. } => {
                     if needs_snapshot {
-                        self.stage.take_snapshot();
+                        self.player.take_snapshot();
                         continue;
                     }
                     let joined = reader.is_greeted();
@@ -175,7 +175,7 @@ impl Session {
                 self.speed = speed.ok_or_else(unknown)?;
             }
             "step" => {
-                let shown = self.stage.step();
+                let shown = self.player.step();
                 self.hear(&shown);
                 self.settle();
             }
@@ -191,31 +191,31 @@ impl Session {
                 self.seek(seconds(argument).ok_or_else(unknown)?);
             }
             "break" => {
-                self.stage
+                self.player
                     .break_it(argument.parse().map_err(|_| unknown())?);
             }
             "seed" => {
                 let seed = argument.parse().map_err(|_| unknown())?;
                 self.run_with(Run {
                     seed,
-                    ..self.stage.run()
+                    ..self.player.run()
                 });
             }
             "server" => {
                 let server: Version = argument.parse().map_err(|_| unknown())?;
                 self.run_with(Run {
                     server,
-                    ..self.stage.run()
+                    ..self.player.run()
                 });
             }
             "client" => {
                 let client: ClientGo = argument.parse().map_err(|_| unknown())?;
                 self.run_with(Run {
                     client,
-                    ..self.stage.run()
+                    ..self.player.run()
                 });
             }
-            "as-written" => self.run_with(own_run(self.stage.lesson())),
+            "as-written" => self.run_with(own_run(self.player.lesson())),
             _ => return Err(unknown()),
         }
         Ok(())
@@ -224,21 +224,21 @@ impl Session {
     /// Returns the lesson and its text, as JSON.
     #[must_use]
     pub fn lesson(&self) -> String {
-        telling::lesson(self.stage.lesson())
+        view_model::lesson(self.player.lesson())
     }
 
     /// Returns the lesson's present state, as JSON.
     #[must_use]
     pub fn now(&self) -> String {
-        let at = self.later.unwrap_or(self.stage.shown());
-        telling::now(&telling::Now {
-            stage: &self.stage,
-            heard: &self.heard,
+        let at = self.later.unwrap_or(self.player.shown());
+        view_model::now(&view_model::Now {
+            player: &self.player,
+            transcript: &self.transcript,
             at,
             is_playing: self.is_playing,
             speed: self.speed,
-            is_as_written: self.stage.run() == own_run(self.stage.lesson())
-                && self.stage.deeds().is_empty(),
+            is_as_written: self.player.run() == own_run(self.player.lesson())
+                && self.player.deeds().is_empty(),
             note: self.note.as_deref(),
         })
     }
@@ -246,13 +246,13 @@ impl Session {
     /// Returns the time up to which it is shown.
     #[must_use]
     pub fn shown(&self) -> Duration {
-        self.stage.shown()
+        self.player.shown()
     }
 
     /// Returns the number of the run.
     #[must_use]
     pub fn number(&self) -> u64 {
-        self.stage.number()
+        self.player.number()
     }
 
     /// Returns the reader's time: the driver's clock, which began at the lesson's time. Heartbeats and lag depend on
@@ -263,63 +263,63 @@ impl Session {
     }
 
     fn advance(&mut self, to: Duration) {
-        let shown = self.stage.advance(to);
+        let shown = self.player.advance(to);
         self.hear(&shown);
     }
 
     fn hear(&mut self, shown: &[Entry]) {
-        let received = self.stage.take_received();
-        self.heard.take(shown, &received);
+        let received = self.player.take_received();
+        self.transcript.take(shown, &received);
     }
 
     fn settle(&mut self) {
         self.is_playing = false;
-        self.exact_us = self.stage.shown().as_micros() as f64;
+        self.exact_us = self.player.shown().as_micros() as f64;
     }
 
     fn play(&mut self) {
         self.stop = self.next_passage();
-        self.is_playing = self.stop > self.stage.shown();
+        self.is_playing = self.stop > self.player.shown();
     }
 
     /// Returns the beginning of the next passage; the end after the last.
     fn next_passage(&self) -> Duration {
-        let shown = self.stage.shown();
-        let lesson = self.stage.lesson();
+        let shown = self.player.shown();
+        let lesson = self.player.lesson();
         let mut later = lesson.passages.iter().map(|passage| passage.at);
         later.find(|at| *at > shown).unwrap_or(lesson.lasts)
     }
 
     /// Returns the beginning of this passage, or of the one before if it has only just begun.
     fn previous_passage(&self) -> Duration {
-        let shown = self.stage.shown();
-        let passages = self.stage.lesson().passages.iter();
+        let shown = self.player.shown();
+        let passages = self.player.lesson().passages.iter();
         let mut earlier = passages.map(|passage| passage.at).filter(|at| *at < shown);
         earlier.next_back().unwrap_or(Duration::ZERO)
     }
 
     fn seek(&mut self, to: Duration) {
-        let to = to.min(self.stage.lesson().lasts);
-        if to >= self.stage.shown() && self.later.is_none() {
+        let to = to.min(self.player.lesson().lasts);
+        if to >= self.player.shown() && self.later.is_none() {
             self.advance(to);
             self.settle();
         } else {
-            let again = self.stage.again(self.stage.run(), to);
+            let again = self.player.again(self.player.run(), to);
             self.begin(again, to);
         }
     }
 
     /// Runs it anew with a change, up to the present time; undoes the person's acts.
     fn run_with(&mut self, run: Run) {
-        let to = self.later.unwrap_or(self.stage.shown());
-        let mut again = self.stage.again(run, Duration::ZERO);
+        let to = self.later.unwrap_or(self.player.shown());
+        let mut again = self.player.again(run, Duration::ZERO);
         again.forget_deeds();
         self.begin(again, to);
     }
 
-    fn begin(&mut self, stage: Stage, to: Duration) {
-        self.stage = stage;
-        self.heard = Heard::default();
+    fn begin(&mut self, player: LessonPlayer, to: Duration) {
+        self.player = player;
+        self.transcript = Transcript::default();
         self.reader = None;
         self.later = Some(to);
         self.is_playing = false;

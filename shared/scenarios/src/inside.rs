@@ -19,7 +19,7 @@ use crate::clients;
     clippy::large_enum_variant,
     reason = "each is appended to the log at once, and none is kept"
 )]
-pub enum Told {
+pub enum WorldRecord {
     /// An event of a client program. A real cluster has such events too.
     Event(Event),
     /// An inside record, which no client can see.
@@ -28,16 +28,16 @@ pub enum Told {
 
 /// Takes all entries since the last call, sorted by time. At the same time, inside records come first.
 #[must_use]
-pub fn take_told(world: &mut World) -> Vec<(sim::Time, Told)> {
-    let mut told = Vec::new();
+pub fn take_world_records(world: &mut World) -> Vec<(sim::Time, WorldRecord)> {
+    let mut records = Vec::new();
     while let Some(record) = world.next_inside_record() {
-        told.push((record.at, Told::Inside(inside(record.event))));
+        records.push((record.at, WorldRecord::Inside(inside(record.event))));
     }
     while let Some(record) = world.next_client_record() {
-        told.push((record.at, Told::Event(clients::event(record))));
+        records.push((record.at, WorldRecord::Event(clients::event(record))));
     }
-    tree::sort_by(&mut told, |(one, _), (other, _)| one.cmp(other));
-    told
+    tree::sort_by(&mut records, |(one, _), (other, _)| one.cmp(other));
+    records
 }
 
 /// Converts an inside record.
@@ -184,8 +184,9 @@ mod tests {
     }
 
     fn lines(run: &Run) -> Vec<String> {
-        let told = run.inside().iter();
-        told.map(|(at, inside)| format!("{} {inside:?}", at.0))
+        let inside = run.inside().iter();
+        inside
+            .map(|(at, inside)| format!("{} {inside:?}", at.0))
             .collect()
     }
 
@@ -227,9 +228,9 @@ mod tests {
 
     #[test]
     fn the_same_seed_gives_the_same_inside_records() {
-        let told = lines(&run(3, true, 70));
-        assert!(told.len() > 500, "{}", told.len());
-        assert_eq!(told, lines(&run(3, true, 70)));
+        let lines_of_one = lines(&run(3, true, 70));
+        assert!(lines_of_one.len() > 500, "{}", lines_of_one.len());
+        assert_eq!(lines_of_one, lines(&run(3, true, 70)));
     }
 
     #[test]
@@ -248,7 +249,7 @@ mod tests {
             let run = run(seed, true, seconds);
             let layers = layers(&run);
             let truth = run.world.truth();
-            let etcd = layers.etcd.as_ref().expect("etcd told its head");
+            let etcd = layers.etcd.as_ref().expect("etcd reported its head");
             assert_eq!(
                 (etcd.revision, etcd.compacted),
                 (truth.revision(), truth.compacted())
@@ -261,12 +262,12 @@ mod tests {
                     .collect();
                 let mut there = there;
                 there.sort();
-                let mut told: Vec<(String, u64)> = stock
+                let mut held: Vec<(String, u64)> = stock
                     .iter()
                     .map(|(object, revision)| (object.uid.to_string(), revision))
                     .collect();
-                told.sort();
-                assert_eq!(told, there, "{resource}, seed {seed}");
+                held.sort();
+                assert_eq!(held, there, "{resource}, seed {seed}");
             }
             // Nothing is wrong with the caches in this story: each holds what etcd held at the cache's revision.
             let caches = &layers.servers[&0].caches;
@@ -300,7 +301,7 @@ mod tests {
         let rows = crate::catalogue::rows();
         let row = rows.iter().find(|row| row.code == "F33").expect("a row");
         let run = row.run_beside(1, &[], true);
-        let etcd = layers(&run).etcd.expect("etcd told its head");
+        let etcd = layers(&run).etcd.expect("etcd reported its head");
         assert_eq!(etcd.revision, run.world.truth().revision());
     }
 

@@ -1,7 +1,7 @@
 //! Scripted stories, and the virtual driver that joins simulator and probes.
 //!
 //! A [`Story`] says what happens in a simulated cluster. The owner of the [`World`](watchscope_simulator::World)
-//! performs its [`Telling`]: the demo's server in real time, tests in virtual time.
+//! performs its [`StoryPlayer`]: the demo's server in real time, tests in virtual time.
 
 pub mod catalogue;
 mod clients;
@@ -17,8 +17,8 @@ pub mod story;
 
 pub use digest::{Digest, digest, digested, records};
 pub use faults::{NoFault, PlannedFault};
-pub use inside::{Told, take_told};
+pub use inside::{WorldRecord, take_world_records};
 pub use run::{Run, address_of};
 pub use script::{Act, Deed, Line};
 pub use stories::{nearest, stories, story};
-pub use story::{Script, Story, Telling, TooFewServers, View};
+pub use story::{Script, Story, StoryPlayer, TooFewServers, View};

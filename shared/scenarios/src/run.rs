@@ -25,15 +25,15 @@ use self::audit::{AuditLink, READS, Reads};
 pub use self::links::address_of;
 use self::links::{ProbeLink, server_at};
 pub use self::recorder::Recorder;
-use crate::inside::{Told, take_told};
+use crate::inside::{WorldRecord, take_world_records};
 use crate::script::Deed;
-use crate::story::{Story, Telling};
+use crate::story::{Story, StoryPlayer};
 
 /// A story with our probes.
 pub struct Run {
     /// The cluster; tests may act on it between two calls of [`run_for`](Self::run_for).
     pub world: World,
-    telling: Option<Telling>,
+    player: Option<StoryPlayer>,
     clients: Vec<Client>,
     recorder: Recorder,
     ids: Counters,
@@ -98,10 +98,10 @@ impl Run {
         } else {
             Flow::Immediate
         };
-        let telling = Some(Telling::begin(story, world.now() + before).to_reader());
+        let player = Some(StoryPlayer::begin(story, world.now() + before).to_reader());
         Self {
             world,
-            telling,
+            player,
             clients: Vec::new(),
             recorder: Recorder::default(),
             ids: Counters::default(),
@@ -140,7 +140,7 @@ impl Run {
     pub fn of_world(world: World) -> Self {
         Self {
             world,
-            telling: None,
+            player: None,
             clients: Vec::new(),
             recorder: Recorder::default(),
             ids: Counters::default(),
@@ -195,9 +195,9 @@ impl Run {
 
     /// Performs a person's deeds besides the story.
     pub fn perform(&mut self, deeds: &[Deed]) {
-        if let Some(telling) = &mut self.telling {
+        if let Some(player) = &mut self.player {
             for deed in deeds {
-                telling.act(deed, &mut self.world);
+                player.act(deed, &mut self.world);
             }
         }
         self.hear_clients();
@@ -246,7 +246,7 @@ impl Run {
     pub fn run_for(&mut self, span: Duration) {
         let until = self.world.now() + span;
         loop {
-            let act_at = self.telling.as_ref().and_then(Telling::next_at);
+            let act_at = self.player.as_ref().and_then(StoryPlayer::next_at);
             let target = [self.timer_at(), act_at]
                 .into_iter()
                 .flatten()
@@ -270,10 +270,10 @@ impl Run {
                     self.step(client, Input::Timer);
                 }
             }
-            if let Some(telling) = &mut self.telling
+            if let Some(player) = &mut self.player
                 && act_at.is_some_and(|at| at <= self.world.now())
             {
-                for line in telling.perform(&mut self.world) {
+                for line in player.perform(&mut self.world) {
                     let note = Note {
                         watch: line.watch,
                         over: line.over.then_some(true),
@@ -312,7 +312,7 @@ impl Run {
 
     /// Keeps deliveries unread, or reads those that were kept, as the story says.
     fn read_or_not(&mut self) {
-        if !self.telling.as_ref().is_none_or(Telling::reads) {
+        if !self.player.as_ref().is_none_or(StoryPlayer::reads) {
             self.unread.get_or_insert((self.world.now(), Vec::new()));
         } else if let Some((since, unread)) = self.unread.take() {
             let unread_ms = self.world.now().since(since).as_millis();
@@ -330,15 +330,15 @@ impl Run {
 
     /// Records the reports of client programs, and keeps the inside records.
     fn hear_clients(&mut self) {
-        for (at, told) in take_told(&mut self.world) {
+        for (at, record) in take_world_records(&mut self.world) {
             let at = Time(self.world.wall_us(at));
-            match told {
-                Told::Event(event) => {
+            match record {
+                WorldRecord::Event(event) => {
                     self.recorder.settle_before(at);
                     self.recorder.record(event, at);
                     self.recorder.settle(at);
                 }
-                Told::Inside(inside) => self.recorder.record_inside(inside, at),
+                WorldRecord::Inside(inside) => self.recorder.record_inside(inside, at),
             }
         }
     }
@@ -346,7 +346,7 @@ impl Run {
     /// Returns the client programs that the story started, by name.
     #[must_use]
     pub fn clients(&self) -> Option<&BTreeMap<String, sim::ClientId>> {
-        self.telling.as_ref().map(Telling::clients)
+        self.player.as_ref().map(StoryPlayer::clients)
     }
 
     /// Stops all probes.
@@ -384,7 +384,7 @@ impl Run {
     /// Returns how long nothing happens from now on; `None` if nothing ever does.
     #[must_use]
     pub fn idle_for(&self) -> Option<Duration> {
-        let act_at = self.telling.as_ref().and_then(Telling::next_at);
+        let act_at = self.player.as_ref().and_then(StoryPlayer::next_at);
         let all = [self.world.next_event_at(), self.timer_at(), act_at];
         let next = all.into_iter().flatten().min()?;
         Some(next.since(self.world.now()))

@@ -138,7 +138,7 @@ impl From<Story> for Script {
 
 /// A story being performed: it knows which act is next. The world's owner owns it.
 #[derive(Clone, Debug)]
-pub struct Telling {
+pub struct StoryPlayer {
     story: Story,
     began: Time,
     round: u32,
@@ -153,7 +153,7 @@ pub struct Telling {
 /// The user agent of our own watches.
 const WATCHER: &str = "watchscope";
 
-impl Telling {
+impl StoryPlayer {
     /// Begins the story at the world's present moment.
     #[must_use]
     pub fn begin(script: impl Into<Script>, now: Time) -> Self {

@@ -1,13 +1,13 @@
 //! Lessons: stories with narration, in passages that refer to moments of the run.
 //!
-//! A [`Lesson`] is data: a cluster, its script, and its passages. A [`Stage`] plays one in virtual time and keeps its
-//! log. Tests compare the claims of a passage with the records of the stage.
+//! A [`Lesson`] is data: a cluster, its script, and its passages. A [`LessonPlayer`] plays one in virtual time and keeps its
+//! log. Tests compare the claims of a passage with the records of the player.
 
 mod away;
 mod expired;
 mod ghost;
 mod moment;
-mod stage;
+mod player;
 mod watch_event;
 
 use std::time::Duration;
@@ -22,7 +22,7 @@ use crate::script::{Act, Deed};
 use crate::story::{Story, View};
 
 pub use self::moment::{Moment, Sought};
-pub use self::stage::{Found, Run, Stage, digest_of};
+pub use self::player::{Found, LessonPlayer, Run, digest_of};
 
 /// The wall clock at a lesson's begin, in microseconds since 1970: midnight. So the ruler's clock shows minutes and
 /// seconds since the begin.

@@ -2,7 +2,7 @@
 
 use watchscope_model::{Entry, Layers, State};
 
-use super::stage::digest;
+use super::player::digest;
 use super::*;
 
 fn run_of(lesson: &Lesson) -> Run {
@@ -13,8 +13,8 @@ fn run_of(lesson: &Lesson) -> Run {
     }
 }
 
-fn stage(lesson: &Lesson) -> Stage {
-    Stage::new(lesson.clone(), run_of(lesson))
+fn player(lesson: &Lesson) -> LessonPlayer {
+    LessonPlayer::new(lesson.clone(), run_of(lesson))
 }
 
 /// The folds at a moment of a lesson.
@@ -27,7 +27,7 @@ impl Then {
     fn of(name: &str, at_s: f64) -> Self {
         let lesson = lesson(name).unwrap();
         let (mut state, mut layers) = (State::default(), Layers::default());
-        for entry in stage(&lesson).advance(secs(at_s)) {
+        for entry in player(&lesson).advance(secs(at_s)) {
             match &entry {
                 Entry::Record(record) => state.apply(record),
                 Entry::Inside(record) => state.pass(record.seq, record.at),
@@ -84,11 +84,11 @@ fn pair(name: &str, version: &str) -> (String, String) {
 #[test]
 fn every_moment_comes_before_the_passage_that_names_it() {
     for lesson in lessons() {
-        let mut stage = stage(&lesson);
-        stage.advance(lesson.lasts);
+        let mut player = player(&lesson);
+        player.advance(lesson.lasts);
         for (place, passage) in lesson.passages.iter().enumerate() {
-            for (moment, found) in passage.moments.iter().zip(stage.found(place)) {
-                let is_there = found.is_some_and(|found| found.at <= stage.time(passage.at));
+            for (moment, found) in passage.moments.iter().zip(player.found(place)) {
+                let is_there = found.is_some_and(|found| found.at <= player.time(passage.at));
                 assert!(
                     is_there,
                     "{}: {}: {}: {found:?}",
@@ -219,7 +219,7 @@ fn the_broken_loop_spins_the_fixed_one_fails_and_the_informer_resumes() {
 #[test]
 fn going_back_gives_the_same_records_by_any_steps() {
     for lesson in lessons() {
-        let mut straight = stage(&lesson);
+        let mut straight = player(&lesson);
         let mut whole = straight.advance(secs(7.3));
         straight.break_it(0);
         whole.extend(straight.advance(lesson.lasts));
@@ -242,24 +242,24 @@ fn going_back_gives_the_same_records_by_any_steps() {
 #[test]
 fn going_back_undoes_later_deeds() {
     let lesson = lesson("away").unwrap();
-    let mut first = stage(&lesson);
+    let mut first = player(&lesson);
     first.advance(secs(5.0));
     first.break_it(1);
     let mut again = first.again(run_of(&lesson), secs(4.0));
-    let untouched = stage(&lesson).advance(lesson.lasts);
+    let untouched = player(&lesson).advance(lesson.lasts);
     assert_eq!(digest(&again.advance(lesson.lasts)), digest(&untouched));
 }
 
 #[test]
 fn a_step_shows_the_next_moment_and_no_more() {
     let lesson = lesson("watch-event").unwrap();
-    let mut stage = stage(&lesson);
-    stage.advance(secs(3.999));
-    let step = stage.step();
+    let mut player = player(&lesson);
+    player.advance(secs(3.999));
+    let step = player.step();
     assert!(!step.is_empty());
     assert!(step.iter().all(|entry| entry.at() == step[0].at()));
-    assert_eq!(stage.now(), step[0].at());
-    let mut last = stage.again(run_of(&lesson), lesson.lasts);
+    assert_eq!(player.now(), step[0].at());
+    let mut last = player.again(run_of(&lesson), lesson.lasts);
     last.advance(lesson.lasts);
     assert!(last.step().is_empty());
 }
@@ -267,7 +267,7 @@ fn a_step_shows_the_next_moment_and_no_more() {
 #[test]
 fn another_seed_is_another_run() {
     let lesson = lesson("expired").unwrap();
-    let mut other = Stage::new(
+    let mut other = LessonPlayer::new(
         lesson.clone(),
         Run {
             seed: 2,
@@ -276,7 +276,7 @@ fn another_seed_is_another_run() {
     );
     assert_ne!(
         digest(&other.advance(lesson.lasts)),
-        digest(&stage(&lesson).advance(lesson.lasts))
+        digest(&player(&lesson).advance(lesson.lasts))
     );
 }
 

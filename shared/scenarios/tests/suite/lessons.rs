@@ -6,7 +6,7 @@ use std::time::Duration;
 use watchscope_model::chapter::ChapterWriter;
 use watchscope_model::vocabulary::ChangeType;
 use watchscope_model::{Entry, Inside, State, Time};
-use watchscope_scenarios::lessons::{Found, Lesson, Run, Sought, Stage, lesson, lessons};
+use watchscope_scenarios::lessons::{Found, Lesson, LessonPlayer, Run, Sought, lesson, lessons};
 use watchscope_timeline::draw;
 use watchscope_timeline::lanes::RowKind;
 use watchscope_timeline::records::RECORDS;
@@ -125,15 +125,15 @@ impl Shown {
     /// Shows a passage in another run.
     fn of(lesson: &Lesson, run: Run, place: usize, at: Duration) -> Self {
         let passage = &lesson.passages[place];
-        let mut stage = Stage::new(lesson.clone(), run);
-        let entries = stage.advance(at);
-        let began = stage.time(Duration::ZERO);
+        let mut player = LessonPlayer::new(lesson.clone(), run);
+        let entries = player.advance(at);
+        let began = player.time(Duration::ZERO);
         let store = store_of(&entries, began);
         let (from, to) = passage.shows;
-        let view = View::between(stage.time(from), stage.time(to), LANES_WIDTH_PX);
+        let view = View::between(player.time(from), player.time(to), LANES_WIDTH_PX);
         let mut lanes = Lanes::showing_all();
         lanes.records = Some(&RECORDS.rows);
-        let now = stage.now();
+        let now = player.now();
         let rows = lanes.rows(&store, &view, now);
         let scene = draw::lanes(&Picture::new(&store, &rows, &view, now));
         Self {
@@ -145,7 +145,7 @@ impl Shown {
             writes: writes(&entries),
             store,
             now,
-            found: stage.found(place).flatten().cloned().collect(),
+            found: player.found(place).flatten().cloned().collect(),
         }
     }
 

@@ -57,7 +57,7 @@ struct Search {
 }
 
 /// A lesson being played.
-pub struct Stage {
+pub struct LessonPlayer {
     lesson: Lesson,
     run: Run,
     /// Number of the run: the epoch of its log.
@@ -82,7 +82,7 @@ pub struct Stage {
     ring: Ring,
 }
 
-impl Stage {
+impl LessonPlayer {
     /// Sets up a lesson at its beginning; nothing is shown yet.
     #[must_use]
     pub fn new(lesson: Lesson, run: Run) -> Self {
@@ -200,7 +200,7 @@ impl Stage {
         &self.deeds
     }
 
-    /// Shows the lesson up to a time, at most to its end; returns the entries. To go back, use [`Stage::again`].
+    /// Shows the lesson up to a time, at most to its end; returns the entries. To go back, use [`LessonPlayer::again`].
     pub fn advance(&mut self, to: Duration) -> Vec<Entry> {
         let to = to.min(self.lesson.lasts).max(self.shown);
         self.run_to(to);
@@ -249,10 +249,10 @@ impl Stage {
     /// Returns the same lesson from its beginning, with the deeds up to `keep`; later deeds are undone.
     #[must_use]
     pub fn again(&self, run: Run, keep: Duration) -> Self {
-        let mut stage = Self::of_number(self.lesson.clone(), run, self.number + 1);
+        let mut player = Self::of_number(self.lesson.clone(), run, self.number + 1);
         let deeds = self.deeds.iter().filter(|(at, _)| *at <= keep);
-        stage.to_do = deeds.copied().collect();
-        stage
+        player.to_do = deeds.copied().collect();
+        player
     }
 
     /// Forgets the deeds of the run before that are not yet repeated.
@@ -349,14 +349,14 @@ fn seal(entry: &Entry, state: &mut State, sealer: &mut Sealer) -> Option<Sealed>
 /// on, one every 2 s.
 #[must_use]
 pub fn digest_of(lesson: &Lesson, run: Run) -> u64 {
-    let as_written = Stage::new(lesson.clone(), run).advance(lesson.lasts);
-    let mut stage = Stage::new(lesson.clone(), run);
-    let mut broken = stage.advance(lesson.lasts / 2);
+    let as_written = LessonPlayer::new(lesson.clone(), run).advance(lesson.lasts);
+    let mut player = LessonPlayer::new(lesson.clone(), run);
+    let mut broken = player.advance(lesson.lasts / 2);
     for place in 0..lesson.breaks.len() {
-        stage.break_it(place);
-        broken.extend(stage.advance(stage.shown() + BREAK_EVERY));
+        player.break_it(place);
+        broken.extend(player.advance(player.shown() + BREAK_EVERY));
     }
-    broken.extend(stage.advance(lesson.lasts));
+    broken.extend(player.advance(lesson.lasts));
     digest(&as_written).rotate_left(1) ^ digest(&broken)
 }
 

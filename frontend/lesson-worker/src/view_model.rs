@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use watchscope_scenarios::lessons::{self, Lesson, Passage, Stage};
+use watchscope_scenarios::lessons::{self, Lesson, LessonPlayer, Passage};
 use watchscope_simulator::{ClientGo, Version, json_text};
 
-use crate::heard::Heard;
+use crate::transcript::Transcript;
 
 /// The present state of a session.
 pub(crate) struct Now<'a> {
-    pub(crate) stage: &'a Stage,
-    pub(crate) heard: &'a Heard,
+    pub(crate) player: &'a LessonPlayer,
+    pub(crate) transcript: &'a Transcript,
     pub(crate) at: Duration,
     pub(crate) is_playing: bool,
     pub(crate) speed: f64,
@@ -65,10 +65,10 @@ fn passage(passage: &Passage) -> Value {
 
 /// Returns the present state. Times of the log are in microseconds, as numbers, which hold a lesson's times exactly.
 pub(crate) fn now(now: &Now<'_>) -> String {
-    let stage = now.stage;
-    let run = stage.run();
-    let place = stage.lesson().passage_at(now.at);
-    let found = stage.found(place).map(|found| {
+    let player = now.player;
+    let run = player.run();
+    let place = player.lesson().passage_at(now.at);
+    let found = player.found(place).map(|found| {
         found.map(|found| {
             json!({
                 "seq": found.seq.0, "atUs": found.at.0,
@@ -76,12 +76,12 @@ pub(crate) fn now(now: &Now<'_>) -> String {
             })
         })
     });
-    let deeds = stage.deeds().iter();
+    let deeds = player.deeds().iter();
     let deeds = deeds.map(|(at, place)| json!({"at": at.as_secs_f64(), "break": place}));
     json_text(&json!({"now": {
-        "run": stage.number(),
+        "run": player.number(),
         "at": now.at.as_secs_f64(),
-        "beginUs": stage.time(Duration::ZERO).0,
+        "beginUs": player.time(Duration::ZERO).0,
         "passage": place,
         "found": found.collect::<Value>(),
         "playing": now.is_playing,
@@ -92,8 +92,8 @@ pub(crate) fn now(now: &Now<'_>) -> String {
         "deeds": deeds.collect::<Value>(),
         "asWritten": now.is_as_written,
         "note": now.note,
-        "wire": now.heard.lines(),
-        "clients": now.heard.clients(),
-        "findings": now.heard.findings(),
+        "wire": now.transcript.lines(),
+        "clients": now.transcript.clients(),
+        "findings": now.transcript.findings(),
     }}))
 }

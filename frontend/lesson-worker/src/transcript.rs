@@ -19,7 +19,7 @@ const LETTERS_MOST: usize = 400;
 
 /// The texts of everything heard so far.
 #[derive(Debug, Default)]
-pub(crate) struct Heard {
+pub(crate) struct Transcript {
     lines: VecDeque<Line>,
     clients: Vec<Client>,
     /// The findings that are not cleared.
@@ -46,7 +46,7 @@ struct Client {
     phase: Option<Text>,
 }
 
-impl Heard {
+impl Transcript {
     /// Takes the next entries to show, and the messages that the client programs received meanwhile.
     pub(crate) fn take(&mut self, entries: &[Entry], received: &[(Time, ReceivedRecord)]) {
         // A client sends once it has received: at equal times the answer comes first.
@@ -65,7 +65,7 @@ impl Heard {
     /// Returns the line of an event, if it has one.
     fn hear(&mut self, event: &Event, at: Time) -> Option<Line> {
         let asked = |who: &str, words: String| Some((who.to_owned(), true, false, words));
-        let told = |who: &str, is_error, words| Some((who.to_owned(), false, is_error, words));
+        let line = |who: &str, is_error, words| Some((who.to_owned(), false, is_error, words));
         let line = match event {
             Event::RequestSent(sent) => {
                 let query = sent.query.as_deref().filter(|query| !query.is_empty());
@@ -76,28 +76,28 @@ impl Heard {
                 let status = answer.status.map(|status| format!("{status} "));
                 let words = answer.error.as_deref().unwrap_or_default();
                 let words = format!("{}{words}", status.unwrap_or_default());
-                told(&answer.watch.0, true, words)
+                line(&answer.watch.0, true, words)
             }
             Event::ListComplete(list) => {
                 let words = list_words(&list.resource_version, list.items);
-                told(&list.watch.0, false, words)
+                line(&list.watch.0, false, words)
             }
             Event::Change(change) if matches!(change.origin, Origin::Live | Origin::Initial) => {
                 let (name, version) = (&change.object.name, &change.resource_version);
                 let words = change_words(change.change.word(), name, version);
-                told(&change.watch.0, false, words)
+                line(&change.watch.0, false, words)
             }
             Event::Bookmark(bookmark) => {
                 let words = bookmark_words(&bookmark.resource_version);
-                told(&bookmark.watch.0, false, words)
+                line(&bookmark.watch.0, false, words)
             }
             Event::StreamError(error) => {
                 let words = error_words(error.code, error.message.as_deref().unwrap_or_default());
-                told(&error.watch.0, true, words)
+                line(&error.watch.0, true, words)
             }
             Event::StreamEnded(ended) => {
                 let words = end_words(ended.cause);
-                told(&ended.watch.0, ended.cause != Cause::End, words)
+                line(&ended.watch.0, ended.cause != Cause::End, words)
             }
             Event::ClientRequest(request) => asked(&request.client, request.request.clone()),
             Event::ClientStarted(started) => {
