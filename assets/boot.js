@@ -75,7 +75,7 @@ const connectAhead = () => {
   };
 };
 
-globalThis.watchscopeWay = {
+globalThis.watchscopeBridge = {
   listen(page) {
     tell = page;
   },
@@ -155,7 +155,7 @@ const begin = async () => {
 const connectSoon = async () => {
   const session = await ahead.session;
   if (!isOurs || session.protocol !== PROTOCOL) return;
-  const secret = (ahead.link = globalThis.watchscopeWay.link());
+  const secret = (ahead.link = globalThis.watchscopeBridge.link());
   const isExchanged = secret && (await (ahead[secret] = exchange(secret))) === 204;
   if (isExchanged || session.session) connectAhead();
 };
@@ -167,7 +167,7 @@ try {
   if (document.readyState === "loading") {
     await new Promise((parsed) => document.addEventListener("DOMContentLoaded", parsed));
   }
-  await init({ module_or_path: globalThis.watchscopeWay.wasm(new URL("./{{frontend_bg.wasm}}", import.meta.url)) });
+  await init({ module_or_path: globalThis.watchscopeBridge.wasm(new URL("./{{frontend_bg.wasm}}", import.meta.url)) });
 } catch (error) {
   const words = document.createElement("p");
   words.className = "plain";

@@ -2,7 +2,7 @@
 // is loaded only for a lesson, or if there is no server.
 import { button, make } from "./{{elements.js}}";
 
-const way = globalThis.watchscopeWay;
+const bridge = globalThis.watchscopeBridge;
 // Codes of events, as bridge.rs has them.
 const OPENED = 2, MESSAGE = 3;
 const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 5, 10, 100, 1000];
@@ -501,7 +501,7 @@ const hold = () => {
 };
 worker.onmessage = ({ data }) => {
   if (data.bytes) {
-    if (data.reader === reader) way.tell(MESSAGE, data.bytes);
+    if (data.reader === reader) bridge.tell(MESSAGE, data.bytes);
   } else if (data.text) {
     told(JSON.parse(data.text));
   } else if (data.unknown !== undefined) {
@@ -595,12 +595,12 @@ export const enter = async (answer) => {
   isMenu = !wanted.get("lesson");
   const at = Number.parseFloat(wanted.get("at"));
   ask("start", { name: wanted.get("lesson") || "watch-event", at: Number.isFinite(at) ? at : undefined });
-  Object.assign(way, {
+  Object.assign(bridge, {
     open() {
       reader += 1;
       run = now?.run ?? 1;
       ask("read", { number: reader });
-      queueMicrotask(() => way.tell(OPENED));
+      queueMicrotask(() => bridge.tell(OPENED));
     },
     // The bytes lie in the page's memory, so a copy is sent.
     send: (bytes) => ask("message", { number: reader, bytes: bytes.slice() }),

@@ -8,7 +8,7 @@
 import { button, make } from "./{{elements.js}}";
 import { read, sizeOf } from "./{{recordings.js}}";
 
-const way = globalThis.watchscopeWay;
+const bridge = globalThis.watchscopeBridge;
 // Codes of events, as bridge.rs has them.
 const OPENED = 2, MESSAGE = 3, CLOSED = 4;
 // The interval in milliseconds at which new records of the covered page are counted.
@@ -156,10 +156,10 @@ const show = (file, worker, about, fragment) => {
 const cover = () => {
   for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
   globalThis.watchscopeLesson?.pause();
-  const page = find(".page"), { title } = document, { place } = way;
+  const page = find(".page"), { title } = document, { place } = bridge;
   page.inert = true;
   let fragment;
-  way.place = (latest) => {
+  bridge.place = (latest) => {
     fragment = latest;
   };
   const { requestAnimationFrame } = globalThis, steps = [];
@@ -179,8 +179,8 @@ const cover = () => {
     globalThis.requestAnimationFrame = requestAnimationFrame;
     for (const step of steps) requestAnimationFrame(step);
     document.title = title;
-    way.place = place;
-    if (fragment !== undefined) way.place(fragment, false);
+    bridge.place = place;
+    if (fragment !== undefined) bridge.place(fragment, false);
     document.getElementById("chart").focus();
   };
 };
@@ -266,16 +266,16 @@ export const enter = () => {
   document.documentElement.classList.add("opened-file");
   let reader = 0;
   worker.tell = (said) => {
-    if (said.bytes && said.reader === reader) way.tell(MESSAGE, said.bytes);
+    if (said.bytes && said.reader === reader) bridge.tell(MESSAGE, said.bytes);
     if (!said.failed) return;
-    way.tell(CLOSED);
+    bridge.tell(CLOSED);
     notify({ what: `The file is not read any further: ${said.failed}.`, advice: "Open it again." });
   };
-  Object.assign(way, {
+  Object.assign(bridge, {
     open() {
       reader += 1;
       worker.say("read", { number: reader });
-      queueMicrotask(() => way.tell(OPENED));
+      queueMicrotask(() => bridge.tell(OPENED));
     },
     // The bytes lie in the page's memory, so a copy is sent.
     send: (bytes) => worker.say("message", { number: reader, bytes: bytes.slice() }),
@@ -382,8 +382,8 @@ const showOver = (dialog) => (facts, hand) =>
 
 // Offers opening and exporting, once the panels are there.
 export const offer = () => {
-  way.export = showOver(() => import("./{{export-dialog.js}}"));
-  way.charts = showOver(() => import("./{{charts-dialog.js}}"));
+  bridge.export = showOver(() => import("./{{export-dialog.js}}"));
+  bridge.charts = showOver(() => import("./{{charts-dialog.js}}"));
   listenToDrops();
   // The browser asks, in its own words.
   addEventListener("beforeunload", (event) => {

@@ -91,7 +91,7 @@ const opened = async () => {
   parent.watchscopeOpening = {
     worker, about, isLive: false, isLesson: false, open: none, close: none, counts: none,
     // The address bar is this page's own.
-    get place() { return globalThis.watchscopeWay.place; },
+    get place() { return globalThis.watchscopeBridge.place; },
   };
   return true;
 };

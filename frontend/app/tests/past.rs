@@ -318,8 +318,8 @@ fn a_page_that_loads_all_of_the_past_shows_what_a_page_shows_that_saw_everything
         holes += u64::from(world.store.records() > before);
         let (store, log) = (&world.store, &world.log);
         let now = world.now;
-        let told = format!("seed {seed}: {:?}", store.coverage(now));
-        assert!(store.state() == Some(&log.state), "{told}");
+        let context = format!("seed {seed}: {:?}", store.coverage(now));
+        assert!(store.state() == Some(&log.state), "{context}");
         for record in log.records[world.ring.first().0 as usize - 1..]
             .iter()
             .step_by(9)
@@ -328,16 +328,16 @@ fn a_page_that_loads_all_of_the_past_shows_what_a_page_shows_that_saw_everything
                 epoch: 0,
                 seq: record.seq,
             };
-            assert_eq!(store.record(id).as_ref(), Some(record), "{told}");
+            assert_eq!(store.record(id).as_ref(), Some(record), "{context}");
         }
         let coverage = store.coverage(now);
         let is_missing = |coverage| matches!(coverage, Coverage::NotLoaded | Coverage::Dropped);
         let missing = coverage.iter().find(|stretch| is_missing(stretch.coverage));
-        assert_eq!(missing, None, "{told}");
+        assert_eq!(missing, None, "{context}");
         let from = coverage.last().unwrap().from;
         let mut views = views(&mut chance, from, now);
         if world.ring.first() == Seq(1) {
-            assert_eq!(store.records(), log.records.len() as u64, "{told}");
+            assert_eq!(store.records(), log.records.len() as u64, "{context}");
             views.push(View::between(START, now, 900.0));
         }
         let whole = log.store();
@@ -349,7 +349,7 @@ fn a_page_that_loads_all_of_the_past_shows_what_a_page_shows_that_saw_everything
                 );
                 assert!(
                     all == page,
-                    "{told}, {view:?}: {}",
+                    "{context}, {view:?}: {}",
                     first_difference(&all, &page)
                 );
             }

@@ -82,7 +82,7 @@ fn a_lane_that_is_opened_is_selected_and_told() {
     host.person(Person::OpenLane(PODS));
     let model = host.model.borrow();
     let detail = model.shown.detail.as_ref().unwrap();
-    assert_eq!(detail.told.lane, "shop/pods");
+    assert_eq!(detail.description.lane, "shop/pods");
     assert_eq!(model.pick.selected, Some(PODS));
     assert!(model.said.contains("shop/pods"), "{}", model.said);
 }

@@ -14,7 +14,7 @@ const tellWhether = async (loading, tell, told) => {
   }
   wasm.__indirect_function_table.get(tell)(told, isLoaded);
 };
-const part = (url) => WebAssembly.instantiateStreaming(globalThis.watchscopeWay.wasm(url), { __wasm_split: wasm });
+const part = (url) => WebAssembly.instantiateStreaming(globalThis.watchscopeBridge.wasm(url), { __wasm_split: wasm });
 // The second part comes with the code that it shares with the third, and with the styles of all panels.
 const loadSecondPart = (tell, told) => {
   // The texts of the failures are fetched at their first use.

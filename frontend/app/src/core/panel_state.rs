@@ -37,7 +37,7 @@ pub struct PanelState {
     /// The comparison that was asked for and has not come.
     pub asked: Option<Asked>,
     /// What the answer why the selected object is here rests on, and the moment that it is of.
-    pub footing: (Option<Time>, Option<PresenceBasis>),
+    pub presence_basis: (Option<Time>, Option<PresenceBasis>),
     /// What was known at the moment that panels answer for.
     pub then: Option<KnownThen>,
     /// The pointer that draws a range.
@@ -49,7 +49,7 @@ pub struct PanelState {
     /// How fast it is played.
     pub speed: Speed,
     /// The place of a problem that was shown last.
-    pub spot: Option<ProblemPlace>,
+    pub problem_place: Option<ProblemPlace>,
     /// The log whose muted findings were recalled.
     pub muted_of: Option<LogId>,
     /// Whether this page shows a lesson.
@@ -243,5 +243,5 @@ pub enum Tab {
     /// The request that brought it.
     Request,
     /// What each layer believes.
-    Sides,
+    Beliefs,
 }

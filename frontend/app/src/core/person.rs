@@ -119,7 +119,7 @@ pub enum Person {
     ToggleLane(LaneId),
     /// Brings a problem into the window and selects it: the first of its places, then the others in turn. None, if nothing
     /// of it is loaded.
-    ShowSpots(Box<[ProblemPlace]>),
+    ShowProblemPlaces(Box<[ProblemPlace]>),
     /// Plays a recording, or stops.
     Play,
     /// Plays a recording at another speed: seconds of it a second.

@@ -201,13 +201,13 @@ pub struct Detail {
     /// Numbers the selections, so that a late answer does not land in a newer one.
     pub number: u64,
     /// In words.
-    pub told: Description,
+    pub description: Description,
     /// Where its object is to be had.
     pub object: Option<ObjectPane>,
     /// What may be compared with the cluster from its lane.
     pub check: Option<Check>,
     /// What each side believes then; only a simulated cluster can tell.
-    pub sides: Option<BeliefTable>,
+    pub beliefs: Option<BeliefTable>,
     /// What it rests on, if it is a finding.
     pub evidence: Option<Evidence>,
     /// The tab that is shown.

@@ -75,7 +75,7 @@ mod tests {
     use watchscope_model::event::{Event, Record, WatchPhase, WatchStarted};
     use watchscope_model::vocabulary::PhaseReason;
 
-    fn told(phases: &[(&str, Phase)]) -> String {
+    fn sentence(phases: &[(&str, Phase)]) -> String {
         let mut state = State::default();
         let mut apply = |event: Event| {
             let record = Record {
@@ -106,7 +106,7 @@ mod tests {
     fn all_well_is_said_in_three_words() {
         let streaming = Phase::Streaming;
         let watches = [("shop/pods", streaming), ("shop/jobs.batch", streaming)];
-        assert_eq!(told(&watches), "shop: 2 watches streaming");
+        assert_eq!(sentence(&watches), "shop: 2 watches streaming");
     }
 
     #[test]
@@ -118,7 +118,7 @@ mod tests {
             ("a/pods#s", Phase::Streaming),
             ("a/jobs.batch", Phase::Stopped),
         ];
-        assert_eq!(told(&watches), "a, b: 1 of 3 watches streaming");
+        assert_eq!(sentence(&watches), "a, b: 1 of 3 watches streaming");
     }
 
     #[test]
@@ -130,7 +130,7 @@ mod tests {
             ("a/jobs.batch", Phase::Streaming),
             ("a/jobs.batch#2", Phase::Waiting),
         ];
-        assert_eq!(told(&watches), "a: 1 of 2 watches streaming");
-        assert_eq!(told(&watches[..3]), "a: 1 watch streaming");
+        assert_eq!(sentence(&watches), "a: 1 of 2 watches streaming");
+        assert_eq!(sentence(&watches[..3]), "a: 1 watch streaming");
     }
 }

@@ -5,7 +5,7 @@ use watchscope_timeline::inside::beliefs::{BeliefRow, BeliefTable};
 
 /// The tab of the detail.
 #[component]
-pub(super) fn SidesTab(sides: BeliefTable) -> impl IntoView {
+pub(super) fn BeliefsTab(beliefs: BeliefTable) -> impl IntoView {
     let BeliefTable {
         of,
         at,
@@ -13,7 +13,7 @@ pub(super) fn SidesTab(sides: BeliefTable) -> impl IntoView {
         columns,
         rows,
         more,
-    } = sides;
+    } = beliefs;
     view! {
         <div class="columns sides">
             <div>

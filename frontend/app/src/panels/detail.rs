@@ -5,12 +5,12 @@ use watchscope_timeline::RecordId;
 use watchscope_timeline::words::{Description, Presence};
 
 use super::as_of::AsOf;
+use super::beliefs::BeliefsTab;
 use super::check::CheckNow;
 use super::events::{grip_detail, heighten_detail};
 use super::evidence::EvidenceTable;
 use super::findings::{chip, what_to_do};
 use super::focus::{focus_picture, focus_soon};
-use super::sides::SidesTab;
 use super::signals::Signals;
 use crate::body::json;
 use crate::core::effect::Focus;
@@ -36,15 +36,15 @@ pub(super) fn DetailPanel(panels: Signals) -> impl IntoView {
 
 #[component]
 fn Panel(detail: Detail, panels: Signals) -> impl IntoView {
-    let told = detail.told.clone();
+    let description = detail.description.clone();
     let tabs: Vec<(Tab, &'static str)> = [
         (Tab::Event, "Event", true),
         (Tab::Object, "Object", detail.object.is_some()),
-        (Tab::Request, "Request", !told.request.is_empty()),
+        (Tab::Request, "Request", !description.request.is_empty()),
         (
-            Tab::Sides,
+            Tab::Beliefs,
             "What each side believes",
-            detail.sides.is_some(),
+            detail.beliefs.is_some(),
         ),
     ]
     .into_iter()
@@ -60,21 +60,21 @@ fn Panel(detail: Detail, panels: Signals) -> impl IntoView {
             .object
             .clone()
             .map(|pane| {
-                let (number, manager) = (detail.number, field(&told, "manager"));
+                let (number, manager) = (detail.number, field(&description, "manager"));
                 view! { <ObjectTab panels number pane manager/> }
             })
             .into_any(),
-        Tab::Sides => detail
-            .sides
+        Tab::Beliefs => detail
+            .beliefs
             .clone()
-            .map(|sides| view! { <SidesTab sides/> })
+            .map(|beliefs| view! { <BeliefsTab beliefs/> })
             .into_any(),
         Tab::Request => view! {
             <div class="columns even">
-                <div><h3>"The request that brought it"</h3><Facts facts=named(&told.request)/></div>
+                <div><h3>"The request that brought it"</h3><Facts facts=named(&description.request)/></div>
                 <div>
                     <h3>"The same by hand"</h3>
-                    <p class="code">"kubectl get --raw '"{by_hand(&told.request)}"'"</p>
+                    <p class="code">"kubectl get --raw '"{by_hand(&description.request)}"'"</p>
                 </div>
             </div>
         }
@@ -102,14 +102,14 @@ fn Panel(detail: Detail, panels: Signals) -> impl IntoView {
             ></div>
             <div class="detail-head">
                 {match &detail.evidence {
-                    None => view! { <h2>{told.lane.clone()}</h2> }.into_any(),
+                    None => view! { <h2>{description.lane.clone()}</h2> }.into_any(),
                     Some(found) => view! {
                         {chip(&found.code, found.severity)}
                         <h2>{found.name.to_string()}</h2>
                     }
                     .into_any(),
                 }}
-                <span class="what">{told.time.clone()}</span>
+                <span class="what">{description.time.clone()}</span>
                 <AsOf panels/>
                 {detail.check.map(|check| view! { <CheckNow check panels/> })}
                 <div class="tabs" role="tablist">
@@ -177,8 +177,8 @@ fn by_hand(request: &[(&'static str, String)]) -> String {
 
 #[component]
 fn EventTab(detail: Detail, panels: Signals) -> impl IntoView {
-    let told = detail.told;
-    let record = told.record;
+    let description = detail.description;
+    let record = description.record;
     if let Some(evidence) = detail.evidence {
         let code = evidence.code.clone();
         let advice = move || panels.texts.with(|texts| what_to_do(&texts.of(&code)?));
@@ -200,8 +200,8 @@ fn EventTab(detail: Detail, panels: Signals) -> impl IntoView {
     }
     view! {
         <div class="columns">
-            <div><h3>"What happened"</h3><p class="prose">{told.what}</p>{move || panels.presence.get().map(|presence| view! { <Here presence record/> })}<ThenAndNow panels/></div>
-            {(!told.fields.is_empty()).then(|| view! { <div><h3>"Fields"</h3><Facts facts=named(&told.fields)/></div> })}
+            <div><h3>"What happened"</h3><p class="prose">{description.what}</p>{move || panels.presence.get().map(|presence| view! { <Here presence record/> })}<ThenAndNow panels/></div>
+            {(!description.fields.is_empty()).then(|| view! { <div><h3>"Fields"</h3><Facts facts=named(&description.fields)/></div> })}
         </div>
     }
     .into_any()
@@ -255,8 +255,9 @@ fn Here(presence: Presence, record: Option<RecordId>) -> impl IntoView {
 }
 
 /// The value of a field, if it has one.
-fn field(told: &Description, name: &str) -> Option<String> {
-    told.fields
+fn field(description: &Description, name: &str) -> Option<String> {
+    description
+        .fields
         .iter()
         .find(|(known, _)| *known == name)
         .map(|(_, value)| value.clone())

@@ -40,8 +40,8 @@ pub(super) fn Header(panels: Signals) -> impl IntoView {
     let is_recording = move || panels.replay.with(Option::is_some);
     let cut_off = move || {
         panels
-            .way
-            .with(|way| !matches!(way, Status::Live | Status::Connecting))
+            .link_status
+            .with(|status| !matches!(status, Status::Live | Status::Connecting))
     };
     let has_no_cluster = move || {
         panels.empty.with(|empty| {
@@ -116,7 +116,7 @@ pub(super) fn Header(panels: Signals) -> impl IntoView {
                         view! {
                             <button
                                 class=format!("problem {}", problem.ink.name())
-                                on:click=move |_| act(Person::ShowSpots(places().into()))
+                                on:click=move |_| act(Person::ShowProblemPlaces(places().into()))
                             >
                                 {problem.words.clone()}
                             </button>
@@ -240,9 +240,9 @@ fn ThemeButton(panels: Signals) -> impl IntoView {
 /// The bar that tells of trouble between the browser and watchscope; trouble with the cluster is in the lanes.
 #[component]
 pub(super) fn Banner(panels: Signals) -> impl IntoView {
-    let way = panels.way;
+    let link_status = panels.link_status;
     let body = move || {
-        match way.get() {
+        match link_status.get() {
         Status::Live | Status::Connecting => None,
         Status::NotConnected {
             since_ms,

@@ -60,9 +60,9 @@ pub(super) fn offer() {
             }
             // What each side believes now; null if nothing is told of it.
             "sides" => {
-                let sides = beliefs::belief_table(&read().store, LaneId::Findings, None);
-                if let Some(sides) = sides {
-                    return sides_object(sides);
+                let beliefs = beliefs::belief_table(&read().store, LaneId::Findings, None);
+                if let Some(beliefs) = beliefs {
+                    return beliefs_object(beliefs);
                 }
             }
             _ => {}
@@ -90,7 +90,7 @@ pub(crate) fn drawn() {
 }
 
 /// As JavaScript's own objects.
-fn sides_object(sides: BeliefTable) -> JsValue {
+fn beliefs_object(beliefs: BeliefTable) -> JsValue {
     let text = |text: &str| JsValue::from_str(text);
     let object = |fields: &[(&str, JsValue)]| {
         let object = Object::new();
@@ -101,11 +101,11 @@ fn sides_object(sides: BeliefTable) -> JsValue {
     };
     let list = |values: &mut dyn Iterator<Item = JsValue>| JsValue::from(values.collect::<Array>());
     object(&[
-        ("of", text(&sides.of)),
-        ("at", text(&sides.at)),
+        ("of", text(&beliefs.of)),
+        ("at", text(&beliefs.at)),
         (
             "sentences",
-            list(&mut sides.sentences.iter().map(|sentence| {
+            list(&mut beliefs.sentences.iter().map(|sentence| {
                 object(&[
                     ("words", text(&sentence.words)),
                     ("differs", sentence.differs.into()),
@@ -114,11 +114,11 @@ fn sides_object(sides: BeliefTable) -> JsValue {
         ),
         (
             "columns",
-            list(&mut sides.columns.iter().map(|name| text(name))),
+            list(&mut beliefs.columns.iter().map(|name| text(name))),
         ),
         (
             "rows",
-            list(&mut sides.rows.iter().map(|row| {
+            list(&mut beliefs.rows.iter().map(|row| {
                 let cells = &mut row.cells.iter().map(|cell| {
                     let word = cell.difference.map_or("", |difference| difference.word());
                     object(&[("words", text(&cell.words)), ("word", text(word))])

@@ -10,6 +10,7 @@
 
 mod address;
 mod as_of;
+mod beliefs;
 mod bodies;
 mod check;
 mod copy;
@@ -33,7 +34,7 @@ mod overlay;
 mod overview;
 mod range;
 mod replay;
-mod sides;
+
 mod signals;
 mod status;
 mod texts;

@@ -27,7 +27,7 @@ pub(super) struct Signals {
     pub(super) problems: Mirror<Vec<Problem>>,
     pub(super) following: Mirror<bool>,
     pub(super) status: Mirror<StatusBar>,
-    pub(super) way: Mirror<Status>,
+    pub(super) link_status: Mirror<Status>,
     /// The browser's clock, while a banner counts down.
     pub(super) now_ms: Mirror<u64>,
     /// What could not be read, until the person dismisses it.
@@ -112,7 +112,7 @@ pub(crate) fn show(model: &Model) {
     mirror(signals.problems, &shown.problems);
     mirror(signals.following, &model.view.following);
     mirror(signals.status, &shown.status);
-    mirror(signals.way, &model.link.connection.status());
+    mirror(signals.link_status, &model.link.connection.status());
     mirror(signals.trouble, &model.trouble);
     mirror(signals.empty, &shown.empty);
     mirror(signals.tooltip, &shown.tooltip);
@@ -153,7 +153,10 @@ fn mirror<T: Clone + PartialEq>(signal: Mirror<T>, value: &T) {
 /// Tells the banner what time it is, if one is shown that counts down.
 pub(super) fn tick(now_ms: u64) {
     let signals = signals();
-    if signals.way.with_untracked(|way| *way != Status::Live) {
+    if signals
+        .link_status
+        .with_untracked(|status| *status != Status::Live)
+    {
         signals.now_ms.set(now_ms);
     }
 }
@@ -182,7 +185,7 @@ impl Signals {
             problems: Mirror::new(Vec::new()),
             following: Mirror::new(true),
             status: Mirror::new(StatusBar::default()),
-            way: Mirror::new(Status::Connecting),
+            link_status: Mirror::new(Status::Connecting),
             now_ms: Mirror::new(0),
             trouble: Mirror::new(None),
             empty: Mirror::new(None),

@@ -26,59 +26,59 @@ mod boot {
     #[wasm_bindgen]
     extern "C" {
         /// Reports events from now on: each event's number and its data.
-        #[wasm_bindgen(js_namespace = watchscopeWay)]
+        #[wasm_bindgen(js_namespace = watchscopeBridge)]
         pub(super) fn listen(page: &Closure<dyn FnMut(u32, JsValue)>);
         /// Returns the secret of the link that opened the page, and removes it from the address bar. `None` before the
         /// server is known to be watchscope; then an event brings it.
-        #[wasm_bindgen(js_namespace = watchscopeWay)]
+        #[wasm_bindgen(js_namespace = watchscopeBridge)]
         pub(crate) fn link() -> Option<String>;
         /// Whether the address names a place.
-        #[wasm_bindgen(js_namespace = watchscopeWay)]
+        #[wasm_bindgen(js_namespace = watchscopeBridge)]
         pub(crate) fn names() -> bool;
         /// Sends `GET session`.
-        #[wasm_bindgen(js_namespace = watchscopeWay)]
+        #[wasm_bindgen(js_namespace = watchscopeBridge)]
         pub(crate) fn ask();
         /// Sends `POST session` with a link's secret.
-        #[wasm_bindgen(js_namespace = watchscopeWay)]
+        #[wasm_bindgen(js_namespace = watchscopeBridge)]
         pub(crate) fn exchange(secret: &str);
         /// Opens a socket; the one before reports nothing more.
-        #[wasm_bindgen(js_namespace = watchscopeWay)]
+        #[wasm_bindgen(js_namespace = watchscopeBridge)]
         pub(crate) fn open();
         /// Sends a message; a socket that is closing drops it, and `Closed` follows.
-        #[wasm_bindgen(js_namespace = watchscopeWay)]
+        #[wasm_bindgen(js_namespace = watchscopeBridge)]
         pub(crate) fn send(bytes: &[u8]);
         /// Closes the socket; it reports nothing more.
-        #[wasm_bindgen(js_namespace = watchscopeWay)]
+        #[wasm_bindgen(js_namespace = watchscopeBridge)]
         pub(crate) fn close();
         /// Makes the address bar name a place, by a fragment without its `#`. The browser's back button leads from a
         /// new place to the one before.
-        #[wasm_bindgen(js_namespace = watchscopeWay)]
+        #[wasm_bindgen(js_namespace = watchscopeBridge)]
         pub(crate) fn place(fragment: &str, is_new: bool);
         /// Fetches the body of a change: `EPOCH.SEQ`.
-        #[wasm_bindgen(js_namespace = watchscopeWay)]
+        #[wasm_bindgen(js_namespace = watchscopeBridge)]
         pub(crate) fn object(name: &str) -> Promise;
         /// Returns the notes of persons in an open file, as a recording encodes them. Fails where a server has the
         /// notes.
-        #[wasm_bindgen(js_namespace = watchscopeWay, catch)]
+        #[wasm_bindgen(js_namespace = watchscopeBridge, catch)]
         pub(crate) fn notes() -> Result<Promise, JsValue>;
         /// Enables opening files and exporting.
-        #[wasm_bindgen(js_namespace = watchscopeWay)]
+        #[wasm_bindgen(js_namespace = watchscopeBridge)]
         pub(crate) fn offer() -> Promise;
         /// Opens the export dialog for these facts; it requests the frames between two times, in microseconds. Fails
         /// before [`offer`].
-        #[wasm_bindgen(js_namespace = watchscopeWay, catch)]
+        #[wasm_bindgen(js_namespace = watchscopeBridge, catch)]
         pub(crate) fn export(
             facts: &Object,
             hand: &Closure<dyn Fn(f64, f64) -> Promise>,
         ) -> Result<(), JsValue>;
         /// Opens the dialog of charts; otherwise like [`export`].
-        #[wasm_bindgen(js_namespace = watchscopeWay, catch)]
+        #[wasm_bindgen(js_namespace = watchscopeBridge, catch)]
         pub(crate) fn charts(
             facts: &Object,
             hand: &Closure<dyn Fn(f64, f64) -> Promise>,
         ) -> Result<(), JsValue>;
         /// Sets the only timer, in milliseconds from now; a negative number clears it.
-        #[wasm_bindgen(js_namespace = watchscopeWay)]
+        #[wasm_bindgen(js_namespace = watchscopeBridge)]
         pub(super) fn wake(delay_ms: i32);
     }
 }

@@ -52,7 +52,7 @@ impl Model {
             return;
         };
         let is_loading = words::range_words(&self.store, (from, to), now).is_loading;
-        let told = if !is_loading {
+        let effect = if !is_loading {
             PanelEffect::HandRange { from, to }
         } else if self.store.backfill(from, to).is_some() {
             self.link.also_loads = Some((from, to));
@@ -62,6 +62,6 @@ impl Model {
             PanelEffect::RefuseRange(TOO_LONG)
         };
         self.panels.taking = None;
-        self.want(Effect::Panel(told));
+        self.want(Effect::Panel(effect));
     }
 }

@@ -105,8 +105,8 @@ impl Model {
         let order = self.panels.order.pressed(column);
         self.panels.order = order;
         health::sort(&mut self.shown.watches, order);
-        let way = if order.falling { "falling" } else { "rising" };
-        self.say(format!("Sorted by {name}, {way}."));
+        let direction = if order.falling { "falling" } else { "rising" };
+        self.say(format!("Sorted by {name}, {direction}."));
     }
 
     /// Brings the lane of a watch into view and frames it; the table stays.

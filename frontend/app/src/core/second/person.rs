@@ -63,7 +63,7 @@ impl Model {
             }
             Person::OpenLane(lane) => self.open_lane(lane),
             Person::ToggleLane(lane) => self.toggle_lane(lane),
-            Person::ShowSpots(places) => self.show_spots(&places),
+            Person::ShowProblemPlaces(places) => self.show_problem_places(&places),
             Person::Play => self.toggle_play(),
             Person::Speed(speed) => self.set_speed(speed),
             Person::SeekShare(share) => self.seek_share(share),
@@ -146,16 +146,16 @@ impl Model {
 
     /// Brings a problem into the window and selects it: the first of its places, and each time it is asked for again the
     /// next one.
-    fn show_spots(&mut self, places: &[ProblemPlace]) {
-        let shown = self.panels.spot;
-        let place = places.iter().position(|spot| Some(*spot) == shown);
+    fn show_problem_places(&mut self, places: &[ProblemPlace]) {
+        let shown = self.panels.problem_place;
+        let place = places.iter().position(|place| Some(*place) == shown);
         let next = place.map_or(0, |place| (place + 1) % places.len());
-        self.panels.spot = places.get(next).copied();
-        self.show_spot(self.panels.spot);
+        self.panels.problem_place = places.get(next).copied();
+        self.show_problem_place(self.panels.problem_place);
     }
 
-    fn show_spot(&mut self, spot: Option<ProblemPlace>) {
-        match spot {
+    fn show_problem_place(&mut self, place: Option<ProblemPlace>) {
+        match place {
             Some(ProblemPlace::Record(record)) => self.show_record(record, None),
             Some(ProblemPlace::Stretch {
                 lane,

@@ -264,11 +264,11 @@ impl Model {
         };
         let lane = selection.lane;
         let known = self.known(now);
-        let footing = known.and_then(|known| words::presence_basis(known, lane));
-        let of = (self.moment(), footing);
-        if self.panels.footing != of {
+        let presence_basis = known.and_then(|known| words::presence_basis(known, lane));
+        let of = (self.moment(), presence_basis);
+        if self.panels.presence_basis != of {
             self.shown.presence = known.and_then(|known| words::presence(known, lane));
-            self.panels.footing = of;
+            self.panels.presence_basis = of;
         }
     }
 
@@ -334,17 +334,17 @@ impl Model {
         self.panels.awaited = None;
         self.panels.watches_open = false;
         self.panels.notes.is_open = false;
-        let told = self.tell(&selection);
-        self.say(told.spoken());
-        let object = self.object_pane(&told);
-        let sides = beliefs::belief_table(&self.store, selection.lane, selection.record());
+        let description = self.describe(&selection);
+        self.say(description.spoken());
+        let object = self.object_pane(&description);
+        let beliefs = beliefs::belief_table(&self.store, selection.lane, selection.record());
         let is_layer = matches!(selection.lane, LaneId::Layer(_));
         let tab = match self.panels.tab {
-            Tab::Sides if sides.is_some() => Tab::Sides,
+            Tab::Beliefs if beliefs.is_some() => Tab::Beliefs,
             // A layer is selected to see who believes what.
-            _ if is_layer && sides.is_some() => Tab::Sides,
+            _ if is_layer && beliefs.is_some() => Tab::Beliefs,
             Tab::Object if object.is_some() => Tab::Object,
-            Tab::Request if !told.request.is_empty() => Tab::Request,
+            Tab::Request if !description.request.is_empty() => Tab::Request,
             _ => Tab::Event,
         };
         let number = self.panels.selections;
@@ -358,10 +358,10 @@ impl Model {
         let lane = selection.lane;
         self.shown.detail = Some(Detail {
             number,
-            told,
+            description,
             object: object.clone(),
             check: words::check(&self.store, lane).filter(|_| !self.panels.is_lesson),
-            sides,
+            beliefs,
             evidence: self.pick.evidence.clone(),
             tab,
         });
@@ -369,7 +369,7 @@ impl Model {
         self.pick.record = selection.record();
         self.panels.selection = Some(selection);
         // The answer for the lane selected before never stands for this one.
-        (self.panels.footing, self.shown.presence) = ((None, None), None);
+        (self.panels.presence_basis, self.shown.presence) = ((None, None), None);
         self.publish_as_of(self.now());
         self.redraw();
         if let Some(pane) = object {
@@ -380,7 +380,7 @@ impl Model {
         }
     }
 
-    fn tell(&self, selection: &Selection) -> Description {
+    fn describe(&self, selection: &Selection) -> Description {
         let hit = Hit {
             area: Area::default(),
             lane: selection.lane,
@@ -390,11 +390,11 @@ impl Model {
         words::describe(&self.store, &hit, self.now())
     }
 
-    fn object_pane(&self, told: &Description) -> Option<ObjectPane> {
+    fn object_pane(&self, description: &Description) -> Option<ObjectPane> {
         let position = |id: RecordId| Some((self.store.epoch_of(id)?.to_string(), id.seq.0));
         Some(ObjectPane {
-            position: position(told.body?)?,
-            before: told.previous_body.and_then(position),
+            position: position(description.body?)?,
+            before: description.previous_body.and_then(position),
         })
     }
 
@@ -429,9 +429,9 @@ impl Model {
         if hit.target == Target::Lane {
             return None;
         }
-        let told = words::describe(&self.store, hit, self.now());
-        let keys = told.record.map(|_| "Click opens it");
-        let mut lines = vec![told.lane, told.time, told.what];
+        let description = words::describe(&self.store, hit, self.now());
+        let keys = description.record.map(|_| "Click opens it");
+        let mut lines = vec![description.lane, description.time, description.what];
         lines.retain(|line| !line.is_empty());
         let row = self.rows.find(hit.lane)?;
         let row_top = row.y.to_f64() - self.scroll_px + self.lanes_top_px();
