@@ -22,12 +22,12 @@ mod tests {
 
     #[test]
     fn decimals_are_rounded_and_end_without_zeros() {
-        let told: Vec<String> = [11.0, 16.5, -0.254, 0.06, 1.999, 1e18]
+        let texts: Vec<String> = [11.0, 16.5, -0.254, 0.06, 1.999, 1e18]
             .iter()
             .map(|&value| decimal(value, 2))
             .collect();
         assert_eq!(
-            told,
+            texts,
             ["11", "16.5", "-0.25", "0.06", "2", "92233720368547758.07"]
         );
     }

@@ -1,4 +1,4 @@
-//! The moment that panels answer for, and the range that a person marks.
+//! The moment for which panels answer, and the range that a person marks.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -84,7 +84,7 @@ fn y_px(host: &Host, lane: LaneId) -> f64 {
 }
 
 #[test]
-fn a_click_on_a_lane_is_answered_as_of_its_time_with_now_beside_it() {
+fn a_click_on_a_lane_shows_its_time_with_now_beside_it() {
     let (host, _) = page();
     let lane = lane_of(&host, "cart-1");
     let x = x_px(&host, at(4.0));
@@ -96,11 +96,11 @@ fn a_click_on_a_lane_is_answered_as_of_its_time_with_now_beside_it() {
     let beside = model.shown.beside.as_ref().unwrap();
     assert!(beside.now.starts_with("Not held since"), "{beside:?}");
     assert_eq!(model.shown.as_of.as_ref().unwrap().clock, "09:31:04");
-    assert!(model.view.following, "the picture goes on");
+    assert!(model.view.following, "the picture still follows now");
 }
 
 #[test]
-fn what_has_not_changed_since_is_said_to_be_the_same() {
+fn an_unchanged_answer_now_reads_the_same() {
     let (host, _) = page();
     let lane = lane_of(&host, "cart-0");
     click(&host, pointer(x_px(&host, at(4.0)), y_px(&host, lane)));
@@ -128,7 +128,7 @@ fn a_click_on_the_ruler_stops_the_picture_and_now_follows_again() {
 }
 
 #[test]
-fn leaving_now_marks_the_moment_at_which_it_was_left() {
+fn stopping_to_follow_marks_that_moment() {
     let (host, _) = page();
     host.person(Person::Scroll {
         dx_px: -40.0,
@@ -139,7 +139,7 @@ fn leaving_now_marks_the_moment_at_which_it_was_left() {
 }
 
 #[test]
-fn a_time_before_the_log_is_said_not_to_be_watched() {
+fn a_time_before_the_log_shows_that_watchscope_did_not_run() {
     let (host, _) = page();
     let left = host.model.borrow().view.left();
     host.person(Person::Scroll {
@@ -156,7 +156,7 @@ fn a_time_before_the_log_is_said_not_to_be_watched() {
 }
 
 #[test]
-fn a_drag_on_the_ruler_marks_a_range_that_says_what_is_in_it() {
+fn a_drag_on_the_ruler_marks_a_range_and_shows_its_contents() {
     let (host, _) = page();
     let top_px = host.model.borrow().lanes_top_px();
     let (from, to) = (x_px(&host, at(1.5)), x_px(&host, at(7.0)));
@@ -183,7 +183,7 @@ fn a_drag_on_the_ruler_marks_a_range_that_says_what_is_in_it() {
     let model = host.model.borrow();
     assert_eq!(model.marked.range, None);
     assert_eq!(model.lanes_top_px(), top_px);
-    assert_eq!(model.shown.range, None, "its row is gone with it");
+    assert_eq!(model.shown.range, None, "the row disappears with the range");
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn a_drag_with_shift_in_the_lanes_marks_a_range_and_pans_nothing() {
 }
 
 #[test]
-fn an_edge_goes_to_that_of_a_gap_nearby_unless_alt_is_down() {
+fn an_edge_snaps_to_a_gap_nearby_unless_alt_is_down() {
     let (host, mut log) = page();
     let from = log.records.len();
     log.open(7.0, "shop/pods", 1, 1, 20);

@@ -51,7 +51,7 @@ fn classes(sheet: &str) -> BTreeSet<&str> {
 }
 
 #[test]
-fn what_panels_and_lessons_call_by_one_name_is_one_thing() {
+fn panels_and_lessons_share_no_class_name() {
     let both: Vec<&str> = classes(PANELS)
         .intersection(&classes(LESSONS))
         .copied()
@@ -97,7 +97,7 @@ fn the_document_forbids_what_the_server_forbids() {
         .expect("the document has a policy")
         .replace(" {{#boot.js}}", "")
         .replace(" {{#styles.css}}", "");
-    // A document cannot forbid to be framed by others; the server does.
+    // A document cannot forbid other pages to frame it; the server does.
     let theirs = SERVERS.replace("\\\n    ", "");
     assert!(
         theirs.contains(&format!("\"{policy}; frame-ancestors 'self'\"")),
@@ -106,7 +106,7 @@ fn the_document_forbids_what_the_server_forbids() {
 }
 
 #[test]
-fn the_socket_opened_ahead_says_what_the_page_would() {
+fn the_socket_opened_ahead_greets_as_the_page_would() {
     let hello = Hello {
         protocol: PROTOCOL_VERSION,
         log: None,
@@ -136,7 +136,7 @@ fn the_socket_opened_ahead_says_what_the_page_would() {
 }
 
 #[test]
-fn the_document_has_the_elements_that_the_page_looks_for() {
+fn the_document_has_all_elements_that_the_page_finds_by_id() {
     let sources = [
         include_str!("../src/runtime/elements.rs"),
         include_str!("../src/panels/listen.rs"),

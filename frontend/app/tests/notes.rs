@@ -49,7 +49,7 @@ impl Page {
         page
     }
 
-    /// Draws a frame that writes the panels anew.
+    /// Draws a frame that updates the panels.
     fn passes(&mut self) -> Vec<String> {
         self.ms += 1_000.0;
         self.host.frame(self.ms)
@@ -120,7 +120,7 @@ impl Page {
         self.rows().into_iter().map(|row| row.heading).collect()
     }
 
-    /// Returns the numbers on the flags; a note that is being written has 0.
+    /// Returns the numbers on the flags; a draft has 0.
     fn flags(&self) -> Vec<u32> {
         let model = self.host.model.borrow();
         let marks = model.panels.notes.marks.iter();
@@ -171,7 +171,7 @@ fn a_note_about_the_selected_watch_and_the_marked_moment_gets_a_flag_once_the_lo
         done.iter().any(|words| words.contains("NoteField")),
         "{done:?}"
     );
-    assert_eq!(page.flags(), [0], "where it will stand");
+    assert_eq!(page.flags(), [0], "the draft's flag");
     let form = page.form().unwrap();
     assert_eq!((&*form.time, &*form.choices[0]), ("09:31:02", "shop/pods"));
     assert_eq!(form.choices.last().unwrap(), "the whole log");
@@ -193,7 +193,7 @@ fn a_note_about_the_selected_watch_and_the_marked_moment_gets_a_flag_once_the_lo
 }
 
 #[test]
-fn without_a_marked_moment_a_note_is_about_the_one_under_the_pointer_or_now() {
+fn without_a_marked_moment_a_note_is_about_the_pointers_moment_or_now() {
     let page = Page::new();
     let from = |page: &Page| {
         page.host
@@ -222,7 +222,7 @@ fn without_a_marked_moment_a_note_is_about_the_one_under_the_pointer_or_now() {
     page.host.person(Person::Key(Action::WriteNote, None));
     assert!(
         from(&page).micros_since(at(4.0)).abs() < 100_000,
-        "it moved there"
+        "the draft moved there"
     );
     let form = page.form().unwrap();
     assert_eq!(form.text, "kept");
@@ -254,7 +254,7 @@ fn a_note_about_the_marked_range_has_its_span_and_goes_back_there() {
 }
 
 #[test]
-fn flags_are_numbered_by_the_times_that_notes_are_about_and_a_click_opens_the_panel_at_one() {
+fn flags_are_numbered_by_the_notes_times_and_a_click_opens_the_panel_at_one() {
     let mut page = Page::new();
     for (s, text) in [(8.0, "late"), (2.0, "early")] {
         page.host.model.borrow_mut().marked.as_of = Some(at(s));
@@ -304,7 +304,7 @@ fn flags_are_numbered_by_the_times_that_notes_are_about_and_a_click_opens_the_pa
 }
 
 #[test]
-fn a_note_that_is_changed_keeps_its_time_and_one_that_is_withdrawn_is_gone() {
+fn a_changed_note_keeps_its_time_and_a_withdrawn_one_disappears() {
     let mut page = Page::new();
     page.host.model.borrow_mut().marked.as_of = Some(at(2.5));
     page.host.person(Person::Key(Action::WriteNote, None));
@@ -315,7 +315,7 @@ fn a_note_that_is_changed_keeps_its_time_and_one_that_is_withdrawn_is_gone() {
     let form = page.form().unwrap();
     assert!(form.is_change);
     assert_eq!(form.text, "a resett");
-    assert_eq!(page.flags(), [1], "it has its flag already");
+    assert_eq!(page.flags(), [1], "the note has its flag already");
     let sent = page.saves("a reset");
     assert_eq!(
         (sent.replaces.as_ref(), sent.from),
@@ -338,12 +338,12 @@ fn a_note_that_is_changed_keeps_its_time_and_one_that_is_withdrawn_is_gone() {
     assert_eq!(
         page.host.model.borrow().lanes_top_px(),
         26.0,
-        "the row is gone"
+        "the row disappears"
     );
 }
 
 #[test]
-fn what_another_viewer_writes_is_shown_at_once_and_not_as_a_narrators_line() {
+fn another_viewers_note_is_shown_at_once_and_not_as_a_narrators_line() {
     let mut page = Page::new();
     page.host.person(Person::Act(Action::Notes));
     let other = WriteNote {
@@ -361,7 +361,7 @@ fn what_another_viewer_writes_is_shown_at_once_and_not_as_a_narrators_line() {
 }
 
 #[test]
-fn a_note_that_is_refused_stays_in_the_form_and_the_reason_is_said() {
+fn a_refused_note_stays_in_the_form_with_the_reason() {
     for &refusal in NoteRefusal::ALL.iter().chain(&[NoteRefusal::Unknown]) {
         let mut page = Page::new();
         page.host.person(Person::Key(Action::WriteNote, None));
@@ -377,14 +377,14 @@ fn a_note_that_is_refused_stays_in_the_form_and_the_reason_is_said() {
             "{refusal}: {words}"
         );
         assert_eq!(page.said(), words);
-        // The refusal is about the text before.
+        // The refusal concerned the text before.
         page.does(NoteDeed::Typed("texts".into()));
         assert_eq!(page.refusal(), "");
     }
 }
 
 #[test]
-fn what_can_be_seen_to_be_wrong_is_not_sent() {
+fn a_note_that_the_page_knows_to_be_wrong_is_not_sent() {
     let page = Page::new();
     page.host.person(Person::Key(Action::WriteNote, None));
     let saves = |text: &str| {
@@ -428,7 +428,7 @@ fn an_answer_that_does_not_come_is_waited_for_15_s() {
 }
 
 #[test]
-fn escape_in_the_form_closes_what_m_opened_and_in_the_list_the_panel() {
+fn escape_in_the_form_closes_the_panel_that_m_opened_and_in_the_list_the_panel() {
     let page = Page::new();
     page.host.person(Person::Key(Action::WriteNote, None));
     page.does(NoteDeed::Cancel);
@@ -446,7 +446,7 @@ fn escape_in_the_form_closes_what_m_opened_and_in_the_list_the_panel() {
 }
 
 #[test]
-fn a_text_outlasts_its_panel_and_a_lane_that_is_selected_meanwhile() {
+fn a_text_outlasts_its_panel_and_a_selection_meanwhile() {
     let page = Page::new();
     page.host.person(Person::Key(Action::WriteNote, None));
     page.does(NoteDeed::Typed("half a".into()));
@@ -457,7 +457,7 @@ fn a_text_outlasts_its_panel_and_a_lane_that_is_selected_meanwhile() {
 }
 
 #[test]
-fn the_panel_says_beforehand_how_long_notes_are_kept() {
+fn the_panel_shows_beforehand_how_long_notes_are_kept() {
     let mut page = Page::new();
     let keeping = |page: &Page| page.host.model.borrow().shown.notes.keeping;
     assert!(keeping(&page).starts_with("Without --history"));
@@ -477,7 +477,7 @@ fn the_panel_says_beforehand_how_long_notes_are_kept() {
 }
 
 #[test]
-fn a_note_in_a_recording_is_this_pages_alone_and_the_panel_says_so() {
+fn a_note_in_a_recording_is_in_this_page_only_and_the_panel_shows_that() {
     let log = log();
     let (host, mut writer) = Host::shows_after(&welcome_recorded(at(0.0), at(20.0)), &log, 0);
     host.gets_panels(&log, &mut writer, 0);
@@ -501,7 +501,11 @@ fn a_note_in_a_recording_is_this_pages_alone_and_the_panel_says_so() {
     does(NoteDeed::Typed("seen by us".into()));
     does(NoteDeed::Save);
     assert_eq!(rows(), [("seen by us".into(), "not saved".into())]);
-    assert_eq!(host.model.borrow().store.notes().len(), 2, "each version");
+    assert_eq!(
+        host.model.borrow().store.notes().len(),
+        2,
+        "each version counts"
+    );
     does(NoteDeed::Withdraw(id));
     assert_eq!(rows(), []);
     let unsaved = host.model.borrow().shown.notes.unsaved;
@@ -509,7 +513,7 @@ fn a_note_in_a_recording_is_this_pages_alone_and_the_panel_says_so() {
 }
 
 #[test]
-fn notes_of_other_times_are_asked_for_once_a_greeting_and_taken_in() {
+fn notes_of_other_times_are_requested_once_per_greeting_and_shown() {
     let log = log();
     let (host, mut writer) = Host::shows(&log, 2);
     host.gets_panels(&log, &mut writer, 2);
@@ -522,7 +526,7 @@ fn notes_of_other_times_are_asked_for_once_a_greeting_and_taken_in() {
     assert_eq!(
         asks(&host, 3_000.0) + asks(&host, 4_000.0),
         0,
-        "it was, as the panels came"
+        "they were requested when the panels came"
     );
     assert!(host.model.borrow().panels.notes.asked_for_ms.is_some());
     let mut bytes = Vec::new();
@@ -550,7 +554,7 @@ fn notes_of_other_times_are_asked_for_once_a_greeting_and_taken_in() {
 }
 
 #[test]
-fn of_more_notes_than_the_panel_lists_the_earlier_ones_are_counted() {
+fn beyond_500_notes_the_earlier_ones_are_only_counted() {
     let mut page = Page::new();
     let from = page.log.records.len();
     for number in 0..600 {

@@ -35,7 +35,7 @@ struct World {
     state: State,
     sealer: Sealer,
     ring: Ring,
-    /// The server's end of the open connection, and what is on its way to the page.
+    /// The server's end of the open connection, and the messages in transit to the page.
     reader: Option<Reader>,
     wire: VecDeque<Vec<u8>>,
     connection: Connection,
@@ -168,7 +168,7 @@ impl World {
         }
     }
 
-    /// Drops the connection, with all that is on its way.
+    /// Drops the connection, with all messages in transit.
     fn cut(&mut self) {
         self.reader = None;
         self.wire.clear();
@@ -242,7 +242,7 @@ impl World {
         }
     }
 
-    /// Runs until nothing more is on its way.
+    /// Runs until no message is in transit.
     fn settle(&mut self) {
         loop {
             // The time passes so that the page acknowledges.
@@ -298,7 +298,7 @@ impl World {
 }
 
 #[test]
-fn a_page_that_loads_all_of_the_past_shows_what_a_page_shows_that_saw_everything() {
+fn a_page_that_loads_all_of_the_past_equals_one_that_saw_everything() {
     let mut holes = 0;
     let seeds = u64::from(cases(40));
     for seed in 0..seeds {

@@ -1,4 +1,4 @@
-//! The actions of a person, without a browser: what the model shows afterwards, and what it requests of the browser.
+//! The actions of a person, without a browser: the model afterwards, and the requests to the browser.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -50,7 +50,7 @@ fn first_object(host: &Host) -> LaneId {
 }
 
 #[test]
-fn the_panels_are_mounted_as_the_second_part_is_taken_in_and_shown_before_a_person_can_act() {
+fn the_panels_are_mounted_before_a_person_can_act() {
     let (host, _) = Host::shows(&log(), 2);
     host.frame(100.0);
     host.send(Msg::Loaded(SECOND));
@@ -58,7 +58,7 @@ fn the_panels_are_mounted_as_the_second_part_is_taken_in_and_shown_before_a_pers
 }
 
 #[test]
-fn without_the_second_part_nothing_comes_of_what_a_person_does() {
+fn without_the_second_part_a_persons_actions_have_no_effect() {
     let (host, _) = Host::shows(&log(), 2);
     host.frame(100.0);
     assert_eq!(
@@ -69,7 +69,7 @@ fn without_the_second_part_nothing_comes_of_what_a_person_does() {
 }
 
 #[test]
-fn everything_that_a_person_does_is_shown_in_the_panels() {
+fn each_action_of_a_person_updates_the_panels() {
     let host = page();
     host.done.take();
     host.send(Msg::Person(Person::Dismiss));
@@ -77,7 +77,7 @@ fn everything_that_a_person_does_is_shown_in_the_panels() {
 }
 
 #[test]
-fn a_lane_that_is_opened_is_selected_and_told() {
+fn an_opened_lane_is_selected_and_described() {
     let host = page();
     host.person(Person::OpenLane(PODS));
     let model = host.model.borrow();
@@ -88,7 +88,7 @@ fn a_lane_that_is_opened_is_selected_and_told() {
 }
 
 #[test]
-fn a_change_that_is_selected_has_its_bodies_fetched_and_a_late_answer_is_told_by_its_number() {
+fn a_selected_change_has_its_bodies_fetched_under_the_selections_number() {
     let host = page();
     let object = first_object(&host);
     let done = host.person(Person::OpenLane(object));
@@ -108,7 +108,7 @@ fn a_change_that_is_selected_has_its_bodies_fetched_and_a_late_answer_is_told_by
 }
 
 #[test]
-fn a_tab_that_is_shown_is_kept_for_the_next_selection_that_has_it() {
+fn the_tab_is_kept_for_the_next_selection_that_has_it() {
     let host = page();
     let object = first_object(&host);
     let tab = || host.model.borrow().shown.detail.as_ref().unwrap().tab;
@@ -122,14 +122,14 @@ fn a_tab_that_is_shown_is_kept_for_the_next_selection_that_has_it() {
     assert_eq!(
         tab(),
         Tab::Event,
-        "nothing of shop/jobs.batch has an object"
+        "shop/jobs.batch has no change with an object"
     );
     host.person(Person::OpenLane(object));
     assert_eq!(tab(), Tab::Object);
 }
 
 #[test]
-fn escape_closes_the_help_then_the_panel_that_has_the_focus_then_the_detail() {
+fn escape_closes_the_help_then_the_focused_panel_then_the_detail() {
     let host = page();
     host.person(Person::OpenLane(PODS));
     host.person(Person::Act(Action::Findings));
@@ -153,7 +153,7 @@ fn escape_closes_the_help_then_the_panel_that_has_the_focus_then_the_detail() {
     assert_eq!(open(&host), (false, false, false));
     assert_eq!(
         done[0], "Panel(TakeFocusBack)",
-        "the detail is there as long as the focus is in it"
+        "the detail is there while it has the focus"
     );
 }
 
@@ -184,7 +184,7 @@ fn findings_and_watches_share_a_wide_window_and_not_a_narrow_one() {
 }
 
 #[test]
-fn findings_are_fetched_their_texts_as_they_are_opened_and_take_the_focus() {
+fn opened_findings_fetch_their_texts_and_take_the_focus() {
     let host = page();
     let done = host.person(Person::Act(Action::Findings));
     assert_eq!(
@@ -194,7 +194,7 @@ fn findings_are_fetched_their_texts_as_they_are_opened_and_take_the_focus() {
 }
 
 #[test]
-fn a_pause_counts_what_comes_until_it_ends() {
+fn a_pause_counts_new_records_until_it_ends() {
     let log = {
         let mut log = log();
         for place in 0..3 {
@@ -226,7 +226,7 @@ fn a_pause_counts_what_comes_until_it_ends() {
 }
 
 #[test]
-fn what_is_typed_into_the_filter_stays_as_typed_and_filters_the_lanes() {
+fn the_filters_text_stays_as_typed_and_filters_the_lanes() {
     let host = page();
     host.person(Person::Filter("jobs ".into()));
     assert_eq!(host.model.borrow().panels.filter, "jobs ");
@@ -237,7 +237,7 @@ fn what_is_typed_into_the_filter_stays_as_typed_and_filters_the_lanes() {
 }
 
 #[test]
-fn what_is_opened_is_kept_and_opened_again_but_not_in_a_lesson() {
+fn opened_lanes_are_kept_and_opened_again_but_not_in_a_lesson() {
     let host = page();
     let done = host.person(Person::ToggleLane(PODS));
     let kept = done.iter().find(|words| words.starts_with("Panel(Keep"));
@@ -265,7 +265,7 @@ fn what_is_opened_is_kept_and_opened_again_but_not_in_a_lesson() {
 }
 
 #[test]
-fn what_is_muted_is_asked_for_once_a_log_and_kept_under_its_name() {
+fn muted_findings_are_recalled_once_per_log_and_kept_under_its_name() {
     let host = page();
     let log = "LogId(\"log\")";
     // The page asked at its first frame that published.
@@ -300,7 +300,7 @@ fn a_theme_is_used_and_kept() {
 }
 
 #[test]
-fn the_table_of_watches_is_sorted_again_the_other_way_and_says_so() {
+fn the_table_of_watches_reverses_its_order_and_announces_it() {
     let host = page();
     host.person(Person::Act(Action::Watches));
     let names = |host: &Host| -> Vec<String> {
@@ -352,7 +352,7 @@ fn a_press_that_does_not_move_selects_at_its_click_and_a_drag_pans() {
     assert_eq!(
         host.model.borrow().shown.detail,
         None,
-        "the click may land on what opens"
+        "a selection at the press would let the click hit the opened panel"
     );
     host.person(Person::Click);
     assert_eq!(host.model.borrow().pick.selected, Some(hit.lane));
@@ -368,7 +368,7 @@ fn a_press_that_does_not_move_selects_at_its_click_and_a_drag_pans() {
 }
 
 #[test]
-fn a_pointer_that_leaves_the_picture_takes_its_tooltip_along() {
+fn the_tooltip_disappears_when_the_pointer_leaves_the_picture() {
     let host = page();
     host.person(Person::ToggleLane(PODS));
     host.frame(2_000.0);
@@ -395,7 +395,7 @@ fn a_pointer_that_leaves_the_picture_takes_its_tooltip_along() {
 }
 
 #[test]
-fn a_comparison_is_asked_for_once_connected_and_told_where_it_stands() {
+fn a_comparison_needs_a_connection_and_shows_its_progress() {
     use watchscope_app::core::shown::Checking;
     let host = page();
     let done = host.person(Person::Compare(PODS));
@@ -415,7 +415,7 @@ fn a_comparison_is_asked_for_once_connected_and_told_where_it_stands() {
 }
 
 #[test]
-fn a_lesson_holds_the_time_and_knows_where_a_moment_lies() {
+fn a_lesson_holds_the_time_and_finds_a_moment_on_the_canvas() {
     let host = page();
     host.person(Person::Hold(at(4.0)));
     host.person(Person::ShowTime {
@@ -441,7 +441,7 @@ fn addresses(done: &[String]) -> Vec<String> {
 }
 
 #[test]
-fn a_link_chooses_time_filter_and_selection_and_is_written_back_as_it_was() {
+fn a_link_chooses_time_filter_and_selection_and_the_address_stays_the_same() {
     let host = page();
     let key = {
         let model = host.model.borrow();
@@ -462,7 +462,7 @@ fn a_link_chooses_time_filter_and_selection_and_is_written_back_as_it_was() {
 }
 
 #[test]
-fn a_jump_is_a_new_place_and_the_button_back_returns_to_the_one_before() {
+fn a_jump_is_a_new_place_and_the_back_button_returns_to_the_one_before() {
     let host = page();
     host.person(Person::Act(Action::TogglePause));
     host.frame(3_000.0);
@@ -480,7 +480,7 @@ fn a_jump_is_a_new_place_and_the_button_back_returns_to_the_one_before() {
         "{written:?}"
     );
     assert_ne!(host.model.borrow().view.left(), before.left());
-    // The browser hands this back.
+    // The browser's back button passes this fragment.
     let (from, to) = (before.left().0, before.right().0);
     host.person(Person::GoTo(format!("#v=1&from={from}&to={to}").into()));
     host.frame(9_000.0);
@@ -488,7 +488,7 @@ fn a_jump_is_a_new_place_and_the_button_back_returns_to_the_one_before() {
 }
 
 #[test]
-fn the_browsers_back_comes_back_from_all_of_the_log_its_beginning_and_now() {
+fn the_back_button_returns_from_the_whole_log_its_begin_and_now() {
     for action in [Action::Fit, Action::Oldest, Action::Follow] {
         let host = page();
         host.person(Person::Act(Action::TogglePause));
@@ -501,9 +501,9 @@ fn the_browsers_back_comes_back_from_all_of_the_log_its_beginning_and_now() {
                 .any(|address| address.contains("is_new: true"))
         };
         let done = host.person(Person::Act(action));
-        assert!(!is_new(&done), "the place that is left keeps its own");
+        assert!(!is_new(&done), "the old place keeps its entry");
         assert!(is_new(&host.frame(6_000.0)), "{action:?}");
-        // Later changes are no new place.
+        // Later changes stay at the same place.
         host.person(Person::Act(Action::Follow));
         host.frame(9_000.0);
         host.person(Person::Act(Action::Follow));
@@ -512,12 +512,16 @@ fn the_browsers_back_comes_back_from_all_of_the_log_its_beginning_and_now() {
 }
 
 #[test]
-fn a_link_to_what_is_gone_says_so_after_a_while() {
+fn a_link_to_a_missing_lane_shows_an_error_after_5_s() {
     let host = page();
     let (from, to) = (at(-90_000.0).0, at(-80_000.0).0);
     host.person(Person::GoTo(format!("#v=1&from={from}&to={to}").into()));
     host.frame(3_000.0);
-    assert_eq!(host.model.borrow().trouble, None, "it may be listed yet");
+    assert_eq!(
+        host.model.borrow().trouble,
+        None,
+        "the catalogue may still name it"
+    );
     host.frame(12_000.0);
     let trouble = host.model.borrow().trouble.clone();
     assert!(trouble.unwrap().contains("kept no longer"));
@@ -533,7 +537,7 @@ fn a_link_to_what_is_gone_says_so_after_a_while() {
 }
 
 #[test]
-fn a_link_opens_panels_and_theme_and_one_into_another_log_says_so() {
+fn a_link_opens_panels_and_theme_and_one_into_another_log_shows_an_error() {
     let host = page();
     let (from, to) = (at(1.0).0, at(3.0).0);
     let link = format!("v=1&log=log&from={from}&to={to}&panel=watches&theme=light");
@@ -562,7 +566,7 @@ fn a_link_opens_panels_and_theme_and_one_into_another_log_says_so() {
 }
 
 #[test]
-fn the_windows_frame_on_the_overview_is_dragged_resized_and_drawn_anew() {
+fn the_views_frame_on_the_overview_is_dragged_resized_and_replaced() {
     let host = page();
     host.frame(3_000.0);
     let view = || host.model.borrow().view;
@@ -579,7 +583,7 @@ fn the_windows_frame_on_the_overview_is_dragged_resized_and_drawn_anew() {
     let drawn = view();
     assert!(!drawn.following);
     let length = |view: watchscope_timeline::View| view.right().micros_since(view.left());
-    // Dragged by its middle, it keeps its length.
+    // A drag of its middle keeps its length.
     let middle = (px_of(drawn.left()) + px_of(drawn.right())) / 2.0;
     host.person(Person::GripOverview { x_px: middle });
     host.person(Person::DragOverview {
@@ -603,7 +607,7 @@ fn the_windows_frame_on_the_overview_is_dragged_resized_and_drawn_anew() {
 }
 
 #[test]
-fn the_overview_keeps_its_width_where_a_panel_makes_the_picture_narrower() {
+fn the_overview_keeps_its_width_beside_a_panel() {
     let host = page();
     host.frame(3_000.0);
     let width_px = || {

@@ -1,4 +1,4 @@
-//! A recording that is played: what is drawn and answered at each moment, and where it stops.
+//! Playing a recording: the picture and the answers at each moment, and where it stops.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -49,20 +49,20 @@ fn a_recording_opens_whole_and_paused_at_its_end() {
 }
 
 #[test]
-fn play_goes_on_from_the_beginning_hides_what_lies_after_it_and_stops_at_the_end() {
+fn play_starts_at_the_begin_hides_later_records_and_stops_at_the_end() {
     let host = recording();
     host.person(Person::Act(Action::TogglePause));
     host.frame(1_200.0);
     frames(&host, 1_400, 1_600);
-    // Half a second, and the time that passed while it began, at 10 seconds a second.
+    // Half a second at 10 seconds of the recording per second, and the time that passed at the start.
     let reached = moment(&host);
     assert!(at(3.0) < reached && reached < at(9.0), "{reached:?}");
     {
         let model = host.model.borrow();
-        assert_eq!(model.now(), reached, "now is where the time stands");
+        assert_eq!(model.now(), reached, "now is the recording's time");
         let last = model.scene.hits.iter().map(|hit| hit.area.x).max();
         let pen = model.view.x(reached);
-        assert!(last.unwrap() <= pen, "nothing answers beyond it");
+        assert!(last.unwrap() <= pen, "no later record is drawn");
     }
     frames(&host, 1_800, 5_000);
     let model = host.model.borrow();
@@ -77,7 +77,7 @@ fn play_goes_on_from_the_beginning_hides_what_lies_after_it_and_stops_at_the_end
 }
 
 #[test]
-fn pause_shows_all_of_it_again_and_panels_answer_for_the_time_that_was_reached() {
+fn pause_shows_the_whole_recording_and_panels_answer_for_the_reached_time() {
     let host = recording();
     host.person(Person::SeekShare(0.5));
     assert_eq!(moment(&host), at(10.0));
@@ -93,7 +93,7 @@ fn pause_shows_all_of_it_again_and_panels_answer_for_the_time_that_was_reached()
 }
 
 #[test]
-fn speeds_have_an_end_at_both_sides_and_arrows_move_by_seconds() {
+fn speeds_stop_at_both_ends_and_arrows_move_by_seconds() {
     let host = recording();
     let speed = || host.model.borrow().panels.speed.0;
     for _ in 0..9 {
@@ -105,7 +105,7 @@ fn speeds_have_an_end_at_both_sides_and_arrows_move_by_seconds() {
     }
     assert_eq!(speed(), 1);
     host.person(Person::Speed(7));
-    assert_eq!(speed(), 1, "no such speed");
+    assert_eq!(speed(), 1, "an unknown speed is ignored");
     host.person(Person::SeekBy { by_us: -1_000_000 });
     assert_eq!(moment(&host), at(19.0));
     host.person(Person::SeekBy { by_us: 60_000_000 });
@@ -113,7 +113,7 @@ fn speeds_have_an_end_at_both_sides_and_arrows_move_by_seconds() {
 }
 
 #[test]
-fn a_page_that_slept_goes_on_where_it_was() {
+fn a_page_that_slept_continues_at_its_time() {
     let host = recording();
     host.person(Person::Speed(1));
     host.person(Person::SeekShare(0.0));
@@ -126,7 +126,7 @@ fn a_page_that_slept_goes_on_where_it_was() {
 }
 
 #[test]
-fn a_link_to_a_stretch_of_a_recording_leaves_it_at_its_end_unless_it_names_a_moment() {
+fn a_link_to_a_range_of_a_recording_marks_no_moment_unless_it_names_one() {
     let host = recording();
     let (from, to) = (at(2.0).0, at(8.0).0);
     host.person(Person::GoTo(format!("#v=1&from={from}&to={to}").into()));

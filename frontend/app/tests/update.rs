@@ -26,10 +26,10 @@ use watchscope_model::wire::{
 };
 use watchscope_timeline::Theme;
 
-// Order: each message is handled whole, in the order of arrival.
+// Order: the page handles each message completely, in the order of arrival.
 
 #[test]
-fn a_page_that_starts_asks_connects_and_greets_in_this_order() {
+fn a_starting_page_requests_a_session_connects_and_greets_in_this_order() {
     let host = Host::new();
     assert_eq!(
         host.done(),
@@ -45,7 +45,7 @@ fn a_page_that_starts_asks_connects_and_greets_in_this_order() {
 }
 
 #[test]
-fn what_effects_send_is_handled_after_them_in_order_and_once() {
+fn messages_that_effects_send_are_handled_after_them_in_order_and_once() {
     let queue = Queue::default();
     let model = RefCell::new(Model::new(now(0.0)));
     model.borrow_mut().second = Some(UNPUBLISHED);
@@ -55,7 +55,8 @@ fn what_effects_send_is_handled_after_them_in_order_and_once() {
         let (theme, many) = (model.borrow().screen.theme(), effects.len());
         for effect in effects {
             if effect == Effect::Panel(PanelEffect::FocusFilter) {
-                // An element that takes the focus calls back at once, twice: here, and where the focus leaves.
+                // The browser calls back twice when an element takes the focus: for it, and for the element that loses
+                // the focus.
                 for light in [true, false] {
                     let surroundings = Surroundings {
                         light,
@@ -81,7 +82,7 @@ fn what_effects_send_is_handled_after_them_in_order_and_once() {
     assert_eq!(
         *said.borrow(),
         [(Theme::Dark, 2), (Theme::Light, 2), (Theme::Dark, 1)],
-        "the first frame that is asked for is the only one"
+        "only the first frame is requested"
     );
 }
 
@@ -99,7 +100,7 @@ fn a_snapshot_is_painted_in_the_next_frame_and_only_then_the_second_part_is_load
 }
 
 #[test]
-fn live_records_wait_unacknowledged_for_the_second_part_and_are_taken_in_with_it() {
+fn live_records_wait_unacknowledged_for_the_second_part() {
     let log = log();
     let (host, mut writer) = Host::shows(&log, 2);
     host.done();
@@ -110,7 +111,7 @@ fn live_records_wait_unacknowledged_for_the_second_part_and_are_taken_in_with_it
 }
 
 #[test]
-fn records_that_cannot_be_read_close_the_socket_and_the_person_is_told() {
+fn undecodable_records_close_the_socket_and_show_an_error() {
     let (host, _) = Host::shows(&log(), 5);
     host.send(Msg::Loaded(UNPUBLISHED));
     host.done();
@@ -123,7 +124,7 @@ fn records_that_cannot_be_read_close_the_socket_and_the_person_is_told() {
 }
 
 #[test]
-fn a_page_that_fell_behind_says_so() {
+fn a_page_that_fell_behind_announces_it() {
     let (host, _) = Host::shows(&log(), 5);
     let moved = Moved {
         log: "log".into(),
@@ -159,21 +160,24 @@ fn asked(done: &[String]) -> Vec<&String> {
 }
 
 #[test]
-fn the_newest_chapter_comes_while_the_second_part_is_loaded_which_takes_it_in() {
+fn the_newest_chapter_comes_while_the_second_part_is_loaded() {
     let log = changes();
     let (host, _) = Host::shows(&log, 40);
     assert_eq!(asked(&host.done()), ["ask before 41"]);
-    assert!(asked(&host.frame(100.0)).is_empty(), "it is on its way");
+    assert!(
+        asked(&host.frame(100.0)).is_empty(),
+        "it is requested already"
+    );
     let records = |host: &Host| host.model.borrow().store.records();
     host.chapter(&log, 40);
-    assert_eq!(records(&host), 0, "nothing can read it yet");
+    assert_eq!(records(&host), 0, "only the second part can read it");
     host.send(Msg::Loaded(UNPUBLISHED));
     assert_eq!(records(&host), 40);
-    assert!(asked(&host.done()).is_empty(), "all is here");
+    assert!(asked(&host.done()).is_empty(), "all is loaded");
 }
 
 #[test]
-fn an_address_that_names_a_place_has_the_past_asked_for_by_what_is_shown() {
+fn with_a_place_in_the_address_the_view_decides_which_past_is_requested() {
     let log = changes();
     let host = Host::opened(true);
     host.joins(&welcome(), &log, 40);
@@ -182,7 +186,10 @@ fn an_address_that_names_a_place_has_the_past_asked_for_by_what_is_shown() {
     host.send(Msg::Loaded(UNPUBLISHED));
     assert_eq!(asked(&host.done()), ["ask before 41"]);
     host.frame(200.0);
-    assert!(asked(&host.frame(300.0)).is_empty(), "it is on its way");
+    assert!(
+        asked(&host.frame(300.0)).is_empty(),
+        "it is requested already"
+    );
 }
 
 #[test]
@@ -198,7 +205,7 @@ fn over_a_slow_link_the_second_part_comes_before_the_past() {
 }
 
 #[test]
-fn behind_a_restart_the_end_of_the_run_before_is_asked_for_and_once() {
+fn after_a_restart_the_end_of_the_run_before_is_requested_once() {
     let (old, new) = (Log::steady("old", -60.0, 20), Log::steady("a", 5.0, 3));
     let (host, mut writer) = Host::shows(&new, 0);
     host.gets_panels(&new, &mut writer, 0);
@@ -221,12 +228,12 @@ fn behind_a_restart_the_end_of_the_run_before_is_asked_for_and_once() {
     assert_eq!(asked, 1);
     assert!(
         host.model.borrow().view.left() > common::at(-39.0),
-        "it is not in view"
+        "the run before is not in view"
     );
 }
 
 #[test]
-fn a_connection_that_is_lost_loses_what_waits_for_the_second_part() {
+fn a_lost_connection_drops_the_deliveries_that_wait_for_the_second_part() {
     let log = changes();
     let (host, _) = Host::shows(&log, 40);
     host.chapter(&log, 40);
@@ -242,7 +249,7 @@ fn a_connection_that_is_lost_loses_what_waits_for_the_second_part() {
 // Frames.
 
 #[test]
-fn nothing_is_painted_before_there_is_something_or_patience_ends() {
+fn nothing_is_painted_before_there_are_lanes_or_1500_ms_have_passed() {
     let host = Host::new();
     assert_eq!(host.frame(100.0), ["frame in 1400 ms"]);
     host.send(Msg::Step);
@@ -251,7 +258,7 @@ fn nothing_is_painted_before_there_is_something_or_patience_ends() {
 }
 
 #[test]
-fn however_much_changes_one_frame_is_asked_for() {
+fn many_changes_request_one_frame() {
     let (host, _) = Host::shows(&log(), 5);
     host.send(Msg::Loaded(UNPUBLISHED));
     host.frame(100.0);
@@ -277,7 +284,7 @@ fn a_young_log_moves_on_25_times_a_second_and_once_where_less_motion_is_wanted()
 }
 
 #[test]
-fn a_picture_that_stands_still_asks_for_no_frame() {
+fn a_still_picture_requests_no_frame() {
     let (host, _) = Host::shows(&log(), 5);
     host.send(Msg::Loaded(UNPUBLISHED));
     host.send(Msg::Person(Person::Act(Action::TogglePause)));
@@ -301,7 +308,7 @@ fn no_frame_comes_between_a_message_and_its_picture() {
 // Layout.
 
 #[test]
-fn a_page_shows_its_lanes_as_rows_of_the_tree_and_scrolls_no_further_than_they_go() {
+fn a_page_shows_its_lanes_as_rows_and_scrolls_within_them() {
     let (host, _) = Host::shows(&log(), 5);
     host.frame(100.0);
     let keys: Vec<String> = host
@@ -327,7 +334,7 @@ fn a_page_shows_its_lanes_as_rows_of_the_tree_and_scrolls_no_further_than_they_g
 }
 
 #[test]
-fn rows_that_do_not_fit_have_a_thumb_that_moves_with_them() {
+fn rows_that_do_not_fit_have_a_moving_thumb() {
     let mut log = Log::new("a");
     for watch in 0..60 {
         log.watch(f64::from(watch) / 10.0, &format!("shop-{watch}/pods"));
@@ -357,7 +364,7 @@ fn the_first_width_keeps_the_span_and_a_later_one_keeps_the_scale() {
 }
 
 #[test]
-fn the_persons_theme_goes_before_the_systems() {
+fn the_persons_theme_overrides_the_systems() {
     let host = Host::new();
     let theme = |choice, light| {
         host.model.borrow_mut().screen.theme = choice;

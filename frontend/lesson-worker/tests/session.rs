@@ -171,7 +171,7 @@ fn passages_are_gone_through_forward_and_back() {
 }
 
 #[test]
-fn a_time_past_the_end_opens_at_the_end_and_says_so() {
+fn a_time_past_the_end_opens_at_the_end_with_a_note() {
     let session = Session::open("watch-event", Some(1e6)).unwrap();
     let told = now(&session);
     assert_eq!(told["at"], 60.0);
@@ -312,7 +312,7 @@ fn a_reader_is_looked_after_while_nothing_plays() {
 }
 
 #[test]
-fn what_is_said_beside_the_picture_is_of_the_moment_shown() {
+fn the_texts_beside_the_picture_are_of_the_moment_shown() {
     let mut session = Session::open("ghost", Some(22.0)).unwrap();
     Page::join(&mut session, 0.0);
     let told = now(&session);

@@ -160,7 +160,7 @@ fn difference(path: String, before: Option<&Json<'_>>, after: Option<&Json<'_>>)
 mod tests {
     use super::*;
 
-    fn told(before: &str, after: &str) -> String {
+    fn differences_text(before: &str, after: &str) -> String {
         differences(before, after)
             .unwrap()
             .iter()
@@ -178,10 +178,10 @@ mod tests {
     }
 
     #[test]
-    fn changes_additions_and_removals_are_told_by_path_and_bookkeeping_comes_last() {
+    fn changes_additions_and_removals_have_paths_and_bookkeeping_comes_last() {
         let before = r#"{"metadata":{"resourceVersion":"1","labels":{"app.kubernetes.io/name":"a"}},"spec":{"replicas":1,"paused":true}}"#;
         let after = r#"{"metadata":{"resourceVersion":"2","labels":{"app.kubernetes.io/name":"b"}},"spec":{"replicas":2,"strategy":{"type":"Recreate"}}}"#;
-        insta::assert_snapshot!(told(before, after), @r#"
+        insta::assert_snapshot!(differences_text(before, after), @r#"
         metadata.labels["app.kubernetes.io/name"]: "a" → "b"
         spec.replicas: 1 → 2
         spec.strategy: nothing → { "type": "Recreate" }
@@ -191,19 +191,19 @@ mod tests {
     }
 
     #[test]
-    fn what_came_in_a_list_differs_by_no_kind() {
+    fn objects_of_a_list_and_of_a_watch_do_not_differ_by_kind() {
         let (listed, watched) = (r#"{"a":1}"#, r#"{"kind":"Pod","apiVersion":"v1","a":2}"#);
-        assert_eq!(told(listed, watched), "a: 1 → 2");
-        assert_eq!(told(watched, listed), "a: 2 → 1");
+        assert_eq!(differences_text(listed, watched), "a: 1 → 2");
+        assert_eq!(differences_text(watched, listed), "a: 2 → 1");
         let other = r#"{"kind":"Job","apiVersion":"v1","a":2}"#;
-        assert_eq!(told(watched, other), r#"kind: "Pod" → "Job""#);
+        assert_eq!(differences_text(watched, other), r#"kind: "Pod" → "Job""#);
     }
 
     #[test]
     fn list_items_are_matched_by_name_or_type_and_else_by_place() {
         let before = r#"{"conditions":[{"type":"Ready","status":"False"},{"type":"Old","status":"True"}],"args":["a","b"]}"#;
         let after = r#"{"conditions":[{"type":"Scheduled","status":"True"},{"type":"Ready","status":"True"}],"args":["a","c","d"]}"#;
-        insta::assert_snapshot!(told(before, after), @r#"
+        insta::assert_snapshot!(differences_text(before, after), @r#"
         conditions[type=Scheduled]: nothing → { "type": "Scheduled", "status": "True" }
         conditions[type=Ready].status: "False" → "True"
         conditions[type=Old]: { "type": "Old", "status": "True" } → nothing

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_refused() {
+    fn text_that_is_not_json_is_refused() {
         for text in [
             "", "{", "[1,]", "{\"a\"}", "tru", "\"", "\"\\", "1 2", "-", "nul l", "01", "1.", ".5",
             "1e", "--1", "inf", "01", "1.", ".5", "1e", "--1",
@@ -159,7 +159,7 @@ mod tests {
         }
 
         #[test]
-        fn what_was_laid_out_reads_the_same(text in "[\\[\\]{}:,\"a1 ]{0,40}") {
+        fn laid_out_json_reads_the_same(text in "[\\[\\]{}:,\"a1 ]{0,40}") {
             if let Some(value) = parse(&text) {
                 let laid_out = lines(&value).join("\n");
                 prop_assert_eq!(parse(&laid_out), Some(value));

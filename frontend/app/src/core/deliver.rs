@@ -1,4 +1,4 @@
-//! What the server delivers, taken into store, clock and view.
+//! Takes the server's deliveries into store, clock and view.
 
 use watchscope_model::Seq;
 use watchscope_timeline::View;
@@ -8,7 +8,8 @@ use crate::source::connection::Input;
 use crate::source::feed::Delivery;
 
 impl Model {
-    /// Takes a delivery; returns what the connection is to know of it.
+    /// Takes a delivery. Returns an input for the connection if the delivery was undecodable. A delivery that needs the
+    /// second part waits in `link.held` until that part is loaded.
     pub(super) fn deliver(&mut self, delivery: Delivery) -> Option<Input<'static>> {
         let undecodable =
             |error: &dyn std::fmt::Display| Some(Input::Undecodable(error.to_string()));
@@ -29,7 +30,7 @@ impl Model {
                 }
                 self.link.contexts = None;
                 self.link.history = None;
-                // The store learns of a new epoch with the head that follows.
+                // A new epoch enters the store with the head, which follows.
                 self.store
                     .ring_begins(&welcome.epoch, welcome.first, welcome.first_at);
                 self.link.is_first_view = self.link.welcome.is_none();
@@ -68,7 +69,7 @@ impl Model {
                 if let Some((_, epoch, before)) = asked
                     && !matches!(taken, Ok(1..))
                 {
-                    // It is not asked for again: what is older is.
+                    // The page does not request this chapter again; it requests older ones.
                     self.store.not_read(&epoch, Seq(before.0.saturating_sub(1)));
                 }
                 if let Err(error) = taken {
@@ -100,7 +101,7 @@ impl Model {
             Delivery::Heartbeat(heartbeat) => {
                 self.link.clock.set(heartbeat.at, local);
                 if let Some(welcome) = &mut self.link.welcome {
-                    // The store learns of a new epoch with the head that follows.
+                    // A new epoch enters the store with the head, which follows.
                     (welcome.first, welcome.first_at) = (heartbeat.first, heartbeat.first_at);
                     self.store
                         .ring_begins(&welcome.epoch, heartbeat.first, heartbeat.first_at);
@@ -129,7 +130,8 @@ impl Model {
         None
     }
 
-    /// All of the recording that is shown, with a little room at its ends.
+    /// Returns a view of the whole recording, with a fortieth of its length, and at least 0.5 s, free at each end.
+    /// `None` for a live log.
     pub(super) fn recorded_view(&self) -> Option<View> {
         let welcome = self.link.welcome.as_ref()?;
         let (from, to) = welcome.recorded_from.zip(welcome.recorded_to)?;
@@ -142,7 +144,7 @@ impl Model {
     }
 }
 
-/// Whether the second part takes it in.
+/// Whether only the second part can take the delivery.
 fn needs_second(delivery: &Delivery) -> bool {
     matches!(
         delivery,

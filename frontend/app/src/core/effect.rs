@@ -1,4 +1,4 @@
-//! What the browser is to do after a message: the runtime carries it out while nothing borrows the model.
+//! Effects: tasks for the browser after a message. The runtime carries them out while nothing borrows the model.
 
 use watchscope_model::Time;
 use watchscope_model::id::LogId;
@@ -6,41 +6,41 @@ use watchscope_model::id::LogId;
 use super::shown::ObjectPane;
 use crate::source::connection;
 
-/// One thing to do. The runtime does them in their order.
+/// One task for the browser. The runtime carries tasks out in their order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
-    /// Ask, exchange, open, close, send: what the connection wants of the browser.
+    /// A task of the connection: ask for the session, exchange a secret, open or close a socket, send.
     Link(connection::Effect),
-    /// Set the connection's one timer to this time of the browser's clock, in milliseconds; to none if absent.
+    /// Set the connection's only timer to this time of the browser's clock, in milliseconds. `None` clears it.
     WakeAt(Option<u64>),
-    /// Call back before the next paint.
+    /// Call back with [`Msg::Frame`](super::msg::Msg::Frame) before the next paint.
     ArmFrame,
-    /// Ask for a frame after this time.
+    /// Send [`Msg::Step`](super::msg::Msg::Step) after this time.
     ArmAfter {
-        /// In milliseconds.
+        /// The time, in milliseconds.
         wait_ms: f64,
     },
-    /// Make what any picture needs, while the first socket opens.
+    /// Prepare what each picture needs, while the first socket opens.
     WarmUp,
-    /// Paint rows, scene and ruler as the model has them.
+    /// Paint the model's rows, scene and ruler.
     Paint,
-    /// The picture was painted: move what lies over it.
+    /// Move the elements that lie over the picture: it was painted.
     Drawn,
     /// Show the date over the lane tree.
     ShowDate(String),
-    /// Show in the panels what has changed.
+    /// Update the panels that changed.
     Show,
-    /// Load the second part once what was painted is seen.
+    /// Load the second part once the browser shows the painted picture.
     LoadSecond,
-    /// Say that the second part is missing.
+    /// Report that the second part is missing.
     TellIncomplete,
     /// Use the theme that the screen has now.
     Theme,
-    /// Something that only the second part can do.
+    /// A task that only the second part can do.
     Panel(PanelEffect),
 }
 
-/// What the second part is to do. Where an element takes the focus, the browser calls back at once.
+/// A task for the second part. The browser calls back at once when an element takes the focus.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PanelEffect {
     /// Put the panels around the picture, and listen to the person.
@@ -51,49 +51,49 @@ pub enum PanelEffect {
     TakeFocusBack,
     /// An element takes the focus once it is drawn.
     FocusSoon(Focus),
-    /// Keep a text in this browser. In one without storage it lasts as long as the page.
+    /// Keep a text in this browser. A browser without storage keeps it as long as the page is open.
     Keep(Kept, String),
-    /// Tell what was muted of this log, with [`Person::Muted`](super::person::Person::Muted).
+    /// Recall the muted findings of this log; [`Person::Muted`](super::person::Person::Muted) returns them.
     RecallMuted(LogId),
     /// Fetch the body of a change and of the version before.
     FetchBodies {
         /// The number of the selection.
         selection: u64,
-        /// Where they are.
+        /// The positions of both versions.
         pane: ObjectPane,
     },
-    /// Fetch the texts of the failure catalogue, unless they are here.
+    /// Fetch the texts of the failure catalogue, unless they are loaded or being loaded.
     FetchTexts,
     /// Open the export dialog.
     OpenExport {
-        /// The form that is chosen in it is a recording; else a picture.
+        /// Whether the dialog opens with a recording chosen; otherwise with a picture.
         as_recording: bool,
     },
     /// Show charts of the marked range, or of the view.
     OpenCharts,
-    /// Hand the records of a range to the dialog that asked.
+    /// Hand the records of a range to the dialog that requested them.
     HandRange {
-        /// From here,
+        /// The begin of the range.
         from: Time,
-        /// to here.
+        /// Its end.
         to: Time,
     },
-    /// Say to it why it is handed nothing.
+    /// Report to that dialog why it gets no records.
     RefuseRange(&'static str),
-    /// Paint the overview as the model has it.
+    /// Paint the model's overview.
     PaintOverview,
-    /// Fetch the notes that the server has of all runs, and tell with [`Person::NotesCame`](super::person::Person::NotesCame).
+    /// Fetch the server's notes of all runs; [`Person::NotesCame`](super::person::Person::NotesCame) returns them.
     FetchNotes,
-    /// Have the address bar name the place where the person is.
+    /// Make the address bar name the person's place.
     Address {
         /// The fragment, without `#`.
         fragment: String,
-        /// Whether it is a new place, to come back from with the browser's own button.
+        /// Whether the place is new, so that the browser's back button leads to the place before it.
         is_new: bool,
     },
 }
 
-/// What takes the focus.
+/// An element that takes the focus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Focus {
     /// The picture.
@@ -112,13 +112,13 @@ pub enum Focus {
     Tab,
 }
 
-/// What a browser keeps for when the page is loaded again.
+/// A kind of text that a browser keeps until the page is loaded again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kept {
-    /// What the person opened and closed.
+    /// The panels and lanes that the person opened and closed.
     Opened,
     /// The theme.
     Theme,
-    /// What is muted of a log: the next cluster may be served at the same address.
+    /// The muted findings of a log. The key names the log, because another cluster may be served at this address later.
     Muted(LogId),
 }

@@ -1,4 +1,4 @@
-//! When a picture is drawn: what is stale, when the next frame is wanted, and which past to ask for.
+//! The frame policy: which pictures are stale, when the next frame comes, and which past to request.
 
 use watchscope_model::Seq;
 use watchscope_timeline::format;
@@ -10,24 +10,25 @@ use super::screen::{Size, Window};
 use crate::source::backfill::Wanted;
 use crate::source::connection::{Input, Status};
 
-/// Waits up to this are left to the animation frames, in milliseconds.
+/// The longest wait that an animation frame covers, in milliseconds. A timer covers longer ones.
 const SMOOTH_MS: f64 = 34.0;
-/// The least time between two frames that only move the pen on, in milliseconds. A young log's axis spans 20 s, and its
-/// pen moves by a px each 15 ms. Painting at that pace delayed events: they waited for a frame under way, 4 ms at p50.
+/// The least time between two frames that only move the pen, in milliseconds. A young log's axis spans 20 s, and its
+/// pen moves by a px each 15 ms. Painting at that pace delayed events: they waited for a frame in progress, 4 ms at
+/// p50.
 const MOTION_MS: f64 = 40.0;
-/// The least time between two motions where the system wants less of it, in milliseconds.
+/// The least time between two such frames if the system asks for reduced motion, in milliseconds.
 const REDUCED_MOTION_MS: f64 = 1_000.0;
-/// The least time between two writings of the panels, in milliseconds.
+/// The least time between two updates of the panels, in milliseconds.
 const PUBLISH_MS: f64 = 250.0;
-/// The least time between two pictures of the overview, in milliseconds: its frame follows a view that is dragged, and a
-/// picture of 10,000 chapters takes 1 ms.
+/// The least time between two pictures of the overview, in milliseconds. A dragged view makes the overview stale in
+/// each frame, and a picture of 10,000 chapters takes 1 ms.
 const OVERVIEW_MS: f64 = 100.0;
-/// The first picture waits this long from the start for something to paint, in milliseconds; the second part is loaded
-/// after it.
+/// The most time from the page's start that the first picture waits for lanes, in milliseconds. After it the page
+/// paints an empty picture. The second part is loaded after the first picture.
 const PATIENCE_MS: f64 = 1_500.0;
 
-/// A link is slow whose snapshot of the head takes longer than this, in milliseconds: 1.2 MB, as a chapter may have, would
-/// hold up the second part. It is some 20 to 50 where server and browser are on one machine.
+/// A link is slow if the head's snapshot comes this long after the greeting, in milliseconds. A chapter of up to 1.2 MB
+/// would then delay the second part. Where server and browser share a machine, the time is 20 to 50 ms.
 const NEAR_MS: u64 = 150;
 
 impl Model {
@@ -43,11 +44,12 @@ impl Model {
         self.changed();
     }
 
-    /// Draws, shows and asks for what is wanted by now.
+    /// Handles an animation frame: draws, updates the panels, requests the past, and arms the next frame. Each happens
+    /// only if it is due.
     pub(super) fn frame(&mut self, now_ms: f64, size: Size, window: Window) {
         self.frame.is_armed = false;
         if !self.has_face() && now_ms < PATIENCE_MS {
-            // An empty picture would delay the first one with lanes: measured, 60 ms.
+            // An empty picture would delay the first one with lanes by 60 ms, as measured.
             self.arm_after(PATIENCE_MS - now_ms);
             return;
         }
@@ -91,19 +93,20 @@ impl Model {
         }
         if !self.frame.is_second_asked {
             self.frame.is_second_asked = true;
-            // Sooner is no faster: the frames before the newest chapter's, which it would come between, cost more than it saves.
+            // Loading it sooner gains nothing. It would delay the frames before the newest chapter, and they cost more
+            // than it saves.
             self.effects.push(Effect::LoadSecond);
         }
         self.arm_next(now_ms);
     }
 
-    /// The time to ask for a frame has come.
+    /// Asks for a frame, because the wait is over.
     pub(super) fn stepped(&mut self) {
         self.frame.is_waiting = false;
         self.arm();
     }
 
-    /// A picture was painted.
+    /// Takes the measurements of a painted picture; each smoothed time moves by a tenth.
     pub(super) fn painted(&mut self, painted: Painted) {
         self.frame.scene_ms += (painted.scene_ms - self.frame.scene_ms) * 0.1;
         self.frame.frame_ms += (painted.frame_ms - self.frame.frame_ms) * 0.1;
@@ -112,7 +115,7 @@ impl Model {
         }
     }
 
-    /// The canvas has this size.
+    /// Takes the canvas's size, and fits the view to a new width.
     pub(super) fn resized(&mut self, size: Size) {
         let before = self.screen.size;
         if size == before {
@@ -129,7 +132,7 @@ impl Model {
         self.frame.is_dirty = true;
     }
 
-    /// The second part is here: takes in what waited for it.
+    /// Takes the loaded second part, and then the deliveries that waited for it.
     pub(super) fn join(&mut self, second: Second) {
         self.second = Some(second);
         self.effects.push(Effect::Panel(PanelEffect::Mount));
@@ -144,7 +147,7 @@ impl Model {
         self.redraw();
     }
 
-    /// Whether lanes are on the canvas since the last picture.
+    /// Whether the last picture shows lanes.
     #[must_use]
     pub fn shows_lanes(&self) -> bool {
         self.screen.size.has_area() && !self.rows.rows.is_empty()
@@ -171,7 +174,7 @@ impl Model {
         }
     }
 
-    /// Whether the first paint is done: a lane is painted, or it is known that there is none to paint.
+    /// Whether the first picture can be painted: there are lanes, or the page knows that there are none.
     fn has_face(&self) -> bool {
         match self.link.connection.status() {
             Status::Connecting => false,
@@ -180,8 +183,8 @@ impl Model {
         }
     }
 
-    /// Asks for the next frame when one will have something to show: at once if something changed, else when the
-    /// picture that follows has moved by a px, or when the panels may be written again.
+    /// Asks for the next frame when it will show something new. That is at once if the picture is stale. Otherwise it
+    /// is when the following view has moved by a px, or when panels or overview are due.
     fn arm_next(&mut self, now_ms: f64) {
         let motion_ms = self.view.following.then(|| {
             let px_ms = self.view.us_per_px / 1_000.0;
@@ -220,8 +223,9 @@ impl Model {
         }
     }
 
-    /// Asks for the chapter that the view, and half a screen before it, lacks: in each frame, and as soon as it is known which
-    /// there are or the last one came, so that the next is read and sent while this one is drawn.
+    /// Requests a chapter that the view lacks, or half a screen before it. The page calls this in each frame, when the
+    /// catalogue comes, and when a chapter has come. So the server reads and sends the next chapter while the page
+    /// draws this one.
     pub(super) fn ask_for_past(&mut self) {
         let reach = self
             .view
@@ -239,8 +243,9 @@ impl Model {
         self.ask(wanted);
     }
 
-    /// Asks for the newest chapter before it is known which there are: nearly always it is wanted first, so it is read and
-    /// sent while the second part is loaded, which takes it in. Not over a slow link: there the second part comes first.
+    /// Requests the newest chapter before the catalogue comes, since the view nearly always needs it first. So the
+    /// server reads and sends it while the second part is loaded. On a slow link nothing is requested here, because the
+    /// second part must come first.
     pub(super) fn ask_for_newest(&mut self) {
         if self.second.is_none()
             && !self.link.is_led

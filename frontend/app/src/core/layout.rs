@@ -1,4 +1,4 @@
-//! From the store to what is painted: rows, scene, ruler, and where the rows are scrolled to.
+//! Lays out the store's data: rows, scene, ruler and scroll position.
 
 use watchscope_model::Time;
 use watchscope_timeline::LaneId;
@@ -10,20 +10,20 @@ use super::model::Model;
 
 /// Height of the ruler on top of the lanes, in px.
 pub const RULER_PX: f64 = 26.0;
-/// Height of the row under the ruler that says what is in the marked range, in px. As in panels.css.
+/// Height of the row under the ruler that describes the marked range, in px. panels.css has the same number.
 const RANGE_PX: f64 = 28.0;
-/// Windows up to this width have no tree. As in styles.css.
+/// Windows up to this width, in px, show no lane tree. styles.css has the same number.
 const NARROW_PX: f64 = 600.0;
 
 impl Model {
-    /// Height of the lanes' window, in px.
+    /// Returns the height of the lanes' window, in px.
     #[must_use]
     pub fn window_px(&self) -> f64 {
         (self.screen.size.height_px - self.lanes_top_px()).max(0.0)
     }
 
-    /// Where the lanes begin, in px from the top of the picture: under the ruler, the row of the marked range, and the row of
-    /// flags.
+    /// Returns where the lanes begin, in px from the top of the picture. Above them are the ruler, the row of the
+    /// marked range, and the row of flags.
     #[must_use]
     pub fn lanes_top_px(&self) -> f64 {
         let top_px = self.flags_top_px();
@@ -33,7 +33,7 @@ impl Model {
         }
     }
 
-    /// Where the row of flags begins, in px from the top of the picture.
+    /// Returns where the row of flags begins, in px from the top of the picture.
     #[must_use]
     pub fn flags_top_px(&self) -> f64 {
         match self.marked.range {
@@ -42,8 +42,8 @@ impl Model {
         }
     }
 
-    /// The greatest height that the lanes' window had since the browser's window has its size. The detail takes some of
-    /// it as it opens, and closes no row by that.
+    /// Returns the greatest height that the lanes' window has had at the present size of the browser's window, in px.
+    /// An opening detail panel takes part of it, and must not close rows by that.
     fn rows_px(&mut self) -> f64 {
         let window = self.screen.window;
         let (known, before) = self.screen.rows_room;
@@ -55,11 +55,11 @@ impl Model {
     /// Keeps the scroll position within the rows.
     pub fn clamp_scroll(&mut self) {
         let most = (self.rows.height.to_f64() - self.window_px()).max(0.0);
-        // Not `clamp`: where it is not inlined its panic brings the formatting of floats, 6 kB of gzip.
+        // Not `clamp`: where the compiler does not inline it, its panic links the formatting of floats, 6 kB of gzip.
         self.scroll_px = self.scroll_px.min(most).max(0.0).round();
     }
 
-    /// Scrolls just as far as it takes to see a lane.
+    /// Scrolls by the least distance that shows a lane; does nothing if the lane has no row.
     pub fn scroll_to(&mut self, lane: LaneId) {
         if let Some(row) = self.rows.find(lane) {
             let (top, bottom) = ((row.y - row.label).to_f64(), row.bottom().to_f64());
@@ -73,7 +73,7 @@ impl Model {
 
     /// Lays out rows, scene and ruler.
     pub(super) fn lay_out(&mut self, now: Time) {
-        // Without a tree each name stands on its lane.
+        // Without a tree each lane carries its name.
         self.lanes.density = if self.screen.window.width_px <= NARROW_PX {
             Density::Labelled
         } else {
@@ -95,7 +95,7 @@ impl Model {
         (self.scene, self.ruler) = (scene, ruler);
     }
 
-    /// What is on screen.
+    /// Returns the picture: all that is drawn at a time.
     #[must_use]
     pub fn picture(&self, now: Time) -> Picture<'_> {
         Picture {

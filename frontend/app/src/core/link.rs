@@ -1,11 +1,11 @@
-//! The connection's inputs, and what it wants: what touches the browser becomes an effect, the rest is done here.
+//! Steps the connection. Its effects that need the browser become the page's effects; the model handles the others.
 
 use super::effect::Effect;
 use super::model::Model;
 use crate::source::connection::{self, Input, Status};
 
 impl Model {
-    /// Puts an input into the connection and does what it asks for.
+    /// Gives the connection an input and handles its effects.
     pub fn input(&mut self, input: Input<'_>) {
         self.step(input);
         let wake_ms = self.link.connection.wake_ms();
@@ -17,12 +17,12 @@ impl Model {
         self.changed();
     }
 
-    /// The socket is open: says where the store stands.
+    /// Handles an open socket: the connection resumes from the store's last record.
     pub(super) fn opened(&mut self) {
         self.input(Input::Opened(self.store.resume_point()));
     }
 
-    /// Whether the page hears from the server.
+    /// Whether the connection to the server is live.
     #[must_use]
     pub fn is_connected(&self) -> bool {
         self.link.connection.status() == Status::Live
@@ -31,7 +31,7 @@ impl Model {
     fn step(&mut self, input: Input<'_>) {
         let now = self.now;
         for effect in self.link.connection.step(input, now.ms, now.random) {
-            // What a delivery brings up comes before the connection's next effect.
+            // An input that a delivery causes comes before the connection's next effect.
             if let Some(input) = self.take_effect(effect) {
                 self.step(input);
             }
@@ -48,7 +48,7 @@ impl Model {
                 ));
             }
             connection::Effect::OpenSocket => {
-                // The store goes on from what it has taken in.
+                // The server resumes after the last record in the store, so it sends these deliveries again.
                 self.link.held.clear();
                 self.effects.push(Effect::Link(effect));
                 if self.frame.is_unpainted() {

@@ -1,12 +1,12 @@
-//! The page's own decisions, without a browser: the host compiles and tests them.
+//! The page's decisions, without a browser: the host compiles and tests them.
 //!
 //! ```text
 //!   Msg ─► update(Model, Msg, Now) ─► effects   (runtime carries them out)
 //!             ├─ link     socket, session   ─► deliver ─► store, clock
 //!             ├─ frame    what is stale     ─► layout  ─► rows, scene, rows of the lane tree
-//!             └─ second   what a person does, what the panels show (second part)
+//!             └─ second   a person's actions, contents of the panels (second part)
 //! ```
-//! Time, chance and the browser's sizes come with each message, so that a test gives its own.
+//! Time, chance and the browser's sizes come with each message, so that a test can supply its own.
 
 pub mod deliver;
 pub mod effect;

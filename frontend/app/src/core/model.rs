@@ -1,4 +1,4 @@
-//! Everything that changes, as plain data.
+//! The page's state, as plain data.
 
 use watchscope_model::Time;
 use watchscope_model::vocabulary::NoteRefusal;
@@ -20,19 +20,19 @@ use crate::source::clock::ServerClock;
 use crate::source::connection::{Connection, Input};
 use crate::source::feed::Delivery;
 
-/// What the picture spans before anything is known of the log, in microseconds.
+/// The view's span before the page knows the log, in microseconds.
 const UNKNOWN_SPAN_US: i64 = 300_000_000;
-/// Its width before that of the canvas is known, in px.
+/// The view's width before the page knows the canvas's, in px.
 const UNKNOWN_WIDTH_PX: f64 = 1_000.0;
 
-/// The page's state. [`update`](super::update::update) alone changes it.
+/// The page's state. Only [`update`](super::update::update) changes it.
 #[derive(Debug)]
 pub struct Model {
-    /// The connection to the server, and what the server says about itself.
+    /// The connection to the server, and the server's reports about itself.
     pub link: Link,
-    /// All records that are held.
+    /// All records in the page's memory.
     pub store: Store,
-    /// Which stretch of time is shown.
+    /// The time range of the picture.
     pub view: View,
     /// Which lanes are shown, and how.
     pub lanes: Lanes,
@@ -44,111 +44,111 @@ pub struct Model {
     pub ruler: Scene,
     /// How far the rows are scrolled, in px.
     pub scroll_px: f64,
-    /// What is selected, focused and lit.
+    /// The selected, focused and lit lanes and records.
     pub pick: Pick,
-    /// What the person has marked on the time axis.
+    /// The person's marks on the time axis.
     pub marked: Marked,
-    /// What the picture is drawn on.
+    /// The surface of the picture: its sizes and theme.
     pub screen: Screen,
-    /// When a picture is drawn.
+    /// Which pictures are stale, and which callbacks are pending.
     pub frame: FramePolicy,
-    /// What only the second part keeps.
+    /// State that only the second part uses.
     pub panels: PanelState,
-    /// What the panels show.
+    /// The contents of the panels.
     pub shown: Shown,
-    /// What the live region says.
+    /// The text of the live region.
     pub said: String,
-    /// What went wrong, until the person dismisses it.
+    /// The last error, until the person dismisses it.
     pub trouble: Option<String>,
     /// The second part, once it is loaded.
     pub second: Option<Second>,
-    /// Time and chance of the message that is being handled.
+    /// Time and chance of the message in progress.
     pub now: Now,
-    /// What the browser is to do after it.
+    /// The effects of the message in progress.
     pub(super) effects: Vec<Effect>,
 }
 
-/// The connection, and what the server says about itself.
+/// The connection, and the server's reports about itself.
 #[derive(Debug)]
 pub struct Link {
     /// The machine of session and socket.
     pub connection: Connection,
     /// The server's clock.
     pub clock: ServerClock,
-    /// Where the pen was in the last picture.
+    /// The pen's time in the last picture.
     pub(super) heard_at: Time,
-    /// Which chapter is asked for.
+    /// The pending request for a chapter.
     pub(super) backfill: Backfill,
-    /// What is loaded beside what the view shows.
+    /// A range whose records are loaded besides the view's.
     pub(super) also_loads: Option<(Time, Time)>,
-    /// What came before the second part, which takes it in: live segments (the server sends at most 1 MiB of them: they are
-    /// not acknowledged), one catalogue and one chapter.
+    /// Deliveries that came before the second part, which takes them. They are live segments, one catalogue and one
+    /// chapter. The server sends at most 1 MiB of segments, since the page does not acknowledge them.
     pub(super) held: Vec<Delivery>,
-    /// When the server greeted, in the browser's milliseconds.
+    /// When the server greeted, in milliseconds of the browser's clock.
     pub(super) welcomed_ms: u64,
-    /// The page was opened by an address that names a place: what it shows need not be the newest.
+    /// Whether the page was opened by an address that names a place. Then the picture need not show the newest records.
     pub(super) is_led: bool,
-    /// The next snapshot is of a log that has begun again: what is held goes when it is here, not before.
+    /// Whether the log has begun again. The next snapshot then drops the store's records; they stay until it comes.
     pub starts_over: bool,
-    /// The next snapshot is the first: the view is chosen by it.
+    /// Whether the next snapshot is the first, which chooses the view.
     pub(super) is_first_view: bool,
-    /// The last word of the server on itself.
+    /// The server's last heartbeat.
     pub heartbeat: Option<Heartbeat>,
-    /// The command that was answered last; all that came of it is here.
+    /// The number of the last answered command. All records that it caused have been delivered.
     pub done: Option<u64>,
-    /// Why it was not carried out, if it was a note.
+    /// Why the server refused that command, if it was a note.
     pub refused: Option<NoteRefusal>,
-    /// How the server greeted.
+    /// The server's last greeting.
     pub welcome: Option<Welcome>,
-    /// Contexts to choose from, and why none is chosen.
+    /// Contexts to choose from, and the reason why none is chosen.
     pub contexts: Option<(Vec<String>, String)>,
-    /// How the history on disk fares; `None` if none is kept.
+    /// The state of the history on disk; `None` if the server keeps none.
     pub history: Option<History>,
-    /// How late the last records came.
+    /// Time from the last live record to its arrival, in milliseconds.
     pub lag_ms: Option<u64>,
 }
 
-/// What is selected, focused and lit.
+/// The selected, focused and lit lanes and records.
 #[derive(Debug, Default)]
 pub struct Pick {
     /// The lane that has the focus.
     pub focused: Option<LaneId>,
-    /// The lane that the detail is about.
+    /// The lane that the detail panel describes.
     pub selected: Option<LaneId>,
-    /// The record that it is about.
+    /// The record that the detail panel describes.
     pub record: Option<RecordId>,
-    /// What the selected finding rests on.
+    /// The evidence of the selected finding.
     pub evidence: Option<Evidence>,
-    /// The record of it that is pointed at.
+    /// The record of the evidence that the person points at.
     pub lit: Option<RecordId>,
-    /// Whether the person moves by keys, and wants to see what has the focus.
+    /// Whether the person uses the keyboard, so that the focus must be visible.
     pub by_keyboard: bool,
-    /// The selected lane stays in sight at the next layout.
+    /// Whether the next layout scrolls to the selected lane.
     pub stays_in_sight: bool,
 }
 
-/// What is stale, and which callbacks are under way.
+/// Which pictures are stale, and which callbacks are pending.
 #[derive(Debug)]
 pub struct FramePolicy {
     pub(super) drawn_version: u64,
     pub(super) drawn_view: Option<View>,
     pub(super) is_dirty: bool,
-    /// A frame is asked for.
+    /// Whether a frame is requested.
     pub(super) is_armed: bool,
-    /// A timer runs that asks for one.
+    /// Whether a timer is running that will request a frame.
     pub(super) is_waiting: bool,
     pub(super) published_ms: f64,
-    /// When the overview was drawn, and whether something has changed since.
+    /// When the overview was drawn last, in milliseconds since the page's start.
     pub(super) overview_ms: f64,
     pub(super) is_overview_stale: bool,
     pub(super) is_unpublished: bool,
     pub(super) moved_ms: f64,
     pub(super) is_second_asked: bool,
-    /// What a frame takes, smoothed.
+    /// Smoothed time of a frame, in milliseconds.
     pub frame_ms: f64,
-    /// What rows and scene take of it.
+    /// Smoothed time of rows and scene within it, in milliseconds.
     pub scene_ms: f64,
-    /// The last record that the canvas shows.
+    /// The number of the last record that the canvas shows.
     pub painted_head: u64,
     /// When the first lane was painted, in milliseconds from the page's start.
     pub first_lane_ms: Option<f64>,
@@ -177,54 +177,54 @@ impl Default for FramePolicy {
 }
 
 impl FramePolicy {
-    /// Whether there was no picture yet.
+    /// Whether no picture has been drawn yet.
     pub(super) fn is_unpainted(&self) -> bool {
         self.drawn_view.is_none()
     }
 }
 
-/// Time and chance, as the runtime read them for one message.
+/// Time and chance of one message, as the runtime reads them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Now {
     /// The browser's clock.
     pub local: Time,
-    /// The same in milliseconds.
+    /// The same clock in milliseconds.
     pub ms: u64,
-    /// A number from 0 to 1.
+    /// A random number from 0 to 1, 1 excluded.
     pub random: f64,
 }
 
-/// What the first part calls in the second, which fills this table when it is loaded.
+/// The table of functions that the first part calls in the second. The second part fills it when it is loaded.
 #[derive(Clone, Copy, Debug)]
 pub struct Second {
-    /// Takes in the next live records; returns what the connection is to know of them.
+    /// Takes a segment of live records. Returns an input for the connection if the segment is undecodable.
     pub segment: fn(&mut Model, &[u8]) -> Option<Input<'static>>,
-    /// [`Store::chapter`]: the past is asked for once there is a present.
+    /// Takes a chapter of the past, as [`Store::chapter`] does; returns the number of new records.
     pub chapter: fn(&mut Store, &[u8]) -> Result<usize, StoreError>,
-    /// Takes in a part of the catalogue.
+    /// Takes a part of the catalogue.
     pub catalogue: fn(&mut Model, &Catalogue, &[u8]) -> Result<(), StoreError>,
-    /// How records are drawn, once there are some.
+    /// The functions that draw records.
     pub records: &'static Records,
-    /// Lets go of all that is held: the log has begun again.
+    /// Drops all records, because the log has begun again.
     pub forget: fn(&mut Model),
-    /// Does what the person asks for.
+    /// Handles a person's action.
     pub person: fn(&mut Model, Person),
-    /// Moves the time of a recording that is played, before a picture.
+    /// Advances the time of a recording that plays, before a picture.
     pub play_on: fn(&mut Model),
-    /// Draws the overview anew.
+    /// Draws the overview again.
     pub overview: fn(&mut Model),
-    /// Writes what the panels show of records and time.
+    /// Computes those contents of the panels that depend on records and time.
     pub publish: fn(&mut Model, Time),
-    /// Shows in the panels what has changed.
+    /// Updates the panels that changed.
     pub show: fn(&Model),
-    /// The picture was painted: moves what lies over it.
+    /// Moves the elements that lie over the picture after it was painted.
     pub drawn: fn(),
-    /// Does in the browser what the model asked the panels for.
+    /// Carries out an effect of the panels.
     pub carry_out: fn(PanelEffect),
 }
 
 impl Model {
-    /// The page before anything happened.
+    /// Returns the state of a page before the first message.
     #[must_use]
     pub fn new(now: Now) -> Self {
         Self {
@@ -268,13 +268,13 @@ impl Model {
         }
     }
 
-    /// Now by the server's clock.
+    /// Returns the present time by the server's clock.
     #[must_use]
     pub fn now(&self) -> Time {
         self.link.clock.now(self.now.local)
     }
 
-    /// Where the pen is: now, or where it was in the last picture before the server fell silent.
+    /// Returns the pen's time: now while connected, otherwise its time in the last picture.
     #[must_use]
     pub fn pen(&self) -> Time {
         if self.is_connected() {
@@ -284,12 +284,12 @@ impl Model {
         }
     }
 
-    /// Says something in the live region. Whatever says something ends with [`Effect::Show`].
+    /// Sets the text of the live region. The caller's message must end with [`Effect::Show`].
     pub fn say(&mut self, words: String) {
         self.said = words;
     }
 
-    /// Asks the browser for something after this message.
+    /// Adds an effect to the message in progress.
     pub fn want(&mut self, effect: Effect) {
         self.effects.push(effect);
     }

@@ -1,19 +1,19 @@
-//! What happens to the page. Each message is handled whole before the next.
+//! The page's messages. The page handles each one completely before the next.
 
 use super::model::Second;
 use super::person::Person;
 use super::screen::{Size, Surroundings, ThemeChoice, Window};
 use crate::source::connection::Input;
 
-/// A message.
+/// A message to the page.
 pub enum Msg {
     /// The page has started.
     Start {
-        /// What the person chose when the page was last here.
+        /// The theme that the person chose at an earlier visit.
         theme: ThemeChoice,
-        /// How the system wants it to look.
+        /// The system's preferences.
         surroundings: Surroundings,
-        /// The secret of the link.
+        /// The secret of the link that opened the page.
         link: Option<String>,
         /// Whether the address names a place.
         is_led: bool,
@@ -22,18 +22,18 @@ pub enum Msg {
     Frame {
         /// Milliseconds since the page's start.
         now_ms: f64,
-        /// The canvas now.
+        /// The canvas's present size.
         size: Size,
-        /// The window now.
+        /// The window's present size.
         window: Window,
     },
-    /// The time that [`ArmAfter`](super::effect::Effect::ArmAfter) named is over.
+    /// The wait of [`ArmAfter`](super::effect::Effect::ArmAfter) is over.
     Step,
     /// The picture was painted.
     Painted(Painted),
     /// The canvas has this size.
     Resized(Size),
-    /// The system wants another look.
+    /// The system's preferences changed.
     Surroundings(Surroundings),
     /// The connection has an input.
     Link(Input<'static>),
@@ -41,21 +41,21 @@ pub enum Msg {
     Message(Vec<u8>),
     /// The socket is open.
     Opened,
-    /// The second part is here.
+    /// The second part is loaded.
     Loaded(Second),
     /// The second part could not be loaded.
     NotLoaded,
-    /// The person did something, or a panel did it for the person.
+    /// A person acted, or a panel did so on the person's behalf.
     Person(Person),
 }
 
-/// What painting a picture took.
+/// Measurements of a painted picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Painted {
-    /// Milliseconds since the page's start.
+    /// When it was painted, in milliseconds since the page's start.
     pub at_ms: f64,
-    /// Rows and scene, in milliseconds.
+    /// Time for rows and scene, in milliseconds.
     pub scene_ms: f64,
-    /// All of the frame, in milliseconds.
+    /// Time for the whole frame, in milliseconds.
     pub frame_ms: f64,
 }

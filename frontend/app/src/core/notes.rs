@@ -1,127 +1,127 @@
-//! Notes of persons, as plain data: what a person does with them, what is being written, what the panel shows.
+//! Notes of persons, as plain data: a person's actions, drafts, and the contents of the panel.
 
 use watchscope_model::tree::BTreeMap;
 use watchscope_model::{EpochId, NoteKey, Object, Time, WatchName};
 use watchscope_timeline::RecordId;
 use watchscope_timeline::draw::FlagMark;
 
-/// What a person does with notes. A note is named by its number in [`NotesState::ids`], which stays as others come and go.
+/// An action on notes. It names a note by its number in [`NotesState::ids`], which stays as other notes come and go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoteDeed {
-    /// Has the one that is being written be about this choice of [`Draft::choices`].
+    /// Makes the draft be about this entry of [`Draft::choices`].
     About(usize),
-    /// Has it say this so far.
+    /// Sets the draft's text.
     Typed(Box<str>),
-    /// Saves it.
+    /// Saves the draft.
     Save,
-    /// Drops it.
+    /// Drops the draft.
     Cancel,
-    /// Changes a note.
+    /// Begins a draft that changes a note.
     Edit(u32),
     /// Withdraws a note.
     Withdraw(u32),
-    /// Selects a note and goes to the time that it is about.
+    /// Selects a note and goes to its time.
     Show(u32),
 }
 
-/// What the second part knows of notes.
+/// The second part's state of notes.
 #[derive(Debug, Default)]
 pub struct NotesState {
     /// Whether the panel is open.
     pub is_open: bool,
     /// The flags in the picture, in the order of their times.
     pub marks: Vec<FlagMark>,
-    /// The notes of the flags; that of the note that is being written has none.
+    /// The key of each flag's note; `None` for the draft's flag.
     pub keys: Vec<Option<NoteKey>>,
-    /// The note that is being written.
+    /// The draft.
     pub draft: Option<Draft>,
-    /// How many were begun: the form of one is not that of the next.
+    /// The number of drafts so far. It tells one draft's form from the next.
     pub drafts: u64,
     /// The selected note.
     pub selected: Option<NoteKey>,
-    /// The run of the log's writer that notes of this page alone are said to be of.
+    /// The epoch in the keys of notes that exist only in this page.
     pub here: Option<EpochId>,
-    /// How many of them there were, with their later versions.
+    /// The number of notes that exist only in this page, counting changes and withdrawals.
     pub kept_here: u64,
-    /// What was sent and is not answered yet.
+    /// The note that was sent and has no answer yet.
     pub sent: Option<Sent>,
-    /// What went wrong last, besides with the note that is being written.
+    /// The last error that does not concern the draft.
     pub trouble: Option<&'static str>,
     /// The numbers by which panels name notes.
     pub ids: BTreeMap<NoteKey, u32>,
-    /// The store's version of its notes when the flags were made last.
+    /// The store's version of notes for which the flags were made.
     pub version: Option<u64>,
-    /// Whether the rows of the panel are those of these flags.
+    /// Whether the panel's rows belong to these flags.
     pub has_rows: bool,
-    /// For which greeting of the server its notes were asked for.
+    /// The time of the greeting after which the server's notes were requested, in milliseconds.
     pub asked_for_ms: Option<u64>,
 }
 
-/// A note that is being written.
+/// A note in the form, not saved yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
-    /// Which one.
+    /// Its number, from 1.
     pub number: u64,
-    /// When the time begins that it is about.
+    /// The begin of the note's time.
     pub from: Time,
-    /// When that time ends, unless it is one moment.
+    /// The end of the note's time; `None` for a moment.
     pub to: Option<Time>,
-    /// What it may be about: the most narrow first, at last the whole log.
+    /// The subjects to choose from, the narrowest first. The last is the whole log.
     pub choices: Vec<About>,
-    /// Which of these it is about.
+    /// The index of the chosen subject.
     pub about: usize,
-    /// The note that it changes.
+    /// The note that the draft changes; `None` for a new note.
     pub replaces: Option<NoteKey>,
-    /// What it says so far.
+    /// The text so far.
     pub text: String,
-    /// Whether the panel was opened for it.
+    /// Whether the draft opened the panel.
     pub has_opened: bool,
-    /// Why it was not taken.
+    /// Why the note was refused.
     pub refusal: Option<String>,
 }
 
-/// What a note is about.
+/// The subject of a note; the whole log by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
-    /// The watch, if it is not the whole log.
+    /// The watch; `None` for the whole log.
     pub watch: Option<WatchName>,
-    /// The object of it.
+    /// The object of the watch; `None` for the whole watch.
     pub object: Option<Object>,
 }
 
-/// A note that was sent.
+/// A note that was sent to the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sent {
     /// The command's number.
     pub command: u64,
-    /// When, in milliseconds of the browser's clock.
+    /// When it was sent, in milliseconds of the browser's clock.
     pub sent_ms: u64,
-    /// The last record before it.
+    /// The last record before it was sent.
     pub after: Option<RecordId>,
-    /// The note that was being written; absent: one is withdrawn.
+    /// The number of the draft; `None` for a withdrawal.
     pub draft: Option<u64>,
-    /// What was sent.
+    /// The text that was sent.
     pub text: String,
-    /// The note that it changes or withdraws.
+    /// The note that is changed or withdrawn.
     pub replaces: Option<NoteKey>,
 }
 
-/// What the panel shows.
+/// The contents of the notes panel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NotesShown {
-    /// The notes, in the order of their times: the last 500.
+    /// The notes with the latest times, at most 500, in the order of their times. Earlier ones are only counted.
     pub rows: Vec<NoteRow>,
-    /// How many there are.
+    /// The number of all notes.
     pub count: usize,
-    /// The form.
+    /// The draft's form.
     pub form: Option<NoteForm>,
-    /// How long notes are kept, or why none is.
+    /// A sentence about how long notes are kept, or why there are none.
     pub keeping: &'static str,
-    /// Whether none can be written here.
+    /// Whether writing notes is impossible here.
     pub is_closed: bool,
-    /// How many notes, changes and withdrawals are in this page only: closing it loses them.
+    /// The number of notes, changes and withdrawals that exist only in this page. They are lost when it closes.
     pub unsaved: u64,
-    /// What went wrong.
+    /// The last error.
     pub trouble: Option<String>,
     /// Whether the picture has a row of flags.
     pub has_flags: bool,
@@ -130,43 +130,44 @@ pub struct NotesShown {
 /// A note in the panel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoteRow {
-    /// By which panels name it.
+    /// The number by which panels name the note.
     pub id: u32,
-    /// Its place in the order of times, as on its flag.
+    /// Its position in the order of times, from 1, as on its flag.
     pub number: u32,
-    /// When the time begins that it is about: `03:12:40`, with the date if that is not today.
+    /// The begin of its time: `03:12:40`, with the date if that is not today.
     pub time: String,
-    /// When that time ends, if it is no moment: `to 03:13:24, 44 s`.
+    /// The end of its time, unless it is a moment: `to 03:13:24, 44 s`.
     pub until: Option<String>,
     /// Its first line.
     pub heading: String,
     /// The other lines.
     pub rest: String,
-    /// What it is about.
+    /// Its subject.
     pub about: String,
-    /// When it was written, or changed.
+    /// When it was changed, or written if that is over a minute after its time; otherwise empty. `not saved` if only
+    /// this page has the note.
     pub written: String,
     /// Whether it is selected.
     pub is_selected: bool,
 }
 
-/// The form of a note that is being written.
+/// The form of a draft.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoteForm {
-    /// Which one.
+    /// The draft's number.
     pub number: u64,
-    /// What it says before the person writes.
+    /// The text with which the form opens.
     pub text: String,
-    /// Whether it changes a note.
+    /// Whether the draft changes a note.
     pub is_change: bool,
-    /// When: `at 03:12:40`, `03:12:40 to 03:13:24, 44 s`.
+    /// Its time: `03:12:40`, or `03:12:40 to 03:13:24, 44 s`.
     pub time: String,
-    /// What it may be about.
+    /// The subjects to choose from.
     pub choices: Vec<String>,
-    /// Which of these it is about.
+    /// The index of the chosen subject.
     pub about: usize,
     /// Whether it is being saved.
     pub is_saving: bool,
-    /// Why it was not taken.
+    /// Why the note was refused.
     pub refusal: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What only the second part keeps between messages: what is selected, open, muted and asked for.
+//! State that only the second part uses: selection, open panels, muted findings, pending requests.
 
 use watchscope_model::Time;
 use watchscope_model::id::LogId;
@@ -16,86 +16,87 @@ use crate::input::gesture::{Gesture, Gestures, Pointer};
 /// The state behind the panels.
 #[derive(Debug, Default)]
 pub struct PanelState {
-    /// What is selected.
+    /// The selection.
     pub selection: Option<Selection>,
-    /// What was gone to and is not loaded yet: it is selected once it is, unless something else is selected first.
+    /// A stretch that the person went to and that is not loaded yet. It is selected once it is loaded, unless the
+    /// person selects something else first.
     pub awaited: Option<Awaited>,
-    /// How many selections there were: a late answer does not land in a newer one.
+    /// The number of selections so far. By it, a late answer is not shown for a newer selection.
     pub selections: u64,
     /// The tab of the detail that was shown last.
     pub tab: Tab,
     /// Where the pointer rests on the picture, in px.
     pub hover: Option<(f64, f64)>,
-    /// The pointers that are down, and what they do.
+    /// The pointers that are down, and their gestures.
     pub gestures: Gestures,
-    /// What the last release means, until its click.
+    /// The gesture of the last release, until its click.
     pub released: Option<Gesture>,
-    /// How a story that is over is shown.
+    /// How a finished story is shown.
     pub story: StoryFit,
-    /// Records at the head when following stopped.
+    /// The number of the last record when following stopped.
     pub paused_at: Option<u64>,
-    /// The comparison that was asked for and has not come.
+    /// The comparison that was requested and has no result yet.
     pub asked: Option<Asked>,
-    /// What the answer why the selected object is here rests on, and the moment that it is of.
+    /// The basis of the answer why the selected object is present, and the moment of that answer.
     pub presence_basis: (Option<Time>, Option<PresenceBasis>),
-    /// What was known at the moment that panels answer for.
+    /// The state at the moment for which panels answer.
     pub then: Option<KnownThen>,
     /// The pointer that draws a range.
     pub range_drag: Option<RangeDrag>,
-    /// The range whose records a dialog waits for.
+    /// The range whose records a dialog has requested.
     pub taking: Option<(Time, Time)>,
-    /// Where a recording is played; absent while it is paused, and of a live log.
+    /// The playing position of a recording; `None` while it is paused, and for a live log.
     pub playing: Option<Playing>,
-    /// How fast it is played.
+    /// The playing speed.
     pub speed: Speed,
-    /// The place of a problem that was shown last.
+    /// The problem's place that was shown last.
     pub problem_place: Option<ProblemPlace>,
     /// The log whose muted findings were recalled.
     pub muted_of: Option<LogId>,
     /// Whether this page shows a lesson.
     pub is_lesson: bool,
-    /// What the person typed to filter the lanes.
+    /// The text of the lanes' filter.
     pub filter: String,
     /// Whether the help is open.
     pub help: bool,
-    /// Whether the findings are shown.
+    /// Whether the findings panel is open.
     pub findings_open: bool,
-    /// Whether the table of watches is shown.
+    /// Whether the table of watches is open.
     pub watches_open: bool,
-    /// How the table is sorted.
+    /// The table's order.
     pub order: Order,
     /// Notes of persons.
     pub notes: NotesState,
-    /// The strip of all that is kept.
+    /// The overview: the strip of all records that are kept.
     pub overview: OverviewState,
     /// The place in the address bar.
     pub address: Address,
 }
 
-/// What was known at the moment that panels answer for.
+/// The state at the moment for which panels answer.
 #[derive(Debug)]
 pub struct KnownThen {
     /// The moment.
     pub at: Time,
-    /// The store's version when it was looked up.
+    /// The store's version at the lookup.
     pub version: u64,
-    /// What was known, or why that is not known.
+    /// The state, or why it is unknown.
     pub found: Result<AsOf, Unknown>,
 }
 
-/// A recording that is played.
+/// The playing position of a recording.
 #[derive(Clone, Copy, Debug)]
 pub struct Playing {
-    /// Where the time stands.
+    /// The time of the recording.
     pub at: Time,
-    /// When it was moved there, in milliseconds of the browser's clock.
+    /// When that time was set, in milliseconds of the browser's clock.
     pub local_ms: u64,
 }
 
-/// Speeds at which a recording can be played, in seconds of it a second.
+/// The speeds to choose from, in seconds of the recording per second.
 pub const SPEEDS: [u32; 4] = [1, 10, 60, 600];
 
-/// How fast a recording is played, in seconds of it a second.
+/// A playing speed, in seconds of the recording per second. The default is 10.
 #[derive(Clone, Copy, Debug)]
 pub struct Speed(pub u32);
 
@@ -105,68 +106,69 @@ impl Default for Speed {
     }
 }
 
-/// A pointer that draws a range, or will click.
+/// A pointer that was pressed on the ruler. It draws a range if it moves far enough; otherwise it clicks.
 #[derive(Clone, Copy, Debug)]
 pub struct RangeDrag {
-    /// Where it was pressed.
+    /// Where the pointer was pressed.
     pub pointer: Pointer,
     /// Whether it has moved far enough.
     pub is_drawn: bool,
 }
 
-/// The place in the address bar, and where a link leads that is not here yet.
+/// The place in the address bar, and a link's destination that is not loaded yet.
 #[derive(Debug, Default)]
 pub struct Address {
-    /// The fragment that stands there.
+    /// The fragment in the address bar.
     pub written: String,
     /// When it was written, in milliseconds of the browser's clock.
     pub written_ms: u64,
-    /// The next place is a new one.
+    /// Whether the next place is new, so that the back button leads to the place before it.
     pub is_new: bool,
-    /// What a link selects and is not loaded yet, and since when it is waited for, in milliseconds.
+    /// A link's destination that is not loaded yet, and since when the page waits for it, in milliseconds of the
+    /// browser's clock.
     pub wanted: Option<(Place, u64)>,
-    /// Whether a link has chosen what is shown.
+    /// Whether a link has chosen the view.
     pub has_led: bool,
 }
 
-/// The strip of all that is kept, and what a pointer does on it.
+/// The overview: the strip of all records that are kept, and the pointer on it.
 #[derive(Debug, Default)]
 pub struct OverviewState {
-    /// What was drawn last: its scale, and the picture.
+    /// The last picture, and its scale.
     pub drawn: Option<(Overview, Scene)>,
-    /// What was counted for it.
+    /// The counts of that picture.
     pub counted: Option<Counted>,
-    /// Its label: how far back it reaches, and of how much.
+    /// Its label: the length of its range, and the length of all that is kept.
     pub words: (String, String),
-    /// How wide it is, in px: a panel beside the picture makes that narrower, and not the strip.
+    /// Its width in px. A panel beside the picture narrows the picture, not the strip.
     pub width_px: Option<f64>,
-    /// How far back a person widened it, in microseconds.
+    /// The length that a person chose for its range, in microseconds.
     pub reach_us: Option<i64>,
-    /// What the pointer that is down on it moves.
+    /// The part that the pressed pointer moves.
     pub grab: Option<Grab>,
 }
 
-/// What a pointer on the overview moves. Times are those of the press.
+/// The part of the overview that a pointer moves. Times are those of the press.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Grab {
-    /// The view, which began at `left` when it was gripped at `at`.
+    /// The whole view.
     Window {
         /// Where the view began.
         left: Time,
-        /// Where it was gripped.
+        /// The time under the pointer.
         at: Time,
     },
-    /// The view's left edge; its right one stays.
+    /// The view's left edge; the right one stays.
     Left {
         /// The other edge.
         right: Time,
     },
-    /// The view's right edge; its left one stays.
+    /// The view's right edge; the left one stays.
     Right {
         /// The other edge.
         left: Time,
     },
-    /// A new view from here on; a click if the pointer never moved.
+    /// A new view that begins at the press; a click if the pointer does not move.
     New {
         /// Where it was pressed, in px.
         x_px: f64,
@@ -175,29 +177,29 @@ pub enum Grab {
     },
 }
 
-/// How a story that is over is shown.
+/// How a finished story is shown.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum StoryFit {
-    /// It is not over, as far as the page knows.
+    /// The page does not know of an end.
     #[default]
     Running,
-    /// The page shows this view of it, which reaches to the time beside it.
+    /// The page shows the story in this view, up to this time.
     Shown(View, Time),
-    /// A person looks elsewhere.
+    /// The person has moved the view away.
     Left,
 }
 
-/// What is selected.
+/// A selection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Selection {
     /// Its lane.
     pub lane: LaneId,
-    /// What of the lane.
+    /// The selected part of the lane.
     pub target: Target,
 }
 
 impl Selection {
-    /// The record that it is described by.
+    /// Returns the record that describes the selection; `None` for a whole lane.
     #[must_use]
     pub fn record(&self) -> Option<RecordId> {
         match self.target {
@@ -208,40 +210,40 @@ impl Selection {
     }
 }
 
-/// A gap or a phase that was gone to.
+/// A gap or a phase that the person went to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Awaited {
     /// Its lane.
     pub lane: LaneId,
-    /// Which of the two.
+    /// Whether it is a gap or a phase.
     pub kind: StretchKind,
-    /// The record that it began with.
+    /// The record with which it began.
     pub began: RecordId,
     /// When that record came.
     pub at: Time,
 }
 
-/// A comparison that was asked for.
+/// A comparison that was requested.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
     /// The lane that is compared.
     pub lane: LaneId,
-    /// The newest record then: the answer comes after it.
+    /// The newest record at the request. The result comes after it.
     pub after: Option<RecordId>,
-    /// The command's number; its answer says that all has come.
+    /// The command's number. Its answer comes after the whole result.
     pub command: u64,
 }
 
 /// The tabs of the detail panel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tab {
-    /// What happened.
+    /// The event.
     #[default]
     Event,
     /// The object.
     Object,
-    /// The request that brought it.
+    /// The request that delivered the event.
     Request,
-    /// What each layer believes.
+    /// The belief of each layer.
     Beliefs,
 }

@@ -1,4 +1,4 @@
-//! What a person can do to the page.
+//! The actions of a person.
 
 use watchscope_model::{Time, WatchName};
 use watchscope_timeline::words::ProblemPlace;
@@ -10,21 +10,22 @@ use super::screen::ThemeChoice;
 use crate::input::gesture::Pointer;
 use crate::input::keys::Action;
 
-/// What a person does, and what the panels tell of the browser. The second part handles it: the first only passes it on.
+/// An action of a person, or a report of the panels about the browser. The second part handles it; the first part only
+/// passes it on.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Person {
-    /// The panels are there.
+    /// The panels are mounted.
     Begin {
-        /// Whether the page shows a lesson, whose simulator has nobody to ask.
+        /// Whether the page shows a lesson. A lesson has no server that could compare with a cluster.
         is_lesson: bool,
-        /// What was opened and closed when the page was last here.
+        /// The panels and lanes that were opened and closed at an earlier visit.
         opened: Option<Box<str>>,
     },
-    /// A key was pressed, while this panel had the focus.
+    /// A key was pressed while this panel had the focus.
     Key(Action, Option<FocusedPanel>),
     /// A button was pressed that does the same as a key.
     Act(Action),
-    /// Something else has changed that the picture depends on, as the length of a panel.
+    /// Something else changed that affects the picture, for example the length of a panel.
     Redraw,
 
     /// A pointer was pressed on the picture.
@@ -33,108 +34,108 @@ pub enum Person {
     Motion(Pointer),
     /// A pointer was released.
     Release {
-        /// Which, and where.
+        /// The pointer and its position.
         pointer: Pointer,
-        /// When, in milliseconds of the browser's events.
+        /// When, in milliseconds of the browser's event clock.
         at_ms: f64,
     },
     /// The click that follows a release.
     Click,
     /// A pointer left the picture.
     Leave {
-        /// The browser's id of it.
+        /// The browser's id of the pointer.
         pointer: i32,
-        /// Whether the browser took it away.
+        /// Whether the browser cancelled the pointer.
         cancelled: bool,
     },
     /// Moves time and lanes, in px.
     Scroll {
-        /// Towards now.
+        /// Distance towards now, in px.
         dx_px: f64,
-        /// Towards the last lane.
+        /// Distance towards the last lane, in px.
         dy_px: f64,
     },
-    /// Scrolls the lanes so that the scroll bar's place at `y_px` is in the middle of the thumb.
+    /// Scrolls the lanes so that the middle of the thumb is at `y_px`.
     ScrollTo {
-        /// From the top of the lanes' window, in px.
+        /// Distance from the top of the lanes' window, in px.
         y_px: f64,
     },
     /// Scales time around a point.
     Zoom {
-        /// The point.
+        /// The point's distance from the left, in px.
         x_px: f64,
-        /// Over 1 shows less time.
+        /// A factor over 1 shows less time.
         factor: f64,
     },
 
-    /// The overview has another width.
+    /// The overview's width changed.
     SizeOverview {
-        /// In px.
+        /// The new width, in px.
         width_px: f64,
     },
     /// A pointer was pressed on the overview.
     GripOverview {
-        /// Where, in px from its left edge.
+        /// Distance from its left edge, in px.
         x_px: f64,
     },
     /// The pointer that is down on the overview moved.
     DragOverview {
-        /// To here, in px from its left edge; it may be beyond the edges.
+        /// Distance from its left edge, in px. It may lie outside.
         x_px: f64,
     },
-    /// It was released.
+    /// That pointer was released.
     ReleaseOverview,
-    /// A wheel over the overview: it shows more time, or less.
+    /// A wheel turned over the overview, which then shows more or less time.
     WidenOverview {
-        /// Over 1 shows more.
+        /// A factor over 1 shows more time.
         factor: f64,
     },
-    /// Moves the window of the overview by a share of its length; towards now if it is positive.
+    /// Moves the view by a share of its length; a positive share moves it towards now.
     StepOverview {
         /// The share.
         share: f64,
     },
-    /// Shows the problem before the middle of the window, or the one after it.
+    /// Shows the problem before or after the middle of the view.
     ShowProblem {
-        /// The one after it.
+        /// Whether to show the one after it.
         is_next: bool,
     },
 
-    /// Goes to the place that a fragment names: of a link, or of the browser's button back.
+    /// Goes to the place that a fragment names: from a link, or from the browser's back button.
     GoTo(Box<str>),
 
     /// A dialog of exports or charts wants the records of a range.
     TakeRange {
-        /// From here,
+        /// The begin of the range.
         from: Time,
-        /// to here.
+        /// Its end.
         to: Time,
     },
 
-    /// Shows only lanes that fit the text.
+    /// Shows only lanes that match the text.
     Filter(Box<str>),
-    /// Selects a lane and opens its detail, or the lanes that it stands for.
+    /// Selects a lane and opens its detail panel. A lane that stands for other lanes opens those instead.
     OpenLane(LaneId),
     /// Opens or closes the group of a lane.
     ToggleLane(LaneId),
-    /// Brings a problem into the window and selects it: the first of its places, then the others in turn. None, if nothing
-    /// of it is loaded.
+    /// Brings a problem into the window and selects it. The first action shows its first place, and each later one the
+    /// next. With no place, the live region reports that nothing of the problem is loaded.
     ShowProblemPlaces(Box<[ProblemPlace]>),
-    /// Plays a recording, or stops.
+    /// Plays or pauses a recording.
     Play,
-    /// Plays a recording at another speed: seconds of it a second.
+    /// Sets the playing speed, in seconds of the recording per second.
     Speed(u32),
-    /// Goes to a place of the recording, from 0 to 1.
+    /// Goes to a position in the recording, from 0 to 1.
     SeekShare(f64),
     /// Moves the time of the recording.
     SeekBy {
-        /// Towards the end if it is positive.
+        /// Distance in microseconds; a positive one moves towards the end.
         by_us: i64,
     },
 
-    /// Has the address bar name this place now: its link is copied.
+    /// Makes the address bar name this place at once, because its link is copied.
     NamePlace,
-    /// Marks no range any more.
+    /// Removes the marked range.
     ClearRange,
     /// Opens the export dialog for a recording of the marked range.
     SaveRange,
@@ -142,16 +143,16 @@ pub enum Person {
     ShowRecord(RecordId),
     /// Selects a finding by the record that raised it, and brings its evidence into view.
     ShowFinding(RecordId),
-    /// Selects a record that a finding rests on.
+    /// Selects a record of a finding's evidence.
     ShowEvidence {
         /// The record that raised the finding.
         finding: RecordId,
-        /// The record that it rests on.
+        /// The record of the evidence.
         record: RecordId,
-        /// When the finding began, to go there if the record is not loaded.
+        /// When the finding began. The view goes there if the record is not loaded.
         since: Option<Time>,
     },
-    /// Points at a record of the evidence, or at none.
+    /// Lights a record of the evidence; `None` lights none.
     Light(Option<RecordId>),
     /// Closes the detail.
     CloseDetail,
@@ -163,50 +164,50 @@ pub enum Person {
     FrameWatch(WatchName),
     /// Sorts the table of watches by a column.
     SortWatches(usize),
-    /// Mutes a finding, and says why.
+    /// Mutes a finding, with a reason.
     Mute {
         /// The key of the finding.
         key: Box<str>,
-        /// Why.
+        /// The reason.
         reason: Box<str>,
     },
-    /// Shows a finding again, by its key.
+    /// Unmutes a finding, by its key.
     Unmute(Box<str>),
-    /// A banner was read; its finding has this key.
+    /// The person closed the banner of a restore; the text names that raising of the finding.
     MarkRead(Box<str>),
-    /// What this browser has muted of the log, as it was kept.
+    /// The muted findings of the log, as this browser keeps them.
     Muted(Option<Box<str>>),
 
-    /// Does something with notes.
+    /// Acts on notes.
     Note(NoteDeed),
-    /// The notes came that the server has, as block `N` holds them.
+    /// The server's notes came, encoded as block `N` of a recording.
     NotesCame(Box<[u8]>),
 
-    /// Uses a context of the kubeconfig.
+    /// Uses this context of the kubeconfig.
     UseContext(Box<str>),
-    /// Uses a theme from now on.
+    /// Uses this theme from now on.
     Theme(ThemeChoice),
     /// The help was closed.
     HelpClosed,
-    /// What went wrong was read.
+    /// The person dismissed the error.
     Dismiss,
-    /// Says something in the live region.
+    /// Sets the text of the live region.
     Say(Box<str>),
-    /// Tells of something that went wrong.
+    /// Shows an error.
     Trouble(&'static str),
 
-    /// A lesson says where the time stands.
+    /// A lesson sets the time.
     Hold(Time),
-    /// A lesson shows a stretch of time.
+    /// A lesson shows a time range.
     ShowTime {
-        /// From here,
+        /// The begin of the range.
         from: Time,
-        /// to here.
+        /// Its end.
         to: Time,
     },
     /// A lesson's log begins again.
     StartOver,
-    /// A lesson opens the layers and all watches, so that their objects are seen.
+    /// A lesson opens the layers and all watches, so that their objects are visible.
     Expand,
     /// A lesson scrolls to a lane, by its key.
     Reveal(Box<str>),

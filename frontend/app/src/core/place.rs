@@ -1,38 +1,38 @@
-//! Where a person is, as a link names it: which stretch of time, which lanes, what is selected.
+//! A place of the page, as a link names it: time range, lanes and selection.
 //!
 //! ```text
 //!   v=1 & log=LOG & from=US & to=US & at=US & mark=US-US & filter=TEXT & lane=KEY & record=EPOCH.SEQ
 //!       & panel=findings & panel=watches & theme=dark|light
 //! ```
-//! Times are microseconds since 1970, in UTC. Without `from` and `to` the picture follows now; `at` is the moment that panels
-//! answer for, `mark` the marked range, each `panel` one that is open. Texts are percent-encoded. What a later
-//! version adds is passed over.
+//! Times are microseconds since 1970, in UTC. Without `from` and `to` the view follows now. `at` is the moment for
+//! which panels answer, `mark` the marked range, and each `panel` an open panel. Texts are percent-encoded. The parser
+//! skips parts that a later version adds.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use watchscope_model::{EpochId, LogId, Seq, Time};
 
 use super::screen::ThemeChoice;
 
-/// What stands in a fragment as it is: what keys of lanes are made of.
+/// The characters that a fragment escapes: all but those of lane keys.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'/')
     .remove(b':')
     .remove(b'_');
-/// Times that a link may name: 1970 to 9999.
+/// The times that a link may name: 1970 to 9999. The parser ignores other times.
 const TIMES: std::ops::Range<Time> = Time(0)..Time(253_402_300_800_000_000);
-/// A fragment that is longer is no place.
+/// The most bytes of a fragment that is parsed. A longer one names no place.
 const MAX_BYTES: usize = 4 << 10;
 
 /// A place of the page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// The log that it is a place of.
+    /// The log to which the place belongs.
     pub log: Option<LogId>,
-    /// The stretch of time; absent: now is followed.
+    /// The time range of the view; `None` to follow now.
     pub range: Option<(Time, Time)>,
-    /// The moment that panels answer for.
+    /// The moment for which panels answer.
     pub at: Option<Time>,
     /// The marked range.
     pub marked: Option<(Time, Time)>,
@@ -40,18 +40,18 @@ pub struct Place {
     pub filter: String,
     /// The key of the lane that is selected.
     pub lane: Option<String>,
-    /// The record that is selected: its run, and its number in it.
+    /// The selected record: its epoch and its number.
     pub record: Option<(EpochId, Seq)>,
     /// Whether the findings are open.
     pub has_findings: bool,
     /// Whether the table of watches is open.
     pub has_watches: bool,
-    /// The theme; the system's is not named.
+    /// The theme. A fragment does not name the system's.
     pub theme: ThemeChoice,
 }
 
 impl Place {
-    /// The place that a fragment names, with or without its `#`; none if it names no place.
+    /// Parses a fragment, with or without its `#`. Returns `None` if it names no place or has more than 4 KiB.
     #[must_use]
     pub fn parse(fragment: &str) -> Option<Self> {
         let fragment = fragment.strip_prefix('#').unwrap_or(fragment);
@@ -71,7 +71,7 @@ impl Place {
             };
             let time = || time_of(value);
             match key {
-                // A place in a file, which the frame around it goes to.
+                // A place in a file. The page around this one goes there.
                 "open" => return None,
                 "v" => is_place = value == "1",
                 "log" => place.log = Some(LogId(text().into())),
@@ -104,7 +104,8 @@ impl Place {
         is_place.then_some(place)
     }
 
-    /// The fragment that names it, without `#`; empty where the page stands as it opens.
+    /// Returns the fragment that names the place, without `#`. It is empty for the place of a page that has just
+    /// opened.
     #[must_use]
     pub fn fragment(&self) -> String {
         let elsewhere = Self {
@@ -163,7 +164,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_page_as_it_opens_has_no_fragment_and_other_fragments_are_no_places() {
+    fn the_first_place_has_no_fragment_and_other_fragments_name_no_place() {
         assert_eq!(Place::default().fragment(), "");
         for fragment in [
             "",
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_that_is_empty_or_turned_round_is_none() {
+    fn an_empty_or_reversed_range_is_ignored() {
         for fragment in [
             "v=1&from=9&to=9",
             "v=1&from=9&to=5",
@@ -216,13 +217,13 @@ mod tests {
             };
             let fragment = place.fragment();
             prop_assume!(fragment.len() <= MAX_BYTES);
-            // As the page opens, the log needs no name.
+            // A place that names only the log has an empty fragment.
             let read = Place::parse(&fragment).unwrap_or(Place { log: place.log.clone(), ..Place::default() });
             prop_assert_eq!(read, place);
         }
 
         #[test]
-        fn arbitrary_fragments_are_no_reason_to_panic(fragment: String) {
+        fn arbitrary_fragments_do_not_panic(fragment: String) {
             let _ = Place::parse(&fragment);
         }
     }

@@ -1,13 +1,13 @@
-//! The queue of the page's messages: it handles one at a time, whole, and loses none.
+//! The queue of the page's messages. It handles one message at a time, completely, and loses none.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
-/// The most messages that may wait. Only what one message's effects send can wait: whatever the browser sends comes as a
-/// task of its own, after the queue is empty again.
+/// The most waiting messages; one more panics. Only messages that come from another message's effects wait. Messages of
+/// the browser come as tasks of their own, when the queue is empty.
 pub const MOST_WAITING: usize = 64;
 
-/// Messages in the order in which they were sent.
+/// Messages in the order in which they are sent. It holds at most [`MOST_WAITING`]; then [`send`](Self::send) panics.
 #[derive(Debug)]
 pub struct Queue<M> {
     waiting: RefCell<VecDeque<M>>,
@@ -24,11 +24,12 @@ impl<M> Default for Queue<M> {
 }
 
 impl<M> Queue<M> {
-    /// Handles a message, and then each that is sent meanwhile. While another one is being handled, the message waits for
-    /// its turn, and `send` returns at once.
+    /// Handles a message, and then each message that is sent meanwhile. While another message is handled, this one
+    /// waits for its turn and `send` returns at once.
     ///
     /// # Panics
-    /// If more than [`MOST_WAITING`] messages wait: their effects then send more messages than they answer.
+    /// If more than [`MOST_WAITING`] messages wait: the messages' effects then send new messages faster than they are
+    /// handled.
     pub fn send(&self, message: M, mut handle: impl FnMut(M)) {
         let mut waiting = self.waiting.borrow_mut();
         waiting.push_back(message);
@@ -46,7 +47,7 @@ impl<M> Queue<M> {
         self.is_handling.set(false);
     }
 
-    /// The message whose turn it is. Nothing is borrowed while it is handled.
+    /// Takes the next message. Nothing is borrowed while it is handled.
     fn take(&self) -> Option<M> {
         self.waiting.borrow_mut().pop_front()
     }
@@ -56,7 +57,7 @@ impl<M> Queue<M> {
 mod tests {
     use super::*;
 
-    /// Each message below 10 sends two more while it is handled.
+    /// Handles a message. Each one below 10 sends two more meanwhile.
     fn handle(queue: &Queue<u32>, handled: &RefCell<Vec<u32>>, message: u32) {
         let before = handled.borrow().len();
         if message < 10 {
@@ -73,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_while_a_message_is_handled_comes_after_it_in_order_and_once() {
+    fn messages_sent_while_one_is_handled_follow_it_in_order_and_once() {
         let queue = Queue::default();
         let handled = RefCell::new(Vec::new());
         for message in [1, 2] {
@@ -84,7 +85,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "messages call back more messages")]
-    fn messages_that_call_back_without_end_are_found_out() {
+    fn messages_that_call_back_without_end_panic() {
         let queue = Queue::default();
         queue.send(0, |_| {
             for message in 0..=MOST_WAITING {

@@ -1,11 +1,11 @@
-//! Sizes and colours of the screen: what the person chose, and what the browser says.
+//! Sizes and theme of the screen: the person's choice and the browser's reports.
 
 use watchscope_timeline::Theme;
 
-/// Which theme the person wants.
+/// The person's choice of a theme.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ThemeChoice {
-    /// As the system.
+    /// The system's theme.
     #[default]
     System,
     /// Dark.
@@ -15,7 +15,7 @@ pub enum ThemeChoice {
 }
 
 impl ThemeChoice {
-    /// Its word, in which the browser keeps it.
+    /// Returns the word by which the browser's storage and links name the choice.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -25,7 +25,7 @@ impl ThemeChoice {
         }
     }
 
-    /// The choice of a word; the system's for any other.
+    /// Returns the choice of a word; `System` for any other word.
     #[must_use]
     pub fn from_word(word: &str) -> Self {
         match word {
@@ -36,14 +36,14 @@ impl ThemeChoice {
     }
 }
 
-/// How the system wants pages to look.
+/// The system's preferences for pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Surroundings {
-    /// It prefers light pages.
+    /// Whether it prefers light pages.
     pub light: bool,
-    /// The person chose the system's few colours.
+    /// Whether forced colours are on: the system then limits the page to its own few colours.
     pub forced: bool,
-    /// Nothing should move by itself.
+    /// Whether nothing should move by itself.
     pub reduced_motion: bool,
 }
 
@@ -54,7 +54,7 @@ pub struct Size {
     pub width_px: f64,
     /// Height in CSS px.
     pub height_px: f64,
-    /// Device px to a CSS px.
+    /// Device px per CSS px.
     pub scale: f64,
 }
 
@@ -69,7 +69,7 @@ impl Default for Size {
 }
 
 impl Size {
-    /// Whether there is anything to draw on.
+    /// Whether the canvas is at least 1 px wide and 1 px high.
     #[must_use]
     pub fn has_area(self) -> bool {
         self.width_px >= 1.0 && self.height_px >= 1.0
@@ -85,23 +85,23 @@ pub struct Window {
     pub height_px: f64,
 }
 
-/// What the picture is drawn on.
+/// The surface of the picture.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Screen {
     /// The canvas.
     pub size: Size,
     /// The window around it.
     pub window: Window,
-    /// The window's size, and the greatest height of the lanes since it has that size.
+    /// The size of the window, and the greatest height of the lanes at that size.
     pub(super) rows_room: (Window, f64),
-    /// What the person chose.
+    /// The person's choice of a theme.
     pub theme: ThemeChoice,
-    /// What the system says.
+    /// The system's preferences.
     pub surroundings: Surroundings,
 }
 
 impl Screen {
-    /// The theme to draw in.
+    /// Returns the theme to draw in.
     #[must_use]
     pub fn theme(&self) -> Theme {
         match self.theme {

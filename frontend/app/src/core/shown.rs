@@ -1,4 +1,4 @@
-//! What the panels show, as plain data. The second part writes it, and the panels mirror what has changed.
+//! The contents of the panels, as plain data. The second part writes them, and the panels mirror each change.
 
 use std::sync::Arc;
 
@@ -15,73 +15,73 @@ use super::panel_state::Tab;
 use super::summary::Summary;
 use crate::body::diff::Difference;
 
-/// What a comparison tells that is over and found nothing to tell.
+/// The words of a finished comparison without a result.
 pub const NOTHING_CAME: &str = "Nothing came of it. Ask again.";
 
-/// What the panels show beside what the model itself holds.
+/// The contents of the panels besides those that the model holds anyway.
 #[derive(Debug, Default)]
 pub struct Shown {
-    /// What the header says of the watches.
+    /// The header's summary of the watches.
     pub summary: Summary,
-    /// What is wrong now, worst first.
+    /// The present problems, the worst first.
     pub problems: Vec<Problem>,
     /// The status bar.
     pub status: StatusBar,
-    /// Why the lane area is empty, if it is.
+    /// Why the lane area is empty; `None` while it has lanes.
     pub empty: Option<Emptiness>,
-    /// What is under the pointer.
+    /// The tooltip for the place under the pointer.
     pub tooltip: Option<Tooltip>,
-    /// What is selected, told in full.
+    /// The selection in full.
     pub detail: Option<Detail>,
-    /// Why the object of the selected lane is here, or is not.
+    /// Why the object of the selected lane is present or absent.
     pub presence: Option<Presence>,
-    /// The moment that panels answer for, unless it is now.
+    /// The moment for which panels answer; `None` for now.
     pub as_of: Option<AsOfWords>,
-    /// What is selected, then and now; only while panels answer for the past.
+    /// The selection then and now; only while panels answer for the past.
     pub beside: Option<Beside>,
     /// The marked range.
     pub range: Option<RangeShown>,
-    /// Where it begins in the lanes, in px: its words stand there if they have room.
+    /// Where the marked range begins in the lanes, in px. Its words stand there if they have room.
     pub range_x_px: i32,
     /// The controls of a recording.
     pub replay: Option<ReplayShown>,
-    /// What became of the comparison that was asked for last.
+    /// The state of the last comparison.
     pub checking: Checking,
-    /// Records that came since the picture was paused.
+    /// The number of records that came since the picture was paused.
     pub pill: Option<u64>,
     /// The focused lane in words.
     pub lane_text: String,
-    /// The last line of a narrator: when, and what.
+    /// The narrator's last line: its time and its words.
     pub note: Option<(String, String)>,
-    /// How many findings stand.
+    /// The number of findings that stand.
     pub standing: Tally,
-    /// The findings, while they are shown.
+    /// The board of findings, while it is open.
     pub board: Board,
-    /// The table of watches in its order, while it is shown.
+    /// The rows of the table of watches in its order, while it is open.
     pub watches: Vec<HealthRow>,
     /// Notes of persons.
     pub notes: NotesShown,
-    /// The cluster's history began anew.
+    /// The restore of the cluster's history, if it was restored.
     pub restored: Option<Restored>,
 }
 
-/// The moment that panels answer for.
+/// The moment for which panels answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AsOfWords {
     /// `03:12:40`.
     pub clock: String,
     /// Whether it is the end of the marked range.
     pub is_range: bool,
-    /// Why it is not known what was so then.
+    /// Why the state at that moment is unknown.
     pub unknown: Option<&'static str>,
 }
 
-/// What is selected, at the moment that panels answer for and now.
+/// The selection at the moment for which panels answer, and now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Beside {
-    /// Of a finding: how it stood then.
+    /// How a finding stood then; `None` for other selections.
     pub then: Option<String>,
-    /// What is so now.
+    /// The present state.
     pub now: String,
 }
 
@@ -90,16 +90,16 @@ pub struct Beside {
 pub struct RangeShown {
     /// Its begin: `03:11:48.000`.
     pub from: String,
-    /// Its end.
+    /// Its end, in the same form.
     pub to: String,
-    /// What is in it.
+    /// The words about its contents.
     pub words: RangeWords,
 }
 
-/// What can be exported.
+/// The data that the dialogs of exports and charts get about the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exportable {
-    /// How many notes there are.
+    /// The number of notes.
     pub notes: usize,
     /// The cluster's name.
     pub cluster: String,
@@ -107,11 +107,12 @@ pub struct Exportable {
     pub namespaces: String,
     /// The marked range.
     pub marked: Option<(Time, Time)>,
-    /// What is in the window, as far as there are records.
+    /// The view, as far as there are records.
     pub view: (Time, Time),
-    /// From the first record that is loaded to the last.
+    /// The range of the loaded records. Of a live log it ends now.
     pub loaded: (Time, Time),
-    /// What the person opened and closed, as [`Lanes::choices`](watchscope_timeline::Lanes::choices) writes it.
+    /// The lanes that the person opened and closed, in the form of
+    /// [`Lanes::choices`](watchscope_timeline::Lanes::choices).
     pub choices: String,
     /// The filter as typed.
     pub filter: String,
@@ -120,59 +121,59 @@ pub struct Exportable {
 /// The controls of a recording.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplayShown {
-    /// Where the time stands: `03:12:40`.
+    /// The time of the recording: `03:12:40`.
     pub clock: String,
-    /// The same from 0, the first record, to 1, the last.
+    /// The position of that time, from 0 at the first record to 1 at the last.
     pub share: f64,
-    /// How long the recording is.
+    /// The length of the recording, in words.
     pub lasts: String,
-    /// When it begins.
+    /// Its begin, in words.
     pub begins: String,
-    /// When it ends.
+    /// Its end, in words.
     pub ends: String,
-    /// Whether it is played.
+    /// Whether it is playing.
     pub is_playing: bool,
-    /// Whether the time stands at the end.
+    /// Whether its time is at the end.
     pub is_at_end: bool,
-    /// Seconds of it a second.
+    /// The speed, in seconds of the recording per second.
     pub speed: u32,
 }
 
-/// The status bar's texts; an empty one is left out.
+/// The status bar's texts. An empty text is left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StatusBar {
-    /// How the history fares; it stands first.
+    /// The state of the history, which stands first.
     pub history: HistoryWords,
-    /// At the left.
+    /// The texts at the left.
     pub left: Vec<String>,
-    /// At the right.
+    /// The texts at the right.
     pub right: Vec<String>,
 }
 
-/// What is said of the history on disk.
+/// The text about the history on disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HistoryWords {
-    /// In words; empty before the server has greeted.
+    /// The text; empty before the server has greeted.
     pub text: String,
-    /// Whether there is trouble.
+    /// Whether the history has trouble.
     pub is_trouble: bool,
 }
 
-/// Why the lane area is empty, or says something besides its lanes.
+/// The message in the lane area: why it is empty, or what it lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Emptiness {
     /// One sentence, and one line of advice.
     pub words: (String, String),
-    /// From the top of the picture, in px.
+    /// Distance from the top of the picture, in px.
     pub top_px: i32,
-    /// What can be done with a button.
+    /// The remedy that the message's button offers.
     pub remedy: Remedy,
 }
 
-/// What can be done about emptiness.
+/// A remedy for an empty lane area.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remedy {
-    /// Nothing here.
+    /// The page has none.
     None,
     /// Choose one of these contexts.
     Contexts(Vec<String>),
@@ -182,116 +183,116 @@ pub enum Remedy {
     GoToOldest,
 }
 
-/// What is under the pointer.
+/// A tooltip.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tooltip {
-    /// From the left of the picture, in px.
+    /// Distance from the left of the picture, in px.
     pub x_px: i32,
-    /// From its top, in px.
+    /// Distance from the top of the picture, in px.
     pub y_px: i32,
-    /// Lane, time, what.
+    /// The lines: lane, time, event.
     pub lines: Vec<String>,
-    /// The key that opens it.
+    /// The hint how to open it.
     pub keys: Option<&'static str>,
 }
 
-/// What is selected, told in full.
+/// The selection in full.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Detail {
-    /// Numbers the selections, so that a late answer does not land in a newer one.
+    /// The number of the selection. By it, a late answer is not shown for a newer selection.
     pub number: u64,
-    /// In words.
+    /// The description.
     pub description: Description,
-    /// Where its object is to be had.
+    /// The position of its object's body.
     pub object: Option<ObjectPane>,
-    /// What may be compared with the cluster from its lane.
+    /// The comparison with the cluster that its lane offers.
     pub check: Option<Check>,
-    /// What each side believes then; only a simulated cluster can tell.
+    /// The belief of each layer then; only for a simulated cluster.
     pub beliefs: Option<BeliefTable>,
-    /// What it rests on, if it is a finding.
+    /// The evidence, if a finding is selected.
     pub evidence: Option<Evidence>,
     /// The tab that is shown.
     pub tab: Tab,
 }
 
-/// What became of the comparison that was asked for last.
+/// The state of the last comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Checking {
-    /// None was.
+    /// No comparison was requested.
     #[default]
     Idle,
-    /// It is going on, or over.
+    /// A comparison is running or finished.
     Of {
         /// The lane that is compared.
         lane: LaneId,
         /// Its result so far.
         found: Option<Checked>,
-        /// Whether nothing more comes.
+        /// Whether it is finished.
         is_over: bool,
     },
 }
 
-/// Where the object of a change is to be had.
+/// The positions of the bodies of a change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObjectPane {
-    /// `EPOCH.SEQ` of the change.
+    /// Epoch and number of the change.
     pub position: (String, u64),
-    /// The same of the version before, if the page knows it.
+    /// Epoch and number of the previous version, if the page knows it.
     pub before: Option<(String, u64)>,
 }
 
-/// The bodies of a selection, as far as they came.
+/// The bodies of a selection, as far as they are fetched.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bodies {
     /// The number of the selection.
     pub number: u64,
-    /// The body of the change; absent while it is being fetched.
+    /// The body of the change; `None` until its answer comes.
     pub body: Option<Body>,
-    /// What differs from the version before; absent while that is being fetched.
+    /// The differences from the previous version; `None` until its answer comes.
     pub difference: Option<Result<Vec<Difference>, String>>,
 }
 
 /// The answer to a request for a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// Here it is.
+    /// The body.
     Text(String),
-    /// It was dropped to stay within the budget (410).
+    /// watchscope dropped the body to stay within its memory (410).
     Gone,
-    /// There is none (404).
+    /// The change has no body (404).
     None,
-    /// Something else answered, or nobody.
+    /// Another status, or no answer.
     Failed(Option<u16>),
 }
 
-/// What is said of the rows of the failure catalogue, by their codes.
+/// The texts of the rows of the failure catalogue, with their codes.
 pub type SaidOfRows = Vec<(String, Said)>;
 
-/// What is said of a row.
+/// The texts of a row of the failure catalogue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {
-    /// Where its picture is.
+    /// The address of its picture.
     pub picture: String,
-    /// Headings and texts.
+    /// Pairs of heading and text.
     pub parts: Vec<(String, String)>,
 }
 
 /// The texts of the failure catalogue.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Texts {
-    /// Nobody asked.
+    /// They were not requested.
     #[default]
     Unasked,
-    /// They are on their way.
+    /// They are being loaded.
     Coming,
-    /// Here they are.
+    /// They are loaded.
     Here(Arc<SaidOfRows>),
-    /// They could not be had.
+    /// They could not be loaded.
     Failed,
 }
 
 impl Texts {
-    /// What is said of a row; nothing while it is not here, or if there is no such row.
+    /// Returns the texts of a row; `None` while they are not loaded, or if there is no such row.
     #[must_use]
     pub fn of(&self, code: &str) -> Option<Said> {
         let Self::Here(rows) = self else {

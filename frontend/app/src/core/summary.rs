@@ -1,4 +1,4 @@
-//! What the header says of the watches: cluster, namespaces, how many stream.
+//! The header's summary of the watches: cluster, namespaces, number of streaming watches.
 
 use watchscope_model::State;
 use watchscope_model::id::WatchName;
@@ -8,18 +8,18 @@ use watchscope_model::vocabulary::Phase;
 /// The state of all watches in words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// The cluster's name; empty before it answered.
+    /// The cluster's name; empty before the cluster has answered.
     pub cluster: String,
-    /// Its version.
+    /// The cluster's version.
     pub version: String,
-    /// The namespaces watched: `all`, one name, or a few names.
+    /// The watched namespaces: `all`, one name, two names, or two names and the number of the others.
     pub namespaces: String,
-    /// `9 watches streaming`.
+    /// The state of the watches: `9 watches streaming`.
     pub words: String,
 }
 
-/// Sums a state up. What is only asked to find out about a watch does not count, and what is watched at several servers is
-/// one watch, which streams if all of them do.
+/// Summarises a state. Side watches and stopped watches do not count. A resource that is watched at several servers is
+/// one watch, and it streams if all of them do.
 #[must_use]
 pub fn summarise(state: &State) -> Summary {
     let mut wanted: BTreeMap<&str, bool> = BTreeMap::new();
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn all_well_is_said_in_three_words() {
+    fn streaming_watches_are_counted() {
         let streaming = Phase::Streaming;
         let watches = [("shop/pods", streaming), ("shop/jobs.batch", streaming)];
         assert_eq!(sentence(&watches), "shop: 2 watches streaming");
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_watched_at_several_servers_is_one_watch_which_streams_if_all_do() {
+    fn watches_at_several_servers_count_as_one_that_streams_if_all_do() {
         let watches = [
             ("a/pods", Phase::Streaming),
             ("a/pods#2", Phase::Streaming),

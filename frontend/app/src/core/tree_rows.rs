@@ -1,4 +1,4 @@
-//! The rows of the lane tree at the left: those in the window, as plain data.
+//! The rows of the lane tree at the left, as plain data: those in the window.
 
 use watchscope_model::Text;
 use watchscope_timeline::lanes::{Row, RowKind};
@@ -8,7 +8,7 @@ use watchscope_timeline::{Glyph, LaneId, Token, format};
 
 use super::model::Model;
 
-/// Rows this far outside the window are in the tree too, so that scrolling by a little changes nothing.
+/// The tree also has rows this far outside the window, in px, so that a small scroll changes nothing.
 const OVERDRAW_PX: f64 = 200.0;
 
 /// A row of the lane tree.
@@ -16,47 +16,47 @@ const OVERDRAW_PX: f64 = 200.0;
 pub struct TreeRow {
     /// Its lane.
     pub lane: LaneId,
-    /// The lane in words that stay the same: tests and links find it by them.
+    /// The lane's key, which stays the same: tests and links find the lane by it.
     pub key: String,
     /// Whether it is the row of a whole watch.
     pub is_watch: bool,
-    /// How far it is indented.
+    /// Its indentation, in px.
     pub indent_px: u8,
-    /// What stands before the name, quieter: the namespace of a watch.
+    /// The quieter text before the name: the namespace of a watch.
     pub prefix: String,
     /// Its name.
     pub name: String,
-    /// How many objects it has.
+    /// The number of its objects; empty if it has none to count.
     pub count: String,
-    /// Whether it is open; absent where nothing can be opened.
+    /// Whether it is open; `None` if nothing can be opened.
     pub expanded: Option<bool>,
-    /// Where it begins, from the first row.
+    /// Distance of its top from the first row, in px.
     pub top_px: i32,
-    /// How high it is.
+    /// Its height, in px.
     pub height_px: i32,
     /// The mark beside the name.
     pub mark: Option<(Glyph, Token)>,
     /// The worst finding that stands: its code, and the name of its colour.
     pub finding: Option<(Text, &'static str)>,
-    /// Whether it differs from the cluster.
+    /// Whether the watch differs from the cluster.
     pub diverged: bool,
-    /// Whether the detail is about it.
+    /// Whether the detail panel describes it.
     pub selected: bool,
-    /// Whether the focus is shown: for those who move by keys.
+    /// Whether the focus is visible on it, for a person who uses the keyboard.
     pub ringed: bool,
 }
 
 /// The scroll bar's thumb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thumb {
-    /// Where it begins.
+    /// Distance of its top from the top of the scroll bar, in px.
     pub top_px: i32,
-    /// How high it is.
+    /// Its height, in px; at least 24.
     pub height_px: i32,
 }
 
 impl Model {
-    /// The rows in the window and near it.
+    /// Returns the rows in the window and near it.
     #[must_use]
     pub fn tree_rows(&self) -> Vec<TreeRow> {
         self.rows
@@ -68,7 +68,7 @@ impl Model {
             .collect()
     }
 
-    /// The thumb; absent if all rows are in the window.
+    /// Returns the thumb; `None` if the window holds all rows.
     #[must_use]
     pub fn thumb(&self) -> Option<Thumb> {
         let (all, window) = (self.rows.height.to_f64(), self.window_px());
@@ -106,7 +106,7 @@ impl Model {
         }
     }
 
-    /// A lane in words that stay the same: `shop/pods`, `shop/pods resourceVersion`, `shop/pods shop/cart-0`.
+    /// Returns a lane's key: `shop/pods`, `shop/pods resourceVersion`, `shop/pods shop/cart-0`.
     #[must_use]
     pub fn lane_key(&self, lane: LaneId) -> String {
         self.store.lane_key(lane)

@@ -1,4 +1,4 @@
-//! One message changes the model and says what the browser is to do.
+//! Handles a message: changes the model and returns the effects for the browser.
 
 use super::effect::Effect;
 use super::model::{Model, Now};
@@ -6,7 +6,7 @@ use super::msg::Msg;
 use super::screen::Surroundings;
 use crate::source::connection::Input;
 
-/// Handles a message. What the browser is to do comes back as effects, in their order.
+/// Handles a message. Returns the effects for the browser, in their order.
 pub fn update(model: &mut Model, message: Msg, now: Now) -> Vec<Effect> {
     model.now = now;
     match message {
@@ -36,7 +36,7 @@ pub fn update(model: &mut Model, message: Msg, now: Now) -> Vec<Effect> {
         Msg::Loaded(second) => model.join(second),
         Msg::NotLoaded => model.want(Effect::TellIncomplete),
         Msg::Person(person) => {
-            // Panels come with the second part, so it is here.
+            // Panels come with the second part, so it is loaded.
             if let Some(second) = model.second {
                 (second.person)(model, person);
             }
@@ -46,7 +46,7 @@ pub fn update(model: &mut Model, message: Msg, now: Now) -> Vec<Effect> {
 }
 
 impl Model {
-    /// The system wants this look.
+    /// Takes the system's preferences, and draws again.
     fn surrounded(&mut self, surroundings: Surroundings) {
         self.screen.surroundings = surroundings;
         self.effects.push(Effect::Theme);

@@ -1,10 +1,10 @@
-//! For which moment a panel answers.
+//! The moment for which a panel answers.
 
 use leptos::prelude::*;
 
 use super::signals::Signals;
 
-/// For which moment a panel answers, if it is not now; and why it cannot.
+/// Shows the moment for which a panel answers, and why the state then is unknown. Shows nothing for now.
 #[component]
 pub(super) fn AsOf(panels: Signals) -> impl IntoView {
     move || {

@@ -1,9 +1,9 @@
-//! What each side believes at the cursor: a sentence for each, and a table of the objects with the differences marked.
+//! The beliefs of all layers at the cursor: a sentence for each, and a table of the objects that marks the differences.
 
 use leptos::prelude::*;
 use watchscope_timeline::inside::beliefs::{BeliefRow, BeliefTable};
 
-/// The tab of the detail.
+/// The tab of the detail panel.
 #[component]
 pub(super) fn BeliefsTab(beliefs: BeliefTable) -> impl IntoView {
     let BeliefTable {

@@ -1,4 +1,4 @@
-//! Bodies of objects, fetched and compared as they are asked for.
+//! Fetches bodies of objects and compares them.
 
 use js_sys::Uint8Array;
 use wasm_bindgen::JsCast as _;
@@ -10,7 +10,7 @@ use crate::body::diff;
 use crate::core::shown::{Bodies, Body, ObjectPane};
 use crate::runtime::bridge;
 
-/// Fetches the body of a change and of the version before, and compares them.
+/// Fetches the body of a change and of the previous version, and compares them. Shows each result as it comes.
 pub(super) fn fetch_for(selection: u64, pane: ObjectPane) {
     let mut bodies = Bodies {
         number: selection,
@@ -49,7 +49,7 @@ fn compare(before: &Body, after: &Body) -> Result<Vec<diff::Difference>, String>
     }
 }
 
-/// The redacted body of a change.
+/// Fetches the redacted body of a change.
 async fn object(epoch: &str, seq: u64) -> Body {
     let asked = JsFuture::from(bridge::object(&format!("{epoch}.{seq}")));
     let Some(response) = response(asked).await else {
@@ -66,14 +66,14 @@ async fn object(epoch: &str, seq: u64) -> Body {
     }
 }
 
-/// A file of the page, as text.
+/// Fetches a file of the page as text; `None` if that fails.
 pub(super) async fn file(url: &str) -> Option<String> {
     let asked = web_sys::window()?.fetch_with_str(url);
     let response = response(JsFuture::from(asked)).await;
     text(&response.filter(Response::ok)?).await
 }
 
-/// An answer of the server, as bytes.
+/// Fetches an answer of the server as bytes; `None` if that fails.
 pub(super) async fn bytes(url: &str) -> Option<Vec<u8>> {
     let asked = web_sys::window()?.fetch_with_str(url);
     let response = response(JsFuture::from(asked)).await.filter(Response::ok)?;

@@ -1,4 +1,4 @@
-//! The button that asks to compare a watch, or one of its objects, with the cluster now, and the result.
+//! The button that compares a watch, or one of its objects, with the cluster, and the result.
 
 use leptos::prelude::*;
 use watchscope_timeline::words::{Check, Checked};
@@ -8,7 +8,7 @@ use crate::core::person::Person;
 use crate::core::shown::{Checking, NOTHING_CAME};
 use crate::runtime::page::act;
 
-/// The button that asks, and what came of it.
+/// Shows the button and its result.
 #[component]
 pub(super) fn CheckNow(check: Check, panels: Signals) -> impl IntoView {
     let lane = check.lane;

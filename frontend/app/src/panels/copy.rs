@@ -9,7 +9,7 @@ use super::address::whole;
 use crate::core::person::Person;
 use crate::runtime::page::act;
 
-/// Writes a text to the clipboard. Only a secure page has one.
+/// Writes a text to the clipboard; `None` if the browser refuses. Only a page in a secure context has a clipboard.
 pub(super) async fn copy(text: &str) -> Option<()> {
     let get = |of: &JsValue, name: &str| Reflect::get(of, &JsValue::from_str(name)).ok();
     let clipboard = get(&get(&window(), "navigator")?, "clipboard")?;
@@ -22,7 +22,7 @@ pub(super) async fn copy(text: &str) -> Option<()> {
     JsFuture::from(promise).await.ok().map(drop)
 }
 
-/// Puts the address of the page on the clipboard; `done` becomes the words on the button.
+/// Copies the page's address to the clipboard. The result becomes the button's text `done`.
 pub(super) fn copy_link(done: RwSignal<&'static str>) {
     let address = whole();
     spawn_local(async move {

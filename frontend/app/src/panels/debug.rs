@@ -1,9 +1,9 @@
-//! `window.watchscope`: what is on screen, for tests and for people with a console. Read only.
+//! `window.watchscope`: a read-only description of the screen, for tests and for people with a console.
 //!
 //! * `watchscope.hits()`: a JSON text, one object for each glyph, torn or square end and gap drawn: `glyph` or `hatch`,
 //!   `token`, `color` (as painted), the lane's key, the point in CSS px of the canvas that has the colour, and the box.
 //! * `watchscope.summary()`: a JSON text: records, head, rows, following, `connection` in a word,
-//!   frame and lag in ms, the view, now, and what is known of each stretch of time (`coverage`).
+//!   frame and lag in ms, the view, now, and the coverage of each time range (`coverage`).
 
 use js_sys::{Object, Reflect};
 use leptos::prelude::window;
@@ -17,7 +17,7 @@ use crate::runtime::page;
 use crate::runtime::theme::palette;
 use crate::source::connection::{Lock, Status};
 
-/// Puts the object into the window.
+/// Adds the object to the window.
 pub(super) fn expose() {
     let object = Object::new();
     let reader = |name: &str, read: fn(&Model) -> String| {
@@ -108,7 +108,7 @@ fn summary_json(model: &Model) -> String {
     )
 }
 
-/// One word for the way to the server.
+/// Returns the status of the connection to the server, in one word.
 fn status_word(status: &Status) -> &'static str {
     match status {
         Status::Connecting => "Connecting",
@@ -122,7 +122,7 @@ fn status_word(status: &Status) -> &'static str {
     }
 }
 
-/// A text as a JSON string.
+/// Returns a text as a JSON string.
 fn quoted(text: &str) -> String {
     js_sys::JSON::stringify(&JsValue::from_str(text))
         .map_or_else(|_| "\"\"".to_owned(), String::from)

@@ -1,4 +1,4 @@
-//! The panel below: what is selected, in words, as an object, as a request.
+//! The detail panel: the selection in words, as an object, as a request.
 
 use leptos::prelude::*;
 use watchscope_timeline::RecordId;
@@ -19,10 +19,10 @@ use crate::core::person::Person;
 use crate::core::shown::{Bodies, Body, Detail, ObjectPane};
 use crate::runtime::page::act;
 
-/// Longer bodies are shown up to here; the rest is counted.
+/// The most lines of a body that are shown. A last line counts the others.
 const MAX_LINES: usize = 5_000;
 
-/// The panel; nothing while nothing is selected.
+/// Shows the panel if something is selected and neither watches nor notes are open.
 #[component]
 pub(super) fn DetailPanel(panels: Signals) -> impl IntoView {
     move || {
@@ -150,7 +150,7 @@ fn Panel(detail: Detail, panels: Signals) -> impl IntoView {
     }
 }
 
-/// Fields by name; each parameter of a request by its own.
+/// Returns the fields by name. Each parameter of a request has its own name.
 fn named(fields: &[(&'static str, String)]) -> Vec<(String, String)> {
     let of = |(name, value): &(&str, String)| match (*name, value.split_once('=')) {
         ("parameter", Some((name, value))) => (name.to_owned(), value.to_owned()),
@@ -159,7 +159,7 @@ fn named(fields: &[(&'static str, String)]) -> Vec<(String, String)> {
     fields.iter().map(of).collect()
 }
 
-/// Path and query of a request.
+/// Returns path and query of a request.
 fn by_hand(request: &[(&'static str, String)]) -> String {
     let mut target = String::new();
     for (name, value) in request {
@@ -207,7 +207,7 @@ fn EventTab(detail: Detail, panels: Signals) -> impl IntoView {
     .into_any()
 }
 
-/// What is selected, at the moment that panels answer for and now.
+/// Shows the selection then and now, while panels answer for the past.
 #[component]
 fn ThenAndNow(panels: Signals) -> impl IntoView {
     move || {
@@ -225,10 +225,10 @@ fn ThenAndNow(panels: Signals) -> impl IntoView {
     }
 }
 
-/// Why the object is here.
+/// Shows why the object is present or absent.
 #[component]
 fn Here(presence: Presence, record: Option<RecordId>) -> impl IntoView {
-    // Nothing to go to if that record is the one that is told.
+    // No link if the panel already describes that record.
     let elsewhere = presence.record.filter(|&id| record != Some(id));
     let heading = if presence.held {
         "Why it is here"
@@ -254,7 +254,7 @@ fn Here(presence: Presence, record: Option<RecordId>) -> impl IntoView {
     }
 }
 
-/// The value of a field, if it has one.
+/// Returns the value of a field; `None` if there is no such field.
 fn field(description: &Description, name: &str) -> Option<String> {
     description
         .fields
@@ -285,7 +285,7 @@ fn ObjectTab(
         || "Who wrote it is not known: the newest entries of managedFields disagree, or there are none.".to_owned(),
         |manager| format!("Written by {manager}."),
     );
-    // Those of another selection may still be here.
+    // The bodies of another selection may still be here.
     let bodies = Memo::new(move |_| {
         panels.bodies.with(|bodies| {
             if bodies.number == number {
@@ -309,7 +309,7 @@ fn ObjectTab(
     }
 }
 
-/// The object, or why it is not here.
+/// Shows the object, or why it is missing.
 fn object(bodies: &Bodies) -> AnyView {
     match &bodies.body {
         None => view! { <p class="prose soft">"Fetching the object."</p> }.into_any(),
@@ -332,7 +332,7 @@ fn object(bodies: &Bodies) -> AnyView {
     }
 }
 
-/// What differs from the version before, or why that is not known.
+/// Shows the differences from the previous version, or why they are unknown.
 fn difference(has_before: bool, bodies: &Bodies) -> AnyView {
     match &bodies.difference {
         _ if !has_before => view! { <p class="prose soft">"There is no version before this one in what the page has loaded."</p> }.into_any(),
@@ -362,7 +362,7 @@ fn difference(has_before: bool, bodies: &Bodies) -> AnyView {
 #[component]
 fn Json(text: String) -> impl IntoView {
     let Some(value) = json::parse(&text) else {
-        // Not ours to repair: shown as it came.
+        // A body that is not JSON is shown as it came.
         return view! { <pre class="json">{text}</pre> }.into_any();
     };
     let mut lines = json::lines(&value);

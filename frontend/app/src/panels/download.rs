@@ -4,7 +4,7 @@ use leptos::prelude::document;
 use wasm_bindgen::JsCast as _;
 use web_sys::{Blob, HtmlAnchorElement, Url};
 
-/// Hands it over under a name.
+/// Downloads a file under a name; `None` if the browser refuses.
 pub(super) fn download(blob: &Blob, name: &str) -> Option<()> {
     let url = Url::create_object_url_with_blob(blob).ok()?;
     let anchor: HtmlAnchorElement = document().create_element("a").ok()?.dyn_into().ok()?;

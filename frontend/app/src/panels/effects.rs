@@ -1,4 +1,4 @@
-//! What the model asks the panels for: the focus, the browser's storage, bodies and texts.
+//! Carries out the model's effects on the panels: focus, storage, bodies and texts.
 
 use watchscope_model::id::LogId;
 use web_sys::Storage;
@@ -12,12 +12,12 @@ use crate::runtime::bridge;
 use crate::runtime::page::{act, elements, read};
 use crate::runtime::theme::THEME_KEY;
 
-/// What a person opened and closed is kept under this key.
+/// The storage key of the panels and lanes that a person opened and closed.
 const OPENED_KEY: &str = "watchscope-opened";
-/// What is muted is kept under this key and the log's name.
+/// The storage key of muted findings; the log's name follows it.
 const MUTED_KEY: &str = "watchscope-muted";
 
-/// Does in the browser what the model asked for.
+/// Carries out an effect.
 pub(crate) fn carry_out(effect: PanelEffect) {
     match effect {
         PanelEffect::Mount => {
@@ -34,7 +34,7 @@ pub(crate) fn carry_out(effect: PanelEffect) {
         PanelEffect::FocusSoon(focus) => third::focus_once_here(focus),
         PanelEffect::Keep(kept, text) => {
             if let Some(storage) = storage() {
-                // Full or forbidden: then it is not kept.
+                // A full or forbidden storage keeps nothing.
                 let _ = storage.set_item(&key(&kept), &text);
             }
         }
@@ -61,7 +61,7 @@ fn recall(kept: &Kept) -> Option<String> {
     storage()?.get_item(&key(kept)).ok()?
 }
 
-/// None in a browser that forbids it.
+/// Returns the browser's storage; `None` if the browser forbids it.
 fn storage() -> Option<Storage> {
     elements().window.local_storage().ok()?
 }

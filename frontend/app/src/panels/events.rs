@@ -1,4 +1,4 @@
-//! What the browser tells: keys, pointers, wheels, and the edges of panels, each told to the model.
+//! Passes the browser's events to the model: keys, pointers, wheels, and drags of panel edges.
 
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen::closure::Closure;
@@ -14,14 +14,14 @@ use crate::runtime::page::{act, elements, read, send};
 use crate::source::connection::Input;
 use crate::source::link;
 
-/// Lines of a wheel that counts in lines, in px.
+/// Height of a line for a wheel that counts lines, in px.
 const LINE_PX: f64 = 16.0;
-/// The narrowest and widest the tree may be, in px.
+/// The least and the greatest width of the tree, in px.
 const TREE_PX: (f64, f64) = (160.0, 640.0);
-/// The lowest the detail panel may be, in px.
+/// The least height of the detail panel, in px.
 const DETAIL_PX: f64 = 96.0;
 
-/// Takes the secret of a pasted link; says whether there was one.
+/// Sends the secret of a pasted link to the model. Returns whether the text has one.
 pub(super) fn paste_link(text: &str) -> bool {
     let secret = link::secret_of_pasted(text);
     let found = secret.is_some();
@@ -38,24 +38,24 @@ pub(super) fn try_now() {
 
 /// Loads the page again.
 pub(super) fn reload() {
-    // Nothing to fall back on if the browser refuses.
+    // There is no alternative if the browser refuses.
     let _ = elements().window.location().reload();
 }
 
-/// A wheel over the tree scrolls as one over the lanes.
+/// Handles a wheel over the tree: scrolls the lanes.
 pub(super) fn wheel_on_tree(event: &WheelEvent) {
     event.prevent_default();
     let (_, dy_px) = wheel_px(event);
     act(Person::Scroll { dx_px: 0.0, dy_px });
 }
 
-/// Makes the tree wider.
+/// Widens the tree, within its bounds.
 pub(super) fn widen_tree(by_px: f64) {
     let width = f64::from(elements().rows.client_width());
     set_length("--tree-width", (width + by_px).clamp(TREE_PX.0, TREE_PX.1));
 }
 
-/// Makes the detail panel higher.
+/// Heightens the detail panel, within its bound.
 pub(super) fn heighten_detail(by_px: f64) {
     let height = elements()
         .document
@@ -95,14 +95,14 @@ pub(super) fn grip_detail(event: &PointerEvent) {
     );
 }
 
-/// Sets a length that styles.css reads.
+/// Sets a length that styles.css uses.
 fn set_length(property: &str, px: f64) {
     if let Some(root) = elements()
         .document
         .document_element()
         .and_then(|root| root.dyn_into::<HtmlElement>().ok())
     {
-        // By script, which the content security policy allows.
+        // Styles are set by script, which the content security policy allows.
         let _ = root
             .style()
             .set_property(property, &format!("{}px", px as i32));
@@ -122,7 +122,7 @@ pub(super) fn grip_scroll(event: &PointerEvent) {
     grip(event, drag, || {});
 }
 
-/// Follows a pointer from its press until it is released; calls `ended` then.
+/// Follows a pointer from its press to its release; then calls `ended`.
 pub(super) fn grip(
     event: &PointerEvent,
     drag: impl Fn(&PointerEvent) + 'static,
@@ -135,7 +135,7 @@ pub(super) fn grip(
     else {
         return;
     };
-    // Without capture the drag ends at the element's edge, no worse.
+    // Without capture the drag ends at the element's edge, which is acceptable.
     let _ = target.set_pointer_capture(event.pointer_id());
     let motion = Closure::<dyn Fn(PointerEvent)>::new(move |event: PointerEvent| drag(&event));
     let listener = motion.into_js_value();
@@ -155,7 +155,7 @@ pub(super) fn grip(
     );
 }
 
-/// A key, wherever the focus is.
+/// Handles a key, whichever element has the focus.
 pub(super) fn key(event: &KeyboardEvent) {
     let target: Option<HtmlElement> = event.target().and_then(|target| target.dyn_into().ok());
     let tag = target
@@ -172,13 +172,13 @@ pub(super) fn key(event: &KeyboardEvent) {
     let Some(action) = action else {
         return;
     };
-    // Help covers the page: it is read and closed.
+    // The help covers the page, so only keys that close it count.
     let is_covered = signals().help.get_untracked();
     if is_covered && !matches!(action, Action::Help | Action::Clear) {
         return;
     }
     let on_picture = matches!(tag.as_str(), "CANVAS" | "BODY" | "HTML");
-    // A button takes Space and Enter for itself, a field everything.
+    // A button handles Space and Enter itself, and a field handles all keys.
     let allowed = on_picture
         || (tag == "BUTTON" && keys::is_global(action) && key != " ")
         || (!matches!(tag.as_str(), "INPUT" | "TEXTAREA" | "BUTTON") && keys::is_global(action));
@@ -188,12 +188,13 @@ pub(super) fn key(event: &KeyboardEvent) {
     }
 }
 
-/// A wheel over the picture.
+/// Handles a wheel over the picture.
 pub(super) fn wheel(event: &WheelEvent) {
     event.prevent_default();
     let (dx_px, dy_px) = wheel_px(event);
     if event.ctrl_key() || event.meta_key() {
-        // A pinch on a touchpad comes as a wheel with Ctrl: small steps, zoomed in proportion.
+        // The browser reports a pinch on a touchpad as a wheel with Ctrl, in small steps. The zoom is proportional to
+        // them.
         act(Person::Zoom {
             x_px: f64::from(event.offset_x()),
             factor: (1.0 - dy_px * 0.0035).clamp(0.5, 2.0),
@@ -208,7 +209,7 @@ pub(super) fn wheel(event: &WheelEvent) {
     act(Person::Scroll { dx_px, dy_px });
 }
 
-/// A pointer was pressed on the picture.
+/// Handles the press of a pointer on the picture.
 pub(super) fn press(event: &PointerEvent) {
     if event.button() != 0 && event.pointer_type() == "mouse" {
         return;
@@ -222,13 +223,13 @@ pub(super) fn press(event: &PointerEvent) {
     act(Person::Press(pointer(event)));
 }
 
-/// A pointer moved over the picture.
+/// Handles the move of a pointer over the picture.
 pub(super) fn motion(event: &PointerEvent) {
     act(Person::Motion(pointer(event)));
 }
 
-/// A pointer was released. What that means is done at the click that follows, or the click would land on what has opened
-/// under the pointer meanwhile.
+/// Handles the release of a pointer. It takes effect at the click that follows. Otherwise that click would hit what has
+/// opened under the pointer meanwhile.
 pub(super) fn release(event: &PointerEvent) {
     act(Person::Release {
         pointer: pointer(event),
@@ -236,7 +237,7 @@ pub(super) fn release(event: &PointerEvent) {
     });
 }
 
-/// The browser took a pointer away, or it left the picture.
+/// Handles a pointer that left the picture, or that the browser cancelled.
 pub(super) fn leave(event: &PointerEvent, cancelled: bool) {
     act(Person::Leave {
         pointer: event.pointer_id(),
@@ -263,7 +264,7 @@ fn pointer(event: &PointerEvent) -> Pointer {
     }
 }
 
-/// How far a wheel went, in px, sideways and down.
+/// Returns a wheel's movement in px, sideways and down. A page counts as 30 lines.
 pub(super) fn wheel_px(event: &WheelEvent) -> (f64, f64) {
     let unit = match event.delta_mode() {
         WheelEvent::DOM_DELTA_LINE => LINE_PX,

@@ -1,4 +1,4 @@
-//! What the selected finding rests on, as a table: the numbers are those of the tags in the picture.
+//! The table of the selected finding's evidence. Its numbers are those of the tags in the picture.
 
 use leptos::prelude::*;
 use watchscope_timeline::evidence::Evidence;
@@ -9,7 +9,7 @@ use super::signals::Signals;
 use crate::core::person::Person;
 use crate::runtime::page::act;
 
-/// The table; a row is lit with its tag.
+/// Shows the table. Pointing at a row lights the row and its tag.
 #[component]
 pub(super) fn EvidenceTable(evidence: Evidence, panels: Signals) -> impl IntoView {
     let (finding, ink) = (evidence.finding, severity_token(evidence.severity).name());

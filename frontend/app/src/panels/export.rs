@@ -1,5 +1,5 @@
-//! The way to the dialogs of exports and charts, which are JavaScript (assets/export-dialog.js, charts-dialog.js): what can
-//! be exported, and the frames that they ask for.
+//! The bridge to the dialogs of exports and charts, which are JavaScript (assets/export-dialog.js, charts-dialog.js).
+//! It gives them the facts of the page and the frames that they request.
 
 use std::cell::RefCell;
 
@@ -13,18 +13,18 @@ use crate::core::model::Model;
 use crate::core::person::Person;
 use crate::runtime::page::act;
 
-/// Charts look at as many times the range.
+/// The frames reach this many lengths of the range beyond each of its ends, because charts need that context.
 const CONTEXT: i64 = 10;
 
 thread_local! {
-    /// What is called with the frames, or with why there are none. Of two requests the later counts.
+    /// The functions for the frames, and for the reason why there are none. A later request replaces an earlier one.
     static ASKED: RefCell<Option<(Function, Function)>> = const { RefCell::new(None) };
 }
 
-/// A dialog's opening, as the bridge has it.
+/// A function of the bridge that opens a dialog.
 type Opening = fn(&Object, &Closure<dyn Fn(f64, f64) -> Promise>) -> Result<(), JsValue>;
 
-/// Opens a dialog, in which a form is chosen.
+/// Opens a dialog with a chosen form. Reports an error if there is no record yet.
 pub(super) fn open(model: &Model, form: &str, dialog: Opening) {
     let Some(of) = model.exportable() else {
         act(Person::Trouble("There is no record yet."));
@@ -62,12 +62,12 @@ pub(super) fn open(model: &Model, form: &str, dialog: Opening) {
             "The dialog could not be loaded. Reload the page.",
         ));
     }
-    // The dialog calls it as long as it is open; the page has no sign of its end.
+    // The dialog calls it as long as it is open. The page gets no sign when it closes.
     hand.forget();
 }
 
-/// Hands over the frames of a range, and of as much around it as charts look at; and all notes, whose records may be of
-/// another time than what they are about.
+/// Hands over the frames of a range and of its context, and all notes. The record of a note may lie outside the range
+/// that the note is about.
 pub(super) fn hand(model: &Model, from: Time, to: Time) {
     let around_us = to.micros_since(from).saturating_mul(CONTEXT);
     let wide = (from.plus_micros(-around_us), to.plus_micros(around_us));
@@ -90,7 +90,7 @@ pub(super) fn hand(model: &Model, from: Time, to: Time) {
     }
 }
 
-/// Says why nothing is handed over.
+/// Reports to the dialog why it gets no frames.
 pub(super) fn refuse(why: &str) {
     let error = js_sys::Error::new(why);
     answer(|(_, reject)| reject.call1(&JsValue::NULL, &error));

@@ -1,4 +1,5 @@
-//! The findings panel: what stands, worst first, what it rests on and what to do; what is muted; what is over.
+//! The findings panel: standing findings with evidence and advice, the worst first; then muted findings and those that
+//! are over.
 
 use leptos::prelude::*;
 use watchscope_model::Text;
@@ -17,14 +18,15 @@ use crate::core::shown::{Said, Texts};
 use crate::input::keys::Action;
 use crate::runtime::page::act;
 
-/// So many subjects of one code are shown until all are asked for: what is done about it comes behind them.
+/// The number of subjects of one code that are shown until the person opens all. A code with just one subject more
+/// shows all of them. The advice comes after the subjects.
 const SHOWN: usize = 3;
-/// What a naive client does, and what to do: said of every finding, the rest where it is asked for.
+/// The headings that are shown for each finding. The other texts open on demand.
 const SAID_FIRST: [&str; 2] = ["A naive client", "A correct client"];
-/// Under it stands the picture.
+/// The heading above the row's picture.
 const PICTURED: &str = "On the wire";
 
-/// The bar that tells of a cluster whose history began anew.
+/// Shows a banner for a cluster whose history was restored.
 #[component]
 pub(super) fn RestoredBanner(panels: Signals) -> impl IntoView {
     move || {
@@ -47,7 +49,7 @@ pub(super) fn RestoredBanner(panels: Signals) -> impl IntoView {
     }
 }
 
-/// The panel; nothing while it is closed.
+/// Shows the panel while it is open.
 #[component]
 pub(super) fn FindingsPanel(panels: Signals) -> impl IntoView {
     move || {
@@ -103,7 +105,7 @@ fn Open(panels: Signals) -> impl IntoView {
     }
 }
 
-/// `1 error, 2 warnings · 60 clients · 1 muted · 3 over`.
+/// Returns `1 error, 2 warnings · 60 clients · 1 muted · 3 over`.
 fn summary(tally: &Tally, board: &Board) -> String {
     let over = board.over.len() as u64 + board.over_more;
     let parts = [(board.muted.len() as u64, "muted"), (over, "over")];
@@ -119,14 +121,14 @@ pub(super) fn chip(code: &str, severity: Severity) -> impl IntoView + use<> {
     view! { <span class=format!("chip {ink}") title=severity.to_string()>{code.to_owned()}</span> }
 }
 
-/// What a correct client does is what there is to do.
+/// Returns the advice for a row: the text about a correct client.
 pub(super) fn what_to_do(said: &Said) -> Option<String> {
     let mut parts = said.parts.iter();
     let found = parts.find(|(heading, _)| heading == SAID_FIRST[1]);
     found.map(|(_, text)| text.clone())
 }
 
-/// The findings of one code.
+/// Shows the findings of one code.
 #[component]
 fn GroupOf(panels: Signals, code: Text) -> impl IntoView {
     let (board, named) = (panels.board, code.to_string());
@@ -194,7 +196,7 @@ fn GroupOf(panels: Signals, code: Text) -> impl IntoView {
     }
 }
 
-/// A finding about one subject.
+/// Shows a finding about one subject.
 #[component]
 fn ItemOf(group: Memo<Option<Group>>, key: String) -> impl IntoView {
     let (wanted, named) = (key.clone(), key.clone());
@@ -270,7 +272,7 @@ fn ItemOf(group: Memo<Option<Group>>, key: String) -> impl IntoView {
     }
 }
 
-/// Asks why, and mutes.
+/// Shows the form that asks for a reason and mutes a finding.
 #[component]
 fn MuteForm(key: String, asks: RwSignal<bool>) -> impl IntoView {
     let reason = RwSignal::new(String::new());
@@ -309,7 +311,7 @@ fn MuteForm(key: String, asks: RwSignal<bool>) -> impl IntoView {
     }
 }
 
-/// What a naive client would do and what to do; all else that is known of the row where it is asked for.
+/// Shows the texts about a naive client and the advice. The other texts of the row open on demand.
 #[component]
 fn Explained(panels: Signals, code: Text) -> impl IntoView {
     let more = RwSignal::new(false);
@@ -325,7 +327,7 @@ fn Explained(panels: Signals, code: Text) -> impl IntoView {
             .filter(move |(heading, _)| SAID_FIRST.contains(&&**heading) == first);
         let lines = parts.map(|(heading, text)| {
             let picture = picture.clone().filter(|_| heading == PICTURED);
-            // What a correct client does is what there is to do.
+            // The text about a correct client is the advice.
             let heading = if heading == SAID_FIRST[1] {
                 "What to do".to_owned()
             } else {
@@ -364,7 +366,7 @@ fn Explained(panels: Signals, code: Text) -> impl IntoView {
     }
 }
 
-/// A row's picture, which opens at its full size; nothing if it cannot be had.
+/// Shows a row's picture, which opens at full size. Shows nothing if the picture cannot be loaded.
 #[component]
 fn Pictured(url: String) -> impl IntoView {
     let is_missing = RwSignal::new(false);

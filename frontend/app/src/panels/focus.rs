@@ -1,4 +1,4 @@
-//! What has the focus, and what takes it.
+//! The focus: which element has it, and which takes it.
 
 use std::cell::RefCell;
 
@@ -11,11 +11,11 @@ use crate::core::person::FocusedPanel;
 use crate::runtime::page::elements;
 
 thread_local! {
-    /// The field by whose text the lanes are filtered.
+    /// The field with the lanes' filter.
     static FILTER_FIELD: RefCell<Option<HtmlInputElement>> = const { RefCell::new(None) };
 }
 
-/// This is the filter field.
+/// Sets the filter field.
 pub(super) fn set_filter_field(field: NodeRef<leptos::html::Input>) {
     Effect::new(move |_| {
         if let Some(field) = field.get() {
@@ -24,7 +24,7 @@ pub(super) fn set_filter_field(field: NodeRef<leptos::html::Input>) {
     });
 }
 
-/// The filter field takes the focus.
+/// Gives the focus to the filter field, and selects its text.
 pub(super) fn focus_filter() {
     FILTER_FIELD.with_borrow(|field| {
         if let Some(field) = field {
@@ -34,12 +34,12 @@ pub(super) fn focus_filter() {
     });
 }
 
-/// The picture takes the focus.
+/// Gives the focus to the picture.
 pub(super) fn focus_picture() {
     let _ = elements().canvas.focus();
 }
 
-/// An element takes the focus once it is drawn.
+/// Gives the focus to an element in the next animation frame, when it is drawn.
 pub(super) fn focus_soon(focus: Focus) {
     let selector = match focus {
         Focus::Picture => "canvas.chart",
@@ -66,7 +66,7 @@ pub(super) fn is_free() -> bool {
     focused.is_none_or(|focused| matches!(&*focused.tag_name(), "BODY" | "CANVAS"))
 }
 
-/// If nothing has the focus, the picture takes it.
+/// Gives the focus to the picture if nothing else has it.
 pub(super) fn keep_focus() {
     let focused = elements().document.active_element();
     if focused.is_none_or(|focused| focused.tag_name() == "BODY") {
@@ -74,14 +74,14 @@ pub(super) fn keep_focus() {
     }
 }
 
-/// The picture takes the focus from the detail, which is about to close.
+/// Moves the focus from the detail panel, which is about to close, to the picture.
 pub(super) fn take_focus_back() {
     if has_focus(".detail") {
         focus_picture();
     }
 }
 
-/// The panel that has the focus, of those that a key closes.
+/// Returns the panel that has the focus, if a key can close it.
 pub(super) fn focused_panel() -> Option<FocusedPanel> {
     if has_focus(".findings") {
         Some(FocusedPanel::Findings)
@@ -94,7 +94,7 @@ pub(super) fn focused_panel() -> Option<FocusedPanel> {
     }
 }
 
-/// Whether the focus is within an element that fits the selector.
+/// Whether the focus is within an element that matches the selector.
 fn has_focus(selector: &str) -> bool {
     let focused = elements().document.active_element();
     let within = |focused: Element| focused.closest(selector).ok().flatten();

@@ -7,7 +7,7 @@ use watchscope_timeline::{Glyph, Theme, Token};
 
 use crate::decimal::decimal;
 
-/// A glyph as SVG: the same paths as on the canvas.
+/// Shows a glyph as SVG, with the paths of the canvas.
 #[component]
 pub(super) fn GlyphPicture(glyph: Glyph, ink: Token, size: u8) -> impl IntoView {
     let ink = format!("var(--{})", ink.name());
@@ -27,7 +27,7 @@ pub(super) fn GlyphPicture(glyph: Glyph, ink: Token, size: u8) -> impl IntoView 
     }
 }
 
-/// A hatch as SVG: its lines in its colour.
+/// Shows a hatch as SVG: its lines in its colour.
 #[component]
 pub(super) fn HatchPicture(hatch: Hatch) -> impl IntoView {
     // Lines and colour are the same in both themes.

@@ -1,4 +1,4 @@
-//! The bar on top: what is watched, how it is, and the controls.
+//! The header: watches, problems, and controls. Below it are the banners.
 
 use leptos::prelude::*;
 use watchscope_model::Time;
@@ -107,7 +107,7 @@ pub(super) fn Header(panels: Signals) -> impl IntoView {
                     key=|problem| problem.words.clone()
                     children=move |problem| {
                         let words = problem.words.clone();
-                        // Its places may be others by now.
+                        // The places may have changed since this button was made.
                         let places = move || panels.problems.with_untracked(|problems| {
                             let mut problems = problems.iter();
                             let found = problems.find(|problem| problem.words == words);
@@ -237,7 +237,7 @@ fn ThemeButton(panels: Signals) -> impl IntoView {
     }
 }
 
-/// The bar that tells of trouble between the browser and watchscope; trouble with the cluster is in the lanes.
+/// Shows a banner for trouble between the browser and watchscope. The lanes show trouble with the cluster.
 #[component]
 pub(super) fn Banner(panels: Signals) -> impl IntoView {
     let link_status = panels.link_status;
@@ -272,7 +272,7 @@ pub(super) fn Banner(panels: Signals) -> impl IntoView {
     };
     view! {
         <div>
-            // Which file is open, and what is wrong with one: open.js writes it.
+            // open.js writes here which file is open, and its errors.
             <div data-part="file"></div>
             {move || body().map(|body| view! { <div class="banner" role="status" data-part="banner">{body}</div> })}
             {move || panels.trouble.get().map(|trouble| view! {

@@ -1,7 +1,7 @@
-//! What the page offers to a lesson's narration and controls (assets/lessons.js), which are loaded only with a lesson.
+//! The page's interface to a lesson's narration and controls (assets/lessons.js), which are loaded only with a lesson.
 //!
-//! They get one function, once, by which they say where the time stands and what to show, and ask where a moment lies on
-//! screen and what each side believes. All else of a lesson comes to the page as from any server.
+//! They get one function, once. By it they set the time and the view, find a moment on the screen, and read the beliefs
+//! of all layers. The lesson's records come to the page as from any server.
 
 use std::cell::RefCell;
 
@@ -16,13 +16,13 @@ use watchscope_timeline::inside::beliefs::{self, BeliefTable};
 use crate::core::person::Person;
 use crate::runtime::page::{act, read};
 
-/// Whether the page shows a lesson, whose simulator has nobody to ask.
+/// Whether the page shows a lesson. A lesson has no server that could compare with a cluster.
 pub(super) fn is_on() -> bool {
     let lesson = Reflect::get(&window(), &JsValue::from_str("watchscopeLesson"));
     lesson.is_ok_and(|lesson| lesson.is_object())
 }
 
-/// Offers the functions to `watchscopeLesson`, if there is a lesson.
+/// Passes the function to `watchscopeLesson`, if there is a lesson.
 pub(super) fn offer() {
     let get = |of: &JsValue, name: &str| Reflect::get(of, &JsValue::from_str(name)).ok();
     let Some(ready) = get(&window(), "watchscopeLesson")
@@ -31,26 +31,26 @@ pub(super) fn offer() {
     else {
         return;
     };
-    // One function for all, called with a list: what, and with what.
+    // One function serves all requests. Its list holds the request's name and its arguments.
     let page = Closure::<dyn FnMut(Array) -> JsValue>::new(move |asked: Array| {
         let text = |place| asked.get(place).as_string().unwrap_or_default();
         let time = |place| Time(asked.get(place).as_f64().unwrap_or_default() as i64);
         match &*text(0) {
-            // Where the time stands.
+            // Sets the time.
             "hold" => act(Person::Hold(time(1))),
-            // Which stretch of time is shown.
+            // Sets the view's time range.
             "show" => act(Person::ShowTime {
                 from: time(1),
                 to: time(2),
             }),
-            // The log has begun again.
+            // Begins again with a new log.
             "startOver" => act(Person::StartOver),
-            // Opens the layers and all watches, so that their objects are seen.
+            // Opens the layers and all watches, so that their objects are visible.
             "expand" => act(Person::Expand),
             // Scrolls to a lane.
             "reveal" => act(Person::Reveal(text(1).into())),
-            // Where a moment of a lane lies, by its time and its record, in px of the picture; null if it is not on
-            // screen.
+            // Returns where a moment of a lane lies in the picture, in px, by its time and its record. Null if that is
+            // out of sight.
             "place" => {
                 let seq = time(3).0.unsigned_abs();
                 let place = read().place_of(&text(1), time(2), seq);
@@ -58,7 +58,7 @@ pub(super) fn offer() {
                     return Array::of2(&JsValue::from_f64(x), &JsValue::from_f64(y)).into();
                 }
             }
-            // What each side believes now; null if nothing is told of it.
+            // Returns the beliefs of all layers now; null if the log has no records about them.
             "sides" => {
                 let beliefs = beliefs::belief_table(&read().store, LaneId::Findings, None);
                 if let Some(beliefs) = beliefs {
@@ -76,20 +76,20 @@ pub(super) fn offer() {
 }
 
 thread_local! {
-    /// What the lesson wants to have called when the picture was drawn.
+    /// The lesson's function to call after each picture.
     static DRAWN: RefCell<Option<Function>> = const { RefCell::new(None) };
 }
 
-/// Tells the lesson that the picture was drawn.
+/// Calls the lesson's function: the picture was painted.
 pub(crate) fn drawn() {
     let drawn = DRAWN.with_borrow(Clone::clone);
     if let Some(drawn) = drawn {
-        // It only asks to be called later.
+        // The function only schedules its work.
         let _ = drawn.call0(&JsValue::NULL);
     }
 }
 
-/// As JavaScript's own objects.
+/// Converts a table of beliefs to JavaScript objects.
 fn beliefs_object(beliefs: BeliefTable) -> JsValue {
     let text = |text: &str| JsValue::from_str(text);
     let object = |fields: &[(&str, JsValue)]| {

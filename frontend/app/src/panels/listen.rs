@@ -1,4 +1,4 @@
-//! Listens to what the panels do not own: the picture, the lane tree, the window, other tabs.
+//! Listens to events outside the panels: the picture, the lane tree, the window, other tabs.
 
 use leptos::ev;
 use leptos::prelude::*;
@@ -17,7 +17,7 @@ use crate::runtime::page::{act, elements, lane_of_row, send};
 use crate::runtime::theme::{FORCED, LIGHT, REDUCED_MOTION, surroundings as surroundings_now};
 use crate::source::connection::Input;
 
-/// Listens from now on, as long as the page lives.
+/// Starts listening, for the life of the page.
 pub(super) fn listen() {
     picture();
     tree();
@@ -39,11 +39,11 @@ fn picture() {
         on(&canvas, "pointerleave", |event| {
             events::leave(&event, false);
         });
-        // The canvas changes its size with panels and window alike.
+        // Panels and the window both change the canvas's size.
         let resized = Closure::<dyn FnMut()>::new(|| act(Person::Redraw)).into_js_value();
         if let Ok(observer) = web_sys::ResizeObserver::new(resized.unchecked_ref()) {
             observer.observe(&canvas);
-            // What observes must be held, or it is collected.
+            // The browser collects an observer that nothing holds.
             std::mem::forget(observer);
         }
     }
@@ -90,7 +90,7 @@ fn tree() {
 fn tabs() {
     let poke = || send(Msg::Link(Input::Poke));
     window_event_listener(ev::hashchange, move |_| {
-        // A lesson has a cluster of its own, and begins with a fresh page.
+        // A lesson has its own cluster, and begins with a fresh page.
         let location = window().location();
         let is_lesson = |hash: String| {
             let mut parts = hash.trim_start_matches('#').split('&');
@@ -118,7 +118,7 @@ fn tabs() {
     tell_hidden();
 }
 
-/// A hidden tab is sent nothing.
+/// Passes on whether the tab is hidden. The server sends nothing to a hidden tab.
 fn tell_hidden() {
     send(Msg::Link(Input::Hidden(elements().document.hidden())));
     act(Person::Redraw);
@@ -128,7 +128,7 @@ fn surroundings() {
     window_event_listener(ev::keydown, |event| events::key(&event));
     window_event_listener(ev::resize, |_| act(Person::Redraw));
     on_resolution();
-    // The banner counts down; nothing ticks while there is none.
+    // The banner counts down once a second. While the page is connected, a tick changes nothing.
     let tick = Closure::<dyn FnMut()>::new(|| tick(js_sys::Date::now() as u64)).into_js_value();
     let _ = window()
         .set_interval_with_callback_and_timeout_and_arguments_0(tick.unchecked_ref(), 1_000);
@@ -143,7 +143,8 @@ fn surroundings() {
     }
 }
 
-/// Another screen, or another zoom: the next change is one from there.
+/// Draws again when the resolution changes, by another screen or another zoom. Each query matches one resolution, so a
+/// change registers the next query.
 fn on_resolution() {
     let query = format!("(resolution: {}dppx)", window().device_pixel_ratio());
     let Ok(Some(list)) = window().match_media(&query) else {
@@ -155,7 +156,7 @@ fn on_resolution() {
     });
     let once = web_sys::AddEventListenerOptions::new();
     once.set_once(true);
-    // It fails on no target.
+    // It cannot fail on this target.
     let _ = list.add_event_listener_with_callback_and_add_event_listener_options(
         "change",
         changed.unchecked_ref(),
@@ -170,7 +171,7 @@ pub(super) fn on<E: FromWasmAbi + 'static>(
 ) {
     // The page listens as long as it lives.
     let heard: JsValue = Closure::<dyn FnMut(E)>::new(heard).into_js_value();
-    // It fails on no target.
+    // It cannot fail on this target.
     let _ = target.add_event_listener_with_callback(name, heard.unchecked_ref());
 }
 

@@ -1,13 +1,13 @@
-//! What panels read of the model: a value that views follow.
+//! A value of the model that views follow.
 
 use std::sync::{PoisonError, RwLock};
 
 use leptos::prelude::*;
 
-/// A value that the panels show. A view that reads it follows it. It lives as long as the page.
+/// A value that the panels show. A view that reads it is drawn again when it changes. It lives as long as the page.
 ///
-/// It stands in for a signal: Leptos compiles its own for each type of value, and those of the page were a tenth of its
-/// second part. Here one kind of trigger serves all types.
+/// It replaces a signal of Leptos. Leptos compiles its signals for each type of value, and the page's signals were a
+/// tenth of its second part. Here one kind of trigger serves all types.
 #[derive(Debug)]
 pub(super) struct Mirror<T: 'static> {
     changed: Trigger,
@@ -23,7 +23,7 @@ impl<T> Clone for Mirror<T> {
 impl<T> Copy for Mirror<T> {}
 
 impl<T> Mirror<T> {
-    /// A value of the page, which is never freed.
+    /// Returns a mirror with a first value, which is never freed.
     pub(super) fn new(value: T) -> Self {
         Self {
             changed: Trigger::new(),
@@ -31,18 +31,18 @@ impl<T> Mirror<T> {
         }
     }
 
-    /// Reads it; the view around follows it.
+    /// Reads the value, and makes the view around follow it.
     pub(super) fn with<R>(self, read: impl FnOnce(&T) -> R) -> R {
         self.changed.track();
         self.with_untracked(read)
     }
 
-    /// Reads it once.
+    /// Reads the value without following it.
     pub(super) fn with_untracked<R>(self, read: impl FnOnce(&T) -> R) -> R {
         read(&self.value.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Writes it, and has the views that follow it drawn anew.
+    /// Writes the value, and has the views that follow it drawn again.
     pub(super) fn set(self, value: T) {
         *self.value.write().unwrap_or_else(PoisonError::into_inner) = value;
         self.changed.notify();
@@ -50,12 +50,12 @@ impl<T> Mirror<T> {
 }
 
 impl<T: Clone> Mirror<T> {
-    /// A copy of it; the view around follows it.
+    /// Returns a copy, and makes the view around follow the value.
     pub(super) fn get(self) -> T {
         self.with(T::clone)
     }
 
-    /// A copy of it as it is now.
+    /// Returns a copy without following the value.
     pub(super) fn get_untracked(self) -> T {
         self.with_untracked(T::clone)
     }

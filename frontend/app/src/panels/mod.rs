@@ -1,4 +1,5 @@
-//! Panels and controls by Leptos: they mirror the model, and tell it what the person does. They come with the second part.
+//! Panels and controls, by Leptos. They mirror the model, and send it the person's actions. They belong to the second
+//! part.
 //!
 //! ```text
 //!   Model ─► signals ─► header, overlay, findings, watches, notes, detail, status
@@ -34,7 +35,6 @@ mod overlay;
 mod overview;
 mod range;
 mod replay;
-
 mod signals;
 mod status;
 mod texts;

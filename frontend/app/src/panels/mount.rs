@@ -1,4 +1,4 @@
-//! Puts the panels around and over the picture.
+//! Mounts the panels around and over the picture.
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
@@ -9,7 +9,7 @@ use super::{debug, header, listen, notes, overlay, overview, signals, status};
 use crate::runtime::bridge;
 use crate::runtime::page::read;
 
-/// Puts the panels into the document, and listens to the person.
+/// Mounts the panels in the document, and starts listening to the person.
 pub(super) fn mount() {
     let (panels, late) = signals::begin(Late::new);
     signals::show(&read());
@@ -47,16 +47,16 @@ pub(super) fn mount() {
     overview::listen();
     debug::expose();
     show_icon();
-    // It goes on by itself.
+    // Nothing waits for it.
     drop(bridge::offer());
 }
 
-/// Says in attributes of the document's body what assets/open.js asks for: whether a recording is shown, and how many
-/// notes are in this page only. A view calls it: only there can an effect be made.
+/// Sets attributes of the document's body for assets/open.js: whether the page shows a recording, and how many notes
+/// exist only in this page. A view calls this, because only a view can make an effect.
 fn tell_scripts(panels: Signals) {
     let says = |name: &str, value: &str| {
         if let Some(body) = document().body() {
-            // Attributes are refused only if their names are no names.
+            // The browser refuses only attributes with an invalid name.
             let _ = body.set_attribute(name, value);
         }
     };
@@ -73,17 +73,17 @@ fn tell_scripts(panels: Signals) {
     });
 }
 
-/// Gives the tab its icon, which the document only names: fetched with it, it held up the first lane.
+/// Sets the tab's icon, which the document only names. Loaded with the document, the icon delayed the first lane.
 fn show_icon() {
     if let Some(icon) = document().get_element_by_id("icon")
         && let Some(href) = icon.get_attribute("data-href")
     {
-        // Attributes are refused only if their names are no names.
+        // The browser refuses only attributes with an invalid name.
         let _ = icon.set_attribute("href", &href);
     }
 }
 
-/// Mounts a view in the place that index.html keeps for it.
+/// Mounts a view in the element of index.html that is reserved for it.
 fn put(id: &str, view: impl FnOnce() -> AnyView + 'static) {
     let Some(place) = document()
         .get_element_by_id(id)

@@ -1,5 +1,4 @@
-//! The notes panel: the notes of persons by time, each to go to, change and withdraw; and the form that writes one. A text
-//! of a person is only ever a text node.
+//! The notes panel: the notes of persons by time, and the form that writes one. A person's text is always a text node.
 
 use js_sys::Uint8Array;
 use leptos::prelude::*;
@@ -17,10 +16,10 @@ use crate::input::keys::Action;
 use crate::runtime::bridge;
 use crate::runtime::page::act;
 
-/// Once so few bytes are left, the form says how many.
+/// The form shows the remaining bytes once they are fewer than this.
 const NEARLY_FULL_BYTES: usize = 400;
 
-/// Fetches the notes of all runs: out of the file that is open, or from the server.
+/// Fetches the notes of all runs, from the open file or from the server.
 pub(super) fn fetch() {
     spawn_local(async {
         let bytes = match bridge::notes() {
@@ -40,7 +39,7 @@ fn does(deed: NoteDeed) {
     act(Person::Note(deed));
 }
 
-/// The button of the header that shows the panel.
+/// The button of the header that opens the panel.
 #[component]
 pub(super) fn NotesButton(panels: Signals) -> impl IntoView {
     let notes = panels.notes;
@@ -76,7 +75,7 @@ pub(super) fn NoteOnRange() -> impl IntoView {
     }
 }
 
-/// What stands in the tree beside the row of flags; nothing while there is no such row.
+/// Shows the label of the row of flags in the tree, while there is such a row.
 #[component]
 pub(super) fn FlagsLabel(panels: Signals) -> impl IntoView {
     let notes = panels.notes;
@@ -101,7 +100,7 @@ pub(super) fn FlagsLabel(panels: Signals) -> impl IntoView {
     }
 }
 
-/// The panel; nothing while it is closed.
+/// Shows the panel while it is open.
 #[component]
 pub(super) fn NotesPanel(panels: Signals) -> impl IntoView {
     move || {
@@ -113,7 +112,7 @@ pub(super) fn NotesPanel(panels: Signals) -> impl IntoView {
 #[component]
 fn Open(panels: Signals) -> impl IntoView {
     let notes = panels.notes;
-    // A memo only where something is made anew: each weighs some kB.
+    // Memos stand only where a view would be made again: each adds some kB.
     let many = move || notes.with(|notes| notes.count);
     let is_closed = move || notes.with(|notes| notes.is_closed);
     let writes =
@@ -179,7 +178,7 @@ fn Open(panels: Signals) -> impl IntoView {
     }
 }
 
-/// A note.
+/// Shows a note.
 #[component]
 fn RowOf(panels: Signals, id: u32) -> impl IntoView {
     let row = Memo::new(move |_| -> Option<NoteRow> {
@@ -242,10 +241,10 @@ fn RowOf(panels: Signals, id: u32) -> impl IntoView {
     }
 }
 
-/// Keys of the form; no other key of the page counts in it.
+/// Handles the form's keys. The page's other keys have no effect in it.
 fn key(event: &KeyboardEvent) {
     event.stop_propagation();
-    // While a word is being composed, Enter and Escape belong to that.
+    // While an input method composes a word, Enter and Escape belong to it.
     if event.is_composing() {
         return;
     }
@@ -262,7 +261,7 @@ fn key(event: &KeyboardEvent) {
     }
 }
 
-/// The form of the note that is being written.
+/// Shows the form of the draft.
 #[component]
 fn Form(panels: Signals) -> impl IntoView {
     let notes = panels.notes;
@@ -271,7 +270,7 @@ fn Form(panels: Signals) -> impl IntoView {
     let of = move |read: fn(&NoteForm) -> String| notes.with(|notes| notes.form.as_ref().map(read));
     let is_saving =
         move || notes.with(|notes| notes.form.as_ref().is_some_and(|form| form.is_saving));
-    // The buttons stay while something is typed.
+    // Typing does not make the buttons again.
     let about = Memo::new(move |_| {
         notes.with(|notes| {
             let form = notes.form.as_ref()?;

@@ -1,4 +1,4 @@
-//! What floats over the picture: empty states, tooltip, the pill of a paused picture.
+//! The elements over the picture: messages about empty lanes, the tooltip, the pill of a paused picture.
 
 use leptos::prelude::*;
 
@@ -8,7 +8,7 @@ use crate::core::shown::{Emptiness, Remedy};
 use crate::input::keys::Action;
 use crate::runtime::page::{act, elements};
 
-/// What lies over the picture.
+/// Shows the elements over the picture.
 #[component]
 pub(super) fn Overlay(panels: Signals) -> impl IntoView {
     view! {

@@ -1,4 +1,4 @@
-//! The overview above the picture: its canvas, its label, and what a person does on it.
+//! The overview above the picture: its canvas, its label, and a person's actions on it.
 
 use std::cell::RefCell;
 
@@ -15,12 +15,12 @@ use crate::paint::painter::Painter;
 use crate::runtime::page::act;
 use crate::runtime::theme::palette;
 
-/// A notch of a wheel shows this much more, or less.
+/// The factor of time by which a notch of the wheel widens or narrows the overview.
 const WIDER: f64 = 1.25;
-/// An arrow moves the window by this share of its length; with Shift by all of it.
+/// The share of the view's length by which an arrow key moves it. With Shift the share is 1.
 const STEP: f64 = 0.1;
 
-/// The elements of index.html, and what paints.
+/// The overview's elements of index.html, and their painter.
 struct Strip {
     area: HtmlElement,
     words: Element,
@@ -33,7 +33,7 @@ thread_local! {
     static STRIP: RefCell<Option<Strip>> = const { RefCell::new(None) };
 }
 
-/// Listens from now on, as long as the page lives.
+/// Starts listening, for the life of the page.
 pub(super) fn listen() {
     let element = |id: &str| document().get_element_by_id(id);
     let (Some(area), Some(words), Some(canvas)) = (
@@ -99,7 +99,7 @@ fn key(event: &KeyboardEvent) {
     act(person);
 }
 
-/// Paints it as the model has it; one that has another width by now is drawn anew.
+/// Paints the model's overview. If the canvas has a new width, requests a new picture first.
 pub(super) fn paint(model: &Model) {
     let width_px = STRIP.with_borrow(|strip| {
         let canvas = &strip.as_ref()?.canvas;
@@ -113,7 +113,7 @@ pub(super) fn paint(model: &Model) {
     STRIP.with_borrow_mut(|strip| {
         if let (Some(strip), Some((_, scene))) = (strip, &model.panels.overview.drawn) {
             strip.tell(&model.panels.overview.words);
-            // By script, which the content security policy allows.
+            // Styles are set by script, which the content security policy allows.
             let height = format!("height:{}px", scene.height.to_f64() as i32 + 1);
             strip.area.style().set_css_text(&height);
             let scale = model.screen.size.scale;
@@ -136,7 +136,7 @@ pub(super) fn paint(model: &Model) {
 }
 
 impl Strip {
-    /// Writes its label, a line each.
+    /// Writes the label, one element per line.
     fn tell(&mut self, words: &(String, String)) {
         if self.said == *words {
             return;
@@ -147,7 +147,7 @@ impl Strip {
             if let Ok(element) = document().create_element("div") {
                 element.set_class_name(class);
                 element.set_text_content(Some(line));
-                // It fails on no element.
+                // It cannot fail on an element.
                 let _ = self.words.append_child(&element);
             }
         }

@@ -11,7 +11,7 @@ use crate::core::shown::RangeShown;
 use crate::input::keys::Action;
 use crate::runtime::page::act;
 
-/// The row; nothing while no range is marked.
+/// Shows the row while a range is marked.
 #[component]
 pub(super) fn RangeRow(panels: Signals) -> impl IntoView {
     move || {
@@ -22,7 +22,7 @@ pub(super) fn RangeRow(panels: Signals) -> impl IntoView {
     }
 }
 
-/// The row under the ruler: what is in the marked range, and what can be done with it.
+/// The row under the ruler: the contents of the marked range, and its buttons.
 #[component]
 fn Row(range: RangeShown, x_px: Mirror<i32>) -> impl IntoView {
     let RangeShown { from, to, words } = range;
@@ -77,7 +77,7 @@ fn Row(range: RangeShown, x_px: Mirror<i32>) -> impl IntoView {
     }
 }
 
-/// Puts the address of this place on the clipboard.
+/// Copies the address of this place to the clipboard.
 #[component]
 fn CopyLink() -> impl IntoView {
     let done = RwSignal::new("Copy link");

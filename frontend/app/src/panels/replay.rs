@@ -1,4 +1,4 @@
-//! The controls of a recording: play, speed, and where the time stands.
+//! The controls of a recording: play, speed, and the time.
 
 use leptos::prelude::*;
 use watchscope_model::time::SECOND_US;
@@ -12,10 +12,10 @@ use crate::runtime::page::act;
 
 /// A minute, in microseconds.
 const MINUTE_US: i64 = 60 * SECOND_US;
-/// Steps of the slider. Numbers with a point would weigh 4 kB in the page.
+/// The slider's steps. Decimal fractions would add 4 kB to the page.
 const SEEK_STEPS: u32 = 1_000_000;
 
-/// The controls; nothing while a log is live.
+/// Shows the controls if the page shows a recording.
 #[component]
 pub(super) fn ReplayBar(panels: Signals) -> impl IntoView {
     let replay = panels.replay;

@@ -1,4 +1,5 @@
-//! What the panels show, as signals: mirrors of the model, written where it has changed and nowhere else.
+//! The contents of the panels, as signals: mirrors of the model, which only this file writes, and only when they
+//! change.
 
 use std::cell::Cell;
 
@@ -19,74 +20,74 @@ use crate::core::shown::{
 use crate::core::summary::Summary;
 use crate::source::connection::Status;
 
-/// All signals. Copied freely; each panel reads its own, and none writes one.
+/// All signals. The struct is a cheap copy. Each panel reads its own signals, and none writes one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Signals {
     pub(super) summary: Mirror<Summary>,
-    /// What is wrong now, worst first.
+    /// The present problems, the worst first.
     pub(super) problems: Mirror<Vec<Problem>>,
     pub(super) following: Mirror<bool>,
     pub(super) status: Mirror<StatusBar>,
     pub(super) link_status: Mirror<Status>,
-    /// The browser's clock, while a banner counts down.
+    /// The browser's clock, in milliseconds; it stands still while the page is connected.
     pub(super) now_ms: Mirror<u64>,
-    /// What could not be read, until the person dismisses it.
+    /// The last error, until the person dismisses it.
     pub(super) trouble: Mirror<Option<String>>,
     pub(super) empty: Mirror<Option<Emptiness>>,
     pub(super) tooltip: Mirror<Option<Tooltip>>,
     pub(super) detail: Mirror<Option<Detail>>,
     /// The bodies of the selection, as they come.
     pub(super) bodies: Mirror<Bodies>,
-    /// Why the object of the selected lane is here, or is not.
+    /// Why the object of the selected lane is present or absent.
     pub(super) presence: Mirror<Option<Presence>>,
-    /// The moment that panels answer for, unless it is now.
+    /// The moment for which panels answer; `None` for now.
     pub(super) as_of: Mirror<Option<AsOfWords>>,
-    /// What is selected, then and now.
+    /// The selection then and now.
     pub(super) beside: Mirror<Option<Beside>>,
     /// The marked range.
     pub(super) range: Mirror<Option<RangeShown>>,
-    /// Where it begins in the lanes, in px.
+    /// Where the marked range begins in the lanes, in px.
     pub(super) range_x_px: Mirror<i32>,
     /// The controls of a recording.
     pub(super) replay: Mirror<Option<ReplayShown>>,
     pub(super) checking: Mirror<Checking>,
-    /// The record of the selected finding's evidence that is pointed at.
+    /// The lit record of the selected finding's evidence.
     pub(super) lit: Mirror<Option<RecordId>>,
-    /// Records that came since the picture was paused.
+    /// The number of records that came since the picture was paused.
     pub(super) pill: Mirror<Option<u64>>,
-    /// What the live region says.
+    /// The text of the live region.
     pub(super) said: Mirror<String>,
     /// The focused lane in words.
     pub(super) lane_text: Mirror<String>,
-    /// The last line of a narrator: when, and what.
+    /// The narrator's last line: its time and its words.
     pub(super) note: Mirror<Option<(String, String)>>,
     pub(super) filter: Mirror<String>,
     pub(super) theme: Mirror<ThemeChoice>,
     pub(super) help: Mirror<bool>,
-    /// What stands.
+    /// The numbers of standing findings.
     pub(super) standing: Mirror<Tally>,
-    /// The findings, while they are shown.
+    /// The board of findings, while it is open.
     pub(super) board: Mirror<Board>,
     pub(super) findings_open: Mirror<bool>,
-    /// What there is to say of each row of the catalogue, once it was asked for.
+    /// The texts of the rows of the failure catalogue, once they were requested.
     pub(super) texts: Mirror<Texts>,
-    /// The table of watches in its order, while it is shown.
+    /// The rows of the table of watches in its order, while it is open.
     pub(super) watches: Mirror<Vec<HealthRow>>,
     pub(super) watches_open: Mirror<bool>,
     pub(super) order: Mirror<Order>,
-    /// Notes of persons; the rows while they are shown.
+    /// Notes of persons. The rows are filled while the panel is open.
     pub(super) notes: Mirror<NotesShown>,
     pub(super) notes_open: Mirror<bool>,
-    /// The cluster's history began anew.
+    /// The restore of the cluster's history, if it was restored.
     pub(super) restored: Mirror<Option<Restored>>,
 }
 
 thread_local! {
-    /// Those of the page, which live as long as the page.
+    /// The page's signals, which live as long as the page.
     static SIGNALS: Cell<Option<Signals>> = const { Cell::new(None) };
 }
 
-/// Makes the page's signals, and what else of it lives as long.
+/// Makes the page's signals, and a further value of the same lifetime.
 pub(super) fn begin<T>(of: impl FnOnce(Signals) -> T) -> (Signals, T) {
     // The root of all panels lives as long as the page.
     let root = Owner::new();
@@ -99,12 +100,12 @@ pub(super) fn begin<T>(of: impl FnOnce(Signals) -> T) -> (Signals, T) {
     (signals, made)
 }
 
-/// The page's signals.
+/// Returns the page's signals.
 pub(super) fn signals() -> Signals {
     SIGNALS.get().expect("the panels begin with their signals")
 }
 
-/// Writes what differs from what the panels show.
+/// Writes the signals whose values have changed.
 pub(crate) fn show(model: &Model) {
     let signals = signals();
     let (shown, panels) = (&model.shown, &model.panels);
@@ -143,14 +144,14 @@ pub(crate) fn show(model: &Model) {
     mirror(signals.restored, &shown.restored);
 }
 
-/// Writes a signal only if it says something else than before.
+/// Writes a signal only if its value has changed.
 fn mirror<T: Clone + PartialEq>(signal: Mirror<T>, value: &T) {
     if signal.with_untracked(|known| known != value) {
         signal.set(value.clone());
     }
 }
 
-/// Tells the banner what time it is, if one is shown that counts down.
+/// Sets the clock of the banner's countdown, while the page is not connected.
 pub(super) fn tick(now_ms: u64) {
     let signals = signals();
     if signals
@@ -161,7 +162,7 @@ pub(super) fn tick(now_ms: u64) {
     }
 }
 
-/// Shows the bodies of a selection, unless another thing was selected since.
+/// Shows the bodies of a selection; drops them if the person has selected something else since.
 pub(super) fn show_bodies(bodies: Bodies) {
     let signals = signals();
     let is_shown = signals.detail.with_untracked(|detail| {
@@ -173,7 +174,7 @@ pub(super) fn show_bodies(bodies: Bodies) {
     }
 }
 
-/// Shows what there is to say of the rows of the failure catalogue.
+/// Shows the texts of the failure catalogue.
 pub(super) fn show_texts(texts: Texts) {
     signals().texts.set(texts);
 }

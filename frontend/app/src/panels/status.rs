@@ -39,7 +39,7 @@ pub(super) fn StatusBar(panels: Signals) -> impl IntoView {
     }
 }
 
-/// The last line of a story's narrator.
+/// Shows the last line of a story's narrator.
 #[component]
 pub(super) fn Narration(panels: Signals) -> impl IntoView {
     move || {
@@ -53,8 +53,8 @@ pub(super) fn Narration(panels: Signals) -> impl IntoView {
     }
 }
 
-/// The keys and the glyphs, over the page. The browser keeps the focus in it, and gives it back; if nothing had it,
-/// the picture takes it.
+/// The help: keys and glyphs, in a dialog over the page. The browser keeps the focus inside, and gives it back at the
+/// end. If nothing had the focus, the picture takes it.
 #[component]
 pub(super) fn Help(panels: Signals) -> impl IntoView {
     let dialog = NodeRef::<leptos::html::Dialog>::new();
@@ -63,7 +63,7 @@ pub(super) fn Help(panels: Signals) -> impl IntoView {
             return;
         };
         match (panels.help.get(), dialog.open()) {
-            // It is in the document, so it can be shown.
+            // The dialog is in the document, so it can be shown.
             (true, false) => drop(dialog.show_modal()),
             (false, true) => dialog.close(),
             _ => {}
@@ -99,9 +99,9 @@ pub(super) fn Help(panels: Signals) -> impl IntoView {
     }
 }
 
-/// `UTC, you are at UTC+1`.
+/// Returns `UTC, you are at UTC+1`.
 fn zone_words() -> String {
-    // Minutes from local time to UTC: negative east of Greenwich.
+    // The offset is in minutes from local time to UTC, so it is negative east of Greenwich.
     let minutes = -js_sys::Date::new_0().get_timezone_offset() as i64;
     if minutes == 0 {
         return "UTC, as you".to_owned();

@@ -1,4 +1,4 @@
-//! What there is to say of each row of the failure catalogue: fetched once, when somebody asks.
+//! The texts of the failure catalogue, fetched once on demand.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::bodies;
 use super::signals::{show_texts, signals};
 use crate::core::shown::{Said, SaidOfRows, Texts};
 
-/// Fetches the texts, unless they are here or on their way.
+/// Fetches the texts, unless they are loaded or being loaded.
 pub(super) fn ask() {
     let texts = signals().texts;
     if texts.with_untracked(|texts| matches!(texts, Texts::Coming | Texts::Here(_))) {
@@ -25,7 +25,7 @@ pub(super) fn ask() {
 }
 
 async fn fetch() -> Option<SaidOfRows> {
-    // The page's loader says where they are: their name has a hash.
+    // The page's loader sets the address, because the file's name contains a hash.
     let url = Reflect::get(&window(), &JsValue::from_str("watchscopeTexts")).ok()?;
     let url = url.as_string()?;
     let text = bodies::file(&url).await?;
@@ -35,7 +35,7 @@ async fn fetch() -> Option<SaidOfRows> {
         let pair = list(value)?;
         Some((pair.get(0).as_string()?, pair.get(1).as_string()?))
     };
-    // The pictures lie beside the texts.
+    // The pictures are in the folder of the texts.
     let (folder, _) = url.rsplit_once('/')?;
     let entries = Object::entries(&parsed);
     let rows = entries.iter().filter_map(|entry| {

@@ -1,4 +1,4 @@
-//! The third part of the page: what a person opens. It is loaded when the first of its panels opens.
+//! The third part of the page: the panels that a person opens. It is loaded when the first of them opens.
 
 use std::cell::{Cell, RefCell};
 
@@ -20,10 +20,10 @@ use crate::core::person::Person;
 use crate::core::shown::ObjectPane;
 use crate::runtime::page::act;
 
-/// What puts a panel into the page.
+/// A function that makes a panel's view.
 type Panel = fn(Signals) -> AnyView;
 
-/// What the third part has.
+/// The table of functions of the third part.
 #[derive(Clone, Copy)]
 pub(super) struct Third {
     pub(super) findings: Panel,
@@ -37,7 +37,7 @@ pub(super) struct Third {
     fetch_texts: fn(),
 }
 
-/// The cut: what this function reaches and the other parts do not is the third part.
+/// The cut: functions that only this one reaches are the third part.
 #[wasm_split(third, wasm_split_path = leptos::wasm_split, fallible)]
 fn third_part() -> Result<Third, SplitLoaderError> {
     Ok(Third {
@@ -53,7 +53,7 @@ fn third_part() -> Result<Third, SplitLoaderError> {
     })
 }
 
-/// What waits for the third part: of each kind the last.
+/// Requests that wait for the third part. A later request replaces an earlier one of its kind.
 #[derive(Default)]
 struct Waiting {
     bodies: Option<(u64, ObjectPane)>,
@@ -62,14 +62,14 @@ struct Waiting {
 }
 
 thread_local! {
-    /// Whether it is being loaded.
+    /// Whether the third part is being loaded.
     static IS_LOADING: Cell<bool> = const { Cell::new(false) };
-    /// Once it is loaded.
+    /// The third part, once it is loaded.
     static THIRD: Cell<Option<Third>> = const { Cell::new(None) };
     static WAITING: RefCell<Waiting> = RefCell::default();
 }
 
-/// Where the panels of the third part come.
+/// The places of the third part's panels.
 #[derive(Clone, Copy)]
 pub(super) struct Late {
     panels: Signals,
@@ -82,7 +82,7 @@ impl Late {
         Self { panels, is_here }
     }
 
-    /// Loads the third part when one of its panels opens. A view calls it: only there can an effect be made.
+    /// Loads the third part when one of its panels opens. A view calls this, because only a view can make an effect.
     pub(super) fn load_on_demand(self) {
         let Self { panels, is_here } = self;
         let open = Memo::new(move |_| {
@@ -103,7 +103,7 @@ impl Late {
         });
     }
 
-    /// A panel: nothing until the third part is here.
+    /// Returns a panel's view, which is empty until the third part is loaded.
     pub(super) fn panel(self, panel: fn(Third) -> Panel) -> impl IntoView + use<> {
         move || {
             self.is_here.track();
@@ -126,7 +126,7 @@ fn load(is_here: Trigger) {
             // The next panel that opens tries again.
             Err(_) => {
                 WAITING.with_borrow_mut(|waiting| waiting.focus = None);
-                // Under it the page's keys do nothing.
+                // The help counts as closed, because the page's keys do nothing while it is open.
                 act(Person::HelpClosed);
                 act(Person::Trouble(
                     "The panel could not be loaded. Is watchscope still there? Open the panel again.",
@@ -149,7 +149,7 @@ fn do_what_waits(third: Third) {
     if texts {
         (third.fetch_texts)();
     }
-    // A person who went on meanwhile, to the filter for example, keeps the focus.
+    // A person who has moved the focus meanwhile, to the filter for example, keeps it there.
     if let Some(focus) = focus
         && focus::is_free()
     {
@@ -157,7 +157,7 @@ fn do_what_waits(third: Third) {
     }
 }
 
-/// Fetches the body of a change and of the version before, for the panel that shows them.
+/// Fetches the body of a change and of the previous version. Without the third part, the request waits for it.
 pub(super) fn fetch_bodies(selection: u64, pane: ObjectPane) {
     match THIRD.get() {
         Some(third) => (third.fetch_bodies)(selection, pane),
@@ -165,7 +165,8 @@ pub(super) fn fetch_bodies(selection: u64, pane: ObjectPane) {
     }
 }
 
-/// Fetches the texts of the failure catalogue, unless they are here.
+/// Fetches the texts of the failure catalogue, unless they are loaded. Without the third part, the request waits for
+/// it.
 pub(super) fn fetch_texts() {
     match THIRD.get() {
         Some(third) => (third.fetch_texts)(),
@@ -173,7 +174,7 @@ pub(super) fn fetch_texts() {
     }
 }
 
-/// An element takes the focus once it is drawn; one of the third part, once that is here.
+/// Gives the focus to an element once it is drawn. An element of the third part gets it when that part is loaded.
 pub(super) fn focus_once_here(focus: Focus) {
     if THIRD.get().is_none() {
         let waits = Some(focus).filter(|focus| *focus != Focus::Picture);

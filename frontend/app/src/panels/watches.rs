@@ -1,4 +1,4 @@
-//! The table of watches: how each fares, in the order that is wanted, to be copied as text.
+//! The table of watches: the health of each, in a chosen order. It can be copied as text.
 
 use js_sys::Array;
 use leptos::prelude::*;
@@ -19,10 +19,10 @@ use crate::core::person::Person;
 use crate::input::keys::Action;
 use crate::runtime::page::act;
 
-/// Columns that are read as numbers, and stand at the right.
+/// The columns of numbers, which are aligned to the right.
 const FIGURES: [usize; 7] = [2, 3, 5, 6, 8, 9, 10];
 
-/// Puts the table on the clipboard; where the browser gives none, it is downloaded.
+/// Copies the table to the clipboard. If the browser refuses, downloads it.
 fn copy_watches(panels: Signals, done: RwSignal<&'static str>) {
     let rows = panels.watches.get_untracked();
     let text = health::tsv(&rows);
@@ -49,7 +49,7 @@ fn save(text: &str) -> Option<()> {
     download(&blob, "watches.tsv")
 }
 
-/// The table; nothing while it is closed.
+/// Shows the table while it is open.
 #[component]
 pub(super) fn WatchesPanel(panels: Signals) -> impl IntoView {
     move || {

@@ -89,7 +89,7 @@ pub(crate) use self::boot::{
 
 /// Passes the events of boot.js on as messages.
 pub(crate) fn listen(send: fn(Msg)) {
-    let told = Closure::<dyn FnMut(u32, JsValue)>::new(move |what: u32, brought: JsValue| {
+    let listener = Closure::<dyn FnMut(u32, JsValue)>::new(move |what: u32, brought: JsValue| {
         send(match what {
             SESSION => Msg::Link(Input::Session(session_status(&brought))),
             EXCHANGED => Msg::Link(Input::Exchanged(
@@ -102,9 +102,9 @@ pub(crate) fn listen(send: fn(Msg)) {
             _ => Msg::Link(Input::Timer),
         });
     });
-    boot::listen(&told);
+    boot::listen(&listener);
     // It listens as long as the page lives.
-    told.forget();
+    listener.forget();
 }
 
 // The numbers of events, as in boot.js; any other number is the timer.

@@ -7,7 +7,7 @@ use watchscope_model::wire::{ACKNOWLEDGE_BYTES, ACKNOWLEDGE_MS};
 #[derive(Clone, Debug, Default)]
 pub struct Acknowledger {
     taken: u64,
-    told: u64,
+    acknowledged: u64,
     due_ms: Option<u64>,
 }
 
@@ -22,11 +22,11 @@ impl Acknowledger {
     /// Returns the total to acknowledge, if it is time.
     pub fn due(&mut self, now_ms: u64) -> Option<u64> {
         let late = self.due_ms.is_some_and(|due| now_ms >= due);
-        let many = self.taken - self.told >= ACKNOWLEDGE_BYTES;
+        let many = self.taken - self.acknowledged >= ACKNOWLEDGE_BYTES;
         if !(late || many) {
             return None;
         }
-        self.told = self.taken;
+        self.acknowledged = self.taken;
         self.due_ms = None;
         Some(self.taken)
     }

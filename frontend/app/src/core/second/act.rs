@@ -1,4 +1,4 @@
-//! Keys and buttons: what each asks for, and which lanes a person opens and closes.
+//! The actions of keys and buttons, and the lanes that a person opens and closes.
 
 use watchscope_timeline::{LaneId, View, WatchId};
 
@@ -7,13 +7,13 @@ use crate::core::model::Model;
 use crate::core::person::FocusedPanel;
 use crate::input::keys::Action;
 
-/// A key zooms by this factor.
+/// The factor by which a key zooms.
 const KEY_ZOOM: f64 = 1.3;
-/// A key moves by this share of the width.
+/// The share of the view's width by which a key pans.
 const KEY_PAN: f64 = 0.15;
 
 impl Model {
-    /// Does what a key or button asks for, while `focused` has the focus.
+    /// Handles an action of a key or button, while `focused` has the focus.
     pub(super) fn act(&mut self, action: Action, focused: Option<FocusedPanel>) {
         let middle = self.view.width_px / 2.0;
         match action {
@@ -78,7 +78,7 @@ impl Model {
             Action::NextRecord => self.step_record(true),
             Action::Focus => self.focus_selection(),
             Action::Open => {
-                // A record of the lane that is selected stays so.
+                // If a record of this lane is selected, it stays selected.
                 let selection = self.panels.selection.as_ref();
                 let selected = selection.filter(|selection| selection.record().is_some());
                 if let Some(lane) = self.pick.focused
@@ -114,7 +114,9 @@ impl Model {
         }
     }
 
-    /// Opens a watch, and all of it if it is open; or closes it, first from all of it to what changed last.
+    /// Opens or closes a watch. The first opening shows the objects that changed last, and the second shows all
+    /// objects. Closing hides all of them. On the lane of further objects, closing only returns to the objects that
+    /// changed last.
     fn open_watch(&mut self, watch: WatchId, opens: bool) {
         let is_more = self.pick.focused == Some(LaneId::More(watch));
         if is_more || (opens && self.lanes.is_open(&self.store, watch)) {
@@ -142,7 +144,8 @@ impl Model {
         self.redraw();
     }
 
-    /// Keeps what the person opened and closed, for when the page is loaded again. A lesson begins as it should.
+    /// Keeps the opened and closed lanes in the browser. A lesson keeps nothing, because it always begins in the same
+    /// state.
     fn keep_choices(&mut self) {
         if !self.panels.is_lesson {
             self.keep(Kept::Opened, self.lanes.choices());

@@ -1,4 +1,5 @@
-//! The place in the address bar: written as the person moves, and gone to by a link or the browser's buttons.
+//! The place in the address bar. The page writes it as the person moves, and goes to a place that a link or the
+//! browser's buttons name.
 
 use watchscope_model::id::LogId;
 use watchscope_timeline::scene::Target;
@@ -10,13 +11,15 @@ use crate::core::panel_state::Selection;
 use crate::core::place::Place;
 use crate::core::screen::ThemeChoice;
 
-/// The least time between two writings of the same place, in milliseconds: browsers refuse more than 100 in 30 s.
+/// The least time between two updates of the address for moves within a place, in milliseconds. Browsers refuse more
+/// than 100 updates in 30 s.
 const WRITE_MS: u64 = 1_000;
-/// What a link names is said to be missing after this time, in milliseconds.
+/// The time after which the page reports that a link's destination is missing, in milliseconds. It starts when nothing
+/// more is being loaded.
 const PATIENCE_MS: u64 = 5_000;
 
 impl Model {
-    /// Where the person is.
+    /// Returns the person's present place.
     fn place(&self) -> Place {
         let selection = self.panels.selection.as_ref();
         let record = selection.and_then(Selection::record);
@@ -34,12 +37,12 @@ impl Model {
         }
     }
 
-    /// The log that the page shows.
+    /// Returns the log that the page shows.
     fn log(&self) -> Option<&LogId> {
         self.link.welcome.as_ref().map(|welcome| &welcome.log)
     }
 
-    /// The person leaves this place for another one: the browser's button comes back to it.
+    /// Notes that the person leaves this place for a new one, so that the browser's back button leads here.
     pub(super) fn leave_place(&mut self) {
         if !self.panels.address.is_new {
             self.write_address(false);
@@ -47,7 +50,7 @@ impl Model {
         }
     }
 
-    /// Has the address bar name this place at once, also one that follows now.
+    /// Makes the address bar name this place at once. A view that follows now becomes a fixed range in it.
     pub(super) fn name_place(&mut self) {
         let place = Place {
             range: Some((self.view.left(), self.view.right())),
@@ -56,7 +59,7 @@ impl Model {
         self.write_place(&place, false);
     }
 
-    /// Has the address bar name the place where the person is.
+    /// Makes the address bar name the person's place, if that is due.
     pub(super) fn publish_address(&mut self) {
         self.follow_link();
         let address = &self.panels.address;
@@ -68,7 +71,7 @@ impl Model {
             let is_new = std::mem::take(&mut self.panels.address.is_new);
             self.write_address(is_new);
         } else if self.place().fragment() != self.panels.address.written {
-            // It is written once it is due.
+            // A later frame writes it, when it is due.
             self.changed();
         }
     }
@@ -87,13 +90,14 @@ impl Model {
         self.want(Effect::Panel(PanelEffect::Address { fragment, is_new }));
     }
 
-    /// Goes to the place that a fragment names. One that names none is the page as it opens.
+    /// Goes to the place that a fragment names. An empty fragment leads to the first place, but only after the person
+    /// has moved. Other fragments are ignored.
     pub(super) fn go_to(&mut self, fragment: &str) {
         let address = &self.panels.address;
         let has_moved = address.has_led || !address.written.is_empty();
         let place = match Place::parse(fragment) {
             Some(place) => place,
-            // Back to where the page opened.
+            // Back to the first place.
             None if fragment.trim_start_matches('#').is_empty() && has_moved => Place::default(),
             None => return,
         };
@@ -125,7 +129,7 @@ impl Model {
         if place.has_watches != self.panels.watches_open {
             self.toggle_watches();
         }
-        // That of a link holds for this visit; the person's own choice is kept.
+        // A link's theme holds for this visit only, so the browser keeps the person's own choice.
         if place.theme != ThemeChoice::System && place.theme != self.screen.theme {
             self.screen.theme = place.theme;
             self.want(Effect::Theme);
@@ -133,7 +137,7 @@ impl Model {
         self.panels.address.wanted = Some((place, self.now.ms));
     }
 
-    /// Selects what a link names, once it is here; says what is missing.
+    /// Selects a link's destination once it is loaded; reports a destination that is missing.
     fn follow_link(&mut self) {
         let Some((place, since_ms)) = self.panels.address.wanted.clone() else {
             return;
@@ -144,7 +148,7 @@ impl Model {
         });
         let lane = place.lane.as_deref().map(|key| {
             self.lane_of_key(key).or_else(|| {
-                // Its watch may be folded: with the next layout its row is there.
+                // The lane's watch may be closed. The next layout gives the lane a row.
                 let (watch, _) = key.split_once(' ')?;
                 let watch = self.store.find_lane(&watch.into(), None)?.watch()?;
                 self.lanes.set_whole(&self.store, watch, true);
@@ -161,7 +165,7 @@ impl Model {
         let is_kept = place
             .range
             .is_none_or(|(from, to)| self.store.keeps(from, to));
-        // As long as something comes that may bring it, it is waited for.
+        // The page waits while records that may contain the destination are still coming.
         let is_loading = !self.is_connected()
             || self
                 .store
@@ -203,7 +207,7 @@ impl Model {
     }
 }
 
-/// What of a place is not here any more.
+/// Returns the message about the missing part of a place.
 fn missing(place: &Place, is_kept: bool) -> String {
     if !is_kept {
         return "The link leads to a time that is kept no longer.".to_owned();

@@ -1,4 +1,4 @@
-//! The moment that panels answer for: chosen by a click, let go of by going back to now.
+//! The moment for which panels answer. A click chooses it; returning to now clears it.
 
 use watchscope_model::Time;
 use watchscope_timeline::findings;
@@ -11,7 +11,7 @@ use crate::core::panel_state::KnownThen;
 use crate::core::shown::{AsOfWords, Beside};
 
 impl Model {
-    /// Panels answer for a moment from now on. A lesson has a time of its own.
+    /// Makes panels answer for a moment, at most now. Does nothing in a lesson, which has its own time.
     pub(super) fn mark_time(&mut self, at: Time) {
         if !self.panels.is_lesson {
             self.marked.as_of = Some(at.min(self.now()));
@@ -19,7 +19,8 @@ impl Model {
         }
     }
 
-    /// Panels answer for a moment from now on, if they answer for an earlier one: what is gone to was not yet so then.
+    /// Makes panels answer for a moment, if they answer for an earlier one. The record to which the person goes did not
+    /// exist at the earlier one.
     pub(super) fn mark_no_earlier(&mut self, at: Time) {
         if self.moment().is_some_and(|moment| moment < at) {
             self.marked.range = None;
@@ -27,13 +28,14 @@ impl Model {
         }
     }
 
-    /// The moment that panels answer for, unless it is now: a range beats a marked time.
+    /// Returns the moment for which panels answer; `None` for now. The end of a marked range takes precedence over a
+    /// marked time.
     pub(super) fn moment(&self) -> Option<Time> {
         let end = self.marked.range.map(|(_, end)| end.min(self.now()));
         end.or(self.marked.as_of)
     }
 
-    /// Looks up what was known then. What is not loaded yet is looked up again once more of the log is here.
+    /// Looks up the state at that moment. A lookup that failed is repeated whenever the store changes.
     fn look_up_then(&mut self, now: Time) {
         let Some(at) = self.moment() else {
             self.panels.then = None;
@@ -53,8 +55,8 @@ impl Model {
         }
     }
 
-    /// What panels answer from: all that is known now, or what was known at the marked moment; nothing where that is not
-    /// known.
+    /// Returns the state from which panels answer: the present one, or the one at the marked moment. `None` if that is
+    /// unknown.
     pub(super) fn known(&self, now: Time) -> Option<Known<'_>> {
         match &self.panels.then {
             None => Some(Known::now(&self.store, now)),
@@ -65,7 +67,7 @@ impl Model {
         }
     }
 
-    /// Writes for which moment panels answer, and what is selected then and now.
+    /// Computes the moment for which panels answer, and the selection then and now.
     pub(super) fn publish_as_of(&mut self, now: Time) {
         self.look_up_then(now);
         let range = self.marked.range.is_some();
@@ -83,7 +85,7 @@ impl Model {
         self.shown.beside = self.beside(now);
     }
 
-    /// What is selected, then and now.
+    /// Returns the selection then and now; `None` while panels answer for now.
     fn beside(&self, now: Time) -> Option<Beside> {
         self.panels.then.as_ref()?;
         let selection = self.panels.selection.as_ref()?;

@@ -1,4 +1,4 @@
-//! Asks watchscope to compare a watch, or one of its objects, with the cluster now, and shows the result.
+//! Comparisons of a watch, or one of its objects, with the cluster: requests them and shows their results.
 
 use watchscope_timeline::LaneId;
 use watchscope_timeline::words;
@@ -10,7 +10,7 @@ use crate::core::shown::{Checking, NOTHING_CAME};
 use crate::source::connection::Status;
 
 impl Model {
-    /// Asks for the comparison that is offered for a lane.
+    /// Requests the comparison that a lane offers.
     pub(super) fn ask_for(&mut self, lane: LaneId) {
         let Some(check) = words::check(&self.store, lane) else {
             return;
@@ -21,7 +21,7 @@ impl Model {
             return;
         };
         self.want(Effect::Link(ask));
-        // What is said now is of this comparison.
+        // An error from now on belongs to this comparison.
         self.trouble = None;
         self.panels.asked = Some(Asked {
             lane,
@@ -35,7 +35,7 @@ impl Model {
         };
     }
 
-    /// Shows the result so far of the comparison that was asked for, and says the last one in the live region.
+    /// Shows the result so far of the pending comparison, and announces the final one in the live region.
     pub(super) fn follow_check(&mut self) {
         let Some(Asked {
             lane,

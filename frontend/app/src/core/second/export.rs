@@ -1,4 +1,5 @@
-//! What the dialogs of exports and charts are given: what can be exported, and the records of a range once they are loaded.
+//! The input of the dialogs of exports and charts: what can be exported, and the records of a range once they are
+//! loaded.
 
 use watchscope_model::Time;
 use watchscope_timeline::words;
@@ -7,15 +8,15 @@ use crate::core::effect::{Effect, PanelEffect};
 use crate::core::model::Model;
 use crate::core::shown::Exportable;
 
-/// Why a range cannot be exported that cannot be loaded whole.
+/// The reason why a range is not exported: the page cannot load all of it.
 const TOO_LONG: &str = "the range has more than this page can hold";
 
 impl Model {
-    /// What can be exported; nothing before a record is here.
+    /// Returns what can be exported; `None` before the first record.
     #[must_use]
     pub fn exportable(&self) -> Option<Exportable> {
         let (begin, last) = self.store.loaded()?;
-        // Of a live log it is known until now that nothing came; a recording ends with its last record.
+        // In a live log, the page knows that no record has come until now. A recording ends with its last record.
         let end = match self.recording() {
             Some(_) => last,
             None => last.max(self.now()),
@@ -35,18 +36,19 @@ impl Model {
         })
     }
 
-    /// The person wants to export.
+    /// Opens the export dialog.
     pub(super) fn open_export(&mut self, as_recording: bool) {
         self.want(Effect::Panel(PanelEffect::OpenExport { as_recording }));
     }
 
-    /// A dialog wants the records of a range.
+    /// Notes that a dialog requests the records of a range. A later request replaces it.
     pub(super) fn take_range(&mut self, from: Time, to: Time) {
         self.panels.taking = Some((from, to));
         self.changed();
     }
 
-    /// Hands over what was asked for once all of it is loaded; else has the rest loaded.
+    /// Hands over the requested records once all of them are loaded. Otherwise requests the rest, or refuses a range of
+    /// which a part cannot be loaded.
     pub(super) fn go_on_taking(&mut self, now: Time) {
         let Some((from, to)) = self.panels.taking else {
             return;

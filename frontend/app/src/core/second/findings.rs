@@ -1,4 +1,4 @@
-//! The panels of findings and watches: open and closed, what they show, what is muted.
+//! The panels of findings and watches: whether they are open, their contents, and muted findings.
 
 use watchscope_model::{Time, WatchName};
 use watchscope_timeline::findings::{self, Muted};
@@ -9,11 +9,12 @@ use crate::core::effect::{Effect, Focus, Kept, PanelEffect};
 use crate::core::model::Model;
 use crate::core::person::FocusedPanel;
 
-/// So narrow a window has no room for panel and picture: who goes to a record leaves the panel. As in panels.css.
+/// Windows up to this width, in px, have no room for a panel beside the picture. A person who goes to a record then
+/// leaves the panel. panels.css has the same number.
 const COVERED_PX: f64 = 1_000.0;
 
 impl Model {
-    /// Shows or hides the findings.
+    /// Opens or closes the panel of findings.
     pub(super) fn toggle_findings(&mut self) {
         let is_open = !self.panels.findings_open;
         self.panels.findings_open = is_open;
@@ -32,7 +33,7 @@ impl Model {
         self.redraw();
     }
 
-    /// Shows or hides the table of watches, in the place of the detail.
+    /// Opens or closes the table of watches, which takes the place of the detail panel.
     pub(super) fn toggle_watches(&mut self) {
         let is_open = !self.panels.watches_open;
         self.panels.watches_open = is_open;
@@ -49,7 +50,7 @@ impl Model {
         self.redraw();
     }
 
-    /// Writes what the panels show of findings and watches.
+    /// Computes the contents of both panels.
     pub(super) fn publish_findings(&mut self, now: Time) {
         let muted = &self.lanes.muted;
         let known = self.known(now);
@@ -73,7 +74,7 @@ impl Model {
         }
     }
 
-    /// Leaves the panel of findings where it covers the picture.
+    /// Closes the panel of findings if it covers the picture.
     pub(super) fn uncover(&mut self) {
         if self.has_room_for_one() && self.panels.findings_open {
             self.panels.findings_open = false;
@@ -81,7 +82,7 @@ impl Model {
         }
     }
 
-    /// Whether the window has no room for findings beside anything else.
+    /// Whether the window is too narrow for the findings beside anything else.
     pub(super) fn has_room_for_one(&self) -> bool {
         self.screen.window.width_px <= COVERED_PX
     }
@@ -90,14 +91,14 @@ impl Model {
         self.want(Effect::Panel(PanelEffect::FocusSoon(focus)));
     }
 
-    /// The table of watches in its order.
+    /// Returns the table of watches in its order.
     fn table(&self, known: Known<'_>) -> Vec<HealthRow> {
         let mut rows = health::table(known, &self.lanes.muted);
         health::sort(&mut rows, self.panels.order);
         rows
     }
 
-    /// Sorts the table by a column; by the same again: the other way.
+    /// Sorts the table by a column. The same column again reverses the order.
     pub(super) fn sort_watches(&mut self, column: usize) {
         let Some((name, _)) = COLUMNS.get(column) else {
             return;
@@ -109,7 +110,7 @@ impl Model {
         self.say(format!("Sorted by {name}, {direction}."));
     }
 
-    /// Brings the lane of a watch into view and frames it; the table stays.
+    /// Selects the lane of a watch and scrolls to it. The table stays open.
     pub(super) fn frame_watch(&mut self, watch: &WatchName) {
         if let Some(lane) = self.store.find_lane(watch, None) {
             self.pick.selected = Some(lane);
@@ -120,7 +121,7 @@ impl Model {
         }
     }
 
-    /// Asks what this browser muted before of the log that is shown, if it is another log than before.
+    /// Recalls the muted findings of the shown log from the browser, if the log has changed.
     pub(super) fn recall_muted(&mut self) {
         let log = self.link.welcome.as_ref().map(|welcome| &welcome.log);
         if self.panels.muted_of.as_ref() == log {
@@ -134,7 +135,7 @@ impl Model {
         }
     }
 
-    /// Takes what was muted, as the browser kept it.
+    /// Takes the muted findings, as the browser kept them.
     pub(super) fn muted_before(&mut self, text: Option<&str>) {
         self.lanes.muted = text.map_or_else(Muted::default, Muted::parse);
         self.publish_problems(self.now());
@@ -142,7 +143,7 @@ impl Model {
         self.redraw();
     }
 
-    /// Changes what is muted, and keeps it.
+    /// Changes the muted findings, and keeps them in the browser.
     pub(super) fn change_muted(&mut self, change: impl FnOnce(&mut Muted)) {
         change(&mut self.lanes.muted);
         if let Some(log) = self.panels.muted_of.clone() {

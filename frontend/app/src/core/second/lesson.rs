@@ -1,4 +1,4 @@
-//! What a lesson asks of the page: which lanes are open, where a lane is, where a moment lies on screen.
+//! A lesson's requests to the page: to open lanes, to scroll to a lane, and to find a moment on the canvas.
 
 use watchscope_model::{Seq, Time};
 use watchscope_timeline::{LaneId, Px};
@@ -6,7 +6,7 @@ use watchscope_timeline::{LaneId, Px};
 use crate::core::model::Model;
 
 impl Model {
-    /// Opens the layers and all watches, so that their objects are seen.
+    /// Opens the layers and all watches, so that their objects are visible.
     pub(super) fn expand(&mut self) {
         self.lanes.shows_all = true;
         if let Some(LaneId::Layer(all)) = self.lane_of_key("inside") {
@@ -29,7 +29,8 @@ impl Model {
         }
     }
 
-    /// Where a moment of a lane lies on the canvas, in px: at the mark of its record, else in the middle of the lane.
+    /// Returns where a moment of a lane lies on the canvas, in px: at the mark of its record, otherwise in the middle
+    /// of the lane. `None` if the place is out of sight.
     #[must_use]
     pub fn place_of(&self, key: &str, at: Time, seq: u64) -> Option<(f64, f64)> {
         let row = self.rows.find(self.lane_of_key(key)?)?;

@@ -1,19 +1,19 @@
-//! What a person does to the model, and what the panels show of it. Only the second part of the page reaches this.
+//! A person's actions on the model, and the contents of the panels. Only the second part of the page uses this.
 //!
 //! ```text
 //!   Person ─► person ─┬─ act         keys and buttons
 //!                     ├─ view        time, scrolling, pointers
-//!                     ├─ selection   what is selected, hovered, gone to      ─► Shown ─► panels
+//!                     ├─ selection   selection, hover, going to records      ─► Shown ─► panels
 //!                     ├─ findings    findings, muting, table of watches
-//!                     ├─ overview    the strip of all that is kept
+//!                     ├─ overview    the strip of all records that are kept
 //!                     ├─ address     the place in the address bar, and links to places
-//!                     ├─ as_of       the moment that panels answer for
-//!                     ├─ range       a range of time that is marked
-//!                     ├─ notes       notes of persons: written, changed, withdrawn, gone to
-//!                     ├─ export      what the dialogs of exports and charts are given
-//!                     ├─ replay      a recording that is played
-//!                     ├─ comparison  with the cluster, as it was asked for
-//!                     └─ lesson      what a lesson asks for
+//!                     ├─ as_of       the moment for which panels answer
+//!                     ├─ range       the marked range of time
+//!                     ├─ notes       notes of persons: writing, changing, withdrawing, going to them
+//!                     ├─ export      the input of the dialogs of exports and charts
+//!                     ├─ replay      playing a recording
+//!                     ├─ comparison  comparisons with the cluster
+//!                     └─ lesson      a lesson's requests
 //!   each 250 ms ─► show                words of header, status bar, empty states
 //!   segments    ─► records             into the store
 //! ```

@@ -1,4 +1,5 @@
-//! Notes of persons: written at a moment or over the marked range, changed, withdrawn, selected and gone to.
+//! Notes of persons: writing them about a moment or the marked range, changing, withdrawing, selecting and going to
+//! them.
 //!
 //! ```text
 //!   M, Shift+M ─► Draft ─► WriteNote ─► server ─► record ─► store ─► flags and rows, of all viewers alike
@@ -23,23 +24,23 @@ use crate::core::notes::{About, Draft, NoteDeed, NoteForm, NoteRow, NotesShown, 
 use crate::core::shown::Tooltip;
 use crate::source::connection::Status;
 
-/// The most notes that the panel lists: those about the latest times.
+/// The most notes in the panel. Of more, it lists those with the latest times.
 const LISTED_MOST: usize = 500;
-/// An answer of the server is waited for this long, in milliseconds.
+/// The longest wait for the server's answer, in milliseconds. Then the form reports that the answer is missing.
 const PATIENCE_MS: u64 = 15_000;
-/// A note that was written over a minute after the time that it is about says when, in microseconds.
+/// A note that was written this long after its time, or later, shows when it was written. In microseconds.
 const LATER_US: i64 = 60_000_000;
-/// What is about no watch is about all of the log.
+/// The words for a note about no watch in particular.
 const WHOLE_LOG: &str = "the whole log";
 
-/// How long notes are kept.
+/// How long notes are kept: without a history.
 const BY_RING: &str =
     "Without --history a note goes when its record leaves the memory of watchscope.";
 const BY_HISTORY: &str = "Kept in the history, for as long as that is.";
-/// A log that is over takes none: they are this page's.
+/// The server of a recording takes no notes, so the page keeps them itself.
 const RECORDING: &str =
     "Notes that are written here are not saved: export a recording, which has them.";
-/// Why none can be written.
+/// The server's refusal for a log that is over.
 const OVER: &str = "This log is over: it takes no note.";
 const LESSON: &str = "A lesson keeps no notes.";
 
@@ -48,7 +49,7 @@ const ANSWER_LOST: &str = "watchscope has not answered. The note may be in the l
 const NOT_CONNECTED: &str = "Not connected: nothing was saved. The text stays here.";
 
 impl Model {
-    /// Does what a person asks for.
+    /// Handles an action on notes.
     pub(super) fn do_with_note(&mut self, deed: NoteDeed) {
         match deed {
             NoteDeed::About(choice) => {
@@ -59,7 +60,7 @@ impl Model {
             NoteDeed::Typed(text) => {
                 if let Some(draft) = &mut self.panels.notes.draft {
                     draft.text = text.into();
-                    // The reason was about the text before.
+                    // The reason concerned the text before this change.
                     if self.panels.notes.sent.is_none() {
                         draft.refusal = None;
                     }
@@ -74,7 +75,7 @@ impl Model {
         self.show_notes();
     }
 
-    /// Shows or hides the notes, in the place of the detail.
+    /// Opens or closes the notes panel, which takes the place of the detail panel.
     pub(super) fn toggle_notes(&mut self) {
         if self.panels.notes.is_open {
             self.panels.notes.is_open = false;
@@ -94,8 +95,8 @@ impl Model {
         }
     }
 
-    /// Begins a note about the moment that panels answer for, or about the marked range. One that is being written already
-    /// moves there.
+    /// Begins a draft about the moment for which panels answer, or about the marked range. An existing draft moves to
+    /// that time, unless it changes a note.
     pub(super) fn write_note(&mut self, on_range: bool) {
         let (from, to) = if !on_range {
             (self.note_time(), None)
@@ -119,7 +120,7 @@ impl Model {
         let choices = self.note_choices();
         let has_opened = !self.panels.notes.is_open;
         match &mut self.panels.notes.draft {
-            // What changes a note stays with it.
+            // A draft that changes a note keeps the note's time.
             Some(draft) if draft.replaces.is_some() => {}
             Some(draft) => {
                 (draft.from, draft.to) = (from, to);
@@ -152,7 +153,7 @@ impl Model {
         });
     }
 
-    /// The moment that panels answer for, else that under the pointer, else now.
+    /// Returns the moment for which panels answer, otherwise the moment under the pointer, otherwise now.
     fn note_time(&self) -> Time {
         let top_px = self.lanes_top_px();
         let hover = self.panels.hover.filter(|&(_, y_px)| y_px >= top_px);
@@ -161,7 +162,7 @@ impl Model {
         at.map_or(self.now(), |at| at.min(self.now()))
     }
 
-    /// What a new note may be about: what is selected, the most narrow first.
+    /// Returns the subjects for a new note: the selected object, its watch, and last the whole log.
     fn note_choices(&self) -> Vec<About> {
         let mut choices = Vec::new();
         if let Some(lane) = self.pick.selected {
@@ -183,7 +184,7 @@ impl Model {
         choices
     }
 
-    /// The object of the selected change: that of its lane may have had another uid before.
+    /// Returns the object of the selected change. Its lane may have had an object with another uid before.
     fn selected_object(&self) -> Option<Object> {
         match self.store.record(self.pick.record?)?.event {
             Event::Change(change) => Some((*change.object).clone()),
@@ -191,7 +192,7 @@ impl Model {
         }
     }
 
-    /// Sends the note that is being written.
+    /// Sends the draft, or shows in the form why it cannot be sent.
     fn save_note(&mut self) {
         let Some(draft) = self.panels.notes.draft.clone() else {
             return;
@@ -242,7 +243,7 @@ impl Model {
         self.focus_soon(Focus::NoteField);
     }
 
-    /// Keeps a note in this page, as of a run of the log's writer that is the page's own.
+    /// Keeps a note in this page only, under an epoch of the page's own.
     fn keep_here(&mut self, note: WriteNote, draft: Option<u64>) {
         let Some(log) = self
             .link
@@ -280,7 +281,7 @@ impl Model {
         self.is_saved(draft, replaces, Some(key));
     }
 
-    /// Returns whether it could be sent, or kept here.
+    /// Sends a note, or keeps it in the page of a recording. Returns whether that worked.
     fn send_note(&mut self, note: WriteNote, text: String, draft: Option<u64>) -> bool {
         if self.recording().is_some() {
             self.keep_here(note, draft);
@@ -318,7 +319,7 @@ impl Model {
         }
     }
 
-    /// Begins to change a note. What is being written goes on first.
+    /// Begins a draft that changes a note. Refuses while there is another draft.
     fn change_note(&mut self, id: u32) {
         if self.panels.notes.draft.is_some() {
             self.say("Save or cancel the note that is being written first.".to_owned());
@@ -359,7 +360,8 @@ impl Model {
         self.focus_soon(Focus::NoteField);
     }
 
-    /// The record by which the server knows a note: its first; the last one, where the first has left the ring.
+    /// Returns the record by which the server knows a note: the first one, or the last one if the first has left the
+    /// ring.
     fn replaceable(&self, note: &StandingNote<'_>) -> NoteKey {
         let ring = self
             .link
@@ -396,7 +398,7 @@ impl Model {
         }
     }
 
-    /// Selects a note and goes to the time that it is about, and to its lane; the panel stays.
+    /// Selects a note, and goes to its time and lane. The panel stays open.
     fn show_note(&mut self, id: u32) {
         let Some(key) = self.note_of(id) else {
             return;
@@ -429,7 +431,7 @@ impl Model {
         self.redraw();
     }
 
-    /// Frames a lane and brings it into sight.
+    /// Selects a lane and scrolls to it.
     fn frame_lane(&mut self, lane: LaneId) {
         self.open_watch_of(lane);
         self.pick.selected = Some(lane);
@@ -444,7 +446,7 @@ impl Model {
         (self.flags_top_px()..self.lanes_top_px()).contains(&y_px)
     }
 
-    /// Opens the panel at the note of the flag at a point.
+    /// Opens the panel at the note whose flag is at a point.
     pub(super) fn click_flag(&mut self, x_px: f64) {
         let Some(place) = self.flag_at(x_px) else {
             return;
@@ -466,7 +468,7 @@ impl Model {
         flag_at(flagged, &self.view, pen, Px::from_f64(x_px))
     }
 
-    /// What the flag at a point stands for.
+    /// Returns the tooltip of the flag at a point.
     pub(super) fn flag_tooltip(&self, x_px: f64, y_px: f64) -> Option<Tooltip> {
         if !self.is_among_flags(y_px) {
             return None;
@@ -494,14 +496,14 @@ impl Model {
         })
     }
 
-    /// The note by which panels name it so.
+    /// Returns the note with this panel number.
     fn note_of(&self, id: u32) -> Option<NoteKey> {
         let mut ids = self.panels.notes.ids.iter();
         ids.find(|(_, known)| **known == id)
             .map(|(key, _)| key.clone())
     }
 
-    /// Takes in the notes that the server has of all runs.
+    /// Takes the server's notes of all runs.
     pub(super) fn take_notes(&mut self, bytes: &[u8]) {
         let log = self
             .link
@@ -520,7 +522,7 @@ impl Model {
         self.changed();
     }
 
-    /// Writes what pictures and panels show of notes.
+    /// Computes flags and panel. Requests the server's notes after each greeting.
     pub(super) fn publish_notes(&mut self, now: Time) {
         let is_greeted = self.link.welcome.is_some() && !self.panels.is_lesson;
         let greeted_ms = is_greeted.then_some(self.link.welcomed_ms);
@@ -536,13 +538,13 @@ impl Model {
         self.list_notes(now);
     }
 
-    /// Shows at once what a person has changed.
+    /// Updates flags and panel at once after a person's action.
     fn show_notes(&mut self) {
         self.make_flags();
         self.list_notes(self.now());
     }
 
-    /// What became of the note that was sent.
+    /// Handles the answer to the note that was sent, or its absence.
     fn follow_sent(&mut self) {
         let Some(sent) = self.panels.notes.sent.clone() else {
             return;
@@ -570,7 +572,7 @@ impl Model {
         self.make_flags();
     }
 
-    /// A note was saved, or changed, or withdrawn, which is of no draft.
+    /// Announces that a note was saved, changed, or, without a draft, withdrawn.
     fn is_saved(&mut self, draft: Option<u64>, replaces: Option<NoteKey>, came: Option<NoteKey>) {
         let words = match (draft, &replaces) {
             (Some(_), None) => "Note saved.",
@@ -590,7 +592,7 @@ impl Model {
         }
     }
 
-    /// The record that came of it, if it is here.
+    /// Returns the record of a note that was sent, if it has come. Looks at the last 500 records of notes.
     fn came_of(&self, sent: &Sent) -> Option<NoteKey> {
         let records = self.store.notes().records().rev();
         let is_it = |key: &NoteKey| {
@@ -606,7 +608,7 @@ impl Model {
         found.map(|note| note.key.clone())
     }
 
-    /// Makes the flags of the picture anew: of the notes that stand, and of the one that is being written.
+    /// Makes the flags of the picture: one for each note that stands, and one for a new draft.
     fn make_flags(&mut self) {
         let standing = self.store.notes().standing();
         let notes = &mut self.panels.notes;
@@ -650,7 +652,7 @@ impl Model {
         }
     }
 
-    /// How long notes are kept, or why none is; and whether none can be written.
+    /// Returns the sentence about how long notes are kept, and whether writing is impossible here.
     fn keeping(&self) -> (&'static str, bool) {
         let is_recording = self.recording().is_some();
         match (self.panels.is_lesson, is_recording, &self.link.history) {
@@ -661,7 +663,7 @@ impl Model {
         }
     }
 
-    /// Writes what the panel shows.
+    /// Computes the contents of the panel.
     fn list_notes(&mut self, now: Time) {
         let (keeping, is_closed) = self.keeping();
         let notes = &mut self.panels.notes;
@@ -775,7 +777,7 @@ fn about_words(watch: Option<&watchscope_model::WatchName>, object: Option<&Obje
     parts.join(" ")
 }
 
-/// Why a note was not taken, and what to do.
+/// Returns why a note was refused, and what the person can do.
 fn refusal_words(refusal: NoteRefusal) -> &'static str {
     match refusal {
         NoteRefusal::Empty => "It says nothing. Write a line, or cancel.",

@@ -1,4 +1,4 @@
-//! The strip of all that is kept: when it is drawn, and what a pointer or a key does on it.
+//! The overview: when it is drawn, and the actions of a pointer or a key on it.
 
 use watchscope_model::Time;
 use watchscope_timeline::View;
@@ -12,17 +12,17 @@ use crate::core::effect::{Effect, PanelEffect};
 use crate::core::model::Model;
 use crate::core::panel_state::Grab;
 
-/// Its height where a history is kept or a recording is shown, in px.
+/// The overview's height with a history or a recording, in px.
 const HIGH_PX: f64 = 64.0;
-/// Its height where there is only the ring, in px.
+/// The overview's height with the ring alone, in px.
 const LOW_PX: f64 = 48.0;
-/// A pointer that moved less than this was a click, in px.
+/// A pointer that moves less than this, in px, clicks.
 const CLICK_PX: f64 = 4.0;
-/// A window that is drawn is at least this long, in microseconds.
+/// The shortest view that a drag can make, in microseconds.
 const LEAST_US: i64 = 10_000;
 
 impl Model {
-    /// The height of the overview, in px.
+    /// Returns the height of the overview, in px.
     #[must_use]
     pub fn overview_px(&self) -> f64 {
         if self.link.history.is_some() || self.recording().is_some() {
@@ -32,15 +32,15 @@ impl Model {
         }
     }
 
-    /// Draws the overview anew.
+    /// Draws the overview.
     pub fn draw_overview(&mut self) {
         if self.panels.is_lesson || !self.screen.size.has_area() {
             return;
         }
-        // All of a recording, however far it is played.
+        // A recording is drawn completely, whatever the playing position.
         let now = self.recorded_to().unwrap_or_else(|| self.pen());
         let reach_us = self.panels.overview.reach_us.unwrap_or(REACH_US);
-        // What is gripped stays under the pointer.
+        // While a pointer drags, the scale stays, so that the gripped part stays under the pointer.
         let held = self
             .panels
             .overview
@@ -62,13 +62,13 @@ impl Model {
         self.want(Effect::Panel(PanelEffect::PaintOverview));
     }
 
-    /// The view as wide as the strip.
+    /// Returns the view at the width of the strip.
     fn strip(&self) -> View {
         let width_px = self.panels.overview.width_px.unwrap_or(self.view.width_px);
         View::between(self.view.left(), self.view.right(), width_px)
     }
 
-    /// The strip is drawn anew in another width.
+    /// Draws the strip at a new width.
     pub(super) fn size_overview(&mut self, width_px: f64) {
         if self.panels.overview.width_px != Some(width_px) {
             self.panels.overview.width_px = Some(width_px);
@@ -76,7 +76,7 @@ impl Model {
         }
     }
 
-    /// Writes its label.
+    /// Computes the strip's label.
     pub(super) fn publish_overview(&mut self, now: Time) {
         let overview = &mut self.panels.overview;
         if let Some((scale, _)) = &overview.drawn {
@@ -137,7 +137,7 @@ impl Model {
         self.draw_overview();
     }
 
-    /// A click shows the time where it was, at the same length.
+    /// Ends a drag. A click shows its time in a view of the same length.
     pub(super) fn release_overview(&mut self) {
         let grab = self.panels.overview.grab.take();
         let (Some((scale, _)), Some(grab)) = (&self.panels.overview.drawn, grab) else {
@@ -154,7 +154,7 @@ impl Model {
         self.redraw();
     }
 
-    /// Shows a time in the middle of the window, which keeps its length; panels answer for it.
+    /// Shows a time in the middle of a view of the same length. Panels answer for it.
     fn show_at(&mut self, at: Time) {
         self.leave_place();
         self.center(at);
@@ -166,7 +166,8 @@ impl Model {
         let kept = self.store.oldest_kept();
         let kept_us = kept.map_or(REACH_US, |kept| self.now().micros_since(kept));
         let most_us = kept_us.max(REACH_US) as f64;
-        // Less than is kept, so that each turn of the wheel shows.
+        // A range longer than all that is kept first shrinks to 1.1 times that, so that each turn of the wheel has an
+        // effect.
         let from_us = reach_us.min(kept_us as f64 * 1.1);
         let reach_us = (from_us * factor).min(most_us).max(60_000_000.0);
         self.panels.overview.reach_us = Some(reach_us as i64);

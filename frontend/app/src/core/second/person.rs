@@ -1,4 +1,4 @@
-//! One thing that a person does, handed to the method that does it.
+//! Dispatches a person's action to the method that handles it.
 
 use crate::core::effect::{Effect, Kept, PanelEffect};
 use crate::core::model::Model;
@@ -9,7 +9,7 @@ use watchscope_timeline::View;
 use watchscope_timeline::words::ProblemPlace;
 
 impl Model {
-    /// Does what the person asks for, and shows in the panels what it has changed.
+    /// Handles a person's action, and updates the panels.
     pub fn person(&mut self, person: Person) {
         match person {
             Person::Begin { is_lesson, opened } => self.begin(is_lesson, opened.as_deref()),
@@ -130,7 +130,7 @@ impl Model {
         self.want(Effect::Show);
     }
 
-    /// The panels are there: takes what the person opened and closed before the page was loaded.
+    /// Handles the mounting of the panels: opens and closes lanes as at an earlier visit.
     fn begin(&mut self, is_lesson: bool, opened: Option<&str>) {
         self.panels.is_lesson = is_lesson;
         if let Some(opened) = opened.filter(|_| !is_lesson) {
@@ -144,8 +144,8 @@ impl Model {
         self.want(Effect::Panel(PanelEffect::Keep(kept, text)));
     }
 
-    /// Brings a problem into the window and selects it: the first of its places, and each time it is asked for again the
-    /// next one.
+    /// Brings a problem into the window and selects it: first the first of its places, then with each call the next
+    /// one.
     fn show_problem_places(&mut self, places: &[ProblemPlace]) {
         let shown = self.panels.problem_place;
         let place = places.iter().position(|place| Some(*place) == shown);

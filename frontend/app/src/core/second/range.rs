@@ -1,4 +1,4 @@
-//! A range of time that a person marks: drawn on the ruler, or with Shift in the lanes.
+//! The marked range: drawn on the ruler, or with Shift in the lanes.
 
 use watchscope_model::Time;
 use watchscope_timeline::{View, format, words};
@@ -9,13 +9,13 @@ use crate::core::panel_state::RangeDrag;
 use crate::core::shown::{RangeShown, Tooltip};
 use crate::input::gesture::{CLICK_TOLERANCE_PX, Pointer};
 
-/// An edge goes to that of a gap or a finding within this distance, in px.
+/// The distance within which an edge snaps to that of a gap or a finding, in px.
 const SNAP_PX: f64 = 6.0;
-/// Room beside a range that fills the window, as a share of its length.
+/// The divisor of a range's length that gives the room at each end of the window.
 const ROOM: i64 = 40;
 
 impl Model {
-    /// A pointer was pressed where a range begins: on the ruler, or with Shift.
+    /// Begins a range if the pointer was pressed on the ruler or with Shift. Returns whether it did.
     pub(super) fn begins_range(&mut self, pointer: Pointer) -> bool {
         let is_range = !self.panels.is_lesson && (pointer.shift || pointer.y_px < RULER_PX);
         if is_range {
@@ -27,7 +27,7 @@ impl Model {
         is_range
     }
 
-    /// The pointer that draws a range moved; says whether there is one.
+    /// Moves the edge of the range that the pointer draws. Returns whether the pointer draws one.
     pub(super) fn draws_range(&mut self, pointer: Pointer) -> bool {
         let Some(drag) = self.panels.range_drag else {
             return false;
@@ -45,7 +45,7 @@ impl Model {
                 self.edge(drag.pointer, pointer),
                 self.edge(pointer, pointer),
             );
-            // Both edges are the present if the drag lies after it: a range of no length is none.
+            // Both edges are the present if the drag lies after it. A range without length is no range.
             let range = Some((from.min(to), from.max(to))).filter(|(from, to)| from < to);
             self.set_range(range);
             let lasted = format::duration(to.micros_since(from).abs());
@@ -59,19 +59,19 @@ impl Model {
         true
     }
 
-    /// It was released; says whether it has drawn a range.
+    /// Ends the range of a released pointer. Returns whether the pointer has drawn one.
     pub(super) fn ends_range(&mut self, pointer: Pointer) -> bool {
         let drag = self.panels.range_drag.take();
         let is_drawn = drag.is_some_and(|drag| drag.is_drawn && drag.pointer.id == pointer.id);
         if is_drawn {
             self.shown.tooltip = None;
-            // Its row says at once what is in all of it.
+            // The row shows the contents of the whole range at once.
             self.publish_range(self.now());
         }
         is_drawn
     }
 
-    /// The time at a pointer, or the edge of something near; Alt takes the time as it is.
+    /// Returns the time at a pointer, or the nearest edge within reach. With Alt it returns the time itself.
     fn edge(&self, at: Pointer, pointer: Pointer) -> Time {
         let time = self.view.time_from_x(at.x_px).min(self.now());
         if pointer.alt {
@@ -81,7 +81,8 @@ impl Model {
         words::snapped(&self.store, time, reach_us)
     }
 
-    /// Marks a range, or none: then its row is gone at once, so that nobody presses its buttons in vain.
+    /// Marks a range, or removes it. The row of a removed range disappears at once, because its buttons would do
+    /// nothing.
     pub(super) fn set_range(&mut self, range: Option<(Time, Time)>) {
         if self.marked.range != range {
             self.marked.range = range;
@@ -92,7 +93,7 @@ impl Model {
         }
     }
 
-    /// Shows the marked range in all of the window; the browser's button comes back.
+    /// Fits the marked range into the window. The browser's back button leads back.
     pub(super) fn zoom_to_range(&mut self) {
         let Some((from, to)) = self.marked.range else {
             self.say("No range is marked.".to_owned());
@@ -104,7 +105,7 @@ impl Model {
         self.set_view(View::between(from, to, self.view.width_px));
     }
 
-    /// Writes what is in the marked range.
+    /// Computes the words about the marked range.
     pub(super) fn publish_range(&mut self, now: Time) {
         let Some((from, to)) = self.marked.range else {
             self.shown.range = None;

@@ -1,4 +1,4 @@
-//! Live records, from the connection into the store.
+//! Takes live records from the connection into the store.
 
 use watchscope_model::wire::{Catalogue, catalogue_entries};
 use watchscope_timeline::Store;
@@ -8,10 +8,10 @@ use crate::core::model::Model;
 use crate::source::connection::Input;
 
 impl Model {
-    /// Takes in a part of the catalogue.
+    /// Takes a part of the catalogue into the store.
     ///
     /// # Errors
-    /// If the bytes are no entries.
+    /// If the bytes are not entries of a catalogue.
     pub fn take_catalogue(&mut self, header: &Catalogue, entries: &[u8]) -> Result<(), StoreError> {
         let entries = catalogue_entries(entries)?;
         self.store
@@ -19,7 +19,7 @@ impl Model {
         Ok(())
     }
 
-    /// Takes in a segment; returns what the connection is to know of it.
+    /// Takes a segment into the store. Returns an input for the connection if the segment is undecodable.
     pub fn take_segment(&mut self, frame: &[u8]) -> Option<Input<'static>> {
         if let Err(error) = self.store.segment(frame) {
             return Some(Input::Undecodable(error.to_string()));
@@ -31,7 +31,7 @@ impl Model {
         None
     }
 
-    /// Lets go of all records: the log has begun again.
+    /// Drops all records, because the log has begun again.
     pub fn forget(&mut self) {
         self.store = Store::default();
         self.lanes.forget();

@@ -1,4 +1,4 @@
-//! Plays a recording: the time goes on by itself, and what lies after it is hidden, as if it were live.
+//! Plays a recording: its time advances by itself, and later records are hidden as in a live log.
 
 use watchscope_model::Time;
 use watchscope_model::time::SECOND_US;
@@ -10,13 +10,13 @@ use crate::core::model::Model;
 use crate::core::panel_state::{Playing, SPEEDS};
 use crate::core::shown::ReplayShown;
 
-/// Time in which nobody watched plays in this time at most, in microseconds.
+/// The most playing time of a seam, a stretch that nobody watched, in microseconds.
 const SEAM_US: i64 = SECOND_US;
-/// A page that slept does not jump: more than this does not pass between two frames, in milliseconds.
+/// The most time that passes between two frames, in milliseconds. By it, a page that slept does not jump.
 const STEP_MOST_MS: u64 = 250;
 
 impl Model {
-    /// Whether a recording is shown, which can be played.
+    /// Whether the page shows a recording, which can be played.
     pub(super) fn is_replay(&self) -> bool {
         self.recorded_to().is_some()
     }
@@ -25,7 +25,7 @@ impl Model {
         self.link.welcome.as_ref()?.recorded_to
     }
 
-    /// From the first record that is kept to the last.
+    /// Returns the times of the first and the last record that are kept.
     fn recorded(&self) -> Option<(Time, Time)> {
         let to = self.recorded_to()?;
         let welcome = self.link.welcome.as_ref();
@@ -34,7 +34,7 @@ impl Model {
         Some((from.min(to), to))
     }
 
-    /// Plays from the marked time on, or from the beginning if that is the end; or stops.
+    /// Starts playing at the marked time if that is before the end, otherwise at the begin. Pauses if it plays.
     pub(super) fn toggle_play(&mut self) {
         let Some((from, to)) = self.recorded() else {
             return;
@@ -54,7 +54,7 @@ impl Model {
         self.redraw();
     }
 
-    /// The time of a recording that is played stands here. The picture stays while it has room for it.
+    /// Sets the time of a recording that plays. The view moves only if the time is outside.
     fn play_at(&mut self, at: Time) {
         self.link.clock.hold(at);
         self.marked.as_of = Some(at);
@@ -66,7 +66,7 @@ impl Model {
         .at_now(at);
     }
 
-    /// Shows all of the recording again; panels go on answering for the time that was reached.
+    /// Pauses and shows the whole recording again. Panels still answer for the time that was reached.
     pub(super) fn stop_playing(&mut self) {
         let (Some(playing), Some(to)) = (self.panels.playing.take(), self.recorded_to()) else {
             return;
@@ -83,7 +83,7 @@ impl Model {
         self.redraw();
     }
 
-    /// Moves the time on, if a recording is played. Called before each picture.
+    /// Advances the time if a recording plays. The page calls this before each picture.
     pub fn play_on(&mut self) {
         let (Some(playing), Some(to)) = (self.panels.playing, self.recorded_to()) else {
             return;
@@ -116,14 +116,14 @@ impl Model {
         });
         self.link.clock.hold(at);
         self.marked.as_of = Some(at);
-        // A person who moves away looks elsewhere; the time goes on.
+        // The view does not move with the time, since the person may have moved it away.
         if at >= to {
             self.stop_playing();
         }
         self.changed();
     }
 
-    /// Plays at another speed from here on.
+    /// Sets the speed; ignores one that is not in [`SPEEDS`].
     pub(super) fn set_speed(&mut self, speed: u32) {
         if SPEEDS.contains(&speed) {
             self.panels.speed.0 = speed;
@@ -132,7 +132,7 @@ impl Model {
         }
     }
 
-    /// The next speed, or the one before.
+    /// Sets the next higher or lower speed; stays at the highest and lowest.
     pub(super) fn step_speed(&mut self, is_faster: bool) {
         let known = SPEEDS
             .iter()
@@ -146,7 +146,7 @@ impl Model {
         self.set_speed(SPEEDS[next]);
     }
 
-    /// Goes to a time of the recording, which comes into view.
+    /// Goes to a time of the recording, and brings it into view.
     pub(super) fn seek(&mut self, at: Time) {
         let Some((from, to)) = self.recorded() else {
             return;
@@ -162,7 +162,7 @@ impl Model {
         self.redraw();
     }
 
-    /// Goes to a place between the first record and the last, from 0 to 1.
+    /// Goes to a position between the first record, 0, and the last, 1.
     pub(super) fn seek_share(&mut self, share: f64) {
         if let Some((from, to)) = self.recorded() {
             let into_us = to.micros_since(from) as f64 * share;
@@ -170,14 +170,14 @@ impl Model {
         }
     }
 
-    /// Moves the time of the recording.
+    /// Moves the time of the recording by a distance.
     pub(super) fn seek_by(&mut self, by_us: i64) {
         let to = self.recorded_to().unwrap_or_default();
         let at = self.marked.as_of.unwrap_or(to);
         self.seek(at.plus_micros(by_us));
     }
 
-    /// Writes what the controls show.
+    /// Computes the contents of the controls.
     pub(super) fn publish_replay(&mut self) {
         self.shown.replay = self.recorded().map(|(from, to)| {
             let at = self.moment().unwrap_or(to);

@@ -1,4 +1,4 @@
-//! What is selected and hovered, and the detail that tells it.
+//! Selection, hover, and the detail panel.
 
 use watchscope_model::Time;
 use watchscope_timeline::evidence::Evidence;
@@ -15,7 +15,7 @@ use crate::core::panel_state::{Awaited, Selection, Tab};
 use crate::core::shown::{Detail, ObjectPane, Tooltip};
 
 impl Model {
-    /// Selects what lies at a point; panels answer for its time.
+    /// Selects the mark or lane at a point. Panels answer for the point's time.
     pub(super) fn click(&mut self, x_px: f64, y_px: f64) {
         let at = self.view.time_from_x(x_px);
         if y_px < RULER_PX {
@@ -47,14 +47,14 @@ impl Model {
         });
     }
 
-    /// Opens the watch of an object's lane, so that it has a row.
+    /// Opens the watch of an object's lane, so that the lane has a row.
     pub(super) fn open_watch_of(&mut self, lane: LaneId) {
         if let LaneId::Object(watch, _) = lane {
             self.lanes.set_expanded(&self.store, watch, true);
         }
     }
 
-    /// Opens the detail of a lane, or the lanes that one lane stands for.
+    /// Opens the detail panel of a lane. A lane that stands for other lanes opens those instead.
     pub(super) fn open_lane(&mut self, lane: LaneId) {
         self.pick.focused = Some(lane);
         match lane {
@@ -72,7 +72,7 @@ impl Model {
             .hit(Px::from_f64(x_px), Px::from_f64(y_px - top_px))
     }
 
-    /// Selects a lane: its last record in view, or the lane itself.
+    /// Selects a lane's last record in view, or the lane itself.
     pub(super) fn select_lane(&mut self, lane: LaneId) {
         let target = self
             .store
@@ -81,13 +81,14 @@ impl Model {
         self.select(Selection { lane, target });
     }
 
-    /// The last moment whose records are meant where none is named.
+    /// Returns the last moment whose records count when the person selects a lane: the one for which panels answer, or
+    /// the right edge of the view.
     fn asked_until(&self) -> Time {
         let seen = self.view.right().min(self.now());
         self.moment().map_or(seen, |moment| moment.min(seen))
     }
 
-    /// Selects nothing, and closes the detail.
+    /// Clears the selection, and closes the detail panel.
     pub(super) fn clear_selection(&mut self) {
         if self.view.following {
             self.marked.as_of = None;
@@ -101,7 +102,7 @@ impl Model {
         self.redraw();
     }
 
-    /// The record before or after in the selected or focused lane.
+    /// Selects the previous or next record in the selected or focused lane.
     pub(super) fn step_record(&mut self, forward: bool) {
         let known = self
             .panels
@@ -135,20 +136,20 @@ impl Model {
         self.reveal(id);
     }
 
-    /// Panels answer for the time of a record.
+    /// Makes panels answer for the time of a record.
     fn mark_record(&mut self, id: RecordId) {
         if let Some(entry) = self.store.entry(id) {
             self.mark_time(entry.at());
         }
     }
 
-    /// Selects a gap or a phase and brings it into view. What is not loaded is gone to, and selected once it is loaded.
+    /// Selects a gap or a phase and brings it into view. One that is not loaded is selected once it is loaded.
     pub(super) fn show_stretch(&mut self, stretch: Awaited) {
         self.leave_place();
         self.uncover();
         self.pick.stays_in_sight = true;
         self.focus_lane(stretch.lane);
-        // What began before the view and goes on is in view already.
+        // A phase that began before the view and still lasts is in view already.
         let is_phase = stretch.kind == StretchKind::Phase;
         let x_px = self.view.x_from_time(stretch.at);
         if x_px > self.view.width_px || (x_px < 0.0 && !(is_phase && self.view.following)) {
@@ -171,14 +172,15 @@ impl Model {
         });
     }
 
-    /// Selects what was gone to and is loaded by now.
+    /// Selects the stretch to which the person went, once it is loaded.
     pub(super) fn follow_awaited(&mut self) {
         if let Some(awaited) = self.panels.awaited.filter(|of| self.store.has(of.began)) {
             self.select_stretch(awaited);
         }
     }
 
-    /// Selects a record in its lane and brings it into view. What is not loaded is gone to, and loaded then.
+    /// Selects a record in its lane and brings it into view. For one that is not loaded, the view goes to the time
+    /// `about`, and the records there are loaded.
     pub(super) fn show_record(&mut self, id: RecordId, about: Option<Time>) {
         self.leave_place();
         self.uncover();
@@ -199,12 +201,13 @@ impl Model {
             target: target_of(lane, id),
         });
         self.reveal(id);
-        // Its row may only come with the next layout.
+        // The next layout may be the first with its row.
         self.pick.stays_in_sight = true;
     }
 
-    /// Selects a finding in the lane of the object that it is about, else in that of the last of its evidence, or where it
-    /// was raised; and brings the last of its evidence into view.
+    /// Selects a finding and brings the last record of its evidence into view. The finding is selected in the lane of
+    /// the object that it concerns. Without one it is selected in the lane of that last record, or else in the lane of
+    /// findings.
     pub(super) fn show_finding(&mut self, raised: RecordId) {
         self.leave_place();
         self.uncover();
@@ -227,7 +230,7 @@ impl Model {
         self.pick.stays_in_sight = true;
     }
 
-    /// Selects a record that a finding rests on; the finding's evidence stays numbered.
+    /// Selects a record of a finding's evidence. The tags of the evidence stay in the picture.
     pub(super) fn show_evidence(
         &mut self,
         finding: RecordId,
@@ -238,7 +241,7 @@ impl Model {
         self.pick.evidence = Evidence::of(&self.store, finding);
     }
 
-    /// Looks up the evidence of the selected finding again, if there is more of it to know.
+    /// Looks up the selected finding's evidence again, if it may have grown.
     pub(super) fn follow_evidence(&mut self) {
         let Some(known) = self
             .pick
@@ -257,7 +260,8 @@ impl Model {
         self.redraw();
     }
 
-    /// Tells anew why the object of the selected lane is here, or is not, if more than its durations has changed.
+    /// Recomputes why the object of the selected lane is present or absent, if the basis of that answer has changed.
+    /// Durations alone are no such change.
     pub(super) fn follow_presence(&mut self, now: Time) {
         let Some(selection) = &self.panels.selection else {
             return;
@@ -272,7 +276,7 @@ impl Model {
         }
     }
 
-    /// Lights the tag of a record in picture and table, or none.
+    /// Lights the tag of a record of the evidence in picture and table; `None` lights none.
     pub(super) fn light(&mut self, record: Option<RecordId>) {
         let items = self
             .pick
@@ -287,7 +291,7 @@ impl Model {
         }
     }
 
-    /// Moves the view only if the record is not in it.
+    /// Brings a record into view; the view stays if the record is in it.
     fn reveal(&mut self, id: RecordId) {
         let Some(entry) = self.store.entry(id) else {
             return;
@@ -296,7 +300,8 @@ impl Model {
         self.bring_into_view(entry.at());
     }
 
-    /// Brings the selection into the middle; if it is there already, fits two minutes around it.
+    /// Brings the selected record into the middle. If it is there already, fits the minute before and the minute after
+    /// it.
     pub(super) fn focus_selection(&mut self) {
         let Some(at) = self
             .panels
@@ -341,7 +346,7 @@ impl Model {
         let is_layer = matches!(selection.lane, LaneId::Layer(_));
         let tab = match self.panels.tab {
             Tab::Beliefs if beliefs.is_some() => Tab::Beliefs,
-            // A layer is selected to see who believes what.
+            // A person selects a layer to see the beliefs of all layers.
             _ if is_layer && beliefs.is_some() => Tab::Beliefs,
             Tab::Object if object.is_some() => Tab::Object,
             Tab::Request if !description.request.is_empty() => Tab::Request,
@@ -368,7 +373,7 @@ impl Model {
         self.pick.selected = Some(selection.lane);
         self.pick.record = selection.record();
         self.panels.selection = Some(selection);
-        // The answer for the lane selected before never stands for this one.
+        // The answer for the lane selected before is never shown for this one.
         (self.panels.presence_basis, self.shown.presence) = ((None, None), None);
         self.publish_as_of(self.now());
         self.redraw();
@@ -398,7 +403,7 @@ impl Model {
         })
     }
 
-    /// Shows another tab of the detail.
+    /// Shows another tab of the detail panel.
     pub(super) fn show_tab(&mut self, tab: Tab) {
         self.panels.tab = tab;
         if let Some(detail) = &mut self.shown.detail {
@@ -406,7 +411,7 @@ impl Model {
         }
     }
 
-    /// Shows what lies under the pointer, or nothing.
+    /// Shows the tooltip of the mark under the pointer; `None` hides it.
     pub(super) fn set_hover(&mut self, at: Option<(f64, f64)>) {
         if self.panels.hover == at {
             return;
@@ -436,14 +441,15 @@ impl Model {
         let row = self.rows.find(hit.lane)?;
         let row_top = row.y.to_f64() - self.scroll_px + self.lanes_top_px();
         let (width, height) = (self.screen.size.width_px, self.screen.size.height_px);
-        // Beside the pointer, and under its lane if there is room: never over it.
+        // The tooltip is beside the pointer, and under its lane if there is room; otherwise above. It never covers the
+        // lane.
         let x = if x_px + 300.0 < width {
             x_px + 12.0
         } else {
             (x_px - 292.0).max(0.0)
         };
         let below = row_top + row.height.to_f64() + 6.0;
-        // A line is 16 px, and a long one takes two or three.
+        // A line is 16 px high, and a long text takes two or three lines.
         let tall = 18.0
             + lines
                 .iter()
@@ -463,7 +469,7 @@ impl Model {
     }
 }
 
-/// What a record is in its lane: a connection lasts from the record that opened it.
+/// Returns the target of a record in its lane. In the lane of a connection it is the stretch that the record opened.
 fn target_of(lane: LaneId, id: RecordId) -> Target {
     match lane {
         LaneId::Connection(_) => Target::Stretch(StretchKind::Connection, id),

@@ -1,4 +1,5 @@
-//! From the store to what the panels show: words of the header, texts of the status bar, why there is little to see.
+//! Computes the contents of the panels from the store: words of the header, texts of the status bar, messages about
+//! empty lanes.
 
 use watchscope_model::vocabulary::DiskTrouble;
 use watchscope_model::wire::{History, Welcome};
@@ -12,12 +13,13 @@ use crate::core::shown::{Emptiness, HistoryWords, Remedy, StatusBar};
 use crate::core::summary;
 use crate::decimal::decimal;
 
-/// An empty state stands this far below the lanes, and needs this much room, in px.
+/// Distance of the message about empty lanes from the lanes above it, in px.
 const STATE_GAP_PX: f64 = 24.0;
+/// Height that the message needs, in px. It is left out where the picture has less.
 const STATE_PX: f64 = 60.0;
 
 impl Model {
-    /// Writes what the panels show of records and time.
+    /// Computes those contents of the panels that depend on records and time.
     pub fn publish(&mut self, now: Time) {
         self.recall_muted();
         self.follow_check();
@@ -63,7 +65,7 @@ impl Model {
             lane_text.map_or_else(String::new, |(lane, known)| words::accessible(known, lane));
     }
 
-    /// Writes what is wrong now; while the past is looked at, what is wrong in view.
+    /// Computes the present problems. While the person looks at the past, computes those in view.
     pub(super) fn publish_problems(&mut self, now: Time) {
         let muted = &self.lanes.muted;
         let is_live = self.view.following && !self.is_replay();
@@ -76,8 +78,8 @@ impl Model {
         };
     }
 
-    /// Shows all of a story that is over, and stays there; what is found a little later is shown too.
-    /// A person who looks elsewhere is left alone.
+    /// Fits a finished story into the view, and stops following. The view grows with findings within 60 s after the
+    /// story. It stays if the person has moved it away.
     fn fit_story(&mut self) {
         let Some(until) = self.store.story_shown_until() else {
             return;
@@ -95,7 +97,7 @@ impl Model {
         if matches!(self.panels.story, StoryFit::Shown(_, shown) if shown == until) {
             return;
         }
-        // Room at the right for the words of a finding.
+        // The words of a finding need room at the right.
         let span_us = until.micros_since(begin);
         let (from, to) = (
             begin.plus_micros(-span_us / 50),
@@ -165,9 +167,9 @@ impl Model {
         }
     }
 
-    /// Why there is little to see, said under the lanes that stay, if there is room.
+    /// Returns why there is little to see; `None` if there is no room under the lanes.
     fn emptiness(&self, now: Time) -> Option<Emptiness> {
-        // Once one is chosen, in any tab, there are watches.
+        // There are watches once a context is chosen in any tab.
         let state = self.store.state();
         let is_chosen = state.is_some_and(|state| !state.watches.is_empty());
         let (empty, remedy) = match self.link.contexts.as_ref().filter(|_| !is_chosen) {
@@ -183,7 +185,7 @@ impl Model {
                 let remedy = match &found {
                     Empty::FilteredOut { .. } => Remedy::ClearFilter,
                     Empty::Before { .. } | Empty::Expired { .. } => Remedy::GoToOldest,
-                    // Of now nothing is known without a connection, and the banner says so.
+                    // Without a connection the present is unknown, and the banner reports that.
                     Empty::NothingYet { .. } | Empty::NoAnswer { .. } if !self.is_connected() => {
                         return None;
                     }
@@ -206,13 +208,13 @@ impl Model {
         })
     }
 
-    /// The name of the recording that is shown, if it is one.
+    /// Returns the name of the recording that the page shows; `None` for a live log.
     pub fn recording(&self) -> Option<&str> {
         let welcome = self.link.welcome.as_ref()?;
         welcome.recording.as_deref()
     }
 
-    /// The time of the first record the server keeps.
+    /// Returns the time of the first record that the server keeps.
     pub(super) fn ring_begins(&self) -> Option<Time> {
         self.link.welcome.as_ref().map(|welcome| welcome.first_at)
     }
@@ -237,7 +239,8 @@ fn recording_words(welcome: &Welcome) -> HistoryWords {
     }
 }
 
-/// `History: 612 MiB of 1 GiB, since 2026-11-17 11:20`, or what is wrong with it; `head` is the last record here.
+/// Returns `History: 612 MiB of 1 GiB, since 2026-11-17 11:20:00`, or the trouble with it. `head` is the last record in
+/// this page.
 fn history_words(history: &History, head: Seq) -> HistoryWords {
     let kept = format!(
         "{} of {}",
@@ -280,7 +283,7 @@ fn trouble_words(trouble: DiskTrouble) -> &'static str {
     }
 }
 
-/// `250 ms`, `0.40 s`, `12 s`: how long a px is.
+/// Returns the time per px: `250 ms`, `0.40 s`, `12 s`.
 fn scale_words(us_per_px: f64) -> String {
     if (100_000.0..10_000_000.0).contains(&us_per_px) {
         format!("{} s", decimal(us_per_px / 1e6, 2))
@@ -310,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_history_says_how_much_it_keeps_and_since_when() {
+    fn the_history_text_has_its_size_and_its_begin() {
         insta::assert_snapshot!(text(&history()), @"History: 612 MiB of 1 GiB, since 2025-11-17 11:20:00");
         let new = History {
             since: None,
@@ -326,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn trouble_says_what_since_when_and_how_many_records_are_in_no_file() {
+    fn the_trouble_text_has_its_kind_its_begin_and_the_unwritten_records() {
         let all = DiskTrouble::ALL.iter().map(|&trouble| {
             text(&History {
                 trouble: Some(trouble),

@@ -1,4 +1,4 @@
-//! Time, scrolling and pointers: which stretch of time and which lanes are in the window.
+//! Time, scrolling and pointers: the time range and the lanes in the window.
 
 use watchscope_model::Time;
 use watchscope_timeline::LaneId;
@@ -10,7 +10,7 @@ use crate::input::gesture::{Gesture, Pointer};
 use crate::input::keys::Action;
 
 impl Model {
-    /// Has the end of the run before loaded where a first list in view is to be compared with it.
+    /// Requests the end of the run before, if the view has a first list that must be compared with it.
     pub(super) fn load_before_seam(&mut self) {
         let wanted = self
             .store
@@ -21,7 +21,8 @@ impl Model {
         self.link.also_loads = wanted;
     }
 
-    /// Shows another stretch of time.
+    /// Changes the view. When following stops, panels answer for that moment; when following starts, they answer for
+    /// now.
     pub(super) fn set_view(&mut self, view: View) {
         let followed = self.view.following;
         self.view = view;
@@ -41,13 +42,13 @@ impl Model {
         self.redraw();
     }
 
-    /// Brings a time into the middle of the picture, which keeps its scale.
+    /// Brings a time into the middle of the picture, at the same scale.
     pub(super) fn center(&mut self, at: Time) {
         let off_px = self.view.x_from_time(at) - self.view.width_px / 2.0;
         self.set_view(self.view.pan(off_px));
     }
 
-    /// Brings a time into the middle of the picture, if it is out of sight.
+    /// Brings a time into the middle of the picture if it is out of sight.
     pub(super) fn bring_into_view(&mut self, at: Time) {
         let x_px = self.view.x_from_time(at);
         if !(0.0..self.view.width_px).contains(&x_px) {
@@ -55,7 +56,7 @@ impl Model {
         }
     }
 
-    /// Scales time around a point.
+    /// Scales time around a point; a factor over 1 shows less time.
     pub(super) fn zoom(&mut self, x_px: f64, factor: f64) {
         self.set_view(self.view.zoom_at(x_px, factor));
     }
@@ -77,7 +78,7 @@ impl Model {
         }
     }
 
-    /// A pointer was pressed on the picture.
+    /// Handles a press of a pointer on the picture.
     pub(super) fn press(&mut self, pointer: Pointer) {
         self.pick.by_keyboard = false;
         self.panels.released = None;
@@ -87,7 +88,7 @@ impl Model {
         }
     }
 
-    /// A pointer moved over the picture.
+    /// Handles a move of a pointer over the picture.
     pub(super) fn motion(&mut self, pointer: Pointer) {
         if self.draws_range(pointer) {
             return;
@@ -103,7 +104,7 @@ impl Model {
         }
     }
 
-    /// A pointer was released: what that means is done at the click that follows.
+    /// Handles the release of a pointer. The gesture that it ends takes effect at the click that follows.
     pub(super) fn release(&mut self, pointer: Pointer, at_ms: f64) {
         let begun = self.panels.range_drag;
         self.panels.released = if self.ends_range(pointer) {
@@ -116,7 +117,7 @@ impl Model {
         };
     }
 
-    /// Does what pointers ask for.
+    /// Handles a gesture of pointers.
     pub(super) fn gesture(&mut self, gesture: Gesture) {
         match gesture {
             Gesture::Click { x_px, y_px } => self.click(x_px, y_px),
@@ -126,7 +127,7 @@ impl Model {
         }
     }
 
-    /// Gives the lane above or below the focus.
+    /// Moves the focus to the lane above or below.
     pub(super) fn step_lane(&mut self, by: i32) {
         let rows = &self.rows.rows;
         if rows.is_empty() {

@@ -21,7 +21,7 @@ impl Page {
         self.connection
             .step(input, self.now_ms, 1.0)
             .iter()
-            .map(told)
+            .map(effect_words)
             .collect()
     }
 
@@ -67,7 +67,7 @@ fn held(last: u64) -> Option<Position> {
     Some(("l".into(), "e".into(), Seq(last)))
 }
 
-fn told(effect: &Effect) -> String {
+fn effect_words(effect: &Effect) -> String {
     match effect {
         Effect::Send(bytes) => match decode_client(bytes).unwrap().unwrap() {
             ClientMessage::Hello(hello) => {
@@ -113,7 +113,7 @@ fn a_link_is_exchanged_for_a_session_and_other_tabs_hear_of_it() {
 }
 
 #[test]
-fn a_spent_link_is_told_unless_there_is_a_session_anyway() {
+fn a_spent_link_is_reported_unless_there_is_a_session_anyway() {
     let mut page = Page::new();
     page.step(Input::Link(Some("s".into())));
     page.session(true);
@@ -214,7 +214,7 @@ fn segments_are_acknowledged_only_once_they_can_be_taken_in() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_and_the_next_connection_starts_from_a_snapshot() {
+fn undecodable_messages_are_reported_and_the_next_connection_starts_from_a_snapshot() {
     let mut page = Page::connected();
     assert_eq!(
         page.step(Input::Message(&[2, 9, 1])),
@@ -285,7 +285,7 @@ fn a_goodbye_is_obeyed_its_wait_and_its_end() {
 }
 
 #[test]
-fn what_begins_again_is_taken_from_its_beginning() {
+fn a_log_that_begins_again_is_taken_from_its_begin() {
     let mut page = Page::connected();
     assert_eq!(page.step(Input::Anew), ["OpenSocket"]);
     assert_eq!(page.step(Input::Opened(held(7))), ["hello last=None"]);
