@@ -84,7 +84,7 @@ impl Session {
         })
     }
 
-    /// Connects a reader, which begins anew.
+    /// Connects a reader, which begins again with a snapshot.
     pub fn read(&mut self, now_ms: f64) {
         self.opened = (now_ms, self.player.now());
         self.reader = Some(Reader::new(env!("CARGO_PKG_VERSION").into()));
@@ -309,7 +309,7 @@ impl Session {
         }
     }
 
-    /// Runs it anew with a change, up to the present time; undoes the person's acts.
+    /// Runs the lesson again with a change, up to the present time; undoes the person's acts.
     fn run_with(&mut self, run: Run) {
         let to = self.later.unwrap_or(self.player.shown());
         let mut again = self.player.again(run, Duration::ZERO);

@@ -31,7 +31,7 @@ impl Worker {
             })
     }
 
-    /// Connects a reader, which begins anew.
+    /// Connects a reader, which begins again with a snapshot.
     pub fn read(&mut self, now_ms: f64) {
         self.0.read(now_ms);
     }

@@ -86,14 +86,14 @@ fn it_plays_to_the_next_passage_at_the_chosen_speed_and_stops_there() {
         session.tick(50.0 * f64::from(tick));
         page.take(&mut session, 50.0 * f64::from(tick));
     }
-    let told = now(&session);
+    let view = now(&session);
     assert_eq!(
-        (&told["at"], &told["playing"]),
+        (&view["at"], &view["playing"]),
         (&4.5.into(), &false.into())
     );
-    assert_eq!(told["passage"], 1);
+    assert_eq!(view["passage"], 1);
     assert!(
-        told["found"]
+        view["found"]
             .as_array()
             .unwrap()
             .iter()
@@ -139,15 +139,15 @@ fn the_text_says_whether_it_tells_of_this_run() {
 #[test]
 fn every_lesson_runs_with_every_version() {
     let session = Session::open("ghost", None).unwrap();
-    let told: Value = serde_json::from_str(&session.lesson()).unwrap();
-    let lessons = told["lesson"]["lessons"].as_array().unwrap();
+    let view: Value = serde_json::from_str(&session.lesson()).unwrap();
+    let lessons = view["lesson"]["lessons"].as_array().unwrap();
     for name in lessons
         .iter()
         .map(|lesson| lesson["name"].as_str().unwrap())
     {
         let mut session = Session::open(name, None).unwrap();
         for kind in ["server", "client"] {
-            for version in told["lesson"][format!("{kind}s")].as_array().unwrap() {
+            for version in view["lesson"][format!("{kind}s")].as_array().unwrap() {
                 let version = version.as_str().unwrap();
                 session.say(&format!("{kind} {version}")).unwrap();
                 session.say("seek 60").unwrap();
@@ -173,10 +173,10 @@ fn passages_are_gone_through_forward_and_back() {
 #[test]
 fn a_time_past_the_end_opens_at_the_end_with_a_note() {
     let session = Session::open("watch-event", Some(1e6)).unwrap();
-    let told = now(&session);
-    assert_eq!(told["at"], 60.0);
+    let view = now(&session);
+    assert_eq!(view["at"], 60.0);
     assert_eq!(
-        told["note"],
+        view["note"],
         "The link is to a time past the end; this is the end, 60 s."
     );
     let session = Session::open("watch-event", Some(60.0)).unwrap();
@@ -186,8 +186,8 @@ fn a_time_past_the_end_opens_at_the_end_with_a_note() {
 #[test]
 fn a_link_to_a_time_after_the_last_record_shows_what_each_side_believes() {
     let known = Session::open("ghost", None).unwrap();
-    let told: Value = serde_json::from_str(&known.lesson()).unwrap();
-    let lessons = told["lesson"]["lessons"].as_array().unwrap().iter();
+    let view: Value = serde_json::from_str(&known.lesson()).unwrap();
+    let lessons = view["lesson"]["lessons"].as_array().unwrap().iter();
     let names = lessons.map(|lesson| lesson["name"].as_str().unwrap());
     let ends = names.map(|name| (name, 1e6));
     for (name, at_s) in ends.chain([("ghost", 37.0), ("away", 60.0), ("watch-event", 30.0)]) {
@@ -204,9 +204,9 @@ fn a_link_to_a_time_after_the_last_record_shows_what_each_side_believes() {
 
 /// Returns what a client received so far, with the times in seconds.
 fn received(session: &Session, who: &str) -> Vec<(f64, String)> {
-    let told = now(session);
-    let began = told["beginUs"].as_f64().unwrap();
-    let lines = told["wire"].as_array().unwrap().iter();
+    let view = now(session);
+    let began = view["beginUs"].as_f64().unwrap();
+    let lines = view["wire"].as_array().unwrap().iter();
     let lines = lines.filter(|line| line["who"] == who && line["asks"] == false);
     lines
         .map(|line| {
@@ -256,13 +256,13 @@ fn the_wire_has_what_the_clients_receive_too() {
     let mut session = Session::open("expired", Some(20.0)).unwrap();
     Page::join(&mut session, 0.0);
     for client in ["informer", "naive"] {
-        let told = received(&session, client);
+        let view = received(&session, client);
         let is_gone = |(_, words): &(f64, String)| {
             words.starts_with(r#"{"type":"ERROR","object":{"code":410,"message":"too old resource version: 9 (11)""#)
         };
-        assert!(told.iter().any(is_gone), "{client}: {told:?}");
-        let told = now(&session);
-        let wrong = told["wire"].as_array().unwrap().iter();
+        assert!(view.iter().any(is_gone), "{client}: {view:?}");
+        let view = now(&session);
+        let wrong = view["wire"].as_array().unwrap().iter();
         let mut wrong = wrong.filter(|line| line["who"] == client && line["isError"] == true);
         assert!(wrong.next().is_some());
     }
@@ -272,8 +272,8 @@ fn the_wire_has_what_the_clients_receive_too() {
 fn the_wire_is_in_order_and_keeps_its_last_lines() {
     let mut session = Session::open("expired", Some(44.0)).unwrap();
     Page::join(&mut session, 0.0);
-    let told = now(&session);
-    let times = told["wire"].as_array().unwrap().iter();
+    let view = now(&session);
+    let times = view["wire"].as_array().unwrap().iter();
     let times: Vec<u64> = times.map(|line| line["atUs"].as_u64().unwrap()).collect();
     assert_eq!(times.len(), 60);
     assert!(times.is_sorted(), "{times:?}");
@@ -315,16 +315,16 @@ fn a_reader_is_looked_after_while_nothing_plays() {
 fn the_texts_beside_the_picture_are_of_the_moment_shown() {
     let mut session = Session::open("ghost", Some(22.0)).unwrap();
     Page::join(&mut session, 0.0);
-    let told = now(&session);
-    let wire = told["wire"].as_array().unwrap();
+    let view = now(&session);
+    let wire = view["wire"].as_array().unwrap();
     let is_deleted = |line: &Value| {
         line["words"].as_str().unwrap().starts_with(
             r#"{"type":"DELETED","object":{"metadata":{"name":"web-1","resourceVersion":"8""#,
         )
     };
     assert!(wire.iter().any(is_deleted), "{wire:?}");
-    let phases = |told: &Value| -> Vec<String> {
-        let clients = told["clients"].as_array().unwrap().iter();
+    let phases = |view: &Value| -> Vec<String> {
+        let clients = view["clients"].as_array().unwrap().iter();
         clients
             .map(|client| format!("{} {}", client["name"], client["phase"]))
             .collect()
@@ -334,18 +334,18 @@ fn the_texts_beside_the_picture_are_of_the_moment_shown() {
         r#""fixed" "failed""#,
         r#""informer" "watching""#,
     ];
-    assert_eq!(phases(&told), then);
-    assert_eq!(told["findings"][0]["code"], "F01");
+    assert_eq!(phases(&view), then);
+    assert_eq!(view["findings"][0]["code"], "F01");
     // Before, none of it was known.
     session.say("seek 5").unwrap();
     Page::join(&mut session, 0.0);
-    let told = now(&session);
-    assert!(!told["wire"].as_array().unwrap().iter().any(is_deleted));
+    let view = now(&session);
+    assert!(!view["wire"].as_array().unwrap().iter().any(is_deleted));
     assert!(
-        phases(&told)
+        phases(&view)
             .iter()
             .all(|client| client.ends_with(r#""watching""#)),
-        "{told}"
+        "{view}"
     );
-    assert_eq!(told["findings"], Value::Array(Vec::new()));
+    assert_eq!(view["findings"], Value::Array(Vec::new()));
 }

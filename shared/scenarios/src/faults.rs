@@ -357,7 +357,7 @@ table! {
         |_| Fault::CloseStreams { target: Target::All };
     "reset-streams" Nothing, "all watches are given up (RST_STREAM)",
         |_| Fault::ResetStreams { target: Target::All, code: 2 };
-    "goaway" Nothing, "all connections are told to go away",
+    "goaway" Nothing, "all connections get a GOAWAY",
         |_| Fault::GoAway { target: Target::All, cut: None };
     "refuse" Nothing, "new connections are refused",
         |_| Fault::Refuse;
@@ -367,13 +367,13 @@ table! {
         |_| Fault::LoseRequests { target: Target::All };
     "lose-answers" Nothing, "what servers send is lost",
         |_| Fault::LoseAnswers { target: Target::All };
-    "delay" Number("milliseconds", 500), "all comes so many milliseconds later",
+    "delay" Number("milliseconds", 500), "everything arrives this many ms later",
         |given| Fault::Delay { by: given.millis() };
-    "buffer" Number("bytes", 10_000), "a proxy holds back so many bytes",
+    "buffer" Number("bytes", 10_000), "a proxy holds back this many bytes",
         |given| Fault::Buffer { target: Target::All, bytes: given.count() };
     "cap-streams" Number("requests", 2), "answers at a time over a connection",
         |given| Fault::CapStreams { target: Target::All, streams: given.count() };
-    "kill-idle" Number("seconds", 60), "after so many idle seconds all is lost",
+    "kill-idle" Number("seconds", 60), "after this many idle seconds all is lost",
         |given| Fault::KillIdle { after: given.secs(), says_so: false };
     "out-of-rotation" Nothing, "a server gets no new connections",
         |_| Fault::OutOfRotation { server: FIRST };
@@ -399,7 +399,7 @@ table! {
             resource: given.text.clone(),
             rights: Rights::All,
         };
-    "shutdown" Number("seconds", 5), "a server stops, after so many seconds",
+    "shutdown" Number("seconds", 5), "a server stops, after this many seconds",
         |given| Fault::Shutdown {
             server: FIRST,
             delay: given.secs(),
@@ -416,7 +416,7 @@ table! {
         |given| Fault::Reinitialise { server: None, resource: given.resource() };
     "freeze-caches" Resource, "a server's caches stand still",
         |given| Fault::FreezeCaches { server: FIRST, resource: given.resource() };
-    "lag" Number("seconds", 5), "a server's caches lag so many seconds",
+    "lag" Number("seconds", 5), "a server's caches lag this many seconds",
         |given| Fault::Lag { server: FIRST, by: given.secs() };
     "no-bookmarks" OneResource, "no bookmarks are sent",
         |given| Fault::NoBookmarks { resource: given.text.clone() };
@@ -428,7 +428,7 @@ table! {
         |given| Fault::UnsortedInitial { resource: given.text.clone() };
     "start-race" OneResource, "a watch misses its first event",
         |given| Fault::StartRace { resource: given.text.clone() };
-    "repeat-events" OneResource, "each event is told twice",
+    "repeat-events" OneResource, "each event is delivered twice",
         |given| Fault::RepeatEvents { resource: given.text.clone() };
     "swap-events" OneResource, "each two events come in the wrong order",
         |given| Fault::SwapEvents { resource: given.text.clone() };

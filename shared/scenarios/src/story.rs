@@ -273,7 +273,7 @@ impl StoryPlayer {
                     target: Target::UserAgent(WATCHER.to_owned()),
                 };
                 match &mut self.reads {
-                    Some(told) => *told = *reads,
+                    Some(known) => *known = *reads,
                     None if *reads => world.lift(&lost),
                     None => world.inject(lost),
                 }

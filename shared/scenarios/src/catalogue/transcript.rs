@@ -42,8 +42,8 @@ impl Transcript {
                 });
             }
             match &record.event {
-                Event::ClientRequest(told) if &*told.client == client => {
-                    let (from, is_watch) = asked(&told.request);
+                Event::ClientRequest(request) if &*request.client == client => {
+                    let (from, is_watch) = asked(&request.request);
                     transcript.requests += 1;
                     transcript.from_below += usize::from((1..known).contains(&from));
                     if !is_watch {
@@ -52,15 +52,15 @@ impl Transcript {
                         continue;
                     }
                     transcript.watch_lists +=
-                        usize::from(told.request.contains("sendInitialEvents=true"));
+                        usize::from(request.request.contains("sendInitialEvents=true"));
                     run = if from == last { run + 1 } else { 1 };
                     last = from;
                     if from > 0 {
                         transcript.from_the_same = transcript.from_the_same.max(run);
                     }
                 }
-                Event::ClientReport(told) if &*told.client == client => {
-                    let Some((until, most)) = told.belief.as_deref().and_then(versions) else {
+                Event::ClientReport(report) if &*report.client == client => {
+                    let Some((until, most)) = report.belief.as_deref().and_then(versions) else {
                         continue;
                     };
                     known = known.max(most);

@@ -530,20 +530,21 @@ const AROUND: [&str; 3] = [
 const SEEDS: std::ops::Range<u64> = 0..2;
 
 const TABLE_HEAD: &str = "# What is found\n\n\
-    Each row of the failure catalogue is told in six variants (as written; with another version of its servers; with \
-    other watches and writes around it; with a reset of one of those at the same time; as written, with `--audit light`; \
-    with others around it, all with `--audit full`), each with two seeds, and must be \
-    found in time, with nothing else that did not happen, and as surely in each but where a row says why not. Rows that only reads show (F24 to F27, F32, F33, F45) are told \
-    with `--audit full`, and with `--audit light` need not be found in time. Seconds are virtual, from the failure to the finding; the bound is \
-    twice the waiting of the row's rule and a second. Written by the tests of shared/scenarios with \
-    `WATCHSCOPE_WRITE_DOCS=1`, which also fail where it is not current.\n\n\
-    | Row | Failure | Told | Found | Slowest, s | Bound, s |\n|---|---|---|---|---|---|\n";
+    The tests of shared/scenarios play each row of the failure catalogue in six variants, each with two seeds. The \
+    variants are: as written; with another version of its servers; with other watches and writes around it; with these \
+    and a reset of one of them at the same time; as written, with `--audit light`; with others around it, all with \
+    `--audit full`. Each variant must find the row in time, find nothing that did not happen, and be as certain as the \
+    others. A row that is an exception says why. Only reads show F24 to F27, F32, F33 and F45. They are played with \
+    `--audit full`; with `--audit light` they need not be found in time. Seconds are virtual, from the failure to the \
+    finding. The bound is twice the waiting time of the row's rule, and a second. The tests write this page with \
+    `WATCHSCOPE_WRITE_DOCS=1`, and fail if it is not current.\n\n\
+    | Row | Failure | Played | Found | Slowest, s | Bound, s |\n|---|---|---|---|---|---|\n";
 
 const FORMS_HEAD: &str = "\n## In other forms\n\n\
-    What else shows a row than its own story does, told in the same variants and held to the same: each is known by its \
-    sentence. All sentences that diagnosis has are told by some story, but for those that the tests name with a reason. A \
-    twin is like the form above it but for one thing, and nothing of the row may be found in it.\n\n\
-    | Row | What shows it | Told | Found | Slowest, s | Bound, s |\n|---|---|---|---|---|---|\n";
+    Other forms of a row than its own story, played in the same variants under the same rules. The sentence of its \
+    finding identifies a form. Some story plays each sentence of diagnosis, except those that the tests name with a \
+    reason. A twin differs from the form above it in one thing, and its run may not find the row.\n\n\
+    | Row | What shows it | Played | Found | Slowest, s | Bound, s |\n|---|---|---|---|---|---|\n";
 
 /// Compares a page of docs/ with its expected text; with `WATCHSCOPE_WRITE_DOCS=1` writes it.
 fn is_current(page: &str, text: &str) {
