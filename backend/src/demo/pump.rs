@@ -88,8 +88,8 @@ pub(super) struct Pump {
 }
 
 impl Pump {
-    /// Starts the task that owns `world` and plays `player`. Outputs beside the API go to `outputs`. The task ends when all
-    /// handles are dropped.
+    /// Starts the task that owns `world` and drives `player`. Outputs beside the API go to `outputs`. The task ends
+    /// when all handles are dropped.
     pub(super) fn start(
         world: World,
         player: Option<StoryPlayer>,
@@ -133,7 +133,7 @@ struct Running {
     world: World,
     player: Option<StoryPlayer>,
     outputs: mpsc::Sender<DemoOutput>,
-    /// The events of the cluster that were not taken yet; see [`MOST_RECORDS`].
+    /// The cluster's records that nobody has taken yet; see [`MOST_RECORDS`].
     records: Vec<WorldRecord>,
     wires: BTreeMap<ConnectionId, mpsc::Sender<Parcel>>,
     began: Instant,

@@ -17,7 +17,7 @@ const LINES_MOST: usize = 60;
 /// The most letters of a line; the rest is cut off.
 const LETTERS_MOST: usize = 400;
 
-/// The texts of everything heard so far.
+/// The texts of all records and messages up to the shown moment.
 #[derive(Debug, Default)]
 pub(crate) struct Transcript {
     lines: VecDeque<Line>,

@@ -136,7 +136,7 @@ impl From<Story> for Script {
     }
 }
 
-/// A story being performed: it knows which act is next. The world's owner owns it.
+/// The player of a story: it knows which act is next. The world's owner owns it.
 #[derive(Clone, Debug)]
 pub struct StoryPlayer {
     story: Story,

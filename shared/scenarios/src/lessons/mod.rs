@@ -1,7 +1,7 @@
 //! Lessons: stories with narration, in passages that refer to moments of the run.
 //!
-//! A [`Lesson`] is data: a cluster, its script, and its passages. A [`LessonPlayer`] plays one in virtual time and keeps its
-//! log. Tests compare the claims of a passage with the records of the player.
+//! A [`Lesson`] is data: a cluster, its script, and its passages. A [`LessonPlayer`] plays one in virtual time and
+//! keeps its log. Tests compare the claims of a passage with the records of the player.
 
 mod away;
 mod expired;

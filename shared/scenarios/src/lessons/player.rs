@@ -1,4 +1,4 @@
-//! A lesson being played: its cluster in virtual time, the log up to the shown moment, and the person's deeds.
+//! The player of a lesson: its cluster in virtual time, the log up to the shown moment, and the person's deeds.
 //!
 //! Going back is running again: the same seed, versions and deeds give the same records.
 
@@ -56,7 +56,7 @@ struct Search {
     found: Option<Found>,
 }
 
-/// A lesson being played.
+/// The player of a lesson.
 pub struct LessonPlayer {
     lesson: Lesson,
     run: Run,

@@ -47,8 +47,8 @@ impl Model {
         self.changed();
     }
 
-    /// Hands over the requested records once all of them are loaded. Otherwise requests the rest, or refuses a range of
-    /// which a part cannot be loaded.
+    /// Hands over the requested records once all of them are loaded. Otherwise requests the rest, or refuses a range
+    /// that cannot be loaded completely.
     pub(super) fn go_on_taking(&mut self, now: Time) {
         let Some((from, to)) = self.panels.taking else {
             return;
