@@ -71,7 +71,8 @@ pub(super) fn find_story(name: Option<&str>) -> Result<Story, Failure> {
     })
 }
 
-/// Returns the script that the arguments request: the story, its servers, the release of etcd, and additional faults.
+/// Returns the script that the arguments request: the story, its servers, its load, the release of etcd, and additional
+/// faults.
 ///
 /// The default release of etcd is the one that came with the oldest server. A story may be about a defect which that release
 /// lacks. Then it runs over a release that has the defect, unless servers were requested.
@@ -83,6 +84,12 @@ pub(super) fn script(args: SimulatedArgs) -> Result<Script, Failure> {
     let story = story
         .on_servers(&args.server_version)
         .map_err(|error| wrong("--server-version", &error))?;
+    let story = match args.load {
+        Some(size) => story
+            .under_load(size)
+            .map_err(|error| wrong("--load", &error))?,
+        None => story,
+    };
     let check = |version: EtcdVersion| {
         let mut faults = args.fault.iter().map(|planned| &planned.fault);
         faults.try_for_each(|fault| version.check(fault))
@@ -216,6 +223,13 @@ mod tests {
         // Neither servers nor etcd were requested, so a release with the defect is taken.
         let defect = ["--fault=etcd-defect:17529"];
         assert!(asked(&defect).unwrap().starts_with("v1.36.3 over any, "));
+    }
+
+    #[test]
+    fn a_load_out_of_bounds_or_with_an_unknown_key_is_wrong_usage_and_has_the_bounds() {
+        let load = |words: &[&str]| refused(words);
+        insta::assert_snapshot!(load(&["--load", "objects=60000"]), @r#"error: invalid value 'objects=60000' for '--load <objects=NUMBER,rate=NUMBER>': objects is "60000"; it is a number from 1 to 50000"#);
+        insta::assert_snapshot!(load(&["--load", "speed=3"]), @r#"error: invalid value 'speed=3' for '--load <objects=NUMBER,rate=NUMBER>': "speed=3" is neither objects=NUMBER (1 to 50000) nor rate=NUMBER (0 to 20000 a second)"#);
     }
 
     #[test]

@@ -23,7 +23,8 @@ const QUEUE: usize = 1024;
 /// place.
 const MOST_RECORDS: usize = 1 << 16;
 
-/// The longest time that the cluster advances before messages are read again.
+/// The longest time that the cluster advances before messages are read again, also after a time in which the process did not
+/// run. Otherwise a burst would meet clients that could not read meanwhile, and the apiserver would cut them off.
 const SLICE: Duration = Duration::from_millis(20);
 
 /// A message from a socket to the cluster.
@@ -180,10 +181,11 @@ impl Running {
             .clamp(Duration::from_micros(200), SLICE)
     }
 
-    /// Advances the cluster up to now, act by act.
+    /// Advances the cluster up to now, act by act, but at most by [`SLICE`].
     fn live(&mut self) {
+        let most = self.world.now() + SLICE;
         loop {
-            let due = self.due();
+            let due = self.due().min(most);
             let act_at = self.player.as_ref().and_then(StoryPlayer::next_at);
             let until = act_at.map_or(due, |at| at.min(due));
             self.world.run_until(until);

@@ -74,7 +74,7 @@ pub use message::{
 };
 pub use object::{ChangeKind, Object};
 pub use scope::Scope;
-pub use settings::{ApiserverConfig, EtcdConfig, NetworkConfig, WorkloadConfig};
+pub use settings::{ApiserverConfig, EtcdConfig, Load, NetworkConfig, WorkloadConfig};
 pub use time::Time;
 pub use truth::Truth;
 pub use version::{UnknownServerVersion, Version};

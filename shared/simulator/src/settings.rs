@@ -120,6 +120,21 @@ pub struct WorkloadConfig {
     pub job_every: Option<Duration>,
     /// Time between two runs of a custom resource through its phases.
     pub custom_every: Option<Duration>,
+    /// Many objects that change often. The load begins after the warm-up, and only in a cluster with controllers.
+    pub load: Option<Load>,
+}
+
+/// Many configmaps, `load-0` and so on, which change often.
+///
+/// Nothing here bounds it: memory grows by about 2 kB for each object, and for each write that etcd has not compacted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// The namespace of the configmaps. It is created if it is missing.
+    pub namespace: String,
+    /// The number of configmaps.
+    pub objects: u32,
+    /// The number of writes per second, spread evenly.
+    pub per_second: u32,
 }
 
 impl WorkloadConfig {
@@ -135,6 +150,7 @@ impl WorkloadConfig {
             temporary_every: None,
             job_every: None,
             custom_every: None,
+            load: None,
         }
     }
 }
@@ -151,6 +167,7 @@ impl Default for WorkloadConfig {
             temporary_every: Some(Duration::from_secs(18)),
             job_every: Some(Duration::from_secs(60)),
             custom_every: Some(Duration::from_secs(20)),
+            load: None,
         }
     }
 }

@@ -133,6 +133,7 @@ impl World {
         world.begin();
         let lived = Time::ZERO + world.config.warm_up;
         world.run_until(lived);
+        world.with_workload(|workload, ctx| workload.begin_load(ctx));
         world
     }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use watchscope_scenarios::PlannedFault;
+use watchscope_scenarios::{LoadSize, PlannedFault};
 use watchscope_simulator::{EtcdVersion, Version};
 
 use super::values::{memory, watch_timeout};
@@ -176,4 +176,11 @@ pub(crate) struct SimulatedArgs {
         value_delimiter = ','
     )]
     pub(crate) fault: Vec<PlannedFault>,
+    /// Many configmaps that change often: up to 50000 objects, up to 20000 writes a second [default: none]
+    #[arg(
+        long,
+        env = "WATCHSCOPE_LOAD",
+        value_name = "objects=NUMBER,rate=NUMBER"
+    )]
+    pub(crate) load: Option<LoadSize>,
 }

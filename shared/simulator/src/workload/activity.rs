@@ -10,6 +10,7 @@ use watchscope_model::tree;
 
 use super::context::{CONTROLLER_MANAGER, Context};
 use super::install::{self, APPLICATIONS, NAMESPACE};
+use super::load;
 use super::task::{Activity, Name, Task};
 use crate::json::{items_mut, number, set, text};
 use crate::manager::Manager;
@@ -59,6 +60,7 @@ pub(super) fn act(activity: Activity, round: u64, ctx: &mut Context<'_>) {
         Activity::NodeLease(node) => renew_node_lease(node, ctx),
         Activity::NodeStatus(node) => report_node_status(node, ctx),
         Activity::ControlPlaneLeases => renew_control_plane_leases(ctx),
+        Activity::Load => load::act(round, ctx),
     }
     if let Some(period) = period(activity, ctx) {
         let next = ctx.random.span(period - period / 20, period + period / 20);
@@ -78,6 +80,7 @@ fn period(activity: Activity, ctx: &Context<'_>) -> Option<Duration> {
         Activity::Custom => config.custom_every,
         Activity::NodeLease(_) | Activity::ControlPlaneLeases => Some(LEASE_PERIOD),
         Activity::NodeStatus(_) => Some(NODE_STATUS_PERIOD),
+        Activity::Load => Some(load::PERIOD),
     }
 }
 

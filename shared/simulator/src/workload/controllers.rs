@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::context::Context;
 use super::state::{Controllers, Table, Workload};
 use super::task::{Controller, Name, Task};
-use super::{activity, deployments, garbage, install, jobs, pods, recorder, services};
+use super::{activity, deployments, garbage, install, jobs, load, pods, recorder, services};
 use crate::change::Change;
 use crate::json::text;
 use crate::object::ChangeKind;
@@ -21,6 +21,7 @@ static ALL: Table = Table {
         install::install(ctx);
         activity::start(ctx);
     },
+    load: load::begin,
 };
 
 impl Controllers {

@@ -11,6 +11,7 @@ mod deployments;
 mod garbage;
 mod install;
 mod jobs;
+mod load;
 mod pods;
 mod recorder;
 mod services;

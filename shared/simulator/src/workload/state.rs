@@ -28,6 +28,8 @@ pub(super) struct Table {
     pub(super) work: fn(&mut Workload, Task, &mut Context<'_>),
     /// Installs the cluster's first objects.
     pub(super) install: fn(&mut Context<'_>),
+    /// Begins the load, if one is configured.
+    pub(super) load: fn(&mut Context<'_>),
 }
 
 impl PartialEq for Controllers {
@@ -90,6 +92,13 @@ impl Workload {
         install::namespaces(ctx);
         if let Some(controllers) = self.controllers.0 {
             (controllers.install)(ctx);
+        }
+    }
+
+    /// Begins the load, if one is configured and there are controllers.
+    pub(crate) fn begin_load(&self, ctx: &mut Context<'_>) {
+        if let Some(controllers) = self.controllers.0 {
+            (controllers.load)(ctx);
         }
     }
 

@@ -44,6 +44,8 @@ pub(crate) enum Activity {
     NodeStatus(u16),
     /// The leases of the control plane.
     ControlPlaneLeases,
+    /// The writes of the load.
+    Load,
 }
 
 /// A step that the kubelet takes with a pod. The steps follow each other in this order.

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use watchscope_simulator::{ChangeKind, Config, Fault, Request, Version};
+use watchscope_simulator::{ChangeKind, Config, Fault, Load, Request, Version};
 
-use crate::rig::Rig;
+use crate::rig::{Rig, version};
 
 fn living() -> Rig {
     let mut config = Config::default();
@@ -53,6 +53,27 @@ fn stage(pod: &Value) -> String {
         stage.push_str("+terminating");
     }
     stage
+}
+
+#[test]
+fn a_load_keeps_its_objects_and_makes_its_writes_after_the_warm_up() {
+    let mut config = Config::default();
+    config.workload.load = Some(Load {
+        namespace: "busy".to_owned(),
+        objects: 50,
+        per_second: 200,
+    });
+    let mut rig = Rig::new(config);
+    let (status, list) = rig.get("/api/v1/namespaces/busy/configmaps");
+    assert_eq!((status, list["items"].as_array().unwrap().len()), (200, 50));
+    let begun = version(&list);
+    rig.run_secs(10);
+    let (_, list) = rig.get("/api/v1/namespaces/busy/configmaps");
+    let living = list["items"].as_array().unwrap().len();
+    assert!((35..=50).contains(&living), "{living}");
+    // Rounds are up to 5 % early or late; the cluster writes a few objects of its own.
+    let writes = version(&list) - begun;
+    assert!((1_800..=2_200).contains(&writes), "{writes}");
 }
 
 #[test]

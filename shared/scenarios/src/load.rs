@@ -1,0 +1,205 @@
+//! The load beside a story that a person asks for: `objects=5000,rate=2000`.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use watchscope_simulator::{Controllers, Load};
+
+use crate::story::Story;
+
+/// The most objects of a load. Each takes about 2 kB.
+const MOST_OBJECTS: u32 = 50_000;
+/// The most writes per second of a load.
+const MOST_PER_SECOND: u32 = 20_000;
+/// etcd is compacted at least once in this number of writes, so that its history stays bounded. It holds twice as many.
+const WRITES_PER_COMPACTION: u32 = 50_000;
+/// The shortest time between two compactions.
+const LEAST_INTERVAL: Duration = Duration::from_secs(5);
+/// The namespace of the load if the story shows all namespaces.
+const NAMESPACE: &str = "load";
+/// The resource of the load's objects.
+const RESOURCE: &str = "configmaps";
+
+/// The size of a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoadSize {
+    /// The number of objects, 1 to 50,000.
+    pub objects: u32,
+    /// The number of writes per second, 0 to 20,000.
+    pub per_second: u32,
+}
+
+impl Default for LoadSize {
+    /// The size without a number: 1,000 objects, 100 writes per second.
+    fn default() -> Self {
+        Self {
+            objects: 1_000,
+            per_second: 100,
+        }
+    }
+}
+
+/// Why a text is no load.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoLoad {
+    /// A part is neither `objects=…` nor `rate=…`.
+    Key {
+        /// The part.
+        given: String,
+    },
+    /// A number is missing or out of bounds.
+    Bounds {
+        /// The key.
+        key: &'static str,
+        /// The least value.
+        least: u32,
+        /// The greatest value.
+        most: u32,
+        /// The given value.
+        given: String,
+    },
+}
+
+impl fmt::Display for NoLoad {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Key { given } => write!(
+                f,
+                "{given:?} is neither objects=NUMBER (1 to {MOST_OBJECTS}) nor rate=NUMBER (0 to {MOST_PER_SECOND} a \
+                 second)"
+            ),
+            Self::Bounds {
+                key,
+                least,
+                most,
+                given,
+            } => write!(
+                f,
+                "{key} is {given:?}; it is a number from {least} to {most}"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for NoLoad {}
+
+impl FromStr for LoadSize {
+    type Err = NoLoad;
+
+    /// Reads `objects=5000,rate=2000`. A key that is missing has its default.
+    fn from_str(text: &str) -> Result<Self, NoLoad> {
+        let mut size = Self::default();
+        for part in text.split(',') {
+            let (key, value) = part.split_once('=').unwrap_or((part, ""));
+            let (key, field, least, most) = match key {
+                "objects" => ("objects", &mut size.objects, 1, MOST_OBJECTS),
+                "rate" => ("rate", &mut size.per_second, 0, MOST_PER_SECOND),
+                _ => {
+                    return Err(NoLoad::Key {
+                        given: part.to_owned(),
+                    });
+                }
+            };
+            let number = value.parse().ok();
+            *field = number
+                .filter(|number| (least..=most).contains(number))
+                .ok_or_else(|| NoLoad::Bounds {
+                    key,
+                    least,
+                    most,
+                    given: value.to_owned(),
+                })?;
+        }
+        Ok(size)
+    }
+}
+
+/// The story's cluster has no controllers, so nothing but the story happens in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoControllers;
+
+impl fmt::Display for NoControllers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("its cluster has no controllers, so it cannot have a load; the story shop can")
+    }
+}
+
+impl std::error::Error for NoControllers {}
+
+impl Story {
+    /// Adds a load in the namespace that the story shows, and shows its configmaps.
+    ///
+    /// # Errors
+    /// [`NoControllers`] if the story's cluster has none.
+    pub fn under_load(mut self, size: LoadSize) -> Result<Self, NoControllers> {
+        if self.config.controllers == Controllers::NONE {
+            return Err(NoControllers);
+        }
+        let namespace = match self.view.namespace.as_str() {
+            "" => NAMESPACE,
+            namespace => namespace,
+        };
+        self.config.workload.load = Some(Load {
+            namespace: namespace.to_owned(),
+            objects: size.objects,
+            per_second: size.per_second,
+        });
+        let seconds = WRITES_PER_COMPACTION / size.per_second.max(1);
+        let interval = Duration::from_secs(u64::from(seconds)).max(LEAST_INTERVAL);
+        let etcd = &mut self.config.etcd;
+        etcd.compaction_interval = etcd.compaction_interval.min(interval);
+        if !self.view.resources.iter().any(|shown| shown == RESOURCE) {
+            self.view.resources.push(RESOURCE.to_owned());
+        }
+        Ok(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> String {
+        text.parse::<LoadSize>()
+            .map_or_else(|error| error.to_string(), |size| format!("{size:?}"))
+    }
+
+    #[test]
+    fn a_load_is_read_with_its_defaults() {
+        let size = |objects, per_second| {
+            Ok(LoadSize {
+                objects,
+                per_second,
+            })
+        };
+        assert_eq!("objects=5000,rate=2000".parse(), size(5_000, 2_000));
+        assert_eq!("rate=0".parse(), size(1_000, 0));
+        assert_eq!("objects=50000".parse(), size(50_000, 100));
+    }
+
+    #[test]
+    fn an_unknown_key_and_a_number_out_of_bounds_are_refused_with_the_bounds() {
+        insta::assert_snapshot!(refused("objects=5000,speed=3"), @r#""speed=3" is neither objects=NUMBER (1 to 50000) nor rate=NUMBER (0 to 20000 a second)"#);
+        insta::assert_snapshot!(refused("objects=0"), @r#"objects is "0"; it is a number from 1 to 50000"#);
+        insta::assert_snapshot!(refused("rate=20001"), @r#"rate is "20001"; it is a number from 0 to 20000"#);
+        insta::assert_snapshot!(refused("rate"), @r#"rate is ""; it is a number from 0 to 20000"#);
+        insta::assert_snapshot!(refused(""), @r#""" is neither objects=NUMBER (1 to 50000) nor rate=NUMBER (0 to 20000 a second)"#);
+    }
+
+    #[test]
+    fn a_load_is_shown_and_has_etcd_compacted_before_its_history_grows() {
+        let size = LoadSize {
+            objects: 10,
+            per_second: 2_000,
+        };
+        let story = crate::demo::story().under_load(size).unwrap();
+        assert_eq!(story.config.etcd.compaction_interval.as_secs(), 25);
+        assert!(story.view.resources.iter().any(|shown| shown == RESOURCE));
+        let of_objects = Story {
+            config: watchscope_simulator::Config::of_objects(),
+            ..crate::demo::story()
+        };
+        assert_eq!(of_objects.under_load(size).unwrap_err(), NoControllers);
+    }
+}
