@@ -477,7 +477,7 @@ fn a_gap_that_is_open_at_the_end_is_drawn_even_if_the_last_entry_is_of_the_insid
         to: at(20.0),
     };
     let excerpt = Excerpt::new(stretch, Lanes::All, "0.1.0", 2);
-    let runs = excerpt.runs([chapter].into_iter()).unwrap();
+    let runs = excerpt.runs([chapter]).unwrap();
     let taken = Taken::new(at(0.0), at(20.0), runs).unwrap();
     let texts = texts(svg_of(&light(&taken), "gaps"));
     assert!(
