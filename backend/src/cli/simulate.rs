@@ -226,8 +226,9 @@ mod tests {
     }
 
     #[test]
-    fn a_load_out_of_bounds_or_with_an_unknown_key_is_wrong_usage_and_has_the_bounds() {
+    fn a_load_out_of_bounds_or_that_nobody_would_see_is_wrong_usage() {
         let load = |words: &[&str]| refused(words);
+        insta::assert_snapshot!(load(&["F43", "--load", "rate=5"]), @"--load: story F43: its watches have a label selector and would not show the load; the story shop does");
         insta::assert_snapshot!(load(&["--load", "objects=60000"]), @r#"error: invalid value 'objects=60000' for '--load <objects=NUMBER,rate=NUMBER>': objects is "60000"; it is a number from 1 to 50000"#);
         insta::assert_snapshot!(load(&["--load", "speed=3"]), @r#"error: invalid value 'speed=3' for '--load <objects=NUMBER,rate=NUMBER>': "speed=3" is neither objects=NUMBER (1 to 50000) nor rate=NUMBER (0 to 20000 a second)"#);
     }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
+use tokio::runtime::Handle;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 use watchscope_model::event::Loss;
@@ -26,6 +28,9 @@ const MOST_RECORDS: usize = 1 << 16;
 /// The longest time that the cluster advances before messages are read again, also after a time in which the process did not
 /// run. Otherwise a burst would meet clients that could not read meanwhile, and the apiserver would cut them off.
 const SLICE: Duration = Duration::from_millis(20);
+
+/// The shortest time in which sockets are served before the cluster advances again.
+const LEAST_WAIT: Duration = Duration::from_micros(200);
 
 /// A message from a socket to the cluster.
 #[derive(Debug)]
@@ -123,10 +128,16 @@ impl Pump {
         self.asks.send(ask).await.is_ok()
     }
 
-    /// Sends a message without waiting, from code that cannot wait. It is dropped if the queue is full, which happens only
-    /// if the cluster is far behind.
+    /// Sends a message without waiting, from code that cannot wait. If the queue is full, a task waits in its place: a lost
+    /// [`Ask::Consume`] would close the stream's window a little for ever.
     pub(super) fn ask_now(&self, ask: Ask) {
-        let _ = self.asks.try_send(ask);
+        if let Err(TrySendError::Full(ask)) = self.asks.try_send(ask)
+            && let Ok(runtime) = Handle::try_current()
+        {
+            let asks = self.asks.clone();
+            // Without a cluster nobody needs the message.
+            runtime.spawn(async move { asks.send(ask).await.ok() });
+        }
     }
 }
 
@@ -177,8 +188,13 @@ impl Running {
             self.player.as_ref().and_then(StoryPlayer::next_at),
         ];
         let next = next.into_iter().flatten().min();
-        next.map_or(SLICE, |at| at.since(self.due()))
-            .clamp(Duration::from_micros(200), SLICE)
+        let due = self.due();
+        if due.since(self.world.now()) > SLICE {
+            // It is behind, so the next slice is due already.
+            return LEAST_WAIT;
+        }
+        next.map_or(SLICE, |at| at.since(due))
+            .clamp(LEAST_WAIT, SLICE)
     }
 
     /// Advances the cluster up to now, act by act, but at most by [`SLICE`].

@@ -1136,3 +1136,18 @@ async fn above_a_cap_on_streams_requests_hang_while_others_are_served() {
     let after = records_of(&THREE, &tale, lasts, Protocols::Http2).await;
     assert_eq!(served(&after), 3);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_is_a_minute_behind_takes_messages_before_it_has_caught_up() {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let demo = Demo::start(watchscope_scenarios::demo::story(), SEED, listener).unwrap();
+    let before = demo.act(|world| world.now()).await.unwrap();
+    tokio::time::advance(Duration::from_secs(60)).await;
+    let now = demo.act(|world| world.now()).await.unwrap();
+    let lived = now.since(before);
+    assert!(lived < Duration::from_secs(1), "{lived:?}");
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    let now = demo.act(|world| world.now()).await.unwrap();
+    let lived = now.since(before);
+    assert!(lived >= Duration::from_secs(70), "{lived:?}");
+}

@@ -282,6 +282,12 @@ fn a_place_names_the_moment_and_the_range() {
     let is_named = named.iter().any(|effect| effect.contains(&link[1..]));
     let written = host.model.borrow().panels.address.written.clone();
     assert!(is_named || written == link[1..], "{named:?}, {written}");
+
+    let elsewhere = format!("#v=1&log=log&from={from}&to={to}");
+    host.person(Person::GoTo(elsewhere.as_str().into()));
+    let model = host.model.borrow();
+    assert_eq!(model.marked.range, None);
+    assert_eq!(model.shown.range, None, "its row is gone with it");
 }
 
 #[test]

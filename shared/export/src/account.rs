@@ -82,6 +82,8 @@ pub(crate) struct Account {
     pub(crate) evidence: BTreeMap<(usize, Seq), String>,
     /// Whether more than [`MOST_EVIDENCE`] records in the range are evidence: `evidence` lacks the later ones.
     is_evidence_cut: bool,
+    /// The first record of each run; `None` for a run without one.
+    begins: Vec<Option<Seq>>,
     pub(crate) missed: Missed,
     /// The first and the last record's time of each run.
     pub(crate) runs: Vec<(Time, Time)>,
@@ -199,17 +201,20 @@ impl Account {
             checks,
             evidence,
             is_evidence_cut,
+            begins: taken.runs.iter().map(|run| Some(run.seqs()?.0)).collect(),
             missed,
             runs,
         })
     }
 
-    /// Returns the words of a record that is evidence, or says where it lies if it is not described.
+    /// Returns the words of a record that is evidence, or why it is not described.
     pub(crate) fn evidence_words(&self, run: usize, seq: Seq) -> &str {
+        let begins = self.begins.get(run).copied().flatten();
         match self.evidence.get(&(run, seq)) {
             Some(words) => words,
+            None if begins.is_none_or(|first| seq < first) => "before this range",
             None if self.is_evidence_cut => "not described here: too many records are evidence",
-            None => "before this range",
+            None => "not in this export",
         }
     }
 

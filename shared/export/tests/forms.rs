@@ -286,6 +286,26 @@ fn a_report_has_no_script_makes_no_request_and_shows_hostile_text_as_text() {
 }
 
 #[test]
+fn a_report_says_that_evidence_lies_before_its_range() {
+    let mut log = Log::steady("a", 0.0, 30);
+    let (severity, state) = (Severity::Error, Standing::Raised);
+    log.finding(50.0, "F08", severity, state, "shop/pods", "it was reset");
+    let page_from = |from: f64| {
+        let taken = taken(&[&log], at(from), at(60.0));
+        let charts = charts(&taken, None, &SAYS, Theme::Light).unwrap();
+        let parts = ReportParts {
+            says: &SAYS,
+            picture: &charts[0].svg,
+            charts: &charts[1..],
+            context: (taken.from, taken.to),
+        };
+        report(&taken, &parts).unwrap()
+    };
+    assert!(page_from(40.0).contains(">before this range<"));
+    assert!(!page_from(0.0).contains(">before this range<"));
+}
+
+#[test]
 fn an_export_of_some_lanes_has_only_their_records() {
     let log = random_log(5, 300);
     let end = log.records.last().unwrap().at;

@@ -612,7 +612,7 @@ fn messages_that_break_the_protocol_are_refused() {
 }
 
 #[test]
-fn while_64_answers_wait_only_acknowledgements_are_taken() {
+fn while_64_answers_wait_only_messages_without_an_answer_are_taken() {
     let mut world = World::new(RING);
     let mut viewer = Viewer::connect(&world);
     viewer.settle(&mut world);
@@ -622,5 +622,11 @@ fn while_64_answers_wait_only_acknowledgements_are_taken() {
     let bytes = viewer.page.bytes;
     assert_eq!(viewer.try_say(&world, Acknowledge { bytes }), Ok(()));
     let pause = Pause { paused: true };
-    assert_eq!(viewer.try_say(&world, pause), Err(Refusal::Unread));
+    assert_eq!(viewer.try_say(&world, pause), Ok(()));
+    let backfill = Backfill {
+        log: "demo".into(),
+        epoch: "e1".into(),
+        before: Seq(2),
+    };
+    assert_eq!(viewer.try_say(&world, backfill), Err(Refusal::Unread));
 }

@@ -19,7 +19,7 @@ pub mod story;
 pub use digest::{Digest, digest, digested, records};
 pub use faults::{NoFault, PlannedFault};
 pub use inside::{WorldRecord, take_world_records};
-pub use load::{LoadSize, NoControllers, NoLoad};
+pub use load::{LoadSize, NoLoad, TakesNoLoad};
 pub use run::{Run, address_of};
 pub use script::{Act, Deed, Line};
 pub use stories::{nearest, stories, story};

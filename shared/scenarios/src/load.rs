@@ -12,10 +12,10 @@ use crate::story::Story;
 const MOST_OBJECTS: u32 = 50_000;
 /// The most writes per second of a load.
 const MOST_PER_SECOND: u32 = 20_000;
-/// etcd is compacted at least once in this number of writes, so that its history stays bounded. It holds twice as many.
+/// The number of writes between two compactions of etcd, so that its history stays bounded. It holds twice as many.
 const WRITES_PER_COMPACTION: u32 = 50_000;
-/// The shortest time between two compactions.
-const LEAST_INTERVAL: Duration = Duration::from_secs(5);
+/// The shortest time between two compactions. It is that of 25,000 writes a second, more than a load may make.
+const LEAST_INTERVAL: Duration = Duration::from_secs(2);
 /// The namespace of the load if the story shows all namespaces.
 const NAMESPACE: &str = "load";
 /// The resource of the load's objects.
@@ -115,26 +115,41 @@ impl FromStr for LoadSize {
     }
 }
 
-/// The story's cluster has no controllers, so nothing but the story happens in it.
+/// Why a story takes no load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoControllers;
+pub enum TakesNoLoad {
+    /// Its cluster has no controllers, so nothing but the story happens in it.
+    NoControllers,
+    /// Its watches have a label selector, so they would not show the load's objects.
+    LabelSelector,
+}
 
-impl fmt::Display for NoControllers {
+impl fmt::Display for TakesNoLoad {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("its cluster has no controllers, so it cannot have a load; the story shop can")
+        f.write_str(match self {
+            Self::NoControllers => {
+                "its cluster has no controllers, so it takes no load; the story shop does"
+            }
+            Self::LabelSelector => {
+                "its watches have a label selector and would not show the load; the story shop does"
+            }
+        })
     }
 }
 
-impl std::error::Error for NoControllers {}
+impl std::error::Error for TakesNoLoad {}
 
 impl Story {
     /// Adds a load in the namespace that the story shows, and shows its configmaps.
     ///
     /// # Errors
-    /// [`NoControllers`] if the story's cluster has none.
-    pub fn under_load(mut self, size: LoadSize) -> Result<Self, NoControllers> {
+    /// [`TakesNoLoad`] if the story's cluster has no controllers, or its watches have a label selector.
+    pub fn under_load(mut self, size: LoadSize) -> Result<Self, TakesNoLoad> {
         if self.config.controllers == Controllers::NONE {
-            return Err(NoControllers);
+            return Err(TakesNoLoad::NoControllers);
+        }
+        if !self.view.label_selector.is_empty() {
+            return Err(TakesNoLoad::LabelSelector);
         }
         let namespace = match self.view.namespace.as_str() {
             "" => NAMESPACE,
@@ -145,8 +160,8 @@ impl Story {
             objects: size.objects,
             per_second: size.per_second,
         });
-        let seconds = WRITES_PER_COMPACTION / size.per_second.max(1);
-        let interval = Duration::from_secs(u64::from(seconds)).max(LEAST_INTERVAL);
+        let writes = Duration::from_secs(u64::from(WRITES_PER_COMPACTION));
+        let interval = (writes / size.per_second.max(1)).max(LEAST_INTERVAL);
         let etcd = &mut self.config.etcd;
         etcd.compaction_interval = etcd.compaction_interval.min(interval);
         if !self.view.resources.iter().any(|shown| shown == RESOURCE) {
@@ -195,11 +210,18 @@ mod tests {
         };
         let story = crate::demo::story().under_load(size).unwrap();
         assert_eq!(story.config.etcd.compaction_interval.as_secs(), 25);
+        let most = LoadSize {
+            per_second: MOST_PER_SECOND,
+            ..size
+        };
+        let story = crate::demo::story().under_load(most).unwrap();
+        assert_eq!(story.config.etcd.compaction_interval.as_millis(), 2_500);
         assert!(story.view.resources.iter().any(|shown| shown == RESOURCE));
         let of_objects = Story {
             config: watchscope_simulator::Config::of_objects(),
             ..crate::demo::story()
         };
-        assert_eq!(of_objects.under_load(size).unwrap_err(), NoControllers);
+        let refused = of_objects.under_load(size).unwrap_err();
+        assert_eq!(refused, TakesNoLoad::NoControllers);
     }
 }

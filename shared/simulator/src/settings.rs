@@ -133,7 +133,7 @@ pub struct Load {
     pub namespace: String,
     /// The number of configmaps.
     pub objects: u32,
-    /// The number of writes per second, spread evenly.
+    /// The number of writes per second, made in rounds of 20 ms.
     pub per_second: u32,
 }
 

@@ -138,10 +138,14 @@ fn sentences(text: &str, is_document: bool) -> Vec<Sentence> {
             (is_fenced, paragraph) = (!is_fenced, end(paragraph, &mut found));
             continue;
         }
-        let is_item = ["* ", "- ", "# ", "## ", "### ", "|"]
-            .iter()
-            .any(|mark| prose.starts_with(mark));
-        if prose.is_empty() || is_item {
+        let is_heading = is_document && prose.starts_with('#');
+        let is_item = ["* ", "- ", "|"].iter().any(|mark| prose.starts_with(mark));
+        let is_number = |text: &str| text.parse::<u32>().is_ok();
+        let (is_numbered, prose) = match prose.split_once(". ") {
+            Some((number, item)) if is_number(number) => (true, item),
+            _ => (false, prose),
+        };
+        if prose.is_empty() || is_heading || is_item || is_numbered {
             paragraph = end(paragraph, &mut found);
         }
         if !is_fenced && !prose.is_empty() && !prose.starts_with(['|', '#']) {
@@ -199,12 +203,13 @@ mod tests {
 
     #[test]
     fn items_headings_tables_and_fenced_blocks_end_a_sentence() {
-        let text = "# A title\nOne two:\n* three\n* four five\n| a | b |\n\n```text\nsix seven\n```\neight\n";
-        assert_eq!(words(text, true), [(2, 2), (3, 1), (4, 2), (10, 1)]);
+        let text = "# A title\nOne two:\n* three\n- four five\n1. six\n| a | b |\n\n```text\nseven\n```\neight\n#### Nine\nten\n";
+        let found = words(text, true);
+        assert_eq!(found, [(2, 2), (3, 1), (4, 2), (5, 1), (11, 1), (13, 1)]);
     }
 
     #[test]
-    fn over_one_long_sentence_in_a_hundred_is_refused() {
+    fn over_one_long_sentence_in_a_hundred_is_refused_and_over_60_times_told() {
         let count = |long: usize| Count {
             sentences: 1_000,
             told: 0,
@@ -212,6 +217,8 @@ mod tests {
         };
         assert!(count(10).violations().is_empty());
         assert_eq!(count(11).violations().len(), 1);
+        let told = |told: usize| Count { told, ..count(0) }.violations().len();
+        assert_eq!((told(60), told(61)), (0, 1));
     }
 
     #[test]

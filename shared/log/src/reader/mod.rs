@@ -162,8 +162,13 @@ impl Reader {
         let Some(message) = wire::decode_viewer(message)? else {
             return Ok(None);
         };
-        // An acknowledgement is never answered, and a viewer that reads slowly sends it too.
-        let is_answered = !matches!(message, FromViewer::Message(ClientMessage::Acknowledge(_)));
+        let is_answered = match &message {
+            FromViewer::Note(_) => true,
+            FromViewer::Message(message) => matches!(
+                message,
+                ClientMessage::Command(_) | ClientMessage::Backfill(_)
+            ),
+        };
         if is_answered && self.control.len() >= MAX_CONTROL {
             return Err(Refusal::Unread);
         }

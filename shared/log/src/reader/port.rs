@@ -10,8 +10,8 @@ use watchscope_model::{Seq, Text, Time};
 /// The most requested chapters of a viewer that wait, besides the one in transit. A further request ends the
 /// conversation.
 pub const MAX_BACKFILLS: usize = 16;
-/// The number of waiting control messages at which a message of the viewer ends the conversation, unless it is an
-/// acknowledgement. The driver bounds messages of its own.
+/// The number of waiting control messages at which a message of the viewer that needs an answer ends the conversation.
+/// The driver bounds messages of its own.
 pub(super) const MAX_CONTROL: usize = 64;
 
 /// A recording that is read in place of a live log.

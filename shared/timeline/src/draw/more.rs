@@ -60,6 +60,10 @@ impl Drawer<'_> {
             LaneId::Object(of, object) if of == watch && !other.pinned => Some(object.0 as usize),
             _ => None,
         });
+        let shown: Vec<usize> = shown.collect();
+        if shown.len() >= trace.objects.len() {
+            return;
+        }
         // The objects with rows are few, so their marks are left out of all others: thousands of objects are without one,
         // and putting their marks in order took 17 ms of each frame.
         let mut left_out: Vec<usize> = Vec::new();

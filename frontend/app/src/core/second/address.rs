@@ -116,7 +116,7 @@ impl Model {
             let end = place.range.filter(|_| !self.is_replay());
             let end = end.map(|(_, to)| to.min(self.now()));
             self.marked.as_of = place.at.or(end);
-            self.marked.range = place.marked;
+            self.set_range(place.marked);
         }
         if place.filter != self.panels.filter {
             self.lanes.set_filter(&place.filter);

@@ -23,7 +23,7 @@ impl Model {
     /// exist at the earlier one.
     pub(super) fn mark_no_earlier(&mut self, at: Time) {
         if self.moment().is_some_and(|moment| moment < at) {
-            self.marked.range = None;
+            self.set_range(None);
             self.mark_time(at);
         }
     }

@@ -48,11 +48,10 @@ impl Model {
             // Both edges are the present if the drag lies after it. A range without length is no range.
             let range = Some((from.min(to), from.max(to))).filter(|(from, to)| from < to);
             self.set_range(range);
-            let lasted = format::duration(to.micros_since(from).abs());
-            self.shown.tooltip = Some(Tooltip {
+            self.shown.tooltip = range.map(|(from, to)| Tooltip {
                 x_px: pointer.x_px as i32 + 12,
                 y_px: pointer.y_px as i32 + 18,
-                lines: vec![lasted],
+                lines: vec![format::duration(to.micros_since(from))],
                 keys: None,
             });
         }
