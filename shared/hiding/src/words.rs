@@ -10,6 +10,7 @@ const LIST: &str = include_str!("words.txt");
 
 /// Whether a word names nothing in a cluster.
 pub(crate) fn is_harmless(word: &str) -> bool {
+    /// The words of [`LIST`]; made at the first call.
     static WORDS: OnceLock<BTreeSet<&str>> = OnceLock::new();
     let words = WORDS.get_or_init(|| LIST.lines().collect());
     words.contains(word) || is_number(word) || words.contains(&*word.to_lowercase())

@@ -97,9 +97,11 @@ pub struct LogLine {
     pub log: LogId,
     /// The run of its writer.
     pub epoch: EpochId,
-    /// The first record that is kept.
+    /// The first record that is kept. Lines from a log's files have the requested record here if it is a later one.
+    /// Without records: the next one.
     pub first: Seq,
-    /// The last record that was written.
+    /// The last record that was written; in a recording or an export, the last one that it has. Without records:
+    /// `first` less 1.
     pub head: Seq,
 }
 

@@ -77,7 +77,8 @@ impl Serialize for KeptNote {
     }
 }
 
-/// Appends a note in the form of block `N` and `/api/notes`: its length, then its fields, with every text in place.
+/// Appends a note in the form of block `N` and `/api/notes` (docs/recordings.md). A varint gives the length of the
+/// rest in bytes; the fields follow in their order. Every text stands in place, without a dictionary.
 pub fn push_note(note: &KeptNote, out: &mut Vec<u8>) {
     out.extend(Writer::plain(|writer| note.write(writer)));
 }
@@ -232,7 +233,8 @@ impl Notes {
         true
     }
 
-    /// Removes a record.
+    /// Removes the record with a key; does nothing if it is not held. If it replaced another record, that one counts
+    /// again, unless a further record replaces it too.
     pub fn remove(&mut self, key: &NoteKey) {
         if let Some(note) = self.by_key.remove(key) {
             self.by_time.remove(&(note.at, note.key));

@@ -2,7 +2,7 @@
 
 use memchr::memchr;
 
-/// The most memory in bytes that is kept after a long line.
+/// The most memory in bytes that is kept after a long line. A larger buffer is shrunk to it.
 const CARRY_KEPT: usize = 256 << 10;
 
 /// Splits a body at line feeds.

@@ -33,26 +33,36 @@ pub(crate) enum Rule {
 /// The annotation in which kubectl keeps a copy of the whole object, including the values of Secrets.
 pub(crate) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
+/// Annotations: kubectl's copy of the object is cut.
 static ANNOTATIONS: Rule = Rule::At(&[(LAST_APPLIED, Rule::Cut)]);
+/// `metadata` of a template.
 static METADATA: Rule = Rule::At(&[("annotations", Rule::As(&ANNOTATIONS))]);
+/// A list of containers: the values of environment variables are cut.
 static CONTAINERS: Rule = Rule::Each(&Rule::At(&[(
     "env",
     Rule::Each(&Rule::At(&[("value", Rule::Cut)])),
 )]));
+/// `spec` of a pod: the three lists of containers.
 static POD_SPEC: Rule = Rule::At(&[
     ("containers", Rule::As(&CONTAINERS)),
     ("initContainers", Rule::As(&CONTAINERS)),
     ("ephemeralContainers", Rule::As(&CONTAINERS)),
 ]);
+/// A pod template: its `metadata` and `spec`.
 static TEMPLATE: Rule = Rule::At(&[
     ("metadata", Rule::As(&METADATA)),
     ("spec", Rule::As(&POD_SPEC)),
 ]);
+/// A value with a pod template at `template`.
 static TEMPLATED: Rule = Rule::At(&[("template", Rule::As(&TEMPLATE))]);
 
 // The tables begin at the object's own fields. The decoder always reads the `metadata` of the object itself.
+
+/// A Pod.
 static POD: Rule = Rule::At(&[("spec", Rule::As(&POD_SPEC))]);
+/// An object with a pod template in its `spec`: deployments, jobs and others.
 static WORKLOAD: Rule = Rule::At(&[("spec", Rule::As(&TEMPLATED))]);
+/// A CronJob: a pod template in the `spec` of its job template.
 static CRON_JOB: Rule = Rule::At(&[(
     "spec",
     Rule::At(&[(
@@ -63,9 +73,13 @@ static CRON_JOB: Rule = Rule::At(&[(
         ]),
     )]),
 )]);
+/// A Secret: all values are cut.
 static SECRET: Rule = Rule::At(&[("data", Rule::CutEach), ("stringData", Rule::CutEach)]);
+/// A ConfigMap, if configmaps are redacted: all values are cut.
 static CONFIG_MAP: Rule = Rule::At(&[("data", Rule::CutEach), ("binaryData", Rule::CutEach)]);
+/// An object without values to cut beside its `metadata`: Events, and configmaps that are not redacted.
 static NOTHING: Rule = Rule::At(&[]);
+/// An object of any other kind: it is walked.
 static ANY: Rule = Rule::Walk;
 
 /// The rule for the objects of a resource. Kinds with a known form have rules of their own; all others are walked.

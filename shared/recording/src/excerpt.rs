@@ -40,7 +40,8 @@ pub struct ExcerptRun {
 }
 
 impl ExcerptRun {
-    /// Returns the run's epoch, and the kept records as pairs of first and last seq.
+    /// Returns the run's epoch, and the kept records as pairs of first and last seq, both included. The pairs rise.
+    /// Two chapters may have adjacent pairs.
     #[must_use]
     pub fn kept(&self) -> (EpochId, Vec<(Seq, Seq)>) {
         let kept = self.chapters.iter().flat_map(|chapter| &chapter.kept);
@@ -103,7 +104,8 @@ impl Excerpt {
         }
     }
 
-    /// Continues an excerpt: what `of` says was withheld and hidden goes into the new `F` blocks too.
+    /// Continues an excerpt: the new `F` blocks begin with the withheld parts of `of`, and take over its hidden
+    /// parts. Call it before [`Excerpt::hiding`], because it replaces the hidden parts noted so far.
     #[must_use]
     pub fn after(mut self, of: &FileBlock) -> Self {
         let own = std::mem::take(&mut self.of.withheld);

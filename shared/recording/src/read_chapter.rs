@@ -27,8 +27,9 @@ pub struct Chapter {
 
 /// The machine that reads a chapter.
 ///
-/// It holds the chapter's blocks and their inflated bytes. That is at most 130 MiB for a chapter in `C`, and at most
-/// 256 MiB for one in `O` and `S`.
+/// For a chapter in `C` it holds the block and its inflated bytes, at most 130 MiB. For one in `O` and `S` it holds
+/// at most 256 MiB of frames, and one read of at most 66 MiB. The first block over the 256 MiB is reported as damage,
+/// and the chapter ends before it.
 #[derive(Debug)]
 pub struct ReadChapter {
     closed: Option<BlockPlace>,

@@ -8,7 +8,8 @@ use crate::format::{BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, MAX_BLOCKS, Tag};
 use crate::index::Found;
 use crate::window::{Missing, Window};
 
-/// The most bytes that one read searches for a header behind damage.
+/// The most bytes that one read gets to search for a header behind damage. If there is none, the next read searches
+/// on.
 const SEARCH_BYTES: usize = 256 << 10;
 
 /// The walk's place in the file, and the blocks and the damage that it found.

@@ -27,7 +27,7 @@ pub enum OpenError {
     NotARecording {
         /// The file's name.
         name: String,
-        /// Place of the first wrong byte.
+        /// Index of the first wrong byte, from 0.
         at: usize,
         /// The byte there; `None` if the file ends before it.
         found: Option<u8>,
@@ -81,7 +81,7 @@ pub enum OpenError {
     ShortRead {
         /// The file's name.
         name: String,
-        /// Byte at which the read began.
+        /// Index of the byte at which the read began, from 0.
         offset: u64,
     },
 }

@@ -156,7 +156,8 @@ pub fn help() -> Vec<String> {
     lines.collect()
 }
 
-/// The most names that an error about an unknown name suggests.
+/// The most names that an error about an unknown name suggests: the first of those that are equally near. The others
+/// are left out.
 const NEAREST_MOST: usize = 3;
 
 /// Returns the most similar names by Levenshtein distance, to the whole name or to one of its words.
@@ -327,6 +328,7 @@ const FIRST: ServerId = ServerId(0);
 
 macro_rules! table {
     ($($name:literal $parameter:expr, $what:literal, $fault:expr;)*) => {
+        /// All faults by name, in the order of the help.
         const TABLE: &[Named] = &[$(Named {
             name: $name,
             parameter: $parameter,

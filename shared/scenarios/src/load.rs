@@ -8,9 +8,9 @@ use watchscope_simulator::{Controllers, Load};
 
 use crate::story::Story;
 
-/// The most objects of a load. Each takes about 2 kB.
+/// The most objects of a load; more are refused with [`NoLoad::Bounds`]. Each takes about 2 kB.
 const MOST_OBJECTS: u32 = 50_000;
-/// The most writes per second of a load.
+/// The most writes per second of a load; more are refused with [`NoLoad::Bounds`].
 const MOST_PER_SECOND: u32 = 20_000;
 /// The number of writes between two compactions of etcd, so that its history stays bounded. It holds twice as many.
 const WRITES_PER_COMPACTION: u32 = 50_000;

@@ -15,7 +15,7 @@ const SERVICES: &str = "/api/v1/namespaces/default/services";
 /// The time between two changes of the service beside a story.
 const CHANGES_EVERY: Duration = Duration::from_secs(20);
 
-/// The most stories that [`nearest`] returns.
+/// The most stories that [`nearest`] returns: the first of those that are equally near. The others are left out.
 const NEAREST_MOST: usize = 3;
 
 /// Returns all stories: the demo's, then one for each row of the catalogue, F01 first.

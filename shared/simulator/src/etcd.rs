@@ -106,6 +106,7 @@ impl Etcd {
         start: &str,
         revision: u64,
     ) -> Result<impl Iterator<Item = (&'a Arc<str>, &'a Arc<Object>)>, Compacted> {
+        /// No missed write: the store as all its writes made it.
         static NOTHING: Missed = Missed::new();
         self.store.range(prefix, start, revision, &NOTHING)
     }

@@ -71,9 +71,9 @@ const fn affected(minor: u8, fixed: u8) -> Affected {
 }
 
 impl EtcdVersion {
-    /// The oldest simulated minor version.
+    /// The oldest simulated minor version. An older one is refused with [`UnknownEtcdVersion`].
     pub const OLDEST_MINOR: u8 = 4;
-    /// The newest simulated minor version.
+    /// The newest simulated minor version. A newer one is refused with [`UnknownEtcdVersion`].
     pub const NEWEST_MINOR: u8 = 6;
 
     /// Returns `3.minor.patch`, or an error if it is not simulated.

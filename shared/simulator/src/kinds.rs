@@ -5,7 +5,8 @@ use serde_json::Value;
 use crate::json::{at, items, text};
 use crate::names::lowercase;
 
-/// A resource type of a world: an index that is never reused.
+/// A resource type of a world: its index among at most 65,536 types. It is never given to another type. A definition
+/// beyond the bound is not served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResourceId(pub(crate) u16);
 

@@ -59,6 +59,7 @@ struct Others {
     metadata: [OnceLock<Bytes>; 3],
 }
 
+/// The end of a watch frame, after the object.
 const FRAME_END: &str = "}\n";
 
 fn frame_start(kind: &str) -> String {

@@ -22,6 +22,7 @@ use crate::json::go::kind_of;
 use crate::json::{json_text, sort_all, sort_keys};
 use crate::kinds::{Printer, ResourceType};
 
+/// The contents of `schema.txt`; read at the first use.
 static SCHEMA: LazyLock<Schema> = LazyLock::new(|| Schema::parse(include_str!("schema.txt")));
 
 /// All structs of `schema.txt`.

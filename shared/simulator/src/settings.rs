@@ -25,9 +25,9 @@ impl Default for NetworkConfig {
 /// etcd's delays and history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EtcdConfig {
-    /// etcd's release. It decides which known defects etcd can have, and whether apiservers trust its progress
-    /// notifications. With `None` etcd can have any defect, and is trusted unless it has one that no trusted release
-    /// has.
+    /// etcd's release. It decides which known defects etcd can have (docs/semantics/servers.md#etcd-defects), and
+    /// whether apiservers trust its progress notifications (docs/semantics/versions.md#etcd-trusted). With `None`
+    /// etcd can have any defect, and is trusted unless it has one that no trusted release has.
     pub version: Option<EtcdVersion>,
     /// Delay from a watch stream's send loop to the apiserver: minimum and maximum.
     pub watch_latency: (Duration, Duration),
@@ -37,9 +37,11 @@ pub struct EtcdConfig {
     pub stream_bytes_per_second: u64,
     /// Delay from a write request to its answer: minimum and maximum.
     pub commit_latency: (Duration, Duration),
-    /// `--watch-progress-notify-interval`: 5 s here, as kubeadm sets it; etcd's default is 10 min.
+    /// `--watch-progress-notify-interval`: 5 s here, as kubeadm sets it
+    /// (docs/semantics/lists-and-watches.md#bookmark-quiet-type). etcd's default is 10 min
+    /// (docs/semantics/servers.md#progress).
     pub progress_notify_interval: Duration,
-    /// etcd's election timeout. After three of them without a leader, watches are cancelled
+    /// etcd's election timeout: 1 s. After three of them without a leader, watches are cancelled
     /// (docs/semantics/servers.md#leader-loss).
     pub election_timeout: Duration,
     /// Time between two compactions by the apiserver: 5 min. Each compacts the revision that was noted one interval

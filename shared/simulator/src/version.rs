@@ -47,14 +47,15 @@ pub(crate) enum UnsetWatch {
 }
 
 impl Version {
-    /// The oldest simulated version (docs/semantics/cases.md#regression-1-9-2).
+    /// The oldest simulated version (docs/semantics/cases.md#regression-1-9-2). An older minor version is refused
+    /// with [`UnknownServerVersion`].
     pub const OLDEST: Version = Version { minor: 9, patch: 0 };
     /// The version of a world that chooses no other.
     pub const DEFAULT: Version = Version {
         minor: 36,
         patch: 3,
     };
-    /// The newest simulated minor version.
+    /// The newest simulated minor version. A newer one is refused with [`UnknownServerVersion`].
     pub const NEWEST_MINOR: u8 = 37;
 
     /// Returns `1.minor.patch`, or an error if it is not simulated.

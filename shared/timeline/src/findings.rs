@@ -426,8 +426,9 @@ pub struct Restored {
     pub raised: RecordId,
 }
 
-/// The viewer's mutes: findings with reasons, by code and subject, the oldest first, at most [`MAX_MUTED`]. It also
-/// has the raisings whose banner was read, at most 16.
+/// The viewer's mutes: findings with reasons, by code and subject, the oldest first. It has at most [`MAX_MUTED`];
+/// one more unmutes the oldest. It also has the raisings whose banner was read, at most 16; one more forgets the
+/// oldest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Muted {
     findings: Vec<(Text, String)>,

@@ -51,11 +51,13 @@ const TREE_WIDTH: Px = Px::whole(212);
 const HEAD_HEIGHT: Px = Px::whole(108);
 /// Height of the foot, in px.
 const FOOT_HEIGHT: Px = Px::whole(56);
-/// Heights in px of the list of findings: its heading, and each of its lines.
+/// Height of the heading of the list of findings, in px.
 const FINDING_HEADING: Px = Px::whole(28);
+/// Height of a line of the list of findings, in px.
 const FINDING_LINE: i32 = 16;
-/// Where the columns of that list begin, in px from the left edge of the text.
+/// Where the code of a finding begins in that list, in px from the left edge of the text.
 const FINDING_CODE: Px = Px::whole(152);
+/// Where the words of a finding begin in that list, in px from the left edge of the text.
 const FINDING_WORDS: Px = Px::whole(192);
 /// Most findings that are listed; the rest is counted.
 const FINDINGS_MOST: usize = 40;

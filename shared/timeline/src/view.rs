@@ -7,9 +7,9 @@ use crate::scene::Px;
 
 /// Greatest distance of a time from 1970, in µs: 73,000 years. A farther time is cut to it.
 const MOST_US: i64 = 1 << 61;
-/// Nearest zoom, in µs for each px.
+/// Nearest zoom, in µs for each px. A nearer one is cut to it.
 const MIN_US_PER_PX: f64 = 5.0;
-/// Farthest zoom, in µs for each px: one day in 100 px.
+/// Farthest zoom, in µs for each px: one day in 100 px. A farther one is cut to it.
 const MAX_US_PER_PX: f64 = 864e6;
 /// Share of the width that stays free right of now while the view follows now.
 const LEAD: f64 = 0.025;
@@ -299,9 +299,13 @@ impl View {
 
 /// Distances of labelled and unlabelled ticks, in µs.
 const TICKS: &[(i64, i64)] = &{
+    /// One millisecond in µs.
     const MS: i64 = 1_000;
+    /// One minute in µs.
     const MIN: i64 = 60 * SECOND_US;
+    /// One hour in µs.
     const HOUR: i64 = 60 * MIN;
+    /// One day in µs.
     const DAY: i64 = 24 * HOUR;
     [
         (MS, MS / 10),

@@ -383,7 +383,8 @@ impl Auditor {
         }
     }
 
-    /// Returns the events to append: audits, and verdicts that are raised, confirmed or cleared.
+    /// Takes the events to append since the last call, in their order: audits, and verdicts that are raised,
+    /// confirmed or cleared.
     pub fn take(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.out)
     }

@@ -308,6 +308,7 @@ impl FindingRegistry {
     /// Clears all findings of a stopped watch. A finding that it shares with others stays open until the last of them
     /// is stopped.
     pub(crate) fn forget_watch(&mut self, watch: &WatchName, by: Seq) {
+        /// The reason with which a finding about a stopped watch is over.
         const WHY: &str = "The watch was stopped.";
         let is_of = |of: &WatchName| of == watch;
         let held = self.held.keys().filter(|(_, of)| is_of(of));

@@ -18,7 +18,8 @@ const MOST_SERVERS: usize = 16;
 /// The p95 in microseconds from which on a server is called behind: a person notices such a lag.
 const BEHIND_US: i64 = 1_000_000;
 
-/// The least lag that is drawn, in microseconds. The first server has a lag of 0, which a log axis does not have.
+/// The least lag that is drawn, in microseconds; a smaller one is drawn as this. The first server has a lag of 0,
+/// which a log axis does not have.
 const LEAST_US: i64 = 1_000;
 
 /// The key of an event: type and scope of the watch, API group, namespace and name of the object, version, and run.

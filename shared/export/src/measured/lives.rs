@@ -14,7 +14,8 @@ use super::{MOST_WATCHES, Measure, Scope, name_of};
 /// The least number of similar ages of a watch's streams that make a title.
 const HABIT: u64 = 5;
 
-/// The least age that is drawn, in microseconds. Records have ages in milliseconds, and a log axis has no 0.
+/// The least age that is drawn, in microseconds; a smaller one is drawn as this. Records have ages in milliseconds,
+/// and a log axis has no 0.
 const LEAST_US: i64 = 1_000;
 
 /// The ages of streams at their ends: a bounded series of dots for each kind of end. It also has age classes for the

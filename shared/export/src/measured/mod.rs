@@ -34,9 +34,11 @@ use crate::taken::Taken;
 const BUCKETS: i64 = 120;
 /// The number of buckets that a chart with columns aims at; it has at most two more.
 const COLUMNS: i64 = 40;
-/// The most watches for which a part holds separate numbers.
+/// The most watches, names or unfinished lists for which a part holds separate numbers. Those of others are added up
+/// or left out.
 const MOST_WATCHES: usize = 256;
-/// The least length of a bucket, in microseconds. A rate per second needs at least one second.
+/// The least length of a bucket, in microseconds; a short range has fewer buckets. A rate per second needs at least
+/// one second.
 const LEAST_BUCKET_US: i64 = 1_000_000;
 /// The most letters of a name in a chart; a longer name ends in `…`.
 const MOST_LETTERS: usize = 40;

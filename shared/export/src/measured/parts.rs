@@ -9,7 +9,8 @@ use super::{MOST_LETTERS, MOST_WATCHES};
 
 /// The name for all names without numbers of their own.
 pub(crate) const OTHERS: &str = "others";
-/// The most series of a chart with lines, "others" included.
+/// The most series of a chart with lines. If there are more names, the last series adds up the smaller ones as
+/// "others".
 const MOST_LINES: usize = 5;
 
 /// Counts by name and bucket. It holds the first [`MOST_WATCHES`] names; the counts of later names are added up as

@@ -19,6 +19,7 @@ pub fn checksum(parts: &[&[u8]]) -> u32 {
     digest.finalize()
 }
 
+/// CRC-32 with one table of 256 entries, so that the page's code stays small.
 #[cfg(any(test, target_arch = "wasm32"))]
 static SMALL: crc::Crc<u32, crc::Table<1>> =
     crc::Crc::<u32, crc::Table<1>>::new(&crc::CRC_32_ISO_HDLC);

@@ -22,7 +22,8 @@ pub const ACKNOWLEDGE_BYTES: u64 = 256 << 10;
 /// [`ACKNOWLEDGE_BYTES`].
 pub const ACKNOWLEDGE_MS: u64 = 250;
 
-/// The longest time between two heartbeats of a server, in milliseconds.
+/// The time from one heartbeat of a server to the next, in milliseconds. After 45 s without a message the page takes
+/// a connection as dead.
 pub const HEARTBEAT_MS: u64 = 20_000;
 
 macro_rules! messages {

@@ -296,6 +296,7 @@ const _: () = {
 /// Returns the findings of the row's own story.
 #[must_use]
 pub fn finds(row: Row) -> &'static Finds {
+    /// [`FINDS`] in one place of memory, so that references to it live as long as the program.
     static BY_ROW: [Finds; Row::COUNT] = FINDS;
     &BY_ROW[row as usize]
 }

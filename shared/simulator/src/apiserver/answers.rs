@@ -23,6 +23,7 @@ struct Table {
     rows: fn(Rows<'_>, Value) -> Value,
 }
 
+/// The functions behind [`Answers::ALL`].
 static ALL: Table = Table {
     about_itself,
     rows: table::table,

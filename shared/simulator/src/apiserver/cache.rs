@@ -17,7 +17,8 @@ use crate::version::Version;
 /// Keys and objects, in key order.
 pub(super) type Objects = BTreeMap<Arc<str>, Arc<Object>>;
 
-/// The most events that a replay copies from the ring at a time.
+/// The most events that a replay copies from the ring at a time; when these are sent, it copies the next ones. A
+/// watch also pauses after each such number of first events.
 pub(super) const REPLAY_CHUNK: usize = 100;
 
 /// The watch cache of one resource.

@@ -6,6 +6,7 @@ use watchscope_model::tree::BTreeMap;
 
 use crate::kinds::{Kinds, Printer, ResourceType};
 
+/// The verbs in the order in which discovery lists those of built-in types.
 const VERBS: &[&str] = &[
     "create",
     "delete",
@@ -27,6 +28,7 @@ const CUSTOM_VERBS: &[&str] = &[
     "update",
     "watch",
 ];
+/// The verbs of the status and scale subresources.
 const STATUS_VERBS: &[&str] = &["get", "patch", "update"];
 
 pub(crate) fn version(git_version: &str) -> Value {

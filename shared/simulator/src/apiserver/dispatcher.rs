@@ -12,7 +12,8 @@ use crate::time::Time;
 pub(super) const INCOMING: usize = 100;
 /// The time for full watches that a dispatcher earns in a second.
 const BUDGET_PER_SECOND: Duration = Duration::from_millis(50);
-/// The most time for full watches that a dispatcher can save up.
+/// The most time for full watches that a dispatcher can save up; it earns no more. A watch that is still full when
+/// the time is spent is ended (docs/semantics/servers.md#slow-watch).
 const BUDGET_MOST: Duration = Duration::from_millis(100);
 
 /// A dispatcher.

@@ -23,6 +23,8 @@ pub(super) fn patience(query: &Query) -> Result<Option<Duration>, ApiError> {
     Ok((nanos > 0 && patience < MOST).then_some(patience))
 }
 
+/// The server's own timeout. A request's timeout of at least this is ignored
+/// (docs/semantics/servers.md#request-timeout).
 const MOST: Duration = Duration::from_secs(60);
 
 /// Reads a duration as Go's `time.ParseDuration` does, in nanoseconds. The error has Go's words.

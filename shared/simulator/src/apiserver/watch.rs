@@ -35,8 +35,8 @@ const BOOKMARK_BEFORE_DEADLINE: Duration = Duration::from_secs(2);
 /// (docs/semantics/lists-and-watches.md#bookmark-period).
 const BOOKMARK_TICK: Duration = Duration::from_millis(1250);
 
-/// Slots of each channel of a direct watch. Both together hold as many frames as the largest ring has events; etcd's
-/// client has no bound (docs/semantics/lists-and-watches.md#uncached).
+/// Slots of each channel of a direct watch; an event without a slot ends the watch. Both together hold as many frames
+/// as the largest ring has events. etcd's client has no bound (docs/semantics/lists-and-watches.md#uncached).
 const DIRECT_SLOTS: usize = 51_200;
 
 /// The parts of the world that a reply needs to fill the network.

@@ -24,8 +24,10 @@ use crate::message::RequestId;
 use crate::scope::Scope;
 use crate::time::Time;
 
-/// Seconds of `timeoutSeconds`. [`IDLE`] is 5 s longer: how long it waits for the next item.
+/// Seconds of `timeoutSeconds`.
 const TIMEOUT: &str = "290";
+/// Time without an item after which a stream is given up: 5 s longer than [`TIMEOUT`]. Before version 4.0 it bounds
+/// every read (docs/semantics/clients.md#kube-rs).
 const IDLE: Duration = Duration::from_secs(295);
 
 /// A version of kube-rs, as far as its watcher differs.
@@ -414,6 +416,7 @@ impl KubeWatcherProgram {
     }
 }
 
+/// The parameters of a watch with initial events (docs/semantics/lists-and-watches.md#watch-list).
 const INITIAL_EVENTS: [(&str, &str); 2] = [
     ("sendInitialEvents", "true"),
     ("resourceVersionMatch", "NotOlderThan"),

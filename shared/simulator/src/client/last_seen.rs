@@ -15,6 +15,7 @@ use super::wire::{EventType, Frame};
 use crate::scope::Scope;
 use crate::time::Time;
 
+/// Time from the end of a watch, or from its refusal, to the next request.
 const SLEEP: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]

@@ -17,8 +17,11 @@ use super::wire::{EventType, Frame};
 use crate::scope::Scope;
 use crate::time::Time;
 
+/// Time from the end of a watch, or from its refusal, to the next request of the last version.
 const SLEEP: Duration = Duration::from_secs(5);
+/// Time without an event after which the last version ends its watch.
 const IDLE: Duration = Duration::from_secs(30 * 60);
+/// The version of client-go that the program uses.
 const CLIENT_GO: ClientGo = ClientGo::minor(28);
 
 /// The versions of `WatchDeployment`.

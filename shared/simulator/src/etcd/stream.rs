@@ -17,7 +17,8 @@ use crate::kinds::ResourceId;
 use crate::message::ServerId;
 use crate::time::Time;
 
-/// The most responses that a stream's channel holds.
+/// The most responses that a stream's channel holds (docs/semantics/servers.md#watch-stream). When it is full, a
+/// watcher with events becomes a victim and keeps them.
 pub(super) const CHANNEL_SLOTS: usize = 128;
 
 /// A watcher of etcd; an id is never reused.

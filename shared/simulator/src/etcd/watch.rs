@@ -37,9 +37,11 @@ const SYNC_PERIOD: Duration = Duration::from_millis(100);
 const SYNC_AGAIN: Duration = Duration::from_millis(1);
 /// Time between two attempts to send what victims hold.
 const VICTIM_PERIOD: Duration = Duration::from_millis(10);
-/// The most watchers that a round catches up (`maxWatchersPerSync`).
+/// The most watchers that a round catches up (`maxWatchersPerSync`); the others wait for the next round
+/// (docs/semantics/servers.md#watchers).
 const WATCHERS_PER_ROUND: usize = 512;
-/// The most distinct revisions in a batch (`watchBatchMaxRevs`).
+/// The most revisions in a batch (`watchBatchMaxRevs`); a later round sends the rest
+/// (docs/semantics/servers.md#watchers). A revision is one event here.
 const REVISIONS_PER_BATCH: usize = 1000;
 /// The age up to which writes are returned twice by a defective read (`DuplicateEvents`): etcd's commit interval.
 const UNCOMMITTED: Duration = Duration::from_millis(100);

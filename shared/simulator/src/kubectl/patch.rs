@@ -19,6 +19,7 @@ pub(crate) enum Patch {
     Strategic(Value),
 }
 
+/// The media type of a JSON merge patch (RFC 7386).
 const MERGE_PATCH: &str = "application/merge-patch+json";
 
 fn media_type(content_type: &str) -> &str {

@@ -5,9 +5,13 @@ use watchscope_model::tree;
 
 use crate::schema::{Field, Shape, Struct};
 
+/// The key of a directive: `merge`, `replace` or `delete`.
 const DIRECTIVE: &str = "$patch";
+/// The key of the list of keys that stay; all others are removed.
 const RETAIN_KEYS: &str = "$retainKeys";
+/// Prefix of a list's name in the key that gives its order.
 const ELEMENT_ORDER: &str = "$setElementOrder/";
+/// Prefix of a list's name in the key that lists the values to remove.
 const DELETE_VALUES: &str = "$deleteFromPrimitiveList/";
 
 /// Returns `object` as the patch changes it, or the reason why the patch is not valid.

@@ -73,7 +73,9 @@ pub(crate) fn table(rows: Rows<'_>, metadata: Value) -> Value {
 /// (name, type, priority); the first is the name column.
 type Column = (&'static str, &'static str, i64);
 
+/// The column with the object's name.
 const NAME: Column = ("Name", "string", 0);
+/// The column with the time since the object's creation.
 const AGE: Column = ("Age", "string", 0);
 
 fn built_in_columns(kind: &str) -> &'static [Column] {

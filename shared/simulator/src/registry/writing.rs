@@ -39,6 +39,7 @@ pub(crate) struct Place<'a> {
     pub(crate) name: &'a str,
 }
 
+/// The server's words for a write whose resourceVersion is not the object's (409).
 const MODIFIED_MEANWHILE: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
 

@@ -16,10 +16,11 @@ use crate::json::{items_mut, number, set, text};
 use crate::manager::Manager;
 use crate::registry::DeleteOptions;
 
+/// Time between two renewals of a lease by a node or by the control plane.
 const LEASE_PERIOD: Duration = Duration::from_secs(10);
 /// Time between two reports of a node's status (`nodeStatusReportFrequency`).
 const NODE_STATUS_PERIOD: Duration = Duration::from_secs(300);
-/// The number of ended jobs that are kept.
+/// The most ended jobs that are kept. When a job starts, the oldest ones beyond it are deleted.
 const JOBS_KEPT: usize = 3;
 
 /// Schedules the first round of each configured activity.
@@ -196,6 +197,7 @@ fn start_job(round: u64, ctx: &mut Context<'_>) {
 
 /// Moves one of the promotions to its next phase, or creates it. The promotions take turns.
 fn custom(round: u64, ctx: &mut Context<'_>) {
+    /// The phases of a promotion, in their order; after the last one the first follows.
     const PHASES: [&str; 3] = ["Scheduled", "Active", "Ended"];
     let names = install::PROMOTIONS;
     let Some(resource) = ctx.kinds.named(install::PROMOTION_RESOURCE) else {

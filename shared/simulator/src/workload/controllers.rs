@@ -14,6 +14,7 @@ use crate::json::text;
 use crate::object::ChangeKind;
 use crate::registry::DeleteOptions;
 
+/// The functions behind [`Controllers::ALL`].
 static ALL: Table = Table {
     observe,
     work,

@@ -13,6 +13,7 @@ use crate::json::{items, number, set};
 use crate::manager::Manager;
 use crate::registry::DeleteOptions;
 
+/// The resource of CustomResourceDefinitions, with its group.
 const RESOURCE: &str = "customresourcedefinitions.apiextensions.k8s.io";
 
 /// Time between two checks of the apiserver whether the last object of a definition is gone.

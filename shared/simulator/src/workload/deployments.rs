@@ -21,6 +21,7 @@ const TEMPLATE_HASH: &str = "pod-template-hash";
 const BURST: i64 = 500;
 /// The most pods that are made for one owner, even if it requests more.
 const MOST_REPLICAS: i64 = 1000;
+/// The annotation with the number of a deployment's template, from 1.
 const REVISION: &str = "deployment.kubernetes.io/revision";
 
 /// Takes the next step of a deployment's rolling update, if there is one.

@@ -11,6 +11,7 @@ pub(super) const NAMESPACE: &str = "shop";
 pub(super) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// The shop's custom resource; [`PROMOTIONS`] are its objects.
 pub(super) const PROMOTION_RESOURCE: &str = "promotions.shop.example.com";
+/// The names of the promotions.
 pub(super) const PROMOTIONS: [&str; 2] = ["spring-sale", "free-shipping"];
 
 /// An application of the shop.
@@ -20,6 +21,7 @@ pub(super) struct Application {
     port: u16,
 }
 
+/// The applications of the shop. They take turns in rollouts and in changes of replicas.
 pub(super) const APPLICATIONS: [Application; 3] = [
     Application {
         name: "web",

@@ -14,6 +14,7 @@ use crate::manager::Manager;
 use crate::object::{ChangeKind, Object};
 use crate::registry::DeleteOptions;
 
+/// The field manager of the kubelets, and the source of their events.
 const KUBELET: &str = "kubelet";
 
 /// Binds a pod to a node.

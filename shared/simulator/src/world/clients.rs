@@ -25,7 +25,8 @@ use crate::time::Time;
 
 /// The length of a window of reports, in which most changes of a client share one report.
 const REPORT_EVERY: Duration = Duration::from_millis(100);
-/// The most reports in one window: the first, and then only changes of phase.
+/// The most reports in one window: the first, and then only changes of phase. Later changes go into the first report
+/// of the next window.
 const REPORTS_MOST: u32 = 4;
 /// Time between two reports of a client that spins: its counts grow without any input.
 const SPINNING_REPORT_EVERY: Duration = Duration::from_secs(1);

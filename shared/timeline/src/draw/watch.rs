@@ -459,6 +459,7 @@ pub(super) fn next_try(micros: i64) -> String {
 
 /// Rounds times over 1 s up to whole seconds, so that a countdown does not flicker.
 fn whole_seconds(micros: i64) -> i64 {
+    /// One second in µs.
     const SECOND: i64 = 1_000_000;
     if micros > SECOND {
         (micros + SECOND - 1) / SECOND * SECOND

@@ -28,7 +28,7 @@ const TRAVELLING_PERCENT: u8 = 40;
 const CLIENTS_MOST: usize = 8;
 /// Most lines of a picture; those beyond are left out. Long slanted lines take a canvas the longest time.
 const LINES_MOST: usize = 240;
-/// Width of a line, in px.
+/// Width of a line: 1.25 px, in 64ths of a px.
 const LINE_WIDTH: Px = Px(80);
 /// Distance in px of a line's beginning from the middle of its glyph, downwards.
 const BELOW_GLYPH: Px = Px::whole(6);

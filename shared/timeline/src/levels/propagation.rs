@@ -21,7 +21,9 @@ use crate::id::LayerId;
 const UNDER_WAY_US: i64 = 2_000_000;
 /// Time in µs after a write came to its cache. A client without a stream for that long gets the write from none.
 const NO_STREAM_US: i64 = 500_000;
-/// Most that an informer's revision precedes its store, in µs. A client's holdings are reported every 100 ms.
+/// Most that an informer's revision precedes its store, in µs. If it precedes it by more, the time of the store
+/// counts. A write whose object is deleted within this time may never be reported. A client's holdings are reported
+/// every 100 ms.
 const STORED_US: i64 = 1_000_000;
 /// Time in µs after a write came to its cache. A stream that ends within it may have lost the write.
 const ALONG_US: i64 = 1_000_000;

@@ -174,7 +174,8 @@ impl Store {
         self.kept_from_newest().min()
     }
 
-    /// Like [`Store::oldest_kept`], but counts only the newest [`MOST_AT_ONCE`] chapters.
+    /// Returns the begin of the oldest among the newest [`MOST_AT_ONCE`] chapters that are loaded or at the server.
+    /// An entry of several merged chapters counts as one. `None` if there is no such chapter.
     #[must_use]
     pub fn oldest_shown_at_once(&self) -> Option<Time> {
         self.kept_from_newest().take(MOST_AT_ONCE).min()

@@ -33,7 +33,8 @@ const ROUND_MS: u64 = 30_000;
 /// Most tasks that may wait when a viewer requests one more; beyond it the request is dropped. A round by itself has a
 /// few dozen.
 const MAX_TASKS: usize = 64;
-/// Most doublings of the wait of a watch whose requests are refused.
+/// Most doublings of the wait of a watch whose requests are refused: 64 times the period. More refusals do not
+/// lengthen it.
 const MOST_DOUBLED: u32 = 6;
 
 impl WatchAudit {

@@ -6,8 +6,11 @@ use std::time::Duration;
 use crate::random::Random;
 use crate::time::{Time, micros};
 
+/// The first delay, before jitter (docs/semantics/clients.md#reflector).
 const FIRST: Duration = Duration::from_millis(800);
+/// The longest delay, before jitter; it repeats.
 const MOST: Duration = Duration::from_secs(30);
+/// Time without use after which the backoff starts anew.
 const FRESH_AFTER: Duration = Duration::from_secs(120);
 
 /// The state of a backoff.

@@ -18,6 +18,7 @@ use crate::random::Random;
 use crate::scope::Scope;
 use crate::time::Time;
 
+/// The `limit` of a page, in objects (docs/semantics/clients.md#reflector-list).
 const PAGE_SIZE: &str = "500";
 /// A stream that ends before this age and without an event is an error.
 const SHORT_WATCH: Duration = Duration::from_secs(1);

@@ -11,9 +11,11 @@ use crate::time::Time;
 
 /// The per-key limiter's wait after a first failure. Each further failure doubles it, up to `MAX_DELAY`.
 const BASE_DELAY: Duration = Duration::from_millis(5);
+/// The per-key limiter's longest wait. Further failures do not lengthen it.
 const MAX_DELAY: Duration = Duration::from_secs(1000);
-/// The overall limiter's rate: ten keys a second, with a burst of a hundred.
+/// Time in which the overall limiter lets one key through: ten a second.
 const TOKEN_EVERY: Duration = Duration::from_millis(100);
+/// The most keys that the overall limiter lets through at once; each further one waits [`TOKEN_EVERY`] longer.
 const BURST: u32 = 100;
 
 /// A workqueue. Bounded by the keys that exist.
