@@ -24,7 +24,7 @@ enum Trouble {
     Reset(u64),
     /// The connections up to this number stay open, and nothing passes in either direction until that moment, when all
     /// of it does.
-    /// `None`: for ever.
+    /// `None`: without an end.
     Silent(u64, Option<Instant>),
     /// The connections up to this number end in good order after this many further bytes from the server, which still
     /// pass.
@@ -122,7 +122,7 @@ impl Relay {
         self.trouble.send_replace(Trouble::Cut);
     }
 
-    /// Lets new connections pass; those that are silent for ever stay silent.
+    /// Lets new connections pass. Connections that were silenced without an end stay silent.
     pub(crate) fn mend(&self) {
         self.trouble.send_replace(Trouble::Nothing);
     }

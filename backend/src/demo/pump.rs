@@ -128,8 +128,8 @@ impl Pump {
         self.asks.send(ask).await.is_ok()
     }
 
-    /// Sends a message without waiting, from code that cannot wait. If the queue is full, a task waits in its place: a lost
-    /// [`Ask::Consume`] would close the stream's window a little for ever.
+    /// Sends a message without waiting, from code that cannot wait. If the queue is full, a task waits in its place: each
+    /// lost [`Ask::Consume`] would make the stream's window smaller until the stream ends.
     pub(super) fn ask_now(&self, ask: Ask) {
         if let Err(TrySendError::Full(ask)) = self.asks.try_send(ask)
             && let Ok(runtime) = Handle::try_current()

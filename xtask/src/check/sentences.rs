@@ -7,6 +7,7 @@
 use anyhow::Result;
 
 use super::texts::{self, TextFile};
+use super::words::EXACT_VERB;
 use crate::project::Project;
 use crate::violation::Violation;
 
@@ -14,7 +15,7 @@ use crate::violation::Violation;
 const MOST_WORDS: usize = 25;
 /// The most long sentences in a thousand; one more is refused.
 const MOST_LONG_PER_MILLE: usize = 10;
-/// The most times that comments and documents may say "told". The word is right where a person is told.
+/// The greatest number of "told" in comments and documents. The word is right if somebody tells a person something.
 const MOST_TOLD: usize = 60;
 
 /// Folders and files of the root that are read.
@@ -91,8 +92,7 @@ impl Count {
                     "\"told\" stands there {} times, and may {MOST_TOLD} times",
                     self.told
                 ),
-                remedy: "use the exact verb: delivered, sent, reported, logged, raised or shown"
-                    .to_owned(),
+                remedy: EXACT_VERB.to_owned(),
             });
         }
         violations
@@ -127,8 +127,7 @@ fn sentences(text: &str, is_document: bool) -> Vec<Sentence> {
         let prose = if is_document {
             Some(line)
         } else {
-            let marks = ["///", "//!", "//"].iter();
-            marks.filter_map(|mark| line.strip_prefix(mark)).next()
+            texts::comment(line)
         };
         let Some(prose) = prose.map(str::trim) else {
             (is_fenced, paragraph) = (false, end(paragraph, &mut found));
@@ -223,7 +222,7 @@ mod tests {
 
     #[test]
     fn told_is_counted_as_a_word_of_its_own() {
-        let found = sentences("// A person is told so. Untold. Told!\n", false);
+        let found = sentences("// They told her. Untold. Told!\n", false);
         let told: usize = found.iter().map(|sentence| sentence.told).sum();
         assert_eq!(told, 2);
     }

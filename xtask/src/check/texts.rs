@@ -40,6 +40,12 @@ pub(super) fn read(root: &Path, places: &[&str], endings: &[&str]) -> Result<Vec
     Ok(files)
 }
 
+/// Returns the text of a line that is a comment, without its mark; `None` for another line. `line` begins with no space.
+pub(super) fn comment(line: &str) -> Option<&str> {
+    let mut marks = ["///", "//!", "//"].iter();
+    marks.find_map(|mark| line.strip_prefix(mark))
+}
+
 /// A text in one line, without the marks of comments, since a sentence may continue in the next line of a comment.
 pub(super) struct Joined {
     pub(super) text: String,
@@ -54,11 +60,7 @@ impl Joined {
         for line in text.lines() {
             begins.push(joined.len());
             let line = line.trim();
-            let line = ["///", "//!", "//"]
-                .iter()
-                .find_map(|mark| line.strip_prefix(mark))
-                .unwrap_or(line);
-            joined.push_str(line.trim_start());
+            joined.push_str(comment(line).unwrap_or(line).trim_start());
             joined.push(' ');
         }
         Self {

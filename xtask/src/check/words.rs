@@ -14,6 +14,10 @@ use super::texts::{self, Joined, TextFile};
 use crate::project::Project;
 use crate::violation::Violation;
 
+/// What to write instead of "told".
+pub(super) const EXACT_VERB: &str =
+    "use the exact verb: delivered, sent, reported, logged, raised or shown";
+
 /// Idioms, each with what to write instead.
 const IDIOMS: [(&str, &str); 12] = [
     ("so long", "name the number: `after 30 s`"),
@@ -28,22 +32,10 @@ const IDIOMS: [(&str, &str); 12] = [
         "who waits",
         "name who it is: the caller, the viewer, a pending request",
     ),
-    (
-        "is told",
-        "use the exact verb: delivered, sent, reported, logged, raised or shown",
-    ),
-    (
-        "are told",
-        "use the exact verb: delivered, sent, reported, logged, raised or shown",
-    ),
-    (
-        "was told",
-        "use the exact verb: delivered, sent, reported, logged, raised or shown",
-    ),
-    (
-        "told of",
-        "use the exact verb: delivered, sent, reported, logged, raised or shown",
-    ),
+    ("is told", EXACT_VERB),
+    ("are told", EXACT_VERB),
+    ("was told", EXACT_VERB),
+    ("told of", EXACT_VERB),
     ("of which", "begin another sentence"),
     ("of what", "name the thing"),
 ];

@@ -1,4 +1,4 @@
-//! Gives files names that carry a hash of their content, so that a browser may keep a file for ever.
+//! Puts a hash of the content into the name of each file. A browser may then keep the file as long as it likes.
 //!
 //! A template refers to another file in three forms:
 //! * `{{plain-name}}` becomes that file's hashed name.

@@ -16,44 +16,39 @@ use crate::catalogue::{
 use crate::script::Deed;
 
 pub(super) fn write_lost_by_a_server() -> (Row, Finds) {
-    let misses = Fault::MissWrites { server: SECOND };
-    let story = Row::new(F24)
-        .form("an older version in the list of another server")
-        .servers(&["1.30.0", "1.30.0"])
-        .at(0, [out(SECOND)])
-        .at(3, [inject(misses.clone())])
-        .at(4, [write("a", 1)])
-        // The server's later event shows that etcd did not go back.
-        .at(5, [lift(misses), create("c")])
-        .at(
-            6,
-            [
-                lift(Fault::OutOfRotation { server: SECOND }),
-                out(FIRST),
-                refuse(),
-                cut(Cut::Reset),
-            ],
-        )
-        .at(7, [write("b", 2), expiry::expire()])
-        .at(8, [let_in()]);
-    let finds = row(F24, &[F24], 8, 5, &[F11, F06, F08, F28]).with("1.29.4");
-    (
-        story,
-        finds
-            .but(&[CUT_OFF[0], CUT_OFF[1], GONE_WITH_SERVER])
-            .saying("who answered has lost an event"),
+    list_of_a_server_that_missed(
+        write("a", 1),
+        create("c"),
+        "an older version in the list of another server",
+        "who answered has lost an event",
     )
 }
 
 pub(super) fn deletion_lost_by_a_server() -> (Row, Finds) {
+    list_of_a_server_that_missed(
+        delete("a"),
+        write("b", 1),
+        "a deleted object in the list of another server",
+        "who answered has not heard of that",
+    )
+}
+
+/// A server's member of etcd misses `missed`; the watch lists from that server after its history expired. The server's
+/// later event `seen` shows that etcd did not go back.
+fn list_of_a_server_that_missed(
+    missed: Deed,
+    seen: Deed,
+    form: &'static str,
+    saying: &'static str,
+) -> (Row, Finds) {
     let misses = Fault::MissWrites { server: SECOND };
     let story = Row::new(F24)
-        .form("a deleted object in the list of another server")
+        .form(form)
         .servers(&["1.30.0", "1.30.0"])
         .at(0, [out(SECOND)])
         .at(3, [inject(misses.clone())])
-        .at(4, [delete("a")])
-        .at(5, [lift(misses), write("b", 1)])
+        .at(4, [missed])
+        .at(5, [lift(misses), seen])
         .at(
             6,
             [
@@ -66,12 +61,8 @@ pub(super) fn deletion_lost_by_a_server() -> (Row, Finds) {
         .at(7, [write("b", 2), expiry::expire()])
         .at(8, [let_in()]);
     let finds = row(F24, &[F24], 8, 5, &[F11, F06, F08, F28]).with("1.29.4");
-    (
-        story,
-        finds
-            .but(&[CUT_OFF[0], CUT_OFF[1], GONE_WITH_SERVER])
-            .saying("who answered has not heard of that"),
-    )
+    let finds = finds.but(&[CUT_OFF[0], CUT_OFF[1], GONE_WITH_SERVER]);
+    (story, finds.saying(saying))
 }
 
 pub(super) fn no_previous_value() -> (Row, Finds) {
