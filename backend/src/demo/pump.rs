@@ -27,7 +27,7 @@ const MOST_RECORDS: usize = 1 << 16;
 
 /// The longest time that the cluster advances before messages are read again, also after a time in which the process did not
 /// run. Otherwise a burst would meet clients that could not read meanwhile, and the apiserver would cut them off.
-const SLICE: Duration = Duration::from_millis(20);
+pub(super) const SLICE: Duration = Duration::from_millis(20);
 
 /// The shortest time in which sockets are served before the cluster advances again.
 const LEAST_WAIT: Duration = Duration::from_micros(200);

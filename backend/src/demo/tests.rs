@@ -21,6 +21,7 @@ use watchscope_simulator::{
 };
 
 use super::Demo;
+use super::pump::SLICE;
 use crate::cluster::ConfigSource;
 use crate::follow::Following;
 use crate::log::{Read, Since};
@@ -1149,5 +1150,6 @@ async fn a_cluster_that_is_a_minute_behind_takes_messages_before_it_has_caught_u
     tokio::time::sleep(Duration::from_secs(10)).await;
     let now = demo.act(|world| world.now()).await.unwrap();
     let lived = now.since(before);
-    assert!(lived >= Duration::from_secs(70), "{lived:?}");
+    // Between two of its moments the cluster is up to one slice behind.
+    assert!(lived + SLICE >= Duration::from_secs(70), "{lived:?}");
 }
