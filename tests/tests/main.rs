@@ -6,6 +6,7 @@
 
 mod attacks;
 mod audits;
+mod barriers;
 mod browser;
 mod claims;
 mod commands;
@@ -31,6 +32,7 @@ mod modelled;
 mod noting;
 mod opening;
 mod page;
+mod palette;
 mod past;
 mod proxied;
 mod real_clients;

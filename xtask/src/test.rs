@@ -2,7 +2,8 @@
 //! plants bugs too.
 //!
 //! The tests find what they need through the environment: `WATCHSCOPE_TEST_BINARY`, `WATCHSCOPE_TEST_DIGESTS`,
-//! `KUBEBUILDER_ASSETS`, `WATCHSCOPE_TEST_CONTROLLERS`, `WATCHSCOPE_TEST_PERFETTO`, `CHROME`, `CHROMEDRIVER`,
+//! `KUBEBUILDER_ASSETS`, `WATCHSCOPE_TEST_CONTROLLERS`, `WATCHSCOPE_TEST_PERFETTO`, `WATCHSCOPE_TEST_AXE`,
+//! `CHROME`, `CHROMEDRIVER`,
 //! `FIREFOX`.
 //! A test that lacks something prints `skipped: NAME, install WHAT` on standard error, past libtest's capture, and
 //! passes.
@@ -22,7 +23,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use self::counts::Counts;
 use crate::page::PageProfile;
 use crate::project::Project;
-use crate::setup::{Installs, browser, kube, perfetto};
+use crate::setup::{Installs, axe, browser, kube, perfetto};
 use crate::{bench, build, mutate, page, shell};
 
 /// Random cases of each property under `--long`. Otherwise each test sets its own number.
@@ -105,7 +106,7 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
     })
 }
 
-/// Returns the programs built from Go modules and the packages of Python, each with the variable by which tests find
+/// Returns the programs built from Go modules and the packages of Python and npm, each with the variable by which tests find
 /// it. A missing one is named and left out. Only long tests use the controllers, which take longest to build.
 fn programs(
     project: &Project,
@@ -127,6 +128,11 @@ fn programs(
             "WATCHSCOPE_TEST_PERFETTO",
             "package perfetto of Python; its test is",
             perfetto::ensure(project, installs)?,
+        ),
+        (
+            "WATCHSCOPE_TEST_AXE",
+            "axe-core; its test is",
+            axe::ensure(project, installs)?,
         ),
     ];
     if long {

@@ -9,7 +9,7 @@ mod host;
 use common::at;
 use host::{Host, log, welcome_recorded};
 use watchscope_app::core::person::Person;
-use watchscope_app::input::keys::Action;
+use watchscope_app::input::actions::Action;
 use watchscope_model::Time;
 use watchscope_model::vocabulary::{ChangeType, Origin};
 
@@ -81,9 +81,9 @@ fn pause_shows_the_whole_recording_and_panels_answer_for_the_reached_time() {
     let host = recording();
     host.person(Person::SeekShare(0.5));
     assert_eq!(moment(&host), at(10.0));
-    host.person(Person::Play);
+    host.person(Person::Act(Action::Play));
     host.frame(1_200.0);
-    host.person(Person::Play);
+    host.person(Person::Act(Action::Play));
     host.frame(2_000.0);
     let model = host.model.borrow();
     assert!(!model.view.following);
@@ -117,7 +117,7 @@ fn a_page_that_slept_continues_at_its_time() {
     let host = recording();
     host.person(Person::Speed(1));
     host.person(Person::SeekShare(0.0));
-    host.person(Person::Play);
+    host.person(Person::Act(Action::Play));
     host.frame(1_200.0);
     let before = moment(&host);
     host.frame(90_000.0);

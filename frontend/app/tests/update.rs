@@ -17,7 +17,7 @@ use watchscope_app::core::person::Person;
 use watchscope_app::core::queue::Queue;
 use watchscope_app::core::screen::{Size, Surroundings, ThemeChoice};
 use watchscope_app::core::update::update;
-use watchscope_app::input::keys::Action;
+use watchscope_app::input::actions::Action;
 use watchscope_app::source::connection::Input;
 use watchscope_model::Seq;
 use watchscope_model::vocabulary::{ChangeType, Origin};

@@ -1,6 +1,7 @@
 //! Finds the programs and libraries that the tasks need, installs them where that is allowed, or names them as missing.
 
 mod apt;
+pub(crate) mod axe;
 pub(crate) mod browser;
 pub(crate) mod kube;
 pub(crate) mod perfetto;

@@ -110,6 +110,8 @@ pub enum Focus {
     NoteField,
     /// The tab that is shown.
     Tab,
+    /// The palette's field.
+    Palette,
 }
 
 /// A kind of text that a browser keeps until the page is loaded again.

@@ -16,6 +16,7 @@ pub mod link;
 pub mod model;
 pub mod msg;
 pub mod notes;
+pub mod palette;
 pub mod panel_state;
 pub mod person;
 pub mod place;

@@ -10,6 +10,7 @@ use watchscope_timeline::words::{PresenceBasis, ProblemPlace};
 use watchscope_timeline::{LaneId, Overview, RecordId, Scene, View};
 
 use super::notes::NotesState;
+use super::palette::PaletteState;
 use super::place::Place;
 use crate::input::gesture::{Gesture, Gestures, Pointer};
 
@@ -59,6 +60,8 @@ pub struct PanelState {
     pub filter: String,
     /// Whether the help is open.
     pub help: bool,
+    /// The palette.
+    pub palette: PaletteState,
     /// Whether the findings panel is open.
     pub findings_open: bool,
     /// Whether the table of watches is open.

@@ -5,10 +5,11 @@ use watchscope_timeline::words::ProblemPlace;
 use watchscope_timeline::{LaneId, RecordId};
 
 use super::notes::NoteDeed;
+use super::palette::PaletteDeed;
 use super::panel_state::Tab;
 use super::screen::ThemeChoice;
+use crate::input::actions::Action;
 use crate::input::gesture::Pointer;
-use crate::input::keys::Action;
 
 /// An action of a person, or a report of the panels about the browser. The second part handles it; the first part only
 /// passes it on.
@@ -121,8 +122,6 @@ pub enum Person {
     /// Brings a problem into the window and selects it. The first action shows its first place, and each later one the
     /// next. With no place, the live region reports that nothing of the problem is loaded.
     ShowProblemPlaces(Box<[ProblemPlace]>),
-    /// Plays or pauses a recording.
-    Play,
     /// Sets the playing speed, in seconds of the recording per second.
     Speed(u32),
     /// Goes to a position in the recording, from 0 to 1.
@@ -177,6 +176,9 @@ pub enum Person {
     MarkRead(Box<str>),
     /// The muted findings of the log, as this browser keeps them.
     Muted(Option<Box<str>>),
+
+    /// Acts on the palette.
+    Palette(PaletteDeed),
 
     /// Acts on notes.
     Note(NoteDeed),

@@ -11,6 +11,7 @@ use watchscope_timeline::inside::beliefs::BeliefTable;
 use watchscope_timeline::words::{Check, Checked, Description, Presence, Problem, RangeWords};
 
 use super::notes::NotesShown;
+use super::palette::PaletteShown;
 use super::panel_state::Tab;
 use super::summary::Summary;
 use crate::body::diff::Difference;
@@ -59,6 +60,8 @@ pub struct Shown {
     pub board: Board,
     /// The rows of the table of watches in its order, while it is open.
     pub watches: Vec<HealthRow>,
+    /// The palette, while it is open.
+    pub palette: Option<PaletteShown>,
     /// Notes of persons.
     pub notes: NotesShown,
     /// The restore of the cluster's history, if it was restored.

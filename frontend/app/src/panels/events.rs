@@ -9,7 +9,7 @@ use super::signals::signals;
 use crate::core::msg::Msg;
 use crate::core::person::Person;
 use crate::input::gesture::Pointer;
-use crate::input::keys::{self, Action, Key};
+use crate::input::keys::{self, InForce, Key, Modifiers, Reach};
 use crate::runtime::page::{act, elements, read, send};
 use crate::source::connection::Input;
 use crate::source::link;
@@ -163,29 +163,54 @@ pub(super) fn key(event: &KeyboardEvent) {
         .map(|target| target.tag_name())
         .unwrap_or_default();
     let (code, key) = (event.code(), event.key());
-    let action = keys::action(Key {
+    let key = Key {
         code: &code,
         key: &key,
-        modified: event.ctrl_key() || event.alt_key() || event.meta_key(),
-        shift: event.shift_key(),
-    });
-    let Some(action) = action else {
+        modifiers: Modifiers {
+            ctrl: event.ctrl_key() || event.meta_key(),
+            alt: event.alt_key(),
+            shift: event.shift_key(),
+        },
+    };
+    let Some(binding) = keys::binding(key, in_force()) else {
         return;
     };
-    // The help covers the page, so only keys that close it count.
-    let is_covered = signals().help.get_untracked();
-    if is_covered && !matches!(action, Action::Help | Action::Clear) {
-        return;
-    }
     let on_picture = matches!(tag.as_str(), "CANVAS" | "BODY" | "HTML");
-    // A button handles Space and Enter itself, and a field handles all keys.
-    let allowed = on_picture
-        || (tag == "BUTTON" && keys::is_global(action) && key != " ")
-        || (!matches!(tag.as_str(), "INPUT" | "TEXTAREA" | "BUTTON") && keys::is_global(action));
+    let allowed = match binding.reach {
+        Reach::Any => true,
+        Reach::Picture => on_picture,
+        Reach::PictureOrTree => on_picture || is_within(target.as_ref(), ".rows"),
+        // A button handles Space and Enter itself, and a field handles all keys.
+        Reach::NoField => {
+            on_picture
+                || match tag.as_str() {
+                    "INPUT" | "TEXTAREA" | "SELECT" => false,
+                    "BUTTON" => !matches!(key.key, " " | "Enter"),
+                    _ => true,
+                }
+        }
+    };
     if allowed {
         event.prevent_default();
-        act(Person::Key(action, focused_panel()));
+        act(Person::Key(binding.action, focused_panel()));
     }
+}
+
+/// Returns the scopes of keys that are in force. Dialogs of scripts are open elements too.
+fn in_force() -> InForce {
+    let signals = signals();
+    let dialog = elements().document.query_selector("dialog[open]");
+    InForce {
+        palette: signals.palette.with_untracked(Option::is_some),
+        dialog: signals.help.get_untracked() || dialog.is_ok_and(|dialog| dialog.is_some()),
+        lesson: read().panels.is_lesson,
+        replay: signals.replay.with_untracked(Option::is_some),
+    }
+}
+
+fn is_within(element: Option<&HtmlElement>, selector: &str) -> bool {
+    let within = element.and_then(|element| element.closest(selector).ok().flatten());
+    within.is_some()
 }
 
 /// Handles a wheel over the picture.

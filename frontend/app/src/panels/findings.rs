@@ -15,7 +15,7 @@ use super::texts;
 use crate::core::effect::Focus;
 use crate::core::person::Person;
 use crate::core::shown::{Said, Texts};
-use crate::input::keys::Action;
+use crate::input::actions::Action;
 use crate::runtime::page::act;
 
 /// The number of subjects of one code that are shown until the person opens all. A code with just one subject more

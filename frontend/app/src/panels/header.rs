@@ -14,7 +14,7 @@ use super::signals::Signals;
 use crate::core::person::Person;
 use crate::core::screen::ThemeChoice;
 use crate::core::shown::Remedy;
-use crate::input::keys::Action;
+use crate::input::actions::Action;
 use crate::runtime::page::act;
 use crate::source::connection::{Lock, Status, Trouble};
 

@@ -33,6 +33,7 @@ mod mount;
 mod notes;
 mod overlay;
 mod overview;
+mod palette;
 mod range;
 mod replay;
 mod signals;

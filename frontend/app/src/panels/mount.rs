@@ -40,6 +40,7 @@ pub(super) fn mount() {
             {late.panel(|third| third.detail)}
             <status::StatusBar panels/>
             {late.panel(|third| third.help)}
+            {late.panel(|third| third.palette)}
         }
         .into_any()
     });

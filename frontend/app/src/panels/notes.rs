@@ -12,7 +12,7 @@ use super::events::grip_detail;
 use super::signals::Signals;
 use crate::core::notes::{NoteDeed, NoteForm, NoteRow};
 use crate::core::person::Person;
-use crate::input::keys::Action;
+use crate::input::actions::Action;
 use crate::runtime::bridge;
 use crate::runtime::page::act;
 

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use super::signals::Signals;
 use crate::core::person::Person;
 use crate::core::shown::{Emptiness, Remedy};
-use crate::input::keys::Action;
+use crate::input::actions::Action;
 use crate::runtime::page::{act, elements};
 
 /// Shows the elements over the picture.

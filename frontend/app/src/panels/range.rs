@@ -8,7 +8,7 @@ use super::notes::NoteOnRange;
 use super::signals::Signals;
 use crate::core::person::Person;
 use crate::core::shown::RangeShown;
-use crate::input::keys::Action;
+use crate::input::actions::Action;
 use crate::runtime::page::act;
 
 /// Shows the row while a range is marked.

@@ -8,6 +8,7 @@ use super::signals::Signals;
 use crate::core::panel_state::SPEEDS;
 use crate::core::person::Person;
 use crate::core::shown::ReplayShown;
+use crate::input::actions::Action;
 use crate::runtime::page::act;
 
 /// A minute, in microseconds.
@@ -53,7 +54,7 @@ fn Bar(replay: Mirror<Option<ReplayShown>>) -> impl IntoView {
                     class="control play"
                     aria-keyshortcuts="Space"
                     aria-pressed=move || is_playing().to_string()
-                    on:click=|_| act(Person::Play)
+                    on:click=|_| act(Person::Act(Action::Play))
                 >
                     <span aria-hidden="true">{move || if is_playing() { "❚❚ " } else { "▶ " }}</span>
                     {play}

@@ -12,6 +12,7 @@ use watchscope_timeline::words::{Presence, Problem};
 use super::mirror::Mirror;
 use crate::core::model::Model;
 use crate::core::notes::NotesShown;
+use crate::core::palette::PaletteShown;
 use crate::core::screen::ThemeChoice;
 use crate::core::shown::{
     AsOfWords, Beside, Bodies, Checking, Detail, Emptiness, RangeShown, ReplayShown, StatusBar,
@@ -64,6 +65,8 @@ pub(super) struct Signals {
     pub(super) filter: Mirror<String>,
     pub(super) theme: Mirror<ThemeChoice>,
     pub(super) help: Mirror<bool>,
+    /// The palette, while it is open.
+    pub(super) palette: Mirror<Option<PaletteShown>>,
     /// The numbers of standing findings.
     pub(super) standing: Mirror<Tally>,
     /// The board of findings, while it is open.
@@ -133,6 +136,7 @@ pub(crate) fn show(model: &Model) {
     mirror(signals.filter, &panels.filter);
     mirror(signals.theme, &model.screen.theme);
     mirror(signals.help, &panels.help);
+    mirror(signals.palette, &shown.palette);
     mirror(signals.standing, &shown.standing);
     mirror(signals.board, &shown.board);
     mirror(signals.findings_open, &panels.findings_open);
@@ -208,6 +212,7 @@ impl Signals {
             filter: Mirror::new(String::new()),
             theme: Mirror::new(ThemeChoice::default()),
             help: Mirror::new(false),
+            palette: Mirror::new(None),
             standing: Mirror::new(Tally::default()),
             board: Mirror::new(Board::default()),
             findings_open: Mirror::new(false),

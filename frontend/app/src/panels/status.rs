@@ -9,7 +9,8 @@ use super::glyph::{GlyphPicture, HatchPicture};
 use super::signals::Signals;
 use crate::core::person::Person;
 use crate::core::shown::HistoryWords;
-use crate::input::keys::{Action, HELP};
+use crate::input::actions::Action;
+use crate::input::keys::{self, GESTURES, InForce};
 use crate::runtime::page::act;
 
 /// The bar at the bottom.
@@ -78,9 +79,19 @@ pub(super) fn Help(panels: Signals) -> impl IntoView {
                 "Keys"
                 <button class="close" aria-label="Close" on:click=|_| act(Person::Act(Action::Help))>"×"</button>
             </h2>
+            {move || scopes(panels).iter().map(|&scope| view! {
+                <h3>{scope.words()}</h3>
+                <dl>
+                    {Action::ALL.into_iter().map(|action| (keys::shown(action, scope), action.words()))
+                        .filter(|(keys, _)| !keys.is_empty())
+                        .map(|(keys, words)| view! { <dt>{key_caps(&keys)}</dt><dd>{words}</dd> })
+                        .collect_view()}
+                </dl>
+            }).collect_view()}
+            <h3>"With mouse, pen or fingers"</h3>
             <dl>
-                {HELP.iter().map(|&(keys, words)| view! {
-                    <dt><kbd>{keys}</kbd></dt><dd>{words}</dd>
+                {GESTURES.iter().map(|&(gesture, words)| view! {
+                    <dt><kbd>{gesture}</kbd></dt><dd>{words}</dd>
                 }).collect_view()}
             </dl>
             <h2>"Glyphs"</h2>
@@ -97,6 +108,24 @@ pub(super) fn Help(panels: Signals) -> impl IntoView {
             </ul>
         </dialog>
     }
+}
+
+/// Returns the scopes of the page's keys that are in force behind the help, the narrowest first.
+fn scopes(panels: Signals) -> &'static [keys::Scope] {
+    InForce {
+        lesson: super::lesson::is_on(),
+        replay: panels.replay.with(Option::is_some),
+        ..InForce::default()
+    }
+    .scopes()
+}
+
+/// Returns keys as the help shows them: each key of an action in a frame of its own.
+pub(super) fn key_caps(keys: &str) -> impl IntoView + use<> {
+    let caps = keys
+        .split("  ")
+        .map(|cap| view! { <kbd>{cap.to_owned()}</kbd>" " });
+    caps.collect_view()
 }
 
 /// Returns `UTC, you are at UTC+1`.

@@ -9,6 +9,7 @@ use wasm_bindgen_futures::spawn_local;
 use super::detail::DetailPanel;
 use super::findings::FindingsPanel;
 use super::notes::NotesPanel;
+use super::palette::Palette;
 use super::range::RangeRow;
 use super::replay::ReplayBar;
 use super::signals::Signals;
@@ -16,6 +17,7 @@ use super::status::Help;
 use super::watches::WatchesPanel;
 use super::{bodies, focus, texts};
 use crate::core::effect::Focus;
+use crate::core::palette::PaletteDeed;
 use crate::core::person::Person;
 use crate::core::shown::ObjectPane;
 use crate::runtime::page::act;
@@ -33,6 +35,7 @@ pub(super) struct Third {
     pub(super) notes: Panel,
     pub(super) detail: Panel,
     pub(super) help: Panel,
+    pub(super) palette: Panel,
     fetch_bodies: fn(u64, ObjectPane),
     fetch_texts: fn(),
 }
@@ -48,6 +51,7 @@ fn third_part() -> Result<Third, SplitLoaderError> {
         notes: |panels| view! { <NotesPanel panels/> }.into_any(),
         detail: |panels| view! { <DetailPanel panels/> }.into_any(),
         help: |panels| view! { <Help panels/> }.into_any(),
+        palette: |panels| view! { <Palette panels/> }.into_any(),
         fetch_bodies: bodies::fetch_for,
         fetch_texts: texts::ask,
     })
@@ -91,6 +95,7 @@ impl Late {
                 panels.watches_open.get(),
                 panels.notes_open.get(),
                 panels.help.get(),
+                panels.palette.with(Option::is_some),
                 panels.detail.with(Option::is_some),
                 panels.range.with(Option::is_some),
                 panels.replay.with(Option::is_some),
@@ -126,8 +131,9 @@ fn load(is_here: Trigger) {
             // The next panel that opens tries again.
             Err(_) => {
                 WAITING.with_borrow_mut(|waiting| waiting.focus = None);
-                // The help counts as closed, because the page's keys do nothing while it is open.
+                // Help and palette count as closed, because the page's keys do nothing while one is open.
                 act(Person::HelpClosed);
+                act(Person::Palette(PaletteDeed::Closed));
                 act(Person::Trouble(
                     "The panel could not be loaded. Is watchscope still there? Open the panel again.",
                 ));

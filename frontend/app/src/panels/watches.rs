@@ -16,7 +16,7 @@ use super::download::download;
 use super::events::grip_detail;
 use super::signals::Signals;
 use crate::core::person::Person;
-use crate::input::keys::Action;
+use crate::input::actions::Action;
 use crate::runtime::page::act;
 
 /// The columns of numbers, which are aligned to the right.

@@ -49,6 +49,17 @@ impl Store {
         }
     }
 
+    /// Returns the lanes of all watches and their objects, also of those that have no row: watches by name, each with its
+    /// objects by name.
+    pub fn lanes(&self) -> impl Iterator<Item = LaneId> {
+        let watches = self.names.watches_by_name().iter();
+        watches.flat_map(|&watch| {
+            let objects = self.names.objects_by_name(watch).iter();
+            let objects = objects.map(move |&object| LaneId::Object(watch, object));
+            std::iter::once(LaneId::Watch(watch)).chain(objects)
+        })
+    }
+
     /// Returns the address of the server of a lane of connections.
     #[must_use]
     pub fn lane_server(&self, lane: LaneId) -> Option<&Text> {

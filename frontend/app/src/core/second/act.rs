@@ -2,10 +2,10 @@
 
 use watchscope_timeline::{LaneId, View, WatchId};
 
-use crate::core::effect::{Effect, Kept, PanelEffect};
+use crate::core::effect::{Effect, Focus, Kept, PanelEffect};
 use crate::core::model::Model;
 use crate::core::person::FocusedPanel;
-use crate::input::keys::Action;
+use crate::input::actions::Action;
 
 /// The factor by which a key zooms.
 const KEY_ZOOM: f64 = 1.3;
@@ -47,7 +47,10 @@ impl Model {
                 }
                 self.set_view(self.view.follow(self.now()));
             }
+            Action::Play => self.toggle_play(),
             Action::TogglePause if self.is_replay() => self.toggle_play(),
+            // The lesson has done it.
+            Action::PlayLesson => {}
             Action::Faster => self.step_speed(true),
             Action::Slower => self.step_speed(false),
             Action::TogglePause => {
@@ -88,7 +91,9 @@ impl Model {
                 }
             }
             Action::Clear => {
-                if self.panels.help {
+                if self.close_palette() {
+                    self.focus_soon(Focus::Picture);
+                } else if self.panels.help {
                     self.panels.help = false;
                 } else if let Some(panel) = focused {
                     self.close(panel);
@@ -110,6 +115,11 @@ impl Model {
             Action::Notes => self.toggle_notes(),
             Action::WriteNote => self.write_note(false),
             Action::WriteNoteOnRange => self.write_note(true),
+            Action::Palette => self.toggle_palette(false),
+            Action::GoToLane => self.toggle_palette(true),
+            Action::RowUp => self.step_row(false),
+            Action::RowDown => self.step_row(true),
+            Action::Choose => self.choose_row(),
             Action::Help => self.panels.help = !self.panels.help,
         }
     }

@@ -87,6 +87,9 @@ impl Model {
         }
         self.panels.address.written.clone_from(&fragment);
         self.panels.address.written_ms = self.now.ms;
+        if is_new {
+            self.remember_place(&fragment);
+        }
         self.want(Effect::Panel(PanelEffect::Address { fragment, is_new }));
     }
 

@@ -11,6 +11,7 @@
 //!                     ├─ range       the marked range of time
 //!                     ├─ notes       notes of persons: writing, changing, withdrawing, going to them
 //!                     ├─ export      the input of the dialogs of exports and charts
+//!                     ├─ palette     finding an action, a lane or a place
 //!                     ├─ replay      playing a recording
 //!                     ├─ comparison  comparisons with the cluster
 //!                     └─ lesson      a lesson's requests
@@ -27,6 +28,7 @@ mod findings;
 mod lesson;
 mod notes;
 mod overview;
+mod palette;
 mod person;
 mod range;
 mod records;

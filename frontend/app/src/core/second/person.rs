@@ -64,7 +64,6 @@ impl Model {
             Person::OpenLane(lane) => self.open_lane(lane),
             Person::ToggleLane(lane) => self.toggle_lane(lane),
             Person::ShowProblemPlaces(places) => self.show_problem_places(&places),
-            Person::Play => self.toggle_play(),
             Person::Speed(speed) => self.set_speed(speed),
             Person::SeekShare(share) => self.seek_share(share),
             Person::SeekBy { by_us } => self.seek_by(by_us),
@@ -90,6 +89,7 @@ impl Model {
             Person::MarkRead(raising) => self.change_muted(|muted| muted.read(&raising)),
             Person::Muted(text) => self.muted_before(text.as_deref()),
 
+            Person::Palette(deed) => self.do_with_palette(deed),
             Person::Note(deed) => self.do_with_note(deed),
             Person::NotesCame(bytes) => self.take_notes(&bytes),
 

@@ -58,6 +58,7 @@ impl Model {
             .filter(|&new| new > 0);
         self.publish_overview(now);
         self.publish_address();
+        self.show_palette();
         self.shown.status = self.status_bar(now);
         let known = self.known(now);
         let lane_text = self.pick.focused.zip(known);

@@ -6,8 +6,8 @@ use watchscope_timeline::View;
 use watchscope_timeline::scene::Px;
 
 use crate::core::model::Model;
+use crate::input::actions::Action;
 use crate::input::gesture::{Gesture, Pointer};
-use crate::input::keys::Action;
 
 impl Model {
     /// Requests the end of the run before, if the view has a first list that must be compared with it.

@@ -1,0 +1,171 @@
+//! The actions that a key, a button or the palette requests, and their words.
+
+/// An action that a key requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Action {
+    /// Zoom in at the middle of the picture.
+    ZoomIn,
+    /// Zoom out at the middle of the picture.
+    ZoomOut,
+    /// Show everything that is kept.
+    Fit,
+    /// Move towards the past.
+    PanEarlier,
+    /// Move towards now.
+    PanLater,
+    /// The lane above.
+    LaneUp,
+    /// The lane below.
+    LaneDown,
+    /// A screen of lanes up.
+    PageUp,
+    /// A screen of lanes down.
+    PageDown,
+    /// Open the group of the focused lane.
+    Expand,
+    /// Close the group of the focused lane.
+    Collapse,
+    /// The oldest record kept.
+    Oldest,
+    /// Now, and follow it.
+    Follow,
+    /// Pause the picture, or follow again.
+    TogglePause,
+    /// Play the recording, or pause it.
+    Play,
+    /// Play the lesson, or pause it. The lesson itself does it, before the page sees the key.
+    PlayLesson,
+    /// The record before in the lane.
+    PreviousRecord,
+    /// The next record in the lane.
+    NextRecord,
+    /// Bring the selection into view; again: fit it.
+    Focus,
+    /// Open what is focused.
+    Open,
+    /// Clear the selection, close what is open.
+    Clear,
+    /// Play a recording faster.
+    Faster,
+    /// Play it more slowly.
+    Slower,
+    /// Show the marked range in all of the window.
+    ZoomToRange,
+    /// Open the export dialog.
+    Export,
+    /// Show charts.
+    Charts,
+    /// Go to the filter field.
+    Search,
+    /// Show or hide the findings.
+    Findings,
+    /// Show or hide the table of watches.
+    Watches,
+    /// Write a note about the moment that panels answer for.
+    WriteNote,
+    /// Write a note about the marked range.
+    WriteNoteOnRange,
+    /// Show or hide the notes.
+    Notes,
+    /// Open the palette of all actions, lanes and places.
+    Palette,
+    /// Open the palette with lanes alone.
+    GoToLane,
+    /// The row above in the palette.
+    RowUp,
+    /// The row below in the palette.
+    RowDown,
+    /// Do what the palette's row says.
+    Choose,
+    /// Show or hide the keys.
+    Help,
+}
+
+impl Action {
+    /// All actions, in the order of the help.
+    pub const ALL: [Self; 38] = [
+        Self::Play,
+        Self::PlayLesson,
+        Self::Slower,
+        Self::Faster,
+        Self::TogglePause,
+        Self::Follow,
+        Self::Oldest,
+        Self::PanEarlier,
+        Self::PanLater,
+        Self::ZoomIn,
+        Self::ZoomOut,
+        Self::Fit,
+        Self::LaneUp,
+        Self::LaneDown,
+        Self::PageUp,
+        Self::PageDown,
+        Self::Collapse,
+        Self::Expand,
+        Self::Open,
+        Self::PreviousRecord,
+        Self::NextRecord,
+        Self::Focus,
+        Self::ZoomToRange,
+        Self::Export,
+        Self::Charts,
+        Self::Findings,
+        Self::Watches,
+        Self::Notes,
+        Self::WriteNote,
+        Self::WriteNoteOnRange,
+        Self::Search,
+        Self::GoToLane,
+        Self::Palette,
+        Self::RowUp,
+        Self::RowDown,
+        Self::Choose,
+        Self::Clear,
+        Self::Help,
+    ];
+
+    /// Returns what the action does, in the words of help and palette.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::ZoomIn => "zoom in",
+            Self::ZoomOut => "zoom out",
+            Self::Fit => "show all that is kept",
+            Self::PanEarlier => "go earlier",
+            Self::PanLater => "go later",
+            Self::LaneUp => "lane above",
+            Self::LaneDown => "lane below",
+            Self::PageUp => "a screen of lanes up",
+            Self::PageDown => "a screen of lanes down",
+            Self::Expand => "open the group",
+            Self::Collapse => "close the group",
+            Self::Oldest => "go to the oldest record kept",
+            Self::Follow => "go to now and follow",
+            Self::TogglePause => "pause the picture, or follow again",
+            Self::Play => "play the recording, or pause it",
+            Self::PlayLesson => "play the lesson, or pause it",
+            Self::PreviousRecord => "record before, in the lane",
+            Self::NextRecord => "record after, in the lane",
+            Self::Focus => "bring the selection into view; again: fit it",
+            Self::Open => "open what is focused",
+            Self::Clear => "close what has the focus, clear range, then selection",
+            Self::Faster => "play the recording faster",
+            Self::Slower => "play the recording more slowly",
+            Self::ZoomToRange => "zoom to the marked range",
+            Self::Export => "export what is in view, or the marked range",
+            Self::Charts => "show charts of the same",
+            Self::Search => "filter the lanes",
+            Self::Findings => "show or hide the findings",
+            Self::Watches => "show or hide the table of watches",
+            Self::WriteNote => "write a note about this moment",
+            Self::WriteNoteOnRange => "write a note about the marked range",
+            Self::Notes => "show or hide the notes",
+            Self::Palette => "find an action, a lane or a place",
+            Self::GoToLane => "go to a lane",
+            Self::RowUp => "row above",
+            Self::RowDown => "row below",
+            Self::Choose => "do what the row says",
+            Self::Help => "show or hide these keys",
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! No panel of the page has a serious barrier: axe-core looks at each, in both themes and on a narrow window.
+
+use std::fs;
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::{Value, json};
+use thirtyfour::{By, Key};
+use watchscope_tests::{Missing, eventually, or_skip};
+
+use crate::browser::{LONG, Tab, Visit};
+
+/// Returns axe-core's script, which `cargo xtask test` installs.
+fn axe() -> Result<String, Missing> {
+    let missing = || Missing {
+        what: "axe-core".to_owned(),
+        install: "npm and run `cargo xtask test`, or set WATCHSCOPE_TEST_AXE to its axe.min.js"
+            .to_owned(),
+    };
+    let path = std::env::var_os("WATCHSCOPE_TEST_AXE").ok_or_else(missing)?;
+    fs::read_to_string(path).map_err(|_| missing())
+}
+
+/// Checks what is on the page now: no serious and no critical violation.
+async fn has_no_barrier(tab: &Tab<'_>, what: &str) -> Result<()> {
+    let script = "
+        return axe.run(document, {resultTypes: ['violations']}).then(found => found.violations.filter(({impact}) => ['serious', 'critical'].includes(impact))
+            .map(({id, help, nodes}) => [id, help, nodes.slice(0, 5).map(node => [node.html.slice(0, 160), node.failureSummary])]))";
+    let found = tab.script(script).await?;
+    ensure!(found == json!([]), "{what}: {found:#}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn no_panel_has_a_serious_barrier_in_either_theme_or_on_a_narrow_window() -> Result<()> {
+    let axe = or_skip!(axe());
+    let visit = or_skip!(Visit::of(&["demo", "f11"], &[]).await?);
+    let (driver, tab) = visit.open().await?;
+    eventually("a finding stands", LONG, async || {
+        let words = tab.text(".header").await?;
+        ensure!(words.contains("F11") || words.contains("gap"), "{words}");
+        Ok(())
+    })
+    .await?;
+    driver.execute(&axe, Vec::new()).await?;
+
+    // Each panel by what opens it, and what then is on the page.
+    let panels = [
+        ("the picture alone", None, "canvas.chart"),
+        ("the findings", Some("i"), ".findings"),
+        ("the table of watches", Some("t"), ".watches"),
+        ("the notes", Some("n"), ".notes"),
+        ("a note's form", Some("m"), ".note-form"),
+        ("the help", Some("?"), ".help[open]"),
+        ("the palette", Some("g"), ".palette[open] .palette-row"),
+    ];
+    for (theme, width) in [("light", 1600), ("dark", 1600), ("dark", 420)] {
+        let features = json!({"features": [{"name": "prefers-color-scheme", "value": theme}]});
+        let cdp = driver.cdp();
+        cdp.send_raw("Emulation.setEmulatedMedia", features).await?;
+        let size = json!({"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": false});
+        cdp.send_raw("Emulation.setDeviceMetricsOverride", size)
+            .await?;
+        for (what, key, selector) in panels {
+            if let Some(key) = key {
+                tab.press(key).await?;
+            }
+            eventually(what, LONG, async || {
+                let is_here = format!("return !!document.querySelector({selector:?})");
+                ensure!(tab.script(&is_here).await? == true, "{what}");
+                Ok(())
+            })
+            .await?;
+            has_no_barrier(&tab, &format!("{what}, {theme}, {width} px")).await?;
+            // A field of a form keeps its text, so the form is left by its own button.
+            if let Ok(cancel) = driver
+                .find(By::Css(".note-form .note-buttons button:last-child"))
+                .await
+            {
+                cancel.click().await?;
+            } else if key.is_some() {
+                driver
+                    .action_chain()
+                    .send_keys(Key::Escape)
+                    .perform()
+                    .await?;
+            }
+        }
+    }
+
+    // The detail of the first record of a lane with errors, and its tabs.
+    tab.press(Key::Down + Key::Down + Key::Enter).await?;
+    let tabs = eventually("the detail opens", LONG, async || {
+        let tabs = tab
+            .script("return document.querySelectorAll('.detail .tab').length")
+            .await?;
+        tabs.as_u64().filter(|tabs| *tabs > 0).context("tabs")
+    })
+    .await?;
+    for place in 0..tabs {
+        let click = format!("document.querySelectorAll('.detail .tab')[{place}].click()");
+        let _: Value = tab.script(&click).await?;
+        has_no_barrier(&tab, &format!("tab {place} of the detail")).await?;
+    }
+    visit.browser.console_is_quiet().await
+}
