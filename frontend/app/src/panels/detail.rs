@@ -7,7 +7,7 @@ use watchscope_timeline::words::{Description, Presence};
 use super::as_of::AsOf;
 use super::beliefs::BeliefsTab;
 use super::check::CheckNow;
-use super::events::{grip_detail, heighten_detail};
+use super::events::{detail_height, grip_detail, heighten_detail};
 use super::evidence::EvidenceTable;
 use super::findings::{chip, what_to_do};
 use super::focus::{focus_picture, focus_soon};
@@ -87,6 +87,8 @@ fn Panel(detail: Detail, panels: Signals) -> impl IntoView {
                 role="separator"
                 aria-orientation="horizontal"
                 aria-label="Height of the detail panel"
+                aria-valuemin="96"
+                aria-valuenow=detail_height()
                 tabindex="0"
                 on:pointerdown=|event| grip_detail(&event)
                 on:keydown=move |event| {

@@ -57,13 +57,17 @@ pub(super) fn widen_tree(by_px: f64) {
 
 /// Heightens the detail panel, within its bound.
 pub(super) fn heighten_detail(by_px: f64) {
-    let height = elements()
-        .document
-        .query_selector(".detail")
+    let px = (detail_height() + by_px).max(DETAIL_PX);
+    set_length("--detail-height", px);
+}
+
+/// Returns the height of the detail panel, in px.
+pub(super) fn detail_height() -> f64 {
+    let panel = elements().document.query_selector(".detail");
+    panel
         .ok()
         .flatten()
-        .map_or(240.0, |panel| f64::from(panel.client_height()));
-    set_length("--detail-height", (height + by_px).max(DETAIL_PX));
+        .map_or(240.0, |panel| f64::from(panel.client_height()))
 }
 
 /// Drags the edge of the tree.
@@ -95,8 +99,16 @@ pub(super) fn grip_detail(event: &PointerEvent) {
     );
 }
 
-/// Sets a length that styles.css uses.
+/// Sets a length that styles.css uses, and the value of the separator by which a person changes it.
 fn set_length(property: &str, px: f64) {
+    let separator = match property {
+        "--tree-width" => ".tree-grip",
+        _ => ".detail-grip",
+    };
+    if let Ok(Some(separator)) = elements().document.query_selector(separator) {
+        // The browser refuses only attributes with an invalid name.
+        let _ = separator.set_attribute("aria-valuenow", &(px as i32).to_string());
+    }
     if let Some(root) = elements()
         .document
         .document_element()

@@ -224,16 +224,21 @@ fn ThemeButton(panels: Signals) -> impl IntoView {
         <button
             class="control"
             title="Colours: dark, light, or as the system"
-            aria-label=move || format!("Colours: {}. Switch to {}", panels.theme.get().word(), next().word())
+            aria-label=move || format!("colours {}. Switch to {}", shown_word(panels.theme.get()), shown_word(next()))
             on:click=move |_| act(Person::Theme(next()))
         >
             "colours "
-            {move || match panels.theme.get() {
-                ThemeChoice::System => "auto",
-                ThemeChoice::Dark => "dark",
-                ThemeChoice::Light => "light",
-            }}
+            {move || shown_word(panels.theme.get())}
         </button>
+    }
+}
+
+/// Returns the word for a choice of colours that the button shows.
+fn shown_word(theme: ThemeChoice) -> &'static str {
+    match theme {
+        ThemeChoice::System => "auto",
+        ThemeChoice::Dark => "dark",
+        ThemeChoice::Light => "light",
     }
 }
 
