@@ -13,8 +13,9 @@ use serde_json::json;
 use watchscope_diagnosis::audit::Level;
 use watchscope_diagnosis::explain::EXPLANATIONS;
 use watchscope_model::event::Finding;
+use watchscope_model::json::to_line;
 use watchscope_model::vocabulary::{Certainty, Standing};
-use watchscope_model::{Event, Time, WatchName};
+use watchscope_model::{Event, Record, Time, WatchName};
 use watchscope_probe::WatchSpec;
 use watchscope_scenarios::catalogue::finds::{FINDS, Finds, UNSEEN};
 use watchscope_scenarios::catalogue::{self, Row};
@@ -192,7 +193,7 @@ fn play(row: &Row, finds: &Finds, setup: &Setup, seed: u64) -> (Run, Time) {
 /// Returns the findings of a run, each with its second of the story.
 fn findings_of(run: &Run, began: Time) -> Vec<(f64, &Finding)> {
     let finding = |record| match record {
-        &watchscope_model::Record {
+        &Record {
             at,
             event: Event::Finding(ref finding),
             ..
@@ -218,7 +219,8 @@ fn struck(run: &Run, began: Time, finds: &Finds) -> f64 {
     let Some(code) = finds.strikes_with else {
         return finds.strikes_s as f64;
     };
-    let is_it = |record: &&watchscope_model::Record| matches!(&record.event, Event::StreamError(error) if error.code == code);
+    let is_it =
+        |record: &&Record| matches!(&record.event, Event::StreamError(error) if error.code == code);
     let first = run.records().iter().find(is_it);
     first.map_or(f64::MAX, |record| {
         record.at.micros_since(began) as f64 / 1e6
@@ -374,6 +376,15 @@ fn judge(row: &Row, finds: &Finds, setup: &Setup, seed: u64) -> Judged {
     }
 }
 
+/// Returns the records as lines, each with its second of the story.
+fn lines(records: &[Record], began: Time) -> String {
+    let line = |record: &Record| {
+        let at_s = record.at.micros_since(began) as f64 / 1e6;
+        format!("{at_s:.3} {}\n", to_line(record))
+    };
+    records.iter().map(line).collect()
+}
+
 fn rows() -> Vec<(Row, Finds)> {
     only(catalogue::rows().into_iter().zip(FINDS).collect())
 }
@@ -482,7 +493,8 @@ fn by_each_server() -> [WatchSpec; 2] {
 /// How often the test with drawn setups plays each row.
 const DRAWS: u64 = 40;
 
-/// `WATCHSCOPE_TEST_SEED=7` draws the same setups as the run that printed it.
+/// `WATCHSCOPE_TEST_SEED=7` draws the same setups as the run that printed it. `WATCHSCOPE_TEST_STORY=11` plays only the
+/// drawn story with this seed, of a row and of its forms, and prints its records; a failure names the seed of its story.
 #[test]
 #[ignore = "three thousand stories: cargo xtask test --long"]
 fn each_row_is_found_in_time_with_any_version_and_load() {
@@ -491,6 +503,8 @@ fn each_row_is_found_in_time_with_any_version_and_load() {
     let since = SystemTime::UNIX_EPOCH.elapsed().expect("after 1970");
     let drawn: u64 = given.unwrap_or(since.as_secs());
     println!("WATCHSCOPE_TEST_SEED={drawn}");
+    let only = std::env::var("WATCHSCOPE_TEST_STORY").ok();
+    let only: Option<u64> = only.map(|text| text.parse().expect("a seed is a number"));
     let mut wrong = String::new();
     for (row, finds) in rows().into_iter().chain(forms()) {
         // Each row draws for itself, so that it can be played alone.
@@ -498,7 +512,15 @@ fn each_row_is_found_in_time_with_any_version_and_load() {
         rng.set_stream(row.code[1..].parse().expect("F and a number"));
         for _ in 0..DRAWS {
             let setup = Setup::drawn(&row, &finds, &mut rng);
-            wrong += &judge(&row, &finds, &setup, rng.next_u64()).wrong;
+            let seed = rng.next_u64();
+            if only.is_some_and(|only| only != seed) {
+                continue;
+            }
+            if only.is_some() {
+                let (run, began) = play(&row, &finds, &setup, seed);
+                println!("{} {}\n{}", row.code, row.form, lines(run.records(), began));
+            }
+            wrong += &judge(&row, &finds, &setup, seed).wrong;
         }
     }
     assert!(wrong.is_empty(), "\n{wrong}");
