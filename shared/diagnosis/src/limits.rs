@@ -5,3 +5,6 @@
 pub(crate) const TOO_LARGE_US: i64 = 20_000_000;
 /// Time in µs for which reads show newer versions of objects before a stream that delivers nothing lags (F31).
 pub(crate) const AHEAD_US: i64 = 10_000_000;
+/// Time in µs of silence after which the probe takes a second look at a stream that has had a bookmark
+/// (docs/semantics/clients.md#probe-silence).
+pub(crate) const IDLE_US: i64 = 90_000_000;

@@ -234,6 +234,22 @@ fn a_server_that_is_back_before_the_next_dial_has_restarted_and_its_cache_did_no
 }
 
 #[test]
+fn a_server_that_keeps_its_other_connections_did_not_go_away_with_the_one_that_was_reset() {
+    let mut stage = Stage::new(1, &["*/pods", "*/nodes", "*/jobs"]);
+    stage.after_s(20).ended("*/pods", Cause::TcpReset);
+    stage.after_ms(45).ended("*/nodes", Cause::End);
+    stage.ended("*/jobs", Cause::End);
+    stage
+        .after_ms(1)
+        .refused("*/nodes", 429, "storage is (re)initializing");
+    insta::assert_snapshot!(stage.attributions(), @r#"
+    20.000 */pods F08 definite [13]
+    20.295 */nodes F16 likely [13, 16, 17, 18]
+    20.295 */jobs F16 likely [13, 16, 17, 18]
+    "#);
+}
+
+#[test]
 fn an_edit_of_its_definition_ends_the_watch_of_a_custom_resource() {
     let crds = "-/customresourcedefinitions.apiextensions.k8s.io";
     let mut stage = Stage::new(1, &[crds, "*/widgets.example.com", "*/pods"]);

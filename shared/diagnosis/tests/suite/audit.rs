@@ -1484,6 +1484,32 @@ fn a_stream_that_delivers_something_meanwhile_does_not_lag() {
     assert_eq!(ahead(Level::Light, reopened), [""; 0]);
 }
 
+/// Returns the reports that reads are ahead of a stream that is silent after a bookmark at 31 s. The event comes
+/// `after_s` later. Where `is_dead`, the second look finds that out at 124 s.
+fn ahead_of_silence(after_s: u64, is_dead: bool) -> String {
+    let mut stage = watching(36, Level::Full);
+    stage.after_s(31);
+    stage.bookmark(12);
+    stage.after_s(after_s);
+    stage.write("a", 1);
+    stage.after_s(93 - after_s);
+    if is_dead {
+        stage.record(ended());
+    }
+    stage.after_s(50);
+    let results = stage.results();
+    let lines = results.lines().filter(|line| line.contains("reads ahead"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_lag_waits_for_the_second_look_at_a_silent_stream_that_is_about_to_come() {
+    assert_eq!(ahead_of_silence(64, true), "");
+    assert_snapshot!(ahead_of_silence(64, false), @"125.01 shop/pods reads ahead at 13 0 cannot-tell: the stream is at 12 and has delivered nothing for 20 s, in which reads showed an object at 13");
+    // Long before a second look the lag is reported, whatever the look will show.
+    assert_snapshot!(ahead_of_silence(5, true), @"55.02 shop/pods reads ahead at 13 0 cannot-tell: the stream is at 12 and has delivered nothing for 10 s, in which reads showed an object at 13");
+}
+
 #[test]
 fn with_the_audit_off_a_persons_request_looks_for_no_lag() {
     let asked = |stage: &mut Stage| {

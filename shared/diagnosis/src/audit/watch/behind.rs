@@ -1,20 +1,40 @@
 //! Streams that deliver nothing while reads show newer objects (F31), and watches from the future (F32).
 
-use watchscope_model::ResourceVersion;
 use watchscope_model::event::Audit;
+use watchscope_model::fold::Watch;
 use watchscope_model::vocabulary::{AuditMethod, AuditOutcome};
+use watchscope_model::{ResourceVersion, Time};
 
 use super::context::StepContext;
 use super::questions::{is_streaming, position, says_nothing};
 use super::state::{Ahead, CachePosition, TooLarge, WatchAudit};
 use crate::audit::level::Level;
 use crate::audit::reasons::Reason;
-use crate::limits::{AHEAD_US, TOO_LARGE_US};
+use crate::limits::{AHEAD_US, IDLE_US, TOO_LARGE_US};
+
+/// Time in µs within which a second look at a silent stream is over: a side watch of 3 s, and its connection.
+const LOOK_US: i64 = 4_000_000;
+
+/// Returns when the second look at a silent stream is over, if it is under way or begins within [`AHEAD_US`].
+///
+/// A stream without bookmarks gets no second look for minutes, so nothing waits for it.
+fn second_look_over(watch: &Watch, now: Time) -> Option<Time> {
+    let stream = watch.stream.as_ref()?;
+    let bookmark = stream.bookmark?;
+    let last = watch.last_change.filter(|last| last.seq > stream.since.seq);
+    let heard = last.map_or(bookmark.at, |last| last.at.max(bookmark.at));
+    let over_us = IDLE_US + LOOK_US;
+    let is_near = (IDLE_US - AHEAD_US..over_us).contains(&now.micros_since(heard));
+    is_near.then(|| heard.plus_micros(over_us))
+}
 
 impl WatchAudit {
     /// Notes a read with an object at a version that the stream has yet to deliver. Publishes a lag if the stream has
     /// delivered nothing for [`AHEAD_US`] since the first such read. The version of a list itself shows no lag,
     /// because its objects may be older.
+    ///
+    /// A second look at the stream's silence may show soon that its connection is dead (F04). Then its server need not
+    /// be behind, so the lag waits for that look: at most 14 s (docs/semantics/checks.md#ahead).
     pub(super) fn note_ahead(&mut self, version: &ResourceVersion, step: &mut StepContext<'_>) {
         let watch = step.watch;
         let (Some(progress), Some(stream)) = (position(watch), &watch.stream) else {
@@ -31,12 +51,14 @@ impl WatchAudit {
             due: Some(now.plus_micros(AHEAD_US)),
             is_published: false,
         }));
-        if now.micros_since(ahead.since) < AHEAD_US
-            || std::mem::replace(&mut ahead.is_published, true)
-        {
+        if now.micros_since(ahead.since) < AHEAD_US || ahead.is_published {
             return;
         }
-        ahead.due = None;
+        ahead.due = second_look_over(watch, now);
+        if ahead.due.is_some() {
+            return;
+        }
+        ahead.is_published = true;
         let since_s = now.micros_since(ahead.since) / 1_000_000;
         let why = Reason::ReadsAhead {
             at: progress.clone(),

@@ -17,13 +17,11 @@ use crate::attribution::{AFTERMATH_US, MAX_ENDS, REVISED_US, TOGETHER_US, is_bar
 use crate::findings::draft::{Fate, FindingDraft, Shared, Subject};
 use crate::findings::registry::FindingRegistry;
 use crate::findings::timers::{Timer, Timers};
+use crate::limits::IDLE_US;
 use crate::server_words;
 
 /// Time in µs after an end at which no better attribution can come.
 const SETTLED_US: i64 = REVISED_US + TOGETHER_US;
-/// Time in µs of silence after which the probe takes a second look at a stream. Since its last byte nothing is known
-/// of the watch.
-const IDLE_US: i64 = 90_000_000;
 /// Most servers that are remembered as gone. A further one is not remembered.
 const MAX_GONE: usize = 64;
 /// Number of barren streams in a row that are more than chance (F10).
