@@ -2,6 +2,7 @@
 
 mod pictures;
 mod sentences;
+mod truths;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -234,6 +235,21 @@ fn is_of_setup(finding: &Finding, setup: &Setup) -> bool {
         && subject(finding) == "default/services"
 }
 
+/// Returns whether a finding is about a watch that the setup added, and the inside of the cluster shows that it is true.
+/// The row's own watches may have nothing but what its line lists.
+fn is_true_beside(finding: &Finding, row: &Row, finds: &Finds, setup: &Setup, seed: u64) -> bool {
+    let watch = finding.watch.as_ref();
+    if !watch.is_some_and(|watch| AROUND.contains(&watch.as_str())) {
+        return false;
+    }
+    let setup = Setup {
+        tells_inside: true,
+        ..*setup
+    };
+    let (run, _) = play(row, finds, &setup, seed);
+    truths::shows(&run, finding)
+}
+
 /// The kinds of findings in a story, which no setup may change: code, kind of subject, and highest certainty.
 type Kinds = BTreeSet<(String, &'static str, Certainty)>;
 
@@ -351,7 +367,8 @@ fn judge(row: &Row, finds: &Finds, setup: &Setup, seed: u64) -> Judged {
         let is_expected = finds.family.contains(&code)
             || finds.companions.contains(&code)
             || by_reads.is_some()
-            || is_of_setup(finding, setup);
+            || is_of_setup(finding, setup)
+            || is_true_beside(finding, row, finds, setup, seed);
         if !is_expected && seen.insert((code, subject(finding))) {
             let (subject, what) = (subject(finding), &finding.summary);
             writeln!(wrong, "{name}: at {at} s {code} of {subject:?}: {what}").expect("a string");
