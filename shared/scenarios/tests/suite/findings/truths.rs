@@ -4,13 +4,18 @@
 //! catalogue can list it. A finding about such a watch is right only where the inside of the same run shows it.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
+use serde_json::json;
+use watchscope_diagnosis::audit::Level;
 use watchscope_model::event::{Finding, StreamOpened};
 use watchscope_model::fold::Moment;
 use watchscope_model::inside::{InsideCache, InsideWatcher};
 use watchscope_model::vocabulary::{Cause, Way};
 use watchscope_model::{Event, Inside, Layers, Record, Row, Seq, Time, WatchName};
-use watchscope_scenarios::Run;
+use watchscope_probe::WatchSpec;
+use watchscope_scenarios::{Act, Deed, Run, catalogue};
+use watchscope_simulator::Request;
 
 /// The first word of the probes' User-Agent.
 const OURS: &str = "watchscope";
@@ -51,6 +56,8 @@ struct Open<'a> {
     served: &'a InsideWatcher,
     /// The state of the cluster's inside at that time.
     layers: Layers,
+    /// The revisions of the writes of its type up to that time.
+    writes: Vec<u64>,
 }
 
 impl<'a> Open<'a> {
@@ -71,22 +78,33 @@ impl<'a> Open<'a> {
         });
         let is_ours =
             |told: &&InsideWatcher| *told.client == *OURS && *told.resource == *resource(watch);
+        let by_then = run.inside().iter().take_while(|(told, _)| *told <= at);
+        let writes = by_then.filter_map(|(_, inside)| match inside {
+            Inside::InsideWrite(write) if *write.resource == *resource(watch) => {
+                Some(write.revision)
+            }
+            _ => None,
+        });
         Some(Self {
             opened,
+            writes: writes.collect(),
             served: began.filter(is_ours).last()?,
             layers: layers(run, at),
         })
     }
 
-    /// Returns whether the cache of its server has not come to the version at which it was opened.
+    /// Returns whether the cache of its server lacks a write of the type, and the stream was opened at or above that
+    /// write. The version of a quiet type's cache alone may be low: it rises with the type's own writes.
     fn is_above_its_server(&self) -> bool {
         let server = self.layers.servers.get(&self.served.server);
         let cache = server.and_then(|server| server.caches.get(&self.served.resource));
         let from = self.opened.resource_version.as_ref();
         let from = from.and_then(|version| version.number());
-        cache
-            .zip(from)
-            .is_some_and(|(cache, from)| cache.revision < from)
+        let (Some(cache), Some(from)) = (cache, from) else {
+            return false;
+        };
+        let lacks = |write: &u64| (cache.revision + 1..=from).contains(write);
+        self.writes.iter().any(lacks)
     }
 
     /// Returns whether nothing passes over its connection.
@@ -151,4 +169,55 @@ fn resource(watch: &WatchName) -> &str {
     let (what, _) = watch.what_and_ordinal();
     let (_, resource) = what.split_once('/').expect("a namespace and a resource");
     resource
+}
+
+/// Plays a row's story beside a watch of services, one of which is written at 4.5 s. Returns what a question says
+/// of its stream at these seconds.
+fn asked(row: Row, seconds: [u64; 3], question: impl Fn(&Open<'_>) -> bool) -> [bool; 3] {
+    let mut rows = catalogue::rows().into_iter();
+    let mut row = rows.find(|it| it.row == row).expect("each row has a story");
+    let body = json!({
+        "metadata": {"name": "s"},
+        "spec": {"ports": [{"port": 80}], "selector": {"app": "web"}},
+    });
+    let written = Request::new("POST", "/api/v1/namespaces/default/services").json(&body);
+    row.story.acts.push(Act {
+        at: Duration::from_millis(4_500),
+        deeds: vec![Deed::Call(written)],
+        says: None,
+    });
+    row.story.acts.sort_by_key(|act| act.at);
+    let services = WatchSpec::of("default", "services", "Service");
+    let began = Run::of_story(row.story.clone(), 7).now();
+    // Connections go to two servers in turn: the row's to the first, that of secrets to the second.
+    let beside = [
+        WatchSpec::of("default", "secrets", "Secret"),
+        services.clone(),
+    ];
+    let run = row.run_audited(7, &beside, true, Level::Off);
+    seconds.map(|second| {
+        let at = began.plus_millis(second * 1_000);
+        let open = Open::at(&run, &services.name, at);
+        question(&open.expect("it has opened a stream by then"))
+    })
+}
+
+#[test]
+fn a_watch_is_above_its_server_until_that_has_caught_up() {
+    let above = asked(Row::F31, [5, 10, 20], |open| open.is_above_its_server());
+    assert_eq!(above, [false, true, false]);
+    let above = asked(Row::F04, [5, 100, 170], |open| open.is_above_its_server());
+    assert_eq!(above, [false; 3]);
+}
+
+#[test]
+fn a_connection_is_dead_until_the_watch_has_another_one() {
+    let dead = asked(Row::F04, [60, 100, 170], |open| {
+        open.is_over_a_dead_connection()
+    });
+    assert_eq!(dead, [false, true, false]);
+    let dead = asked(Row::F31, [5, 10, 20], |open| {
+        open.is_over_a_dead_connection()
+    });
+    assert_eq!(dead, [false; 3]);
 }
