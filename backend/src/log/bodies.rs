@@ -167,6 +167,11 @@ impl Bodies {
         kept.chain(recent).map(Body::kept).collect()
     }
 
+    /// The highest seq of a dropped body; all bodies of later records are held. 0 if none was dropped.
+    pub(super) fn dropped_to(&self) -> Seq {
+        self.dropped_to
+    }
+
     /// Returns the bodies dropped since the last call as a loss event; none if none was dropped.
     pub(super) fn take_loss(&mut self) -> Option<Loss> {
         let dropped = self.unreported.take()?;

@@ -347,6 +347,11 @@ impl LogHandle {
         lock(&self.shared.bodies).between(from, to)
     }
 
+    /// Returns the highest seq of a body that was dropped to make room; 0 if none was dropped.
+    pub(crate) fn bodies_dropped_to(&self) -> Seq {
+        lock(&self.shared.bodies).dropped_to()
+    }
+
     /// Calls `look` with the ring, under its lock.
     pub(crate) fn with_ring<T>(&self, look: impl FnOnce(&Ring) -> T) -> T {
         look(&lock(&self.shared.ring))

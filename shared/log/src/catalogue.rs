@@ -63,6 +63,21 @@ pub struct FileRun {
     pub chapters: Vec<Summary>,
 }
 
+/// A chapter that files have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileChapter {
+    /// Its first record.
+    pub first: Seq,
+    /// Its last record.
+    pub last: Seq,
+    /// The time of its first record.
+    pub first_at: Time,
+    /// The time of its last record.
+    pub last_at: Time,
+    /// Whether the entry stands for several chapters, which may have holes between them.
+    pub is_merged: bool,
+}
+
 /// The part of a catalogue that a reader has received.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cursor {
@@ -177,6 +192,32 @@ impl Catalogue {
         let mut chapters = self.run(epoch)?.chapters.values();
         let next = chapters.find(|listed| listed.in_file && seq <= listed.summary.last)?;
         Some((next.summary.first, next.summary.last))
+    }
+
+    /// The last chapter in files that holds a record of a run before `seq`.
+    #[must_use]
+    pub fn last_in_file(&self, epoch: &EpochId, seq: Seq) -> Option<FileChapter> {
+        let chapters = self.run(epoch)?.chapters.range(..seq).rev();
+        let (first, listed) = chapters
+            .map(|(first, listed)| (*first, listed))
+            .find(|(_, of)| of.in_file)?;
+        Some(FileChapter {
+            first,
+            last: listed.summary.last,
+            first_at: listed.summary.first_at,
+            last_at: listed.summary.last_at,
+            is_merged: listed.is_merged,
+        })
+    }
+
+    /// The first record that is listed and can be had: its run, its seq and its time.
+    #[must_use]
+    pub fn kept_from(&self) -> Option<(&EpochId, Seq, Time)> {
+        self.runs.iter().find_map(|run| {
+            let mut chapters = run.chapters.values();
+            let kept = chapters.find(|listed| listed.availability() == Availability::Kept)?;
+            Some((&run.epoch, kept.summary.first, kept.summary.first_at))
+        })
     }
 
     /// All runs, the oldest first, each with its last listed record.

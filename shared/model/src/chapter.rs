@@ -340,6 +340,24 @@ impl ChapterReader {
         Ok((Self { tables, next }, opening))
     }
 
+    /// Reads the dictionary of a chapter's opening, without its fold, which is most of it; returns the reader, the log and
+    /// the run of its writer.
+    ///
+    /// # Errors
+    /// If the frame is not a head frame, or what is read of it is damaged.
+    pub fn open_dictionary(frame: Frame<'_>) -> Result<(Self, LogId, EpochId), DecodeError> {
+        if frame.kind != FrameKind::Head {
+            return Err(DecodeError::Tag(b'S'));
+        }
+        let mut reader = payload_of(frame);
+        let log = LogId(reader.inline_str().into());
+        let epoch = EpochId(reader.inline_str().into());
+        let mut tables = Tables::default();
+        tables.read_new(&mut reader);
+        let next = Seq(reader.varint().saturating_add(1));
+        reader.finish((Self { tables, next }, log, epoch))
+    }
+
     /// Decodes the layers of an opening, which came with `state`. The caller must do so before it reads the first
     /// segment, because later segments may give dictionary numbers another meaning.
     ///
@@ -368,6 +386,14 @@ impl ChapterReader {
     /// If the frame is damaged, not a segment, or not the next one. After an error the reader is unusable.
     pub fn segment(&mut self, frame: &[u8]) -> Result<Vec<Option<Record>>, DecodeError> {
         let (frame, _) = split_frame(frame)?;
+        self.read_segment(frame)
+    }
+
+    /// Like [`Self::segment`], for a frame that the caller has already split off.
+    ///
+    /// # Errors
+    /// As [`Self::segment`].
+    pub fn frame_records(&mut self, frame: Frame<'_>) -> Result<Vec<Option<Record>>, DecodeError> {
         self.read_segment(frame)
     }
 

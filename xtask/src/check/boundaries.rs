@@ -26,6 +26,7 @@ const SHARED: &[&str] = &[
     "watchscope-recording",
     "watchscope-replay",
     "watchscope-scenarios",
+    "watchscope-search",
     "watchscope-simulator",
     "watchscope-timeline",
 ];
@@ -56,6 +57,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "watchscope-timeline",
         ],
     ),
+    ("watchscope-search", &["watchscope-model"]),
     (
         "watchscope-charts",
         &["watchscope-model", "watchscope-timeline"],

@@ -15,7 +15,7 @@ use crate::project::Project;
 use crate::violation::Violation;
 
 /// The crates in which it is checked.
-const CRATES: [&str; 8] = [
+const CRATES: [&str; 9] = [
     "shared/diagnosis",
     "shared/export",
     "shared/journal",
@@ -23,6 +23,7 @@ const CRATES: [&str; 8] = [
     "shared/model",
     "shared/recording",
     "shared/replay",
+    "shared/search",
     "shared/timeline",
 ];
 

@@ -39,7 +39,8 @@ const fn room(
 
 /// All crates whose rooms are planned.
 pub(super) const PLAN: &[Crate] = &[
-    BACKEND, APP, DIAGNOSIS, TIMELINE, JOURNAL, LOG, MODEL, RECORDING, REPLAY, EXPORT, SIMULATOR,
+    BACKEND, APP, DIAGNOSIS, TIMELINE, JOURNAL, LOG, MODEL, RECORDING, REPLAY, SEARCH, EXPORT,
+    SIMULATOR,
 ];
 
 const BACKEND: Crate = Crate {
@@ -420,6 +421,30 @@ const REPLAY: Crate = Crate {
             "root",
             &["lib"],
             &["about", "fetch", "joined", "opened", "opening", "words"],
+        ),
+    ],
+    machines: &[],
+    circles: &[],
+};
+
+const SEARCH: Crate = Crate {
+    name: "watchscope-search",
+    folder: "shared/search",
+    rooms: &[
+        room("ground", &["text", "hit", "versions"], &[]),
+        room("query", &["query"], &["ground"]),
+        room("matching", &["matching"], &["ground", "query"]),
+        room("named", &["named"], &["ground", "matching"]),
+        room(
+            "chapter",
+            &["chapter", "held"],
+            &["ground", "matching", "named", "query"],
+        ),
+        room("index", &["index"], &["ground", "named", "query"]),
+        room(
+            "root",
+            &["lib"],
+            &["chapter", "ground", "index", "named", "query"],
         ),
     ],
     machines: &[],

@@ -1,0 +1,82 @@
+//! What an opening snapshot holds that matches a query, where no earlier chapter is kept.
+
+use std::sync::Arc;
+
+use watchscope_model::chapter::Opening;
+use watchscope_model::{Object, Text, WatchName};
+
+use crate::hit::{Hit, Matched, What};
+use crate::query::Query;
+
+/// The most hits of one snapshot. Further ones are counted.
+pub const MAX_HELD: usize = 100;
+
+/// The hits of a snapshot.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HeldHits {
+    /// The first hits: by watch, then by namespace and name; open findings come last. At most [`MAX_HELD`].
+    pub hits: Vec<Hit>,
+    /// The number of hits beyond them.
+    pub more: u64,
+}
+
+/// Returns what a snapshot holds that matches. A quiet object has no record in what is kept, so only the snapshot of
+/// the first chapter that is kept names it.
+#[must_use]
+pub fn held(query: &Query, opening: &Opening) -> HeldHits {
+    let mut found = HeldHits::default();
+    let state = &opening.state;
+    for (name, watch) in &state.watches {
+        let mut objects: Vec<_> = watch.objects.iter().collect();
+        objects.sort_unstable_by(|a, b| a.object.cmp(&b.object));
+        for held in objects {
+            let mut matched = query.matched_object(&held.object);
+            let is_version = query.is_version(&held.resource_version);
+            matched.add_if(is_version, What::ResourceVersion);
+            found.add(opening, matched, (Some(name), Some(&held.object), None));
+        }
+    }
+    for finding in state.findings.values().map(|open| &open.finding) {
+        let mut matched = Matched::default();
+        matched.add_if(query.matches_text(What::Code, &finding.code), What::Code);
+        matched.add_if(
+            query.matches_text(What::Finding, &finding.name),
+            What::Finding,
+        );
+        found.add(
+            opening,
+            matched,
+            (finding.watch.as_ref(), None, Some(&finding.code)),
+        );
+    }
+    found
+}
+
+type Lane<'a> = (
+    Option<&'a WatchName>,
+    Option<&'a Arc<Object>>,
+    Option<&'a Text>,
+);
+
+impl HeldHits {
+    fn add(&mut self, opening: &Opening, matched: Matched, (watch, object, code): Lane<'_>) {
+        if matched.is_empty() {
+            return;
+        }
+        if self.hits.len() == MAX_HELD {
+            self.more += 1;
+            return;
+        }
+        self.hits.push(Hit {
+            log: opening.log.clone(),
+            epoch: opening.epoch.clone(),
+            seq: opening.state.seq,
+            at: opening.state.at,
+            watch: watch.cloned(),
+            object: object.cloned(),
+            code: code.cloned(),
+            matched,
+            is_held: true,
+        });
+    }
+}

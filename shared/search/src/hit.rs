@@ -1,0 +1,156 @@
+//! A hit: a record that matches a query, and what of it matches.
+
+use std::sync::Arc;
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use watchscope_model::{EpochId, LogId, Object, Seq, Text, Time, WatchName};
+
+macro_rules! whats {
+    ($($(#[$doc:meta])* $what:ident $word:literal,)*) => {
+        /// What of a record matches a query.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum What {
+            $($(#[$doc])* $what,)*
+        }
+
+        impl What {
+            /// All of them, in the order in which a hit names them.
+            pub const ALL: &'static [Self] = &[$(Self::$what,)*];
+
+            /// Its word in the JSON form.
+            #[must_use]
+            pub const fn word(self) -> &'static str {
+                match self { $(Self::$what => $word,)* }
+            }
+        }
+    };
+}
+
+whats! {
+    /// The name of an object contains the query.
+    Name "name",
+    /// Namespace, slash and name of an object contain the query, and the query has that slash.
+    Place "namespace/name",
+    /// The uid of an object begins with the query.
+    Uid "uid",
+    /// A resourceVersion is the query.
+    ResourceVersion "resourceVersion",
+    /// The code of a finding, or of the attribution of a stream's end, is the query.
+    Code "code",
+    /// The name of a finding contains the query.
+    Finding "finding",
+    /// The manager of a change contains the query.
+    Manager "manager",
+    /// The redacted body of a change contains the query.
+    Body "body",
+    /// The text of a note contains the query.
+    Note "note",
+}
+
+impl Serialize for What {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
+    }
+}
+
+/// All that matches of one record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Matched(u16);
+
+impl Matched {
+    /// Adds one thing.
+    pub fn add(&mut self, what: What) {
+        self.0 |= 1 << what as u16;
+    }
+
+    /// Adds one thing if it matches.
+    pub(crate) fn add_if(&mut self, is_match: bool, what: What) {
+        self.0 |= u16::from(is_match) << what as u16;
+    }
+
+    /// Adds all of `other`.
+    pub(crate) fn join(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+
+    /// Whether nothing matches.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// What matches, in the order of [`What::ALL`].
+    pub fn iter(self) -> impl Iterator<Item = What> {
+        let all = What::ALL.iter().copied();
+        all.filter(move |what| self.0 & (1 << *what as u16) != 0)
+    }
+}
+
+impl FromIterator<What> for Matched {
+    fn from_iter<I: IntoIterator<Item = What>>(all: I) -> Self {
+        let mut matched = Self::default();
+        all.into_iter().for_each(|what| matched.add(what));
+        matched
+    }
+}
+
+impl Serialize for Matched {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
+    }
+}
+
+/// A hit: its place in the log, its time, the lane that it belongs to, and what matches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hit {
+    /// The log.
+    pub log: LogId,
+    /// The run of the log's writer.
+    pub epoch: EpochId,
+    /// The record. If the hit is held: the last record before the opening snapshot, which is not kept.
+    pub seq: Seq,
+    /// The time of the record. If the hit is held: the time of the opening snapshot.
+    pub at: Time,
+    /// The watch, if the record belongs to one.
+    pub watch: Option<WatchName>,
+    /// The object, if the record names one.
+    pub object: Option<Arc<Object>>,
+    /// The code of a finding or of an attribution.
+    pub code: Option<Text>,
+    /// What matches.
+    pub matched: Matched,
+    /// Whether no record that is kept is the hit: the opening snapshot of the first chapter that is kept holds it.
+    pub is_held: bool,
+}
+
+/// `type` is `hit`; absent values have no entry.
+impl Serialize for Hit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("type", "hit")?;
+        map.serialize_entry("epoch", &self.epoch)?;
+        map.serialize_entry("seq", &self.seq)?;
+        map.serialize_entry("at", &self.at)?;
+        map.serialize_entry("log", &self.log)?;
+        if let Some(watch) = &self.watch {
+            map.serialize_entry("watch", watch)?;
+        }
+        if let Some(object) = &self.object {
+            if let Some(namespace) = &object.namespace {
+                map.serialize_entry("namespace", namespace)?;
+            }
+            map.serialize_entry("name", &object.name)?;
+            if !object.uid.is_empty() {
+                map.serialize_entry("uid", &object.uid)?;
+            }
+        }
+        if let Some(code) = &self.code {
+            map.serialize_entry("code", code)?;
+        }
+        map.serialize_entry("matched", &self.matched)?;
+        if self.is_held {
+            map.serialize_entry("held", &true)?;
+        }
+        map.end()
+    }
+}
