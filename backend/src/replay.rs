@@ -15,7 +15,8 @@ use watchscope_replay::{clock_start, first_body, first_chapter};
 
 use crate::log::{LogHandle, SystemClock};
 use crate::recordings::{
-    Joined, OpenError, Past, body_in, chapter_in, name_of as file_name, notes_in,
+    Joined, MatchingBodies, OpenError, Past, bodies_matching_in, body_in, chapter_in,
+    name_of as file_name, notes_in,
 };
 
 /// Why recordings cannot be served.
@@ -117,6 +118,41 @@ impl Past for JudgedAgain {
         }
     }
 
+    /// The records have other numbers here than in the recorded files, which have the bodies.
+    fn bodies_matching(
+        &self,
+        epoch: &EpochId,
+        seq: Seq,
+        is_wanted: &dyn Fn(&[u8]) -> bool,
+    ) -> Result<Option<MatchingBodies>, String> {
+        let Some((_, judged)) = self.judged.holding(epoch, seq).next() else {
+            return Ok(None);
+        };
+        let (first, last) = (judged.summary.first, judged.summary.last);
+        let numbers = self.numbers.get(epoch);
+        let recorded = |new| Some((numbers?.recorded(new)?, new));
+        let news: BTreeMap<Seq, Seq> = (first.0..=last.0).map(Seq).filter_map(recorded).collect();
+        let mut all = MatchingBodies {
+            last,
+            are_kept: true,
+            ..MatchingBodies::default()
+        };
+        let mut next = news.keys().next().copied();
+        while let Some(seq) = next {
+            let Some(found) = self.recorded.bodies_matching(epoch, seq, is_wanted)? else {
+                all.are_kept = false;
+                break;
+            };
+            all.are_kept &= found.are_kept;
+            all.inflated_bytes += found.inflated_bytes;
+            let here = found.seqs.iter().filter_map(|seq| news.get(seq));
+            all.seqs.extend(here);
+            next = news.range(found.last.next()..).next().map(|(seq, _)| *seq);
+        }
+        all.seqs.sort_unstable();
+        Ok(Some(all))
+    }
+
     /// Returns the notes among the records that are shown, and those beside the records, which only the recorded files have.
     fn notes(&self) -> Notes {
         let mut notes = self.judged.notes();
@@ -183,6 +219,19 @@ impl Past for Joined {
     fn body(&self, epoch: &EpochId, seq: Seq) -> Result<Option<Bytes>, String> {
         let holding = self.holding(epoch, seq);
         first_body(holding.map(|(file, entry)| body_in(file, entry, seq)))
+    }
+
+    fn bodies_matching(
+        &self,
+        epoch: &EpochId,
+        seq: Seq,
+        is_wanted: &dyn Fn(&[u8]) -> bool,
+    ) -> Result<Option<MatchingBodies>, String> {
+        let mut holding = self.holding(epoch, seq);
+        let found = holding.next();
+        found
+            .map(|(file, entry)| bodies_matching_in(file, entry, is_wanted))
+            .transpose()
     }
 
     fn notes(&self) -> Notes {

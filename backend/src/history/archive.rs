@@ -8,7 +8,9 @@ use watchscope_log::Fetched;
 use watchscope_model::{EpochId, Seq};
 use watchscope_replay::{first_body, first_chapter};
 
-use crate::recordings::{Disk, OpenFile, Past, fetched, fetched_body};
+use crate::recordings::{
+    Disk, MatchingBodies, OpenFile, Past, fetched, fetched_bodies_matching, fetched_body,
+};
 
 /// The files of a history as they are now; cheap to clone. The history keeps the list up to date.
 #[derive(Clone, Debug)]
@@ -71,5 +73,21 @@ impl Past for Archive {
             let file = OpenFile::open_on(&*self.disk, &path);
             fetched_body(file, epoch, seq)
         }))
+    }
+    fn bodies_matching(
+        &self,
+        epoch: &EpochId,
+        seq: Seq,
+        is_wanted: &dyn Fn(&[u8]) -> bool,
+    ) -> Result<Option<MatchingBodies>, String> {
+        let mut found = Ok(None);
+        for path in self.holding(epoch, seq) {
+            let file = OpenFile::open_on(&*self.disk, &path);
+            found = fetched_bodies_matching(file, epoch, seq, is_wanted);
+            if matches!(found, Ok(Some(_))) {
+                break;
+            }
+        }
+        found
     }
 }

@@ -6,6 +6,8 @@ use std::future::Future;
 
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
+use watchscope_model::{EpochId, LogId, Seq, Time};
+use watchscope_search::QueryError;
 
 /// Lines of the JSON form. Each chunk is one or more whole lines with their line feeds.
 ///
@@ -35,6 +37,13 @@ pub trait Hub: Clone + Send + Sync + 'static {
     /// `/api/notes`: the notes of persons, of all runs that are kept, in the order in which they were written. They may have
     /// to be read from files.
     fn notes(&self, form: NotesForm) -> impl Future<Output = Bytes> + Send;
+
+    /// `/api/search`: the records that match a query, the newest first, as JSON lines; the last line says where to go on. One
+    /// search a session: a new one ends the one before, and so does a dropped stream.
+    ///
+    /// # Errors
+    /// See [`SearchError`].
+    fn search(&self, session: SessionId, request: SearchRequest) -> Result<JsonLines, SearchError>;
 
     /// `/api/objects/EPOCH.SEQ`: the redacted body of the change at that position, as JSON. It may have to be read from a
     /// file.
@@ -109,6 +118,58 @@ pub struct Close {
 pub struct BadPosition {
     /// The value as given.
     pub position: String,
+}
+
+/// The parameters of a search.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SearchRequest {
+    /// The text to look for.
+    pub query: String,
+    /// The name of the log; absent: the server's.
+    pub log: Option<String>,
+    /// The position (`EPOCH.SEQ`) before which the search begins; absent: at the head.
+    pub before: Option<String>,
+}
+
+/// Why a search is not begun.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SearchError {
+    /// The text is no query (400).
+    #[error("q: {0}")]
+    Query(#[from] QueryError),
+    /// `before` is no position of this log (400).
+    #[error(
+        "before: {position:?} is not a position of this log; use EPOCH.SEQ, as `next` of a search gives it"
+    )]
+    BadPosition {
+        /// The value as given.
+        position: String,
+    },
+    /// There is no such log (404).
+    #[error("log: there is no log {asked:?} here; there is {known}")]
+    UnknownLog {
+        /// The name as given.
+        asked: String,
+        /// The server's log.
+        known: LogId,
+    },
+    /// No record before the position is kept (410).
+    #[error("not kept; kept from {}.{}", from.epoch, from.seq)]
+    NotKept {
+        /// The first record that is kept.
+        from: Place,
+    },
+}
+
+/// A record's place in a log, and its time.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Place {
+    /// The run of the log's writer.
+    pub epoch: EpochId,
+    /// The record.
+    pub seq: Seq,
+    /// Its time.
+    pub at: Time,
 }
 
 /// Why a body cannot be returned.

@@ -10,6 +10,7 @@ use watchscope_model::{EpochId, Event, Seq};
 use super::api::{BadPosition, JsonLines};
 use super::kept_lines::KeptLines;
 use super::past::PastReader;
+use super::position::split_position;
 use crate::log::{LogHandle, LogReader, Read, Since};
 
 /// Returns the records after `since` (`EPOCH.SEQ`, of any run that is kept), or from the first one in memory, then live
@@ -106,20 +107,15 @@ fn position(log: &LogHandle, text: &str) -> Result<Position, BadPosition> {
     let bad = || BadPosition {
         position: text.to_owned(),
     };
-    let (epoch, seq) = text.split_once('.').ok_or_else(bad)?;
-    let is_number = !seq.is_empty() && seq.bytes().all(|byte| byte.is_ascii_digit());
-    let seq = seq.parse().ok().filter(|_| is_number).ok_or_else(bad)?;
-    if epoch.is_empty() {
-        return Err(bad());
-    }
+    let (epoch, seq) = split_position(text).ok_or_else(bad)?;
     if epoch != log.epoch().as_str() {
-        return Ok(Position::OtherRun(epoch.into(), Seq(seq)));
+        return Ok(Position::OtherRun(epoch.into(), seq));
     }
     // A line is sent only after its record was sealed. So a position beyond the head was never given out.
-    if Seq(seq) > log.with_ring(|ring| ring.head()) {
+    if seq > log.with_ring(|ring| ring.head()) {
         return Err(bad());
     }
-    Ok(Position::Here(Seq(seq)))
+    Ok(Position::Here(seq))
 }
 
 fn log_line(log: &LogHandle) -> (Seq, LogLine) {

@@ -11,13 +11,16 @@ use watchscope_model::notes::push_note;
 use watchscope_model::wire::Contexts;
 use watchscope_model::{KeptNote, Seq, Text};
 
-use super::api::{BadPosition, Hub, JsonLines, NotesForm, ObjectError, SessionId};
+use super::api::{
+    BadPosition, Hub, JsonLines, NotesForm, ObjectError, SearchError, SearchRequest, SessionId,
+};
 use super::commands::{CommandRequest, QUEUED_COMMANDS};
 use super::ending::Ending;
 use super::lines;
 use super::news::News;
 use super::note_rates::NoteRates;
 use super::past::PastReader;
+use super::search::Searches;
 use super::totals::{ViewerShare, ViewerTotals};
 use super::viewer::{HubViewer, NoteWriter, Sources};
 use crate::history::HistoryState;
@@ -37,6 +40,7 @@ pub struct LogHub {
     ending: watch::Sender<Option<Ending>>,
     viewers: Arc<AtomicU64>,
     note_rates: Arc<NoteRates>,
+    searches: Searches,
     totals: Arc<ViewerTotals>,
 }
 
@@ -56,6 +60,7 @@ impl LogHub {
             ending: watch::Sender::default(),
             viewers: Arc::default(),
             note_rates: Arc::default(),
+            searches: Searches::default(),
             totals: Arc::default(),
         };
         (hub, requests)
@@ -156,6 +161,11 @@ impl Hub for LogHub {
         }
         let notes = self.past.clone().notes().await;
         written(notes.records(), form)
+    }
+
+    fn search(&self, session: SessionId, request: SearchRequest) -> Result<JsonLines, SearchError> {
+        let from = (&self.log, &self.past, self.recording.is_none());
+        self.searches.begin(from, session, &request)
     }
 
     async fn object(&self, epoch: &str, seq: u64) -> Result<Bytes, ObjectError> {

@@ -16,6 +16,8 @@ mod log_hub;
 mod news;
 mod note_rates;
 mod past;
+mod position;
+mod search;
 mod totals;
 mod viewer;
 

@@ -39,6 +39,11 @@ impl PastReader {
         }
     }
 
+    /// The files; none if there are none.
+    pub(super) fn files(&self) -> Option<Arc<dyn Past>> {
+        self.files.clone()
+    }
+
     /// Reads the body of a record, if a file has it.
     ///
     /// # Errors

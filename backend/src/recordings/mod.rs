@@ -18,8 +18,11 @@ pub use self::disk::{Disk, DiskFile, HostDisk};
 pub use self::joined::{JoinError, Joined};
 pub use self::machines::deflated;
 pub use self::open_file::{OpenError, OpenFile};
-pub use self::past::Past;
-pub(crate) use self::past::{body_in, chapter_in, fetched, fetched_body, name_of, notes_in};
+pub use self::past::{MatchingBodies, Past};
+pub(crate) use self::past::{
+    bodies_matching_in, body_in, chapter_in, fetched, fetched_bodies_matching, fetched_body,
+    name_of, notes_in,
+};
 pub use self::recorder::{Lost, RecordError, Recorder, file_block, record};
 pub use self::rewrite::Finished;
 pub(crate) use self::rewrite::{UNFINISHED, ended, is_ended, merged, without_bodies};

@@ -22,10 +22,74 @@ pub trait Past: fmt::Debug + Send + Sync {
     /// A sentence that says why it cannot be read.
     fn body(&self, epoch: &EpochId, seq: Seq) -> Result<Option<Bytes>, String>;
 
+    /// Looks at the redacted bodies of the chapter that holds a record, and returns the records for whose bodies `is_wanted`
+    /// is true. `None` if no file has the chapter.
+    ///
+    /// # Errors
+    /// A sentence that says why they cannot be read.
+    fn bodies_matching(
+        &self,
+        epoch: &EpochId,
+        seq: Seq,
+        is_wanted: &dyn Fn(&[u8]) -> bool,
+    ) -> Result<Option<MatchingBodies>, String>;
+
     /// Reads the notes of persons, of all runs; none if the log itself has them. Unreadable notes are left out.
     fn notes(&self) -> Notes {
         Notes::default()
     }
+}
+
+/// The bodies of a chapter that match.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MatchingBodies {
+    /// The last record of the chapter.
+    pub last: Seq,
+    /// The records whose bodies match, sorted.
+    pub seqs: Vec<Seq>,
+    /// The bytes that were inflated.
+    pub inflated_bytes: u64,
+    /// Whether the file keeps bodies of the chapter.
+    pub are_kept: bool,
+}
+
+/// Looks at the bodies of a chapter in an open file.
+pub(crate) fn bodies_matching_in(
+    file: &OpenFile,
+    entry: &ChapterEntry,
+    is_wanted: &dyn Fn(&[u8]) -> bool,
+) -> Result<MatchingBodies, String> {
+    let mut matching = MatchingBodies {
+        last: entry.summary.last,
+        are_kept: !entry.bodies.is_empty(),
+        ..MatchingBodies::default()
+    };
+    for place in &entry.bodies {
+        let bodies = file.bodies(*place).map_err(|error| unread(&error))?;
+        let bodies = bodies.map_err(|damage| format!("{}, {damage}", name_of(file.path())))?;
+        matching.inflated_bytes += u64::from(place.header.raw_bytes);
+        let wanted = bodies.iter().filter(|(_, body)| is_wanted(body));
+        matching.seqs.extend(wanted.map(|(seq, _)| seq));
+    }
+    matching.seqs.sort_unstable();
+    Ok(matching)
+}
+
+/// Like [`bodies_matching_in`], for a file that was opened for this. A file that is gone has no chapter.
+pub(crate) fn fetched_bodies_matching(
+    file: Result<OpenFile, OpenError>,
+    epoch: &EpochId,
+    seq: Seq,
+    is_wanted: &dyn Fn(&[u8]) -> bool,
+) -> Result<Option<MatchingBodies>, String> {
+    let file = match file {
+        Ok(file) => file,
+        Err(error) if is_gone(&error) => return Ok(None),
+        Err(error) => return Err(unread(&error)),
+    };
+    let entry = holding(file.contents(), epoch, seq);
+    let matching = entry.map(|entry| bodies_matching_in(&file, entry, is_wanted));
+    matching.transpose()
 }
 
 /// Reads the body of a record from an open file, if the file has it.

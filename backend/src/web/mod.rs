@@ -18,6 +18,7 @@ mod headers;
 mod page;
 mod refusals;
 mod routes;
+mod search_query;
 mod server;
 mod socket;
 mod stream;

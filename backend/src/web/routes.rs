@@ -1,4 +1,4 @@
-//! The routes behind the checks: session, records, state, notes, objects, and the upgrade to a socket.
+//! The routes behind the checks: session, records, state, notes, search, objects, and the upgrade to a socket.
 
 use std::sync::Arc;
 
@@ -23,8 +23,8 @@ use super::page::PageSource;
 use super::refusals::{Refusal, Refusals, Refused};
 use super::server::Connection;
 use super::upgrade::Upgrade;
-use super::{headers, page, socket as viewer_socket};
-use crate::hub::api::{Hub, JsonLines, NotesForm, ObjectError, SessionId};
+use super::{headers, page, search_query, socket as viewer_socket};
+use crate::hub::api::{Hub, JsonLines, NotesForm, ObjectError, SearchError, SessionId};
 use crate::origin::Scheme;
 use crate::session::Grant;
 
@@ -65,6 +65,7 @@ pub fn router<H: Hub>(hub: H, config: WebConfig) -> Router {
         .route("/api/records", get(records::<H>))
         .route("/api/state", get(state::<H>))
         .route("/api/notes", get(notes::<H>))
+        .route("/api/search", get(search::<H>))
         .route("/api/objects/{position}", get(object::<H>))
         .merge(
             page::router(page_source).layer(middleware::from_fn_with_state(
@@ -268,6 +269,30 @@ async fn notes<H: Hub>(
     };
     let notes = web.hub.notes(form).await;
     ([(CONTENT_TYPE, content_type)], notes).into_response()
+}
+
+async fn search<H: Hub>(
+    State(web): State<Arc<Web<H>>>,
+    Extension(grant): Extension<Grant>,
+    uri: Uri,
+) -> Response {
+    let request = match search_query::request(&uri) {
+        Ok(request) => request,
+        Err(refused) => return bad_query(&refused.to_string()),
+    };
+    let error = match web.hub.search(SessionId(grant.session()), request) {
+        Ok(lines) => return json_lines(lines, grant),
+        Err(error) => error,
+    };
+    let status = match &error {
+        SearchError::Query(_) | SearchError::BadPosition { .. } => StatusCode::BAD_REQUEST,
+        SearchError::UnknownLog { .. } => StatusCode::NOT_FOUND,
+        SearchError::NotKept { from } => {
+            let line = search_query::not_kept(from);
+            return (StatusCode::GONE, [(CONTENT_TYPE, JSON_LINES)], line).into_response();
+        }
+    };
+    (status, format!("{error}\n")).into_response()
 }
 
 async fn object<H: Hub>(

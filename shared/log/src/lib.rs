@@ -20,7 +20,7 @@ mod segment;
 
 pub use catalogue::Catalogue;
 #[cfg(feature = "catalogue")]
-pub use catalogue::{FileRun, MAX_ENTRIES, MAX_RUNS};
+pub use catalogue::{FileChapter, FileRun, MAX_ENTRIES, MAX_RUNS};
 pub use reader::{
     Asked, BEHIND_BYTES, BEHIND_US, Fetched, MAX_BACKFILLS, Parting, Reader, Recording, Refusal,
     Served, Step,

@@ -19,10 +19,13 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::{Error as WsError, Message};
 
+use watchscope_model::{Seq, Time};
+
 use super::page::tests::SHORT;
 use super::{Limits, PageSource, Policy, Refusal, Refusals, Traffic, WebConfig, router, serve};
 use crate::hub::api::{
-    BadPosition, Close, Hub, JsonLines, NotesForm, ObjectError, Outgoing, SessionId, Viewer,
+    BadPosition, Close, Hub, JsonLines, NotesForm, ObjectError, Outgoing, Place, SearchError,
+    SearchRequest, SessionId, Viewer,
 };
 use crate::origin::{AllowedHosts, Scheme};
 use crate::session::{LINK_LIFETIME, Sessions, TokenFile};
@@ -30,6 +33,7 @@ use crate::session::{LINK_LIFETIME, Sessions, TokenFile};
 mod crossing;
 mod flooding;
 mod guessing;
+mod searching;
 mod talking;
 
 /// The content of the token file in these tests.
@@ -78,12 +82,45 @@ impl Hub for FakeHub {
         Bytes::from(format!("{CANARY}\n"))
     }
 
+    fn search(&self, _: SessionId, request: SearchRequest) -> Result<JsonLines, SearchError> {
+        match &*request.query {
+            "stays" => {
+                let dropped = DroppedSearch(self.said.clone());
+                let first = stream::once(async { Bytes::from(format!("{CANARY}\n")) });
+                let rest = stream::pending().inspect(move |_: &Bytes| {
+                    let _ = &dropped;
+                });
+                Ok(first.chain(rest).boxed())
+            }
+            "kept" => Err(SearchError::NotKept {
+                from: Place {
+                    epoch: "e".into(),
+                    seq: Seq(7),
+                    at: Time(0),
+                },
+            }),
+            query => {
+                let line = format!("{query:?} {:?} {:?}\n", request.log, request.before);
+                Ok(stream::once(async { Bytes::from(line) }).boxed())
+            }
+        }
+    }
+
     async fn object(&self, epoch: &str, seq: u64) -> Result<Bytes, ObjectError> {
         match (epoch, seq) {
             ("e", 7) => Ok(Bytes::from_static(CANARY.as_bytes())),
             ("e", ..7) => Err(ObjectError::Gone),
             _ => Err(ObjectError::Unknown),
         }
+    }
+}
+
+/// Says so when it is dropped.
+struct DroppedSearch(broadcast::Sender<Bytes>);
+
+impl Drop for DroppedSearch {
+    fn drop(&mut self) {
+        let _ = self.0.send(Bytes::from_static(b"dropped"));
     }
 }
 
