@@ -90,6 +90,21 @@ impl LogHub {
         }
     }
 
+    /// Sets other limits of an answer of a search.
+    #[cfg(test)]
+    pub(crate) fn with_search_limits(self, limits: super::search::SearchLimits) -> Self {
+        Self {
+            searches: Searches::with_limits(limits),
+            ..self
+        }
+    }
+
+    /// The number of searches that run.
+    #[cfg(test)]
+    pub(super) fn running_searches(&self) -> usize {
+        self.searches.running()
+    }
+
     /// Sends the contexts to choose from to all viewers, present and future, with the reason why there is no cluster. `None`
     /// once there is one.
     pub fn set_contexts(&self, contexts: Option<Contexts>) {

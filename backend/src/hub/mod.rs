@@ -27,4 +27,6 @@ pub(crate) use self::totals::ViewerTotals;
 pub use self::viewer::HubViewer;
 
 #[cfg(test)]
+pub(crate) use self::search::{SearchLimits, tests as search_tests};
+#[cfg(test)]
 mod tests;

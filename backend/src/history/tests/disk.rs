@@ -112,6 +112,18 @@ impl TestDisk {
         self.lock().names.keys().cloned().collect()
     }
 
+    /// Changes bytes all over a file, but not its header and its index.
+    pub(super) fn damage(&self, path: &Path) {
+        let mut state = self.lock();
+        let number = state.names[path];
+        let data = state.files.get_mut(&number).unwrap();
+        let end = data.bytes.len() / 2;
+        data.bytes[64..end]
+            .iter_mut()
+            .step_by(997)
+            .for_each(|byte| *byte ^= 0xff);
+    }
+
     /// The bytes of all files that have a name.
     pub(super) fn bytes(&self) -> u64 {
         self.lock().bytes()

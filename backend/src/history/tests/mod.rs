@@ -4,6 +4,7 @@ mod disk;
 mod notes;
 mod past;
 mod runs;
+mod searching;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -20,7 +20,7 @@ use super::*;
 use crate::hub::api::{Hub as _, ObjectError, Outgoing, SessionId, Viewer as _};
 use crate::hub::{HubViewer, LogHub};
 
-fn hub(log: &LogHandle, history: &Kept) -> LogHub {
+pub(super) fn hub(log: &LogHandle, history: &Kept) -> LogHub {
     let (hub, _) = LogHub::new(log.clone(), "0.1.0");
     let state = watch::channel(None).1;
     hub.with_history(state, Arc::new(history.archive.clone()))
@@ -163,7 +163,7 @@ impl Visitor {
 }
 
 /// Appends 900 records of 10 kB, and waits until each hundred is kept, since the ring is small.
-async fn append_slowly(log: &LogHandle, history: &Kept) {
+pub(super) async fn append_slowly(log: &LogHandle, history: &Kept) {
     for hundred in 1..=9 {
         append(log, 100, 10_000).await;
         until(history, |state| state.kept_to == Seq(hundred * 100)).await;

@@ -13,6 +13,8 @@ mod limits;
 mod request;
 mod running;
 mod source;
+#[cfg(test)]
+pub(crate) mod tests;
 mod work;
 
 use std::sync::{Arc, Mutex};
@@ -23,7 +25,7 @@ use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use watchscope_search::Index;
 
-use self::limits::SearchLimits;
+pub(crate) use self::limits::SearchLimits;
 use self::running::{RunningSearch, RunningSearches};
 use self::work::{Sources, Work};
 use super::api::{JsonLines, SearchError, SearchRequest, SessionId};
@@ -57,6 +59,21 @@ impl Default for Searches {
 }
 
 impl Searches {
+    /// All searches of a log, with other limits of an answer.
+    #[cfg(test)]
+    pub(super) fn with_limits(limits: SearchLimits) -> Self {
+        Self {
+            limits,
+            ..Self::default()
+        }
+    }
+
+    /// The number of searches that run.
+    #[cfg(test)]
+    pub(super) fn running(&self) -> usize {
+        self.running.len()
+    }
+
     /// Begins a search, and ends the one of the same session that ran before. `is_live` is false for recordings.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 use super::*;
 
 /// All routes, and some that do not exist.
-const ROUTES: [&str; 11] = [
+const ROUTES: [&str; 12] = [
     "/",
     "/index.html",
     "/app.js",
@@ -16,6 +16,7 @@ const ROUTES: [&str; 11] = [
     "/api/records",
     "/api/state",
     "/api/notes",
+    "/api/search?q=a",
     "/api/objects/e.7",
     "/api/nothing",
     "/nothing",
