@@ -4,10 +4,54 @@
 //! Up to format 3 the fields of a `change` stand in their order, as those of other kinds do. New fields of `change`
 //! come after `owner`.
 
+use std::sync::Arc;
+
 use crate::codec::pattern::{Pattern, PatternParts};
-use crate::codec::{Reader, Writer};
+use crate::codec::{DecodeError, Reader, Writer};
 use crate::event::Change;
 use crate::field::{Field, read_field, write_last};
+use crate::id::{Object, ResourceVersion, Text, WatchName};
+
+/// The parts of a `change` that a search looks at, borrowed from the chapter's dictionary.
+#[derive(Clone, Copy, Debug)]
+pub struct ChangeGlance<'a> {
+    /// The watch.
+    pub watch: &'a WatchName,
+    /// The object.
+    pub object: &'a Arc<Object>,
+    /// The object's number in the dictionary. It stands for this very `Arc`, unless a later segment defines it again.
+    pub number: Option<u64>,
+    /// The object's resourceVersion.
+    pub resource_version: &'a ResourceVersion,
+    /// The manager of the newest managedFields entry.
+    pub manager: Option<&'a Text>,
+}
+
+/// Reads the parts of a `change` that [`write_change`] wrote, up to its object, and passes them to `see`. Returns the
+/// resourceVersion; `None` if the bytes cannot be read.
+pub(crate) fn glance_change(
+    reader: &mut Reader<'_>,
+    see: impl FnOnce(ChangeGlance<'_>),
+) -> Option<ResourceVersion> {
+    let pattern = reader.known_pattern();
+    let resource_version = read_field(reader, "resourceVersion");
+    let _: Option<u64> = read_field(reader, "generation");
+    if reader.is_at_end() {
+        reader.fail(DecodeError::MissingField { field: "object" });
+    }
+    let (number, object) = reader.known_object();
+    if reader.has_failed() {
+        return None;
+    }
+    see(ChangeGlance {
+        watch: &pattern.watch,
+        object: &object,
+        number,
+        resource_version: &resource_version,
+        manager: pattern.manager.as_ref(),
+    });
+    Some(resource_version)
+}
 
 /// Writes the fields; absent fields at the end are left out.
 pub(crate) fn write_change(change: &Change, writer: &mut Writer<'_>) {

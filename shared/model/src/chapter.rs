@@ -1,6 +1,7 @@
 //! Chapters: an opening snapshot and the segments after it. One writer writes a chapter, and many readers read it.
 
-use crate::change::{read_change, write_change};
+pub use crate::change::ChangeGlance;
+use crate::change::{glance_change, read_change, write_change};
 use crate::codec::dictionary::{Frozen, Interner, Used};
 use crate::codec::frame::{DecodeError, Frame, FrameKind, seal_frame, split_frame};
 use crate::codec::port::Ids;
@@ -248,6 +249,15 @@ pub struct Opening {
     pub layers: Vec<u8>,
 }
 
+/// A record as [`ChapterReader::glance`] passes it.
+#[derive(Clone, Copy, Debug)]
+pub enum Glance<'a> {
+    /// A `change`, without what no search looks at.
+    Change(ChangeGlance<'a>),
+    /// The event of a record of another kind. Up to format 3 that of a `change`, too.
+    Event(&'a Event),
+}
+
 /// What a reader decodes a record into: a record of events alone, or any entry of the log.
 trait Wanted: Sized {
     fn read(kind: u64, fields: &mut Reader<'_>, seq: Seq, at: Time) -> Option<Self>;
@@ -389,12 +399,46 @@ impl ChapterReader {
         self.read_segment(frame)
     }
 
-    /// Like [`Self::segment`], for a frame that the caller has already split off.
+    /// Reads the next segment for a search, and passes each record of a known kind to `see`. It copies nothing of a
+    /// `change`, so it takes a fraction of the time of [`Self::segment`].
     ///
     /// # Errors
-    /// As [`Self::segment`].
-    pub fn frame_records(&mut self, frame: Frame<'_>) -> Result<Vec<Option<Record>>, DecodeError> {
-        self.read_segment(frame)
+    /// As [`Self::segment`]. The records before the damage were passed.
+    pub fn glance(
+        &mut self,
+        frame: Frame<'_>,
+        mut see: impl FnMut(Moment, Glance<'_>),
+    ) -> Result<(), DecodeError> {
+        let (head, count) = self.read_definitions(frame)?;
+        let mut reader = head.with_tables(&self.tables);
+        let mut at = reader.base_at;
+        for _ in 0..count {
+            at = at.plus_micros(i64::try_from(reader.varint()).unwrap_or(i64::MAX));
+            let kind = reader.varint();
+            let place = Moment { seq: self.next, at };
+            let base = reader.sized(|fields| {
+                if kind == Change::KIND && fields.has_patterns() {
+                    return glance_change(fields, |change| see(place, Glance::Change(change)));
+                }
+                let event = Event::read_fields(kind, fields)?;
+                if !fields.has_failed() {
+                    see(place, Glance::Event(&event));
+                }
+                match event {
+                    Event::Change(change) => Some(change.resource_version),
+                    _ => None,
+                }
+            });
+            if reader.has_failed() {
+                break;
+            }
+            if let Some(version) = &base {
+                reader.go_on_from(version);
+            }
+            let next = place.seq.0.checked_add(1);
+            self.next = Seq(next.ok_or(DecodeError::NumberTooLarge { at: 0 })?);
+        }
+        reader.finish(())
     }
 
     /// Like [`Self::segment`], with the records of the inside.

@@ -1,13 +1,15 @@
 //! The search of one chapter: frames in, hits out.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-use watchscope_model::chapter::ChapterReader;
+use watchscope_model::chapter::{ChangeGlance, ChapterReader, Glance};
 use watchscope_model::codec::{DecodeError, Frame};
-use watchscope_model::{EpochId, LogId, Record, Seq};
+use watchscope_model::fold::Moment;
+use watchscope_model::{EpochId, LogId, Object, Seq, Text, WatchName};
 
 use crate::hit::{Hit, Matched, What};
-use crate::matching::lane_of;
+use crate::matching::{Parts, lane_of};
 use crate::named::Named;
 use crate::query::Query;
 
@@ -17,17 +19,9 @@ use crate::query::Query;
 /// until the chapter ends, at most as many as the caller wants. The caller passes frames, and may pause between two.
 #[derive(Debug)]
 pub struct ChapterSearch<'a> {
-    query: &'a Query,
-    /// The records whose bodies match, sorted.
-    bodies: &'a [Seq],
-    before: Seq,
-    most: usize,
     reader: ChapterReader,
-    log: LogId,
-    epoch: EpochId,
-    hits: VecDeque<Hit>,
-    has_more: bool,
-    named: Option<Named>,
+    before: Seq,
+    collector: Collector<'a>,
 }
 
 /// The hits of a chapter.
@@ -39,6 +33,50 @@ pub struct ChapterHits {
     pub has_more: bool,
     /// What the chapter's records name, if the caller wanted that. It is whole only if all frames were passed.
     pub named: Option<Named>,
+}
+
+/// What was found so far.
+#[derive(Debug)]
+struct Collector<'a> {
+    query: &'a Query,
+    /// The records whose bodies match, sorted.
+    bodies: &'a [Seq],
+    before: Seq,
+    most: usize,
+    log: LogId,
+    epoch: EpochId,
+    hits: VecDeque<Hit>,
+    has_more: bool,
+    named: Option<Named>,
+    known: KnownObjects,
+}
+
+/// What of each object matches, by its number in the chapter's dictionary. So each object is looked at once.
+#[derive(Debug, Default)]
+struct KnownObjects(Vec<Option<(Arc<Object>, Matched)>>);
+
+/// The most numbers whose objects are remembered. Those of a hostile file may be any; a larger one is looked at anew.
+const MAX_KNOWN: u64 = 1 << 20;
+
+impl KnownObjects {
+    /// Returns what is known of an object, if its number still means this object.
+    fn get(&self, number: Option<u64>, object: &Arc<Object>) -> Option<Matched> {
+        let known = self.0.get(usize::try_from(number?).ok()?)?.as_ref();
+        known
+            .filter(|(of, _)| Arc::ptr_eq(of, object))
+            .map(|(_, matched)| *matched)
+    }
+
+    fn put(&mut self, number: Option<u64>, object: &Arc<Object>, matched: Matched) {
+        let Some(place) = number.filter(|&number| number < MAX_KNOWN) else {
+            return;
+        };
+        let place = place as usize;
+        if self.0.len() <= place {
+            self.0.resize_with(place + 1, || None);
+        }
+        self.0[place] = Some((object.clone(), matched));
+    }
 }
 
 impl<'a> ChapterSearch<'a> {
@@ -56,88 +94,129 @@ impl<'a> ChapterSearch<'a> {
     ) -> Result<Self, DecodeError> {
         let (reader, log, epoch) = ChapterReader::open_dictionary(head)?;
         Ok(Self {
-            query,
-            bodies,
-            before,
-            most: most.max(1),
             reader,
-            log,
-            epoch,
-            hits: VecDeque::new(),
-            has_more: false,
-            named: None,
+            before,
+            collector: Collector {
+                query,
+                bodies,
+                before,
+                most: most.max(1),
+                log,
+                epoch,
+                hits: VecDeque::new(),
+                has_more: false,
+                named: None,
+                known: KnownObjects::default(),
+            },
         })
     }
 
     /// Also collects what the records name, for an [`Index`](crate::Index).
     #[must_use]
-    pub fn naming(self) -> Self {
-        Self {
-            named: Some(Named::default()),
-            ..self
-        }
+    pub fn naming(mut self) -> Self {
+        self.collector.named = Some(Named::default());
+        self
     }
 
     /// Whether no later frame can have a hit, and none is needed for what the records name.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        self.named.is_none() && self.reader.next_seq() >= self.before
+        self.collector.named.is_none() && self.reader.next_seq() >= self.before
     }
 
     /// Takes in the next segment.
     ///
     /// # Errors
-    /// If the segment cannot be read or does not follow. The hits before it stay.
+    /// If the segment cannot be read or does not follow. The hits before the damage stay.
     pub fn segment(&mut self, frame: Frame<'_>) -> Result<(), DecodeError> {
-        let records = self.reader.frame_records(frame)?;
-        for record in records.iter().flatten() {
-            self.record(record);
-        }
-        Ok(())
-    }
-
-    fn record(&mut self, record: &Record) {
-        if let Some(named) = &mut self.named {
-            named.add(&record.event);
-        }
-        if record.seq >= self.before {
-            return;
-        }
-        let mut matched = self.query.matched(&record.event);
-        if self.bodies.binary_search(&record.seq).is_ok() {
-            matched.add(What::Body);
-        }
-        if !matched.is_empty() {
-            self.hit(record, matched);
-        }
-    }
-
-    fn hit(&mut self, record: &Record, matched: Matched) {
-        if self.hits.len() == self.most {
-            self.hits.pop_front();
-            self.has_more = true;
-        }
-        let (object, code) = lane_of(&record.event);
-        self.hits.push_back(Hit {
-            log: self.log.clone(),
-            epoch: self.epoch.clone(),
-            seq: record.seq,
-            at: record.at,
-            watch: record.event.watch().cloned(),
-            object,
-            code,
-            matched,
-            is_held: false,
-        });
+        let collector = &mut self.collector;
+        self.reader.glance(frame, |place, glance| match glance {
+            Glance::Change(change) => collector.change(place, &change),
+            Glance::Event(event) => {
+                if let Some(named) = &mut collector.named {
+                    named.add(event);
+                }
+                let matched = collector.query.matched(event);
+                let (object, code) = lane_of(event);
+                collector.take(place, matched, || (event.watch().cloned(), object, code));
+            }
+        })
     }
 
     /// Returns the hits.
     #[must_use]
     pub fn finish(self) -> ChapterHits {
+        let collector = self.collector;
         ChapterHits {
-            hits: self.hits.into_iter().rev().collect(),
-            has_more: self.has_more,
-            named: self.named,
+            hits: collector.hits.into_iter().rev().collect(),
+            has_more: collector.has_more,
+            named: collector.named,
         }
+    }
+}
+
+/// The lane of a hit: its watch, object and code.
+type Lane = (Option<WatchName>, Option<Arc<Object>>, Option<Text>);
+
+impl Collector<'_> {
+    fn change(&mut self, place: Moment, change: &ChangeGlance<'_>) {
+        let (number, object) = (change.number, change.object);
+        let mut matched = match self.known.get(number, object) {
+            Some(matched) => matched,
+            None => {
+                let matched = self.query.matched_object(object);
+                self.known.put(number, object, matched);
+                if let Some(named) = &mut self.named {
+                    named.object(object);
+                }
+                matched
+            }
+        };
+        let query = self.query;
+        matched.add_if(
+            query.is_version(change.resource_version),
+            What::ResourceVersion,
+        );
+        if let Some(manager) = change.manager {
+            matched.add_if(query.matches_text(What::Manager, manager), What::Manager);
+        }
+        if let Some(named) = &mut self.named {
+            named.version(change.resource_version);
+            if let Some(manager) = change.manager {
+                named.text(What::Manager, manager);
+            }
+        }
+        self.take(place, matched, || {
+            (Some(change.watch.clone()), Some(object.clone()), None)
+        });
+    }
+
+    /// Takes in a record before the position and what of it matches.
+    fn take(&mut self, place: Moment, mut matched: Matched, lane: impl FnOnce() -> Lane) {
+        if place.seq >= self.before {
+            return;
+        }
+        if self.bodies.binary_search(&place.seq).is_ok() {
+            matched.add(What::Body);
+        }
+        if matched.is_empty() {
+            return;
+        }
+        if self.hits.len() == self.most {
+            self.hits.pop_front();
+            self.has_more = true;
+        }
+        let (watch, object, code) = lane();
+        self.hits.push_back(Hit {
+            log: self.log.clone(),
+            epoch: self.epoch.clone(),
+            seq: place.seq,
+            at: place.at,
+            watch,
+            object,
+            code,
+            matched,
+            is_held: false,
+        });
     }
 }

@@ -16,8 +16,6 @@ pub struct Named {
     pub(crate) objects: IndexSet<Arc<Object>, FxBuildHasher>,
     pub(crate) texts: IndexSet<Text, FxBuildHasher>,
     pub(crate) versions: Versions,
-    /// The last object that was added. Records of one object often follow each other.
-    last: Option<Arc<Object>>,
 }
 
 impl Named {
@@ -29,14 +27,6 @@ impl Named {
 
 impl Parts for Named {
     fn object(&mut self, object: &Arc<Object>) {
-        if self
-            .last
-            .as_ref()
-            .is_some_and(|last| Arc::ptr_eq(last, object))
-        {
-            return;
-        }
-        self.last = Some(object.clone());
         if !self.objects.contains(object) {
             self.objects.insert(object.clone());
         }

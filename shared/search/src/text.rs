@@ -15,6 +15,7 @@ pub(crate) struct Needle {
     lower: Box<[u8]>,
     /// The place of its rarest byte, with which looking begins.
     anchor: usize,
+    has_slash: bool,
 }
 
 impl Needle {
@@ -27,6 +28,7 @@ impl Needle {
         let rarest = (0..lower.len()).min_by_key(|&place| frequency(lower[place]));
         Self {
             anchor: rarest.unwrap_or(0),
+            has_slash: lower.contains(&b'/'),
             lower,
         }
     }
@@ -62,14 +64,15 @@ impl Needle {
     /// Whether it is in `first`, `/` and `second` joined, and contains that slash.
     pub(crate) fn is_across(&self, first: &[u8], second: &[u8]) -> bool {
         let mut slashes = self.lower.iter().enumerate();
-        slashes.any(|(place, &byte)| {
-            let (before, after) = (&self.lower[..place], &self.lower[place + 1..]);
-            byte == b'/'
-                && first.len() >= before.len()
-                && first[first.len() - before.len()..].eq_ignore_ascii_case(before)
-                && second.len() >= after.len()
-                && second[..after.len()].eq_ignore_ascii_case(after)
-        })
+        self.has_slash
+            && slashes.any(|(place, &byte)| {
+                let (before, after) = (&self.lower[..place], &self.lower[place + 1..]);
+                byte == b'/'
+                    && first.len() >= before.len()
+                    && first[first.len() - before.len()..].eq_ignore_ascii_case(before)
+                    && second.len() >= after.len()
+                    && second[..after.len()].eq_ignore_ascii_case(after)
+            })
     }
 }
 

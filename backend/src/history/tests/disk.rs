@@ -112,16 +112,12 @@ impl TestDisk {
         self.lock().names.keys().cloned().collect()
     }
 
-    /// Changes bytes all over a file, but not its header and its index.
-    pub(super) fn damage(&self, path: &Path) {
+    /// Changes a byte of a file.
+    pub(super) fn damage(&self, path: &Path, offset: u64) {
         let mut state = self.lock();
         let number = state.names[path];
         let data = state.files.get_mut(&number).unwrap();
-        let end = data.bytes.len() / 2;
-        data.bytes[64..end]
-            .iter_mut()
-            .step_by(997)
-            .for_each(|byte| *byte ^= 0xff);
+        data.bytes[offset as usize] ^= 0xff;
     }
 
     /// The bytes of all files that have a name.

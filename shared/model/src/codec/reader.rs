@@ -1,5 +1,6 @@
 //! Reads fields from a payload, and charges every allocation to a budget first.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::frame::{DecodeError, FORMAT_VERSION};
@@ -316,6 +317,39 @@ impl<'a> Reader<'a> {
             manager: self.optional_text(),
             subresource: self.optional_text(),
         }
+    }
+
+    /// Like [`Self::pattern`], without a copy if the dictionary has it.
+    pub(crate) fn known_pattern(&mut self) -> Cow<'a, Pattern> {
+        let before = self.position;
+        let tables = self.tables;
+        let known = self
+            .varint()
+            .checked_sub(1)
+            .and_then(|number| tables.pattern(number));
+        known.map_or_else(
+            || Cow::Owned(self.again(before, Self::pattern)),
+            Cow::Borrowed,
+        )
+    }
+
+    /// Like [`Self::object`], without a copy if the dictionary has it; then its number comes first.
+    pub(crate) fn known_object(&mut self) -> (Option<u64>, Cow<'a, Arc<Object>>) {
+        let before = self.position;
+        let tables = self.tables;
+        let number = self.varint().checked_sub(1);
+        match number.and_then(|number| tables.object(number)) {
+            Some(object) => (number, Cow::Borrowed(object)),
+            None => (None, Cow::Owned(self.again(before, Self::object))),
+        }
+    }
+
+    /// Reads from an earlier position, unless the reader has failed.
+    fn again<T>(&mut self, position: usize, read: impl FnOnce(&mut Self) -> T) -> T {
+        if !self.has_failed() {
+            self.position = position;
+        }
+        read(self)
     }
 
     /// Reads 0 for none, else the number plus 1.
