@@ -42,6 +42,7 @@ mod records;
 mod relay;
 mod rotations;
 mod schema;
+mod search;
 mod simulated;
 mod single;
 mod store;

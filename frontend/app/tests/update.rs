@@ -77,7 +77,7 @@ fn messages_that_effects_send_are_handled_after_them_in_order_and_once() {
             handle(message, &|more| send(queue, more, handle));
         });
     }
-    let focus = Person::Act(Action::Search);
+    let focus = Person::Act(Action::Filter);
     send(&queue, Msg::Person(focus), &handle);
     assert_eq!(
         *said.borrow(),

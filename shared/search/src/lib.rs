@@ -23,5 +23,6 @@ pub use self::chapter::{ChapterHits, ChapterSearch};
 pub use self::held::{HeldHits, MAX_HELD, held};
 pub use self::hit::{Hit, Matched, What};
 pub use self::index::{Index, IndexedChapter, MAX_INDEX_BYTES, Wanted};
+pub use self::matching::lane_of;
 pub use self::named::Named;
 pub use self::query::{MAX_QUERY_BYTES, Query, QueryError};

@@ -131,7 +131,7 @@ impl Parts for Matching<'_> {
 }
 
 /// The lane of an event: its object and its code, if it names them.
-pub(crate) fn lane_of(event: &Event) -> (Option<Arc<Object>>, Option<Text>) {
+pub fn lane_of(event: &Event) -> (Option<Arc<Object>>, Option<Text>) {
     match event {
         Event::Change(Change { object, .. }) => (Some(object.clone()), None),
         Event::Verdict(verdict) => (Some(verdict.object.clone()), None),

@@ -80,6 +80,22 @@ pub enum PanelEffect {
     },
     /// Report to that dialog why it gets no records.
     RefuseRange(&'static str),
+    /// Search the log on the server, in place of the search before.
+    Search {
+        /// The number of the search.
+        number: u64,
+        /// The text.
+        text: String,
+        /// The position before which the search goes on: `EPOCH.SEQ`. `None` begins at the newest record.
+        before: Option<String>,
+    },
+    /// Let the browser handle events, then search the next chapter that the page holds.
+    SearchOn {
+        /// The number of the search.
+        number: u64,
+    },
+    /// End the request of the search.
+    EndSearch,
     /// Paint the model's overview.
     PaintOverview,
     /// Fetch the server's notes of all runs; [`Person::NotesCame`](super::person::Person::NotesCame) returns them.
@@ -112,6 +128,8 @@ pub enum Focus {
     Tab,
     /// The palette's field.
     Palette,
+    /// The search's field.
+    Search,
 }
 
 /// A kind of text that a browser keeps until the page is loaded again.

@@ -22,6 +22,7 @@ pub mod person;
 pub mod place;
 pub mod queue;
 pub mod screen;
+pub mod search;
 pub mod second;
 pub mod shown;
 pub mod summary;

@@ -12,6 +12,7 @@ use watchscope_timeline::{LaneId, Overview, RecordId, Scene, View};
 use super::notes::NotesState;
 use super::palette::PaletteState;
 use super::place::Place;
+use super::search::SearchState;
 use crate::input::gesture::{Gesture, Gestures, Pointer};
 
 /// The state behind the panels.
@@ -62,6 +63,12 @@ pub struct PanelState {
     pub help: bool,
     /// The palette.
     pub palette: PaletteState,
+    /// The search, while it is open.
+    pub search: Option<SearchState>,
+    /// The number of searches so far.
+    pub searches: u64,
+    /// The loaded chapters that a search without a server has still to read: run and first record, the newest last.
+    pub search_rest: Vec<RecordId>,
     /// Whether the findings panel is open.
     pub findings_open: bool,
     /// Whether the table of watches is open.

@@ -8,6 +8,7 @@ use super::notes::NoteDeed;
 use super::palette::PaletteDeed;
 use super::panel_state::Tab;
 use super::screen::ThemeChoice;
+use super::search::SearchDeed;
 use crate::input::actions::Action;
 use crate::input::gesture::Pointer;
 
@@ -179,6 +180,9 @@ pub enum Person {
 
     /// Acts on the palette.
     Palette(PaletteDeed),
+
+    /// Acts on the search, or answers it.
+    Search(SearchDeed),
 
     /// Acts on notes.
     Note(NoteDeed),

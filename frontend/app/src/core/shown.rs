@@ -13,6 +13,7 @@ use watchscope_timeline::words::{Check, Checked, Description, Presence, Problem,
 use super::notes::NotesShown;
 use super::palette::PaletteShown;
 use super::panel_state::Tab;
+use super::search::SearchShown;
 use super::summary::Summary;
 use crate::body::diff::Difference;
 
@@ -62,6 +63,8 @@ pub struct Shown {
     pub watches: Vec<HealthRow>,
     /// The palette, while it is open.
     pub palette: Option<PaletteShown>,
+    /// The search, while it is open.
+    pub search: Option<SearchShown>,
     /// Notes of persons.
     pub notes: NotesShown,
     /// The restore of the cluster's history, if it was restored.

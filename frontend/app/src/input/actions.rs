@@ -56,7 +56,15 @@ pub enum Action {
     /// Show charts.
     Charts,
     /// Go to the filter field.
+    Filter,
+    /// Open the search, or go to its field.
     Search,
+    /// The next hit of the search.
+    NextHit,
+    /// The hit before.
+    PreviousHit,
+    /// Close the search.
+    CloseSearch,
     /// Show or hide the findings.
     Findings,
     /// Show or hide the table of watches.
@@ -83,7 +91,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, in the order of the help.
-    pub const ALL: [Self; 38] = [
+    pub const ALL: [Self; 42] = [
         Self::Play,
         Self::PlayLesson,
         Self::Slower,
@@ -114,7 +122,11 @@ impl Action {
         Self::Notes,
         Self::WriteNote,
         Self::WriteNoteOnRange,
+        Self::Filter,
         Self::Search,
+        Self::NextHit,
+        Self::PreviousHit,
+        Self::CloseSearch,
         Self::GoToLane,
         Self::Palette,
         Self::RowUp,
@@ -154,7 +166,11 @@ impl Action {
             Self::ZoomToRange => "zoom to the marked range",
             Self::Export => "export what is in view, or the marked range",
             Self::Charts => "show charts of the same",
-            Self::Search => "filter the lanes",
+            Self::Filter => "filter the lanes",
+            Self::Search => "search the log",
+            Self::NextHit => "next hit, towards the past",
+            Self::PreviousHit => "hit before",
+            Self::CloseSearch => "close the search",
             Self::Findings => "show or hide the findings",
             Self::Watches => "show or hide the table of watches",
             Self::WriteNote => "write a note about this moment",

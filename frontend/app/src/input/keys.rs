@@ -12,6 +12,8 @@ pub enum Scope {
     Palette,
     /// Another dialog is open. The page's own keys do nothing meanwhile.
     Dialog,
+    /// The search's field has the focus.
+    Search,
     /// The page shows a lesson.
     Lesson,
     /// The page shows a recording.
@@ -27,6 +29,7 @@ impl Scope {
         match self {
             Self::Palette => "In the palette",
             Self::Dialog => "In a dialog",
+            Self::Search => "In the search",
             Self::Lesson => "In the lesson",
             Self::Replay => "In the recording",
             Self::Page => "On the page",
@@ -41,6 +44,8 @@ pub struct InForce {
     pub palette: bool,
     /// Whether another dialog is open.
     pub dialog: bool,
+    /// Whether the search's field has the focus.
+    pub search: bool,
     /// Whether the page shows a lesson.
     pub lesson: bool,
     /// Whether the page shows a recording.
@@ -54,6 +59,7 @@ impl InForce {
         match self {
             Self { palette: true, .. } => &[Scope::Palette],
             Self { dialog: true, .. } => &[Scope::Dialog],
+            Self { search: true, .. } => &[Scope::Search],
             Self { lesson: true, .. } => &[Scope::Lesson, Scope::Page],
             Self { replay: true, .. } => &[Scope::Replay, Scope::Page],
             _ => &[Scope::Page],
@@ -209,8 +215,21 @@ pub const BINDINGS: &[Binding] = &[
     anywhere(Code("KeyN"), Action::Notes),
     anywhere(Code("KeyM"), Action::WriteNote),
     anywhere(Code("KeyM"), Action::WriteNoteOnRange).with(SHIFT),
-    anywhere(Sign("/"), Action::Search),
+    anywhere(Sign("/"), Action::Filter),
     anywhere(Code("KeyG"), Action::GoToLane),
+    key(Code("KeyF"), Action::Search, Reach::PictureOrTree).with(CTRL),
+    key(Code("Enter"), Action::NextHit, Reach::Any)
+        .within(Scope::Search)
+        .because("The search's field has the focus."),
+    key(Code("NumpadEnter"), Action::NextHit, Reach::Any)
+        .within(Scope::Search)
+        .because("The search's field has the focus."),
+    key(Code("Enter"), Action::PreviousHit, Reach::Any)
+        .with(SHIFT)
+        .within(Scope::Search),
+    key(Code("Escape"), Action::CloseSearch, Reach::Any)
+        .within(Scope::Search)
+        .because("The search's field has the focus."),
     key(Code("KeyK"), Action::Palette, Reach::PictureOrTree).with(CTRL),
     anywhere(Code("Escape"), Action::Clear),
     anywhere(Sign("?"), Action::Help),
@@ -350,6 +369,7 @@ mod tests {
     const PAGE: InForce = InForce {
         palette: false,
         dialog: false,
+        search: false,
         lesson: false,
         replay: false,
     };
@@ -381,7 +401,7 @@ mod tests {
         );
         assert_eq!(
             pressed_with("Digit7", "/", SHIFT, PAGE),
-            Some(Action::Search),
+            Some(Action::Filter),
             "a German keyboard"
         );
         assert_eq!(pressed_with("Minus", "?", SHIFT, PAGE), Some(Action::Help));

@@ -8,6 +8,7 @@ use super::mount::mount;
 use super::{address, export, lesson, notes, overview, third};
 use crate::core::effect::{Kept, PanelEffect};
 use crate::core::person::Person;
+use crate::core::search::SearchDeed;
 use crate::runtime::bridge;
 use crate::runtime::page::{act, elements, read};
 use crate::runtime::theme::THEME_KEY;
@@ -53,6 +54,24 @@ pub(crate) fn carry_out(effect: PanelEffect) {
         PanelEffect::OpenCharts => export::open(&read(), "charts", bridge::charts),
         PanelEffect::HandRange { from, to } => export::hand(&read(), from, to),
         PanelEffect::RefuseRange(why) => export::refuse(why),
+        PanelEffect::Search {
+            number,
+            text,
+            before,
+        } => {
+            let root = elements().document.document_element();
+            let is_opened = root.is_some_and(|root| root.class_list().contains("opened-file"));
+            if is_opened || lesson::is_on() {
+                act(Person::Search(SearchDeed::NoServer { number }));
+            } else {
+                third::search(number, &text, before.as_deref());
+            }
+        }
+        PanelEffect::SearchOn { number } => {
+            let on = move || act(Person::Search(SearchDeed::Step { number }));
+            leptos::prelude::set_timeout(on, std::time::Duration::ZERO);
+        }
+        PanelEffect::EndSearch => third::end_search(),
         PanelEffect::PaintOverview => overview::paint(&read()),
     }
 }

@@ -4,7 +4,7 @@ use wasm_bindgen::JsCast as _;
 use wasm_bindgen::closure::Closure;
 use web_sys::{Element, HtmlElement, KeyboardEvent, MouseEvent, PointerEvent, WheelEvent};
 
-use super::focus::focused_panel;
+use super::focus::{focused_panel, has_focus};
 use super::signals::signals;
 use crate::core::msg::Msg;
 use crate::core::person::Person;
@@ -215,6 +215,7 @@ fn in_force() -> InForce {
     InForce {
         palette: signals.palette.with_untracked(Option::is_some),
         dialog: signals.help.get_untracked() || dialog.is_ok_and(|dialog| dialog.is_some()),
+        search: has_focus(".search input"),
         lesson: read().panels.is_lesson,
         replay: signals.replay.with_untracked(Option::is_some),
     }

@@ -48,6 +48,7 @@ pub(super) fn focus_soon(focus: Focus) {
         Focus::Notes => ".notes .detail-body",
         Focus::SelectedNote => ".note-row.selected .note-heading",
         Focus::NoteField => ".note-form textarea",
+        Focus::Search => ".search input",
         Focus::Palette => ".palette input",
         Focus::Tab => ".tab[aria-selected=true]",
     };
@@ -96,7 +97,7 @@ pub(super) fn focused_panel() -> Option<FocusedPanel> {
 }
 
 /// Whether the focus is within an element that matches the selector.
-fn has_focus(selector: &str) -> bool {
+pub(super) fn has_focus(selector: &str) -> bool {
     let focused = elements().document.active_element();
     let within = |focused: Element| focused.closest(selector).ok().flatten();
     focused.and_then(within).is_some()

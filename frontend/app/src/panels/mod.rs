@@ -36,6 +36,7 @@ mod overview;
 mod palette;
 mod range;
 mod replay;
+mod search;
 mod signals;
 mod status;
 mod texts;

@@ -25,6 +25,7 @@ pub(super) fn mount() {
     put("over", move || {
         view! {
             <overlay::Overlay panels/>
+            {late.panel(|third| third.search)}
             {late.panel(|third| third.range)}
             <notes::FlagsLabel panels/>
             {late.panel(|third| third.findings)}

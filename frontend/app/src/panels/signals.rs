@@ -14,6 +14,7 @@ use crate::core::model::Model;
 use crate::core::notes::NotesShown;
 use crate::core::palette::PaletteShown;
 use crate::core::screen::ThemeChoice;
+use crate::core::search::SearchShown;
 use crate::core::shown::{
     AsOfWords, Beside, Bodies, Checking, Detail, Emptiness, RangeShown, ReplayShown, StatusBar,
     Texts, Tooltip,
@@ -65,6 +66,8 @@ pub(super) struct Signals {
     pub(super) filter: Mirror<String>,
     pub(super) theme: Mirror<ThemeChoice>,
     pub(super) help: Mirror<bool>,
+    /// The search, while it is open.
+    pub(super) search: Mirror<Option<SearchShown>>,
     /// The palette, while it is open.
     pub(super) palette: Mirror<Option<PaletteShown>>,
     /// The numbers of standing findings.
@@ -137,6 +140,7 @@ pub(crate) fn show(model: &Model) {
     mirror(signals.theme, &model.screen.theme);
     mirror(signals.help, &panels.help);
     mirror(signals.palette, &shown.palette);
+    mirror(signals.search, &shown.search);
     mirror(signals.standing, &shown.standing);
     mirror(signals.board, &shown.board);
     mirror(signals.findings_open, &panels.findings_open);
@@ -213,6 +217,7 @@ impl Signals {
             theme: Mirror::new(ThemeChoice::default()),
             help: Mirror::new(false),
             palette: Mirror::new(None),
+            search: Mirror::new(None),
             standing: Mirror::new(Tally::default()),
             board: Mirror::new(Board::default()),
             findings_open: Mirror::new(false),

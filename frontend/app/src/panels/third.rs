@@ -12,10 +12,11 @@ use super::notes::NotesPanel;
 use super::palette::Palette;
 use super::range::RangeRow;
 use super::replay::ReplayBar;
+use super::search::SearchBar;
 use super::signals::Signals;
 use super::status::Help;
 use super::watches::WatchesPanel;
-use super::{bodies, focus, texts};
+use super::{bodies, focus, search, texts};
 use crate::core::effect::Focus;
 use crate::core::palette::PaletteDeed;
 use crate::core::person::Person;
@@ -35,9 +36,12 @@ pub(super) struct Third {
     pub(super) notes: Panel,
     pub(super) detail: Panel,
     pub(super) help: Panel,
+    pub(super) search: Panel,
     pub(super) palette: Panel,
     fetch_bodies: fn(u64, ObjectPane),
     fetch_texts: fn(),
+    ask_search: fn(u64, &str, Option<&str>),
+    end_search: fn(),
 }
 
 /// The cut: functions that only this one reaches are the third part.
@@ -51,9 +55,12 @@ fn third_part() -> Result<Third, SplitLoaderError> {
         notes: |panels| view! { <NotesPanel panels/> }.into_any(),
         detail: |panels| view! { <DetailPanel panels/> }.into_any(),
         help: |panels| view! { <Help panels/> }.into_any(),
+        search: |panels| view! { <SearchBar panels/> }.into_any(),
         palette: |panels| view! { <Palette panels/> }.into_any(),
         fetch_bodies: bodies::fetch_for,
         fetch_texts: texts::ask,
+        ask_search: search::ask,
+        end_search: search::end,
     })
 }
 
@@ -96,6 +103,7 @@ impl Late {
                 panels.notes_open.get(),
                 panels.help.get(),
                 panels.palette.with(Option::is_some),
+                panels.search.with(Option::is_some),
                 panels.detail.with(Option::is_some),
                 panels.range.with(Option::is_some),
                 panels.replay.with(Option::is_some),
@@ -177,6 +185,20 @@ pub(super) fn fetch_texts() {
     match THIRD.get() {
         Some(third) => (third.fetch_texts)(),
         None => WAITING.with_borrow_mut(|waiting| waiting.texts = true),
+    }
+}
+
+/// Requests hits of the server. The field of the search is in the third part, so that part is loaded when it opens.
+pub(super) fn search(number: u64, text: &str, before: Option<&str>) {
+    if let Some(third) = THIRD.get() {
+        (third.ask_search)(number, text, before);
+    }
+}
+
+/// Ends the request of the search.
+pub(super) fn end_search() {
+    if let Some(third) = THIRD.get() {
+        (third.end_search)();
     }
 }
 

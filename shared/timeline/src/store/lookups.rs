@@ -5,6 +5,7 @@ use watchscope_model::codec::split_frame;
 use watchscope_model::{Entry, EpochId, Layers, Record, Seq, State};
 
 use super::cache::Store;
+use super::chapter::Chapter;
 use super::epoch::Epoch;
 use crate::id::RecordId;
 
@@ -23,13 +24,7 @@ impl Store {
             .chapters
             .iter()
             .find(|chapter| chapter.first <= id.seq && id.seq <= chapter.last)?;
-        let (mut reader, mut rest) = match &chapter.cut {
-            Some(cut) => (cut.reader.clone(), chapter.bytes.as_slice()),
-            None => {
-                let (head, rest) = split_frame(&chapter.bytes).ok()?;
-                (ChapterReader::open(head.bytes).ok()?.0, rest)
-            }
-        };
+        let (mut reader, mut rest) = opened(chapter)?;
         while !rest.is_empty() {
             let (frame, after) = split_frame(rest).ok()?;
             let first = reader.next_seq();
@@ -41,6 +36,44 @@ impl Store {
             rest = after;
         }
         None
+    }
+
+    /// Returns the first record of each loaded chapter, the oldest first.
+    #[must_use]
+    pub fn loaded_chapters(&self) -> Vec<RecordId> {
+        let of = |epoch: &Epoch| {
+            let epoch_number = epoch.number;
+            let chapters = epoch.chapters.iter();
+            let firsts = chapters.map(move |chapter| RecordId {
+                epoch: epoch_number,
+                seq: chapter.first,
+            });
+            firsts.collect::<Vec<_>>()
+        };
+        self.epochs.iter().flat_map(of).collect()
+    }
+
+    /// Passes each record of the loaded chapter that begins with `first` to `take`, decoded anew. Records of the inside
+    /// are left out.
+    pub fn each_record_of(&self, first: RecordId, mut take: impl FnMut(Record)) {
+        let chapters = self.epoch(first.epoch).map(|epoch| epoch.chapters.iter());
+        let chapter =
+            chapters.and_then(|mut chapters| chapters.find(|chapter| chapter.first == first.seq));
+        let Some((mut reader, mut rest)) = chapter.and_then(opened) else {
+            return;
+        };
+        // What was taken into the store can be decoded.
+        while let Ok((frame, after)) = split_frame(rest) {
+            let Ok(entries) = reader.entries(frame.bytes) else {
+                return;
+            };
+            entries
+                .into_iter()
+                .flatten()
+                .filter_map(Entry::into_record)
+                .for_each(&mut take);
+            rest = after;
+        }
     }
 
     /// Whether the entry at a place of the log is loaded.
@@ -122,5 +155,16 @@ impl Store {
     /// Returns the number of the newest run.
     pub(crate) fn newest_epoch(&self) -> Option<u32> {
         self.epochs.last().map(|epoch| epoch.number)
+    }
+}
+
+/// Returns a chapter's reader behind its head frame, and the frames that follow. `None` if the head cannot be read.
+fn opened(chapter: &Chapter) -> Option<(ChapterReader, &[u8])> {
+    match &chapter.cut {
+        Some(cut) => Some((cut.reader.clone(), chapter.bytes.as_slice())),
+        None => {
+            let (head, rest) = split_frame(&chapter.bytes).ok()?;
+            Some((ChapterReader::open(head.bytes).ok()?.0, rest))
+        }
     }
 }

@@ -5,6 +5,7 @@ use watchscope_timeline::{LaneId, View, WatchId};
 use crate::core::effect::{Effect, Focus, Kept, PanelEffect};
 use crate::core::model::Model;
 use crate::core::person::FocusedPanel;
+use crate::core::search::SearchDeed;
 use crate::input::actions::Action;
 
 /// The factor by which a key zooms.
@@ -107,9 +108,11 @@ impl Model {
             Action::ZoomToRange => self.zoom_to_range(),
             Action::Export => self.open_export(false),
             Action::Charts => self.want(Effect::Panel(PanelEffect::OpenCharts)),
-            Action::Search => {
-                self.want(Effect::Panel(PanelEffect::FocusFilter));
-            }
+            Action::Filter => self.want(Effect::Panel(PanelEffect::FocusFilter)),
+            Action::Search => self.open_search(),
+            Action::NextHit => self.do_with_search(SearchDeed::Next),
+            Action::PreviousHit => self.do_with_search(SearchDeed::Previous),
+            Action::CloseSearch => self.close_search(),
             Action::Findings => self.toggle_findings(),
             Action::Watches => self.toggle_watches(),
             Action::Notes => self.toggle_notes(),

@@ -12,6 +12,7 @@
 //!                     ├─ notes       notes of persons: writing, changing, withdrawing, going to them
 //!                     ├─ export      the input of the dialogs of exports and charts
 //!                     ├─ palette     finding an action, a lane or a place
+//!                     ├─ search      hits in the log, and going from one to the next
 //!                     ├─ replay      playing a recording
 //!                     ├─ comparison  comparisons with the cluster
 //!                     └─ lesson      a lesson's requests
@@ -33,6 +34,7 @@ mod person;
 mod range;
 mod records;
 mod replay;
+mod search;
 mod selection;
 mod show;
 mod view;

@@ -90,6 +90,7 @@ impl Model {
             Person::Muted(text) => self.muted_before(text.as_deref()),
 
             Person::Palette(deed) => self.do_with_palette(deed),
+            Person::Search(deed) => self.do_with_search(deed),
             Person::Note(deed) => self.do_with_note(deed),
             Person::NotesCame(bytes) => self.take_notes(&bytes),
 
