@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "../../../cases.rs"]
+mod cases;
 mod plain;
 mod searching;
 mod world;

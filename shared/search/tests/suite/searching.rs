@@ -8,6 +8,7 @@ use watchscope_search::{
     ChapterHits, ChapterSearch, Index, IndexedChapter, MAX_HELD, Matched, Query, Wanted, held,
 };
 
+use crate::cases::cases;
 use crate::plain;
 use crate::world::{Chapter, chapters, query_of};
 
@@ -51,6 +52,8 @@ fn plainly(chapter: &Chapter, query: &str, before: Seq) -> Vec<(Seq, Matched)> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases(96)))]
+
     #[test]
     fn a_search_finds_what_reading_every_record_finds((chapters, text) in chapters().prop_flat_map(query_of), before in 1u64..250, most in 1usize..20) {
         let query = Query::parse(&text).unwrap();
