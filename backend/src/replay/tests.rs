@@ -187,3 +187,35 @@ fn a_body_is_the_same_both_ways() {
     }
     assert!(found > 0);
 }
+
+#[test]
+fn bodies_are_looked_for_in_the_chapter_of_their_record_also_where_files_were_judged_again() {
+    let (_folder, path) = written(&fixture("version-1-2.wscope"));
+    let joined = || Joined::open(std::slice::from_ref(&path), None).unwrap();
+    let epoch = EpochId::from("epoch");
+    let again = JudgedAgain {
+        judged: joined(),
+        recorded: joined(),
+        numbers: BTreeMap::from([(epoch.clone(), Numbers::default())]),
+    };
+    for past in [&joined() as &dyn Past, &again] {
+        let mut found = 0;
+        for seq in (1..200).map(Seq) {
+            let Some(body) = past.body(&epoch, seq).unwrap() else {
+                continue;
+            };
+            let is_it = |other: &[u8]| other == body;
+            let matching = past.bodies_matching(&epoch, seq, &is_it).unwrap().unwrap();
+            assert!(matching.seqs.contains(&seq) && matching.are_kept);
+            assert!(matching.inflated_bytes >= body.len() as u64);
+            let none = past.bodies_matching(&epoch, seq, &|_| false).unwrap();
+            assert_eq!(none.unwrap().seqs, []);
+            found += 1;
+        }
+        assert!(found > 0);
+        assert_eq!(
+            past.bodies_matching(&epoch, Seq(9_999), &|_| true),
+            Ok(None)
+        );
+    }
+}

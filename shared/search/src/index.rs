@@ -36,8 +36,8 @@ pub struct IndexedChapter {
 
 /// What the records of chapters name.
 ///
-/// A chapter is whole here or not at all: the index passes over no chapter with a hit, except for hits in bodies, which
-/// it does not know. It is bounded by [`MAX_INDEX_BYTES`].
+/// A chapter is whole here or not at all, so the index passes over no chapter with a hit. It does not know bodies; the
+/// caller searches those first. It is bounded by [`MAX_INDEX_BYTES`].
 #[derive(Debug)]
 pub struct Index {
     blocks: Vec<Block>,

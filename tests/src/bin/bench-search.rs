@@ -4,7 +4,7 @@
 //! Names and resourceVersions are those of records in the first hundredth of the log, so a search passes over nearly all
 //! of it. An answer ends at its limits. Then the next request goes on, as the page does, and the time of all of them
 //! counts.
-//! The first search reads every chapter, because the index is empty then. It has no bar and is told on standard error.
+//! The first search reads every chapter, because the index is empty then. It has no bar; standard error has its time.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,

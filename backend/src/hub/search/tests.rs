@@ -258,3 +258,21 @@ async fn what_is_no_search_is_refused_with_the_reason() {
     insta::assert_snapshot!(refused(elsewhere), @r#"log: there is no log "prod" here; there is demo"#);
     assert!(hub.search(ONE, wanted("x", Some("e1.2"))).is_ok());
 }
+
+#[tokio::test(start_paused = true)]
+async fn names_of_any_length_fill_no_chunk_beyond_its_bound() {
+    let log = open(RING_BYTES, BODY_BYTES);
+    for number in 0..7 {
+        let name = format!("{number}-{}", "x".repeat(400_000));
+        log.append(modified_with_body(&name, "{}")).await.unwrap();
+    }
+    log.head().await;
+    let lines = hub_of(&log).search(ONE, wanted("-x", None)).unwrap();
+    let chunks: Vec<Bytes> = timeout(Duration::from_secs(600), lines.collect())
+        .await
+        .unwrap();
+    // A line has the name twice, since it is the uid, too.
+    assert!(chunks.iter().all(|chunk| chunk.len() < (1 << 20) + 900_000));
+    assert!(chunks.len() > 3);
+    assert_eq!(seqs(&parsed(&chunks.concat())), [7, 6, 5, 4, 3, 2, 1]);
+}

@@ -18,6 +18,10 @@ use super::source::{Found, Source, is_before_kept, kept_from, next_chapter};
 use crate::log::LogHandle;
 use crate::recordings::Past;
 
+/// The bytes of lines after which a slice ends: 1 MiB. A hit may be as long as the names of a hostile server. The next slice
+/// goes on behind the last hit; held hits beyond it are only counted.
+const SLICE_BYTES: usize = 1 << 20;
+
 /// What a search reads from, and what it may cost.
 #[derive(Clone, Debug)]
 pub(super) struct Sources {
@@ -242,10 +246,15 @@ impl Work {
         if let Err(error) = &is_whole {
             not_read(found, error.to_string(), lines);
         }
+        let mut written = 0;
         for hit in &hits.hits {
             push_line(hit, lines);
+            written += 1;
+            if lines.len() >= SLICE_BYTES {
+                break;
+            }
         }
-        self.used.hits += hits.hits.len();
+        self.used.hits += written;
         if let (Some(named), Ok(true)) = (hits.named, is_whole) {
             let chapter = IndexedChapter {
                 epoch: found.epoch.clone(),
@@ -257,8 +266,11 @@ impl Work {
             let mut index = index.unwrap_or_else(PoisonError::into_inner);
             index.add(&chapter, named);
         }
-        if let Some(last) = hits.hits.last().filter(|_| hits.has_more) {
-            return (found.epoch.clone(), last.seq);
+        if hits.has_more || written < hits.hits.len() {
+            let last = written
+                .checked_sub(1)
+                .and_then(|place| hits.hits.get(place));
+            return (found.epoch.clone(), last.map_or(found.first, |hit| hit.seq));
         }
         if !found.follows {
             self.held(frames, lines);
@@ -308,10 +320,15 @@ impl Work {
             return;
         };
         let held = held(&self.query, &opening);
+        let mut left = held.hits.len() as u64;
         for hit in &held.hits {
+            if lines.len() >= SLICE_BYTES {
+                break;
+            }
             push_line(hit, lines);
+            left -= 1;
         }
-        self.held_more += held.more;
+        self.held_more += held.more + left;
     }
 }
 
