@@ -350,8 +350,8 @@ impl ChapterReader {
         Ok((Self { tables, next }, opening))
     }
 
-    /// Reads the dictionary of a chapter's opening, without its fold, which is most of it; returns the reader, the log and
-    /// the run of its writer.
+    /// Reads the dictionary of a chapter's opening. It leaves the fold unread, which is most of an opening. Returns the
+    /// reader, the log and the run of its writer.
     ///
     /// # Errors
     /// If the frame is not a head frame, or what is read of it is damaged.
