@@ -247,7 +247,7 @@ impl<'a> Case<'a> {
     /// Returns whether the connections of most streams of the group closed with their streams.
     ///
     /// A server that ends or resets a stream leaves its connection open. All other ends close the connection. The own
-    /// connection alone shows nothing about the server: it may be reset as others' streams end in order (F08).
+    /// connection alone shows nothing about the server (docs/semantics/streams.md#with-connections).
     fn is_connection_gone(&self) -> bool {
         let ended = &self.group().ended;
         let is_closed = |other: &&&End| {

@@ -26,7 +26,7 @@ const BEFORE_US: i64 = 1_000_000;
 ///
 /// * F32: servers that are apart (F31) are a cause of it (docs/findings/F32.md). A watch that resumes on the server
 ///   that is behind gets 200 and silence until that server has come to its version
-///   (docs/semantics/lists-and-watches.md#watch).
+///   (docs/semantics/lists-and-watches.md#watch, docs/semantics/checks.md#servers).
 /// * F16: a server that ends the streams of a type, whose cache has lost a history that had not run over, began that
 ///   cache anew (docs/semantics/streams.md#rule-cache-rebuilt). In a story of F33 that happens before etcd goes back.
 /// * F31 with the candidate F04: the watch's connection is dead. Without a bookmark the probe doubts a silent stream
