@@ -4,6 +4,7 @@
 //! miss is painted last. Errors, gaps, relists and findings are drawn at any zoom and never merged away.
 
 mod areas;
+mod chips;
 mod connection;
 mod drawer;
 mod evidence;
@@ -17,6 +18,7 @@ mod marked;
 mod marks;
 mod more;
 mod object;
+mod off_sides;
 mod over_lanes;
 mod own_requests;
 mod phases;

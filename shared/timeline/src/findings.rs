@@ -4,11 +4,11 @@ use watchscope_model::event::Finding;
 use watchscope_model::fold::OpenFinding;
 use watchscope_model::tree::{self, BTreeMap};
 use watchscope_model::vocabulary::{Certainty, Severity};
-use watchscope_model::{Event, Row, State, Text, Time, WatchName};
+use watchscope_model::{Event, Row, Seq, State, Text, Time, WatchName};
 
 use crate::format::{clock, count, duration, number};
 use crate::id::{LaneId, RecordId};
-use crate::store::{Known, Store};
+use crate::store::{Epoch, Known, Store};
 
 /// Most cleared findings that are listed, the newest first. Older ones are only counted.
 pub const MAX_OVER: usize = 100;
@@ -335,7 +335,8 @@ fn subject(finding: &Finding) -> String {
     }
 }
 
-fn named(subject: Option<&Text>) -> String {
+/// Returns the subject of a finding in words.
+pub(crate) fn named(subject: Option<&Text>) -> String {
     subject.map_or(CLUSTER, |subject| subject).to_owned()
 }
 
@@ -360,6 +361,35 @@ pub fn stood(known: Known<'_>, raised: RecordId) -> Option<String> {
         None if is_of_run => format!("Open for {}.", lasted(known.at)),
         None => "Open when that run of watchscope ended; since then not known.".to_owned(),
     })
+}
+
+/// Returns the records that raised the loaded occurrences of one finding, the oldest first; empty if the given one is
+/// not loaded.
+#[must_use]
+pub fn occurrences(store: &Store, raised: RecordId) -> Vec<RecordId> {
+    let subject = |epoch: &Epoch, since: Seq| {
+        let stands = epoch.trace.findings.get(since);
+        stands.and_then(|stands| stands.what.subject.clone())
+    };
+    let of = store.epoch(raised.epoch).and_then(|epoch| {
+        let what = &epoch.trace.occurrences.get(raised.seq)?.what;
+        Some((what.code.clone(), subject(epoch, what.since)))
+    });
+    let Some((code, about)) = of else {
+        return Vec::new();
+    };
+    let all = store.epochs().iter().flat_map(|epoch| {
+        let (code, about) = (&code, &about);
+        let spans = epoch.trace.occurrences.all().iter();
+        let same = spans.filter(move |span| {
+            span.what.code == *code && subject(epoch, span.what.since) == *about
+        });
+        same.map(move |span| RecordId {
+            epoch: epoch.number(),
+            seq: span.start.seq,
+        })
+    });
+    all.collect()
 }
 
 /// Returns the lane in which a record is drawn. A request beside the watches has a lane of its own. A record without a
@@ -491,6 +521,11 @@ impl Muted {
     /// Shows a finding again.
     pub fn remove(&mut self, key: &str) {
         self.findings.retain(|(other, _)| **other != *one_line(key));
+    }
+
+    /// Whether any finding is muted.
+    pub(crate) fn has_any(&self) -> bool {
+        !self.findings.is_empty()
     }
 
     /// Whether a finding is muted.

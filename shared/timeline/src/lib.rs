@@ -30,6 +30,7 @@ pub(crate) mod sorted;
 pub mod store;
 pub mod svg;
 pub mod tokens;
+pub mod troubles;
 pub mod view;
 pub mod words;
 
@@ -41,4 +42,5 @@ pub use overview::Overview;
 pub use scene::{Primitive, Px, Scene};
 pub use store::Store;
 pub use tokens::{Theme, Token};
+pub use troubles::Troubles;
 pub use view::View;

@@ -22,7 +22,7 @@ use watchscope_model::time::SECOND_US;
 pub use self::density::Counted;
 pub use self::paint::{overview, overview_again};
 pub use self::scale::{Grip, Moments, Overview, REACH_US, grip_at};
-pub use self::troubles::{TroubleMark, next_trouble, previous_trouble, troubles};
+pub use self::troubles::{TroubleMark, troubles};
 use crate::format::duration;
 use crate::store::{Store, Stretch};
 

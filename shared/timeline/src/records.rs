@@ -47,6 +47,7 @@ pub const RECORDS: &Records = &Records {
         marked: |drawer| {
             drawer.flag_lines();
             drawer.marked();
+            drawer.off_sides();
         },
         on_ruler: |scene, picture| {
             let Marked { as_of, range } = picture.marked;
@@ -77,6 +78,7 @@ impl<'a> Picture<'a> {
             selected: None,
             record: None,
             evidence: None,
+            troubles: None,
             lit: None,
             marked: Marked::default(),
             flagged: Flagged::default(),

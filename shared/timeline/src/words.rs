@@ -11,6 +11,7 @@ mod presence;
 mod record;
 mod state;
 mod stretch;
+mod trouble;
 
 pub use self::check::{Check, Checked, check, checked};
 pub use self::event::event_words;
@@ -23,5 +24,6 @@ pub use self::record::{Description, describe_record};
 pub use self::state::{
     Empty, Problem, ProblemPlace, emptiness, gaps, gaps_in_view, problems, records, unknown,
 };
+pub use self::trouble::{TroubleWords, off_side_words, trouble_count, trouble_words};
 pub use crate::inside::inside_words;
 pub use crate::phrases::severity_ink as severity_token;

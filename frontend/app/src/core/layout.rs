@@ -12,6 +12,8 @@ use super::model::Model;
 pub const RULER_PX: f64 = 26.0;
 /// Height of the row under the ruler that describes the marked range, in px. panels.css has the same number.
 const RANGE_PX: f64 = 28.0;
+/// Height of the plates that name trouble above and below the window, in px. panels.css has the same number.
+const PLATE_PX: f64 = 24.0;
 /// Windows up to this width, in px, show no lane tree. styles.css has the same number.
 const NARROW_PX: f64 = 600.0;
 
@@ -62,7 +64,14 @@ impl Model {
     /// Scrolls by the least distance that shows a lane; does nothing if the lane has no row.
     pub fn scroll_to(&mut self, lane: LaneId) {
         if let Some(row) = self.rows.find(lane) {
-            let (top, bottom) = ((row.y - row.label).to_f64(), row.bottom().to_f64());
+            // The plates of trouble above and below lie over the first and the last px of the window.
+            let plate_px = if self.panels.troubles.all().is_empty() {
+                0.0
+            } else {
+                PLATE_PX
+            };
+            let top = (row.y - row.label).to_f64() - plate_px;
+            let bottom = row.bottom().to_f64() + plate_px;
             if top < self.scroll_px {
                 self.scroll_px = top;
             } else if bottom > self.scroll_px + self.window_px() {
@@ -109,6 +118,7 @@ impl Model {
             selected: self.lanes.selected,
             record: self.pick.record,
             evidence: self.pick.evidence.as_ref(),
+            troubles: Some(&self.panels.troubles),
             lit: self.pick.lit,
             marked: self.marked,
             flagged: Flagged {

@@ -7,7 +7,7 @@ use watchscope_timeline::overview::Counted;
 use watchscope_timeline::scene::{StretchKind, Target};
 use watchscope_timeline::store::{AsOf, Unknown};
 use watchscope_timeline::words::{PresenceBasis, ProblemPlace};
-use watchscope_timeline::{LaneId, Overview, RecordId, Scene, View};
+use watchscope_timeline::{LaneId, Overview, RecordId, Scene, Troubles, View};
 
 use super::notes::NotesState;
 use super::palette::PaletteState;
@@ -53,6 +53,16 @@ pub struct PanelState {
     pub speed: Speed,
     /// The problem's place that was shown last.
     pub problem_place: Option<ProblemPlace>,
+    /// All trouble, as it was gathered last.
+    pub troubles: Troubles,
+    /// When the trouble began to which the person went and that is not loaded yet.
+    pub awaited_trouble: Option<Time>,
+    /// The occurrences of the merged chip that was clicked last, by the records that raised them.
+    pub members: Vec<RecordId>,
+    /// The occurrences of the selected finding, and the version of the store's trouble at that lookup.
+    pub occurrences: (u64, Vec<RecordId>),
+    /// The walk through the places of the header's problems that began while the picture followed now.
+    pub walk: Option<Walk>,
     /// The log whose muted findings were recalled.
     pub muted_of: Option<LogId>,
     /// Whether this page shows a lesson.
@@ -81,6 +91,16 @@ pub struct PanelState {
     pub overview: OverviewState,
     /// The place in the address bar.
     pub address: Address,
+}
+
+/// A walk through the places of the header's problems. It lasts until the person selects something else or moves the
+/// view. Until then the header counts all that is kept.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Walk {
+    /// The number of selections after its last step.
+    pub selections: u64,
+    /// The view after its last step.
+    pub view: View,
 }
 
 /// The state at the moment for which panels answer.
@@ -215,6 +235,7 @@ impl Selection {
         match self.target {
             Target::Record(id) | Target::Stretch(_, id) => Some(id),
             Target::Merged { last, .. } => Some(last),
+            Target::Findings(ref raised) => raised.last().copied(),
             Target::Lane => None,
         }
     }

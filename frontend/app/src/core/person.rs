@@ -97,9 +97,16 @@ pub enum Person {
         /// The share.
         share: f64,
     },
-    /// Shows the problem before or after the middle of the view.
+    /// Steps to the next or the previous problem over all lanes.
     ShowProblem {
-        /// Whether to show the one after it.
+        /// Whether to show the next one.
+        is_next: bool,
+    },
+    /// Shows a problem, by its index among all.
+    ShowTrouble(usize),
+    /// Selects the next or the previous occurrence of the selected finding.
+    StepOccurrence {
+        /// Whether to select the next one.
         is_next: bool,
     },
 

@@ -8,7 +8,9 @@ use watchscope_timeline::evidence::Evidence;
 use watchscope_timeline::findings::{Board, Restored, Tally};
 use watchscope_timeline::health::HealthRow;
 use watchscope_timeline::inside::beliefs::BeliefTable;
-use watchscope_timeline::words::{Check, Checked, Description, Presence, Problem, RangeWords};
+use watchscope_timeline::words::{
+    Check, Checked, Description, Presence, Problem, RangeWords, TroubleWords,
+};
 
 use super::notes::NotesShown;
 use super::palette::PaletteShown;
@@ -27,6 +29,12 @@ pub struct Shown {
     pub summary: Summary,
     /// The present problems, the worst first.
     pub problems: Vec<Problem>,
+    /// The stepper through all trouble; `None` while there is none.
+    pub stepper: Option<Stepper>,
+    /// The trouble off the edges of the picture.
+    pub edges: Edges,
+    /// The place of the selected finding among its occurrences; `None` if it has only one.
+    pub occurrence: Option<Nth>,
     /// The status bar.
     pub status: StatusBar,
     /// Why the lane area is empty; `None` while it has lanes.
@@ -69,6 +77,56 @@ pub struct Shown {
     pub notes: NotesShown,
     /// The restore of the cluster's history, if it was restored.
     pub restored: Option<Restored>,
+}
+
+/// The stepper through all trouble.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stepper {
+    /// `Problem 2 of 9`, or `9 problems` while none is selected.
+    pub words: String,
+    /// The selected one.
+    pub current: Option<TroubleWords>,
+    /// Whether it is the first of all.
+    pub is_first: bool,
+    /// Whether it is the last of all.
+    pub is_last: bool,
+}
+
+/// The trouble off the edges of the picture. An edge without trouble is not drawn.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Edges {
+    /// Before the view.
+    pub left: Option<Edge>,
+    /// After the view.
+    pub right: Option<Edge>,
+    /// On lanes above the window.
+    pub above: Option<Edge>,
+    /// On lanes below the window.
+    pub below: Option<Edge>,
+    /// Distance of the lanes from the top of the picture, in px.
+    pub top_px: i32,
+}
+
+/// The trouble off one edge of the picture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// `2 problems above`.
+    pub words: String,
+    /// How many.
+    pub count: u64,
+    /// The worst, with their indexes among all trouble.
+    pub named: Vec<(usize, TroubleWords)>,
+    /// The index of the one to which a click leads: the nearest in time, or the worst on other lanes.
+    pub goes_to: usize,
+}
+
+/// A number among several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nth {
+    /// From 1.
+    pub number: u64,
+    /// How many there are.
+    pub total: u64,
 }
 
 /// The moment for which panels answer.

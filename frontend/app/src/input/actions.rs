@@ -39,6 +39,10 @@ pub enum Action {
     PreviousRecord,
     /// The next record in the lane.
     NextRecord,
+    /// The next problem, over all lanes.
+    NextTrouble,
+    /// The previous problem, over all lanes.
+    PreviousTrouble,
     /// Bring the selection into view; again: fit it.
     Focus,
     /// Open what is focused.
@@ -91,7 +95,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, in the order of the help.
-    pub const ALL: [Self; 42] = [
+    pub const ALL: [Self; 44] = [
         Self::Play,
         Self::PlayLesson,
         Self::Slower,
@@ -111,6 +115,8 @@ impl Action {
         Self::Collapse,
         Self::Expand,
         Self::Open,
+        Self::NextTrouble,
+        Self::PreviousTrouble,
         Self::PreviousRecord,
         Self::NextRecord,
         Self::Focus,
@@ -159,7 +165,9 @@ impl Action {
             Self::PreviousRecord => "record before, in the lane",
             Self::NextRecord => "record after, in the lane",
             Self::Focus => "bring the selection into view; again: fit it",
-            Self::Open => "open what is focused",
+            Self::NextTrouble => "next problem, over all lanes",
+            Self::PreviousTrouble => "previous problem, over all lanes",
+            Self::Open => "open what is focused; on a chip such as F11 ×3: the next of the three",
             Self::Clear => "close what has the focus, clear range, then selection",
             Self::Faster => "play the recording faster",
             Self::Slower => "play the recording more slowly",

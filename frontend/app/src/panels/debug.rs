@@ -48,6 +48,7 @@ fn hits_json(model: &Model) -> String {
         let (first, count) = match &hit.target {
             Target::Record(id) | Target::Stretch(_, id) => (id.seq.0, 1),
             Target::Merged { first, count, .. } => (first.seq.0, *count),
+            Target::Findings(raised) => (raised[0].seq.0, raised.len() as u32),
             Target::Lane => (0, 0),
         };
         json.push_str(&format!(

@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 use watchscope_timeline::RecordId;
+use watchscope_timeline::format;
 use watchscope_timeline::words::{Description, Presence};
 
 use super::as_of::AsOf;
@@ -112,6 +113,7 @@ fn Panel(detail: Detail, panels: Signals) -> impl IntoView {
                     .into_any(),
                 }}
                 <span class="what">{description.time.clone()}</span>
+                <Occurrences panels/>
                 <AsOf panels/>
                 {detail.check.map(|check| view! { <CheckNow check panels/> })}
                 <div class="tabs" role="tablist">
@@ -149,6 +151,40 @@ fn Panel(detail: Detail, panels: Signals) -> impl IntoView {
             </div>
             <div class="detail-body" role="tabpanel" tabindex="0">{body}</div>
         </section>
+    }
+}
+
+/// Shows which occurrence of the selected finding this is, with a step to the one before and after it.
+#[component]
+fn Occurrences(panels: Signals) -> impl IntoView {
+    let step = |is_next: bool, is_end: bool| {
+        let (name, sign) = match is_next {
+            true => ("Next occurrence", "›"),
+            false => ("Previous occurrence", "‹"),
+        };
+        view! {
+            <button
+                class="step"
+                class:end=is_end
+                aria-label=name
+                title=name
+                on:click=move |_| act(Person::StepOccurrence { is_next })
+            >
+                <span class="step-sign" aria-hidden="true">{sign}</span>
+            </button>
+        }
+    };
+    move || {
+        panels.occurrence.get().map(|nth| {
+            let (number, total) = (format::number(nth.number), format::number(nth.total));
+            view! {
+                <span class="stepper occurrences" role="group" aria-label="Occurrences of this finding">
+                    {step(false, nth.number == 1)}
+                    <span class="stepper-words" data-part="occurrence">{format!("occurrence {number} of {total}")}</span>
+                    {step(true, nth.number == nth.total)}
+                </span>
+            }
+        })
     }
 }
 

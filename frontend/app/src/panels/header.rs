@@ -11,6 +11,7 @@ use super::findings::RestoredBanner;
 use super::focus::{focus_picture, set_filter_field};
 use super::notes::NotesButton;
 use super::signals::Signals;
+use super::trouble::InHeader;
 use crate::core::person::Person;
 use crate::core::screen::ThemeChoice;
 use crate::core::shown::Remedy;
@@ -124,6 +125,7 @@ pub(super) fn Header(panels: Signals) -> impl IntoView {
                     }
                 />
             </nav>
+            <InHeader panels/>
             <span class="space"></span>
             <label class="filter">
                 <span class="unseen">"Filter lanes by name"</span>

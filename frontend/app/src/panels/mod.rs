@@ -41,6 +41,7 @@ mod signals;
 mod status;
 mod texts;
 mod third;
+mod trouble;
 mod watches;
 
 pub(crate) use self::effects::carry_out;

@@ -5,7 +5,7 @@ use wasm_bindgen::JsCast as _;
 
 use super::signals::Signals;
 use super::third::Late;
-use super::{debug, header, listen, notes, overlay, overview, signals, status};
+use super::{debug, header, listen, notes, overlay, overview, signals, status, trouble};
 use crate::runtime::bridge;
 use crate::runtime::page::read;
 
@@ -19,12 +19,14 @@ pub(super) fn mount() {
         view! {
             <header::Header panels/>
             <header::Banner panels/>
+            <trouble::InRow panels/>
         }
         .into_any()
     });
     put("over", move || {
         view! {
             <overlay::Overlay panels/>
+            <trouble::EdgePlates panels/>
             {late.panel(|third| third.search)}
             {late.panel(|third| third.range)}
             <notes::FlagsLabel panels/>

@@ -49,7 +49,7 @@ pub(super) fn NotesButton(panels: Signals) -> impl IntoView {
             class="control"
             data-part="notes-button"
             aria-expanded=move || panels.notes_open.get().to_string()
-            aria-keyshortcuts="N"
+            aria-keyshortcuts="O"
             title="Notes that people wrote; M writes one"
             on:click=|_| act(Person::Act(Action::Notes))
         >

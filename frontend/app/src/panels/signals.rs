@@ -16,8 +16,8 @@ use crate::core::palette::PaletteShown;
 use crate::core::screen::ThemeChoice;
 use crate::core::search::SearchShown;
 use crate::core::shown::{
-    AsOfWords, Beside, Bodies, Checking, Detail, Emptiness, RangeShown, ReplayShown, StatusBar,
-    Texts, Tooltip,
+    AsOfWords, Beside, Bodies, Checking, Detail, Edges, Emptiness, Nth, RangeShown, ReplayShown,
+    StatusBar, Stepper, Texts, Tooltip,
 };
 use crate::core::summary::Summary;
 use crate::source::connection::Status;
@@ -28,6 +28,12 @@ pub(super) struct Signals {
     pub(super) summary: Mirror<Summary>,
     /// The present problems, the worst first.
     pub(super) problems: Mirror<Vec<Problem>>,
+    /// The stepper through all trouble.
+    pub(super) stepper: Mirror<Option<Stepper>>,
+    /// The trouble off the edges of the picture.
+    pub(super) edges: Mirror<Edges>,
+    /// The place of the selected finding among its occurrences.
+    pub(super) occurrence: Mirror<Option<Nth>>,
     pub(super) following: Mirror<bool>,
     pub(super) status: Mirror<StatusBar>,
     pub(super) link_status: Mirror<Status>,
@@ -117,6 +123,9 @@ pub(crate) fn show(model: &Model) {
     let (shown, panels) = (&model.shown, &model.panels);
     mirror(signals.summary, &shown.summary);
     mirror(signals.problems, &shown.problems);
+    mirror(signals.stepper, &shown.stepper);
+    mirror(signals.edges, &shown.edges);
+    mirror(signals.occurrence, &shown.occurrence);
     mirror(signals.following, &model.view.following);
     mirror(signals.status, &shown.status);
     mirror(signals.link_status, &model.link.connection.status());
@@ -192,6 +201,9 @@ impl Signals {
         Self {
             summary: Mirror::new(Summary::default()),
             problems: Mirror::new(Vec::new()),
+            stepper: Mirror::new(None),
+            edges: Mirror::new(Edges::default()),
+            occurrence: Mirror::new(None),
             following: Mirror::new(true),
             status: Mirror::new(StatusBar::default()),
             link_status: Mirror::new(Status::Connecting),

@@ -16,6 +16,7 @@ use crate::levels::LayerTrace;
 use crate::scene::{Area, Drawn, Hatch, Hit, Primitive, Px, Scene, Sign, Step, Stroke, Target};
 use crate::store::{Coverage, Store, Stretch, Trace, WatchTrace};
 use crate::tokens::Token;
+use crate::troubles::Troubles;
 use crate::view::View;
 
 /// What the viewer has marked.
@@ -51,6 +52,8 @@ pub struct Picture<'a> {
     pub record: Option<RecordId>,
     /// The evidence of the selected finding, numbered on the lanes.
     pub evidence: Option<&'a Evidence>,
+    /// All trouble, for the arrows of lanes whose trouble is off the view; `None` draws none.
+    pub troubles: Option<&'a Troubles>,
     /// The record of the evidence under the pointer.
     pub lit: Option<RecordId>,
     /// What the viewer has marked.

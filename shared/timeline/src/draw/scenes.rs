@@ -38,9 +38,11 @@ pub fn lanes(picture: &Picture<'_>) -> Scene {
         drawer.marked.retain(|area| area.bottom() > y);
         drawer.written.retain(|area| area.bottom() > y);
         match row.kind {
-            RowKind::Findings => drawer.findings_row(row),
             RowKind::Watch | RowKind::Strip => drawer.watch_row(row),
-            _ => {
+            kind => {
+                if kind == RowKind::Findings {
+                    drawer.findings_row(row);
+                }
                 if let Some(records) = picture.records {
                     (records.row)(&mut drawer, row);
                 }
@@ -76,8 +78,8 @@ impl Drawer<'_> {
             RowKind::Object => self.object_row(row),
             RowKind::More => self.more_row(row),
             RowKind::OwnRequests => self.own_requests_row(row),
-            RowKind::Findings
-            | RowKind::Watch
+            RowKind::Findings => self.chips(row),
+            RowKind::Watch
             | RowKind::Strip
             | RowKind::Quiet
             | RowKind::Layer

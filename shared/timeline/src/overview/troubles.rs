@@ -32,29 +32,6 @@ pub fn troubles(store: &Store) -> Vec<TroubleMark> {
     marks
 }
 
-/// Returns when the last problem before `at` began.
-#[must_use]
-pub fn previous_trouble(store: &Store, at: Time) -> Option<Time> {
-    let mut previous = None;
-    each(store, &mut |found| {
-        let begun = found.begun().map(|mark| mark.at);
-        previous = previous.max(begun.filter(|&begun| begun < at));
-    });
-    previous
-}
-
-/// Returns when the first problem after `at` began.
-#[must_use]
-pub fn next_trouble(store: &Store, at: Time) -> Option<Time> {
-    let mut next: Option<Time> = None;
-    each(store, &mut |found| {
-        let begun = found.begun().map(|mark| mark.at);
-        let later = begun.filter(|&begun| begun > at);
-        next = next.into_iter().chain(later).min();
-    });
-    next
-}
-
 /// A problem, or the part of one that a chapter shows.
 #[derive(Clone, Copy)]
 pub(super) struct Found {

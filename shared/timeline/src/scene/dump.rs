@@ -30,6 +30,10 @@ impl Scene {
                 Target::Merged { first, last, count } => {
                     format!("{count} records {} to {}", first.seq, last.seq)
                 }
+                Target::Findings(ids) => {
+                    let seqs: Vec<String> = ids.iter().map(|id| id.seq.to_string()).collect();
+                    format!("findings raised by {}", seqs.join(", "))
+                }
                 Target::Stretch(kind, id) => format!("{kind:?} since {}", id.seq),
                 Target::Lane => String::new(),
             };

@@ -20,6 +20,8 @@ pub enum Target {
         /// How many.
         count: u32,
     },
+    /// Several occurrences of findings whose chips are one, by the records that raised them, the oldest first.
+    Findings(Vec<RecordId>),
     /// A stretch, named by the record that it began with.
     Stretch(StretchKind, RecordId),
     /// A lane, where nothing else is drawn.

@@ -54,7 +54,7 @@ impl Scene {
             Target::Merged { first, last, .. } => {
                 first.epoch == record.epoch && first.seq <= record.seq && record.seq <= last.seq
             }
-            Target::Stretch(..) | Target::Lane => false,
+            Target::Findings(_) | Target::Stretch(..) | Target::Lane => false,
         });
         let mut middles = hits.map(|hit| hit.area.y + hit.area.h.half());
         middles.find(|&y| top <= y && y < bottom)

@@ -197,11 +197,12 @@ impl Trace {
         &mut self,
         event: &Finding,
         now: Moment,
-        before: Option<(Moment, Moment)>,
+        before: Option<(Moment, Moment, u64)>,
         state: &State,
     ) {
         let open = state.findings.get(&event.key());
-        if let Some((since, raised)) = before {
+        let count = before.map_or(0, |(.., count)| count);
+        if let Some((since, raised, _)) = before {
             if open.is_none() {
                 self.findings.close(since.seq, now);
             }
@@ -213,6 +214,9 @@ impl Trace {
             self.open_finding(open, now.seq);
             if event.state == Standing::Raised {
                 self.raised.push(now);
+                if let Some(span) = self.occurrences.get_mut(now.seq) {
+                    span.what.before = Some(count);
+                }
             }
         }
     }
@@ -221,7 +225,9 @@ impl Trace {
     fn open_finding(&mut self, open: &OpenFinding, updated: Seq) {
         let what = FindingSpan::of(open);
         self.findings.open(open.since, updated, what);
-        let what = Occurrence::of(open);
+        let mut what = Occurrence::of(open);
+        let known = self.occurrences.get(open.raised().seq);
+        what.before = what.before.or(known.and_then(|span| span.what.before));
         self.occurrences.open(open.raised(), updated, what);
     }
 
@@ -518,10 +524,11 @@ fn open_verdict(watch: &Watch, verdict: &Verdict) -> Option<(Seq, Moment)> {
     Some((open.since.seq, open.since))
 }
 
-/// Returns two records of an open finding: the one that first raised it, and the one that raised it last.
-fn open_finding(state: &State, finding: &Finding) -> Option<(Moment, Moment)> {
+/// Returns two records of an open finding, the one that first raised it and the one that raised it last, and how often
+/// it has occurred.
+fn open_finding(state: &State, finding: &Finding) -> Option<(Moment, Moment, u64)> {
     let open = state.findings.get(&finding.key())?;
-    Some((open.since, open.raised()))
+    Some((open.since, open.raised(), open.count))
 }
 
 /// Returns how a stream falls that ended with this event, before any attribution.

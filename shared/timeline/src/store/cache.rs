@@ -35,6 +35,8 @@ pub struct Store {
     /// The stretch of time in view.
     pub(super) looks_at: Option<(Time, Time)>,
     pub(super) version: u64,
+    /// A number that changes whenever trouble may have changed.
+    pub(super) trouble_version: u64,
 }
 
 impl Default for Store {
@@ -57,6 +59,7 @@ impl Store {
             unweighed_bytes: 0,
             looks_at: None,
             version: 0,
+            trouble_version: 0,
         }
     }
 
@@ -64,6 +67,12 @@ impl Store {
     #[must_use]
     pub fn version(&self) -> u64 {
         self.version
+    }
+
+    /// Returns a number that changes whenever trouble may have changed. It stays while only objects change.
+    #[must_use]
+    pub fn trouble_version(&self) -> u64 {
+        self.trouble_version
     }
 
     /// Estimates the bytes held, with encoded chapters.
@@ -82,6 +91,7 @@ impl Store {
         }
         self.unweighed_bytes = 0;
         while self.bytes() > self.budget_bytes {
+            self.trouble_version += 1;
             if !self.unload() && !self.drop_oldest() {
                 return;
             }

@@ -1,6 +1,7 @@
 //! The server's list of chapters, loaded or not, and the order of runs.
 
 use watchscope_model::fold::Moment;
+use watchscope_model::summary::TroubleKind;
 use watchscope_model::wire::{Availability, CatalogueEntry};
 use watchscope_model::{EpochId, LogId, Seq, Time, tree};
 
@@ -56,6 +57,7 @@ impl Store {
     /// Reads the list of a run's chapters that the server sent (message `Catalogue`).
     pub fn list(&mut self, log: &LogId, id: &EpochId, order: u64, entries: Vec<CatalogueEntry>) {
         self.version += 1;
+        self.trouble_version += 1;
         let place = self.epochs.iter().position(|epoch| epoch.id == *id);
         let place = place.unwrap_or_else(|| {
             let epoch = Epoch::new(log.clone(), id.clone(), self.next_number(), order);
@@ -89,6 +91,7 @@ impl Store {
             return;
         };
         self.version += 1;
+        self.trouble_version += 1;
         let mut entries = epoch.catalogue.iter_mut();
         let entry = entries.find(|entry| entry.summary.first <= last && last <= entry.summary.last);
         if let Some(entry) = entry {
@@ -177,6 +180,17 @@ impl Epoch {
     /// Whether a listed chapter holds a record.
     pub(crate) fn lists(&self, seq: Seq) -> bool {
         self.listed(seq).is_some()
+    }
+
+    /// Returns begin and end of the gaps with lost events that begin in listed chapters which are not loaded.
+    pub(crate) fn listed_losses(&self) -> impl Iterator<Item = (Time, Time)> {
+        let unloaded = self.catalogue.iter().filter(|entry| {
+            let summary = &entry.summary;
+            !self.has_all(summary.first, summary.last)
+        });
+        let troubles = unloaded.flat_map(|entry| &entry.summary.troubles);
+        let lost = troubles.filter(|of| of.kind == TroubleKind::LostGap && !self.holds(of.start));
+        lost.map(|of| (of.start, of.end()))
     }
 
     fn list(&mut self, entry: CatalogueEntry) {

@@ -3,7 +3,7 @@
 use watchscope_model::chapter::ChapterReader;
 use watchscope_model::fold::Moment;
 use watchscope_model::wire::CatalogueEntry;
-use watchscope_model::{EpochId, Layers, LogId, Seq, State};
+use watchscope_model::{EpochId, Layers, LogId, Seq, State, Time};
 
 use super::chapter::Chapter;
 use super::trace::Trace;
@@ -105,6 +105,12 @@ impl Epoch {
     pub(crate) fn has_record(&self, seq: Seq) -> bool {
         let mut chapters = self.chapters.iter();
         chapters.any(|chapter| chapter.first <= seq && seq <= chapter.last)
+    }
+
+    /// Whether a loaded chapter reaches over a time.
+    pub(crate) fn holds(&self, at: Time) -> bool {
+        let mut chapters = self.chapters.iter();
+        chapters.any(|chapter| chapter.first <= chapter.last && chapter.is_within((at, at)))
     }
 
     /// Whether all records from `first` to `last` are loaded; if `last` is not known yet, to the last known record.

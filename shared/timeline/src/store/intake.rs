@@ -3,7 +3,7 @@
 use watchscope_model::chapter::ChapterReader;
 use watchscope_model::codec::{DecodeError, split_frame};
 use watchscope_model::fold::Moment;
-use watchscope_model::{Entry, EpochId, KeptNote, Seq, Time};
+use watchscope_model::{Entry, EpochId, Event, KeptNote, Seq, Time};
 
 use super::cache::Store;
 use super::chapter::{Chapter, LiveCut};
@@ -26,6 +26,18 @@ pub enum StoreError {
     UnknownEpoch(EpochId),
 }
 
+/// Whether an event may begin, change or end trouble. Nearly all records are changes, which cannot.
+fn may_be_trouble(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::Finding(_)
+            | Event::Gap(_)
+            | Event::WatchPhase(_)
+            | Event::WatchStarted(_)
+            | Event::WatchStopped(_)
+    )
+}
+
 impl Store {
     /// Reads a head snapshot (the frame after `Snapshot`). The live log continues from here.
     ///
@@ -36,6 +48,7 @@ impl Store {
     pub fn snapshot(&mut self, frame: &[u8]) -> Result<(), StoreError> {
         let (reader, opening) = ChapterReader::open(frame)?;
         self.version += 1;
+        self.trouble_version += 1;
         let state = opening.state;
         let known = self
             .epochs
@@ -124,6 +137,7 @@ impl Store {
             match entry {
                 Entry::Record(record) => {
                     epoch.trace.absorb(record, &mut live.state, &mut self.names);
+                    self.trouble_version += u64::from(may_be_trouble(&record.event));
                     self.notes.record(&epoch.log, &epoch.id, record);
                 }
                 Entry::Inside(record) => live.state.pass(record.seq, record.at),
@@ -253,6 +267,7 @@ impl Store {
             return Ok(0);
         }
         self.version += 1;
+        self.trouble_version += 1;
         self.notes.extend(notes);
         epoch.unknown += unknown;
         runs.extend(run);

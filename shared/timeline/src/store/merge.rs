@@ -2,7 +2,8 @@
 
 use watchscope_model::{Seq, Time};
 
-use super::parts::{ListMark, OpeningPoint, OwnRequestMark, SentRequest};
+use super::parts::{ListMark, Occurrence, OpeningPoint, OwnRequestMark, SentRequest};
+use super::spans::Spans;
 use super::trace::{ObjectTrace, Trace, WatchTrace};
 use crate::id::{ObjectId, WatchId};
 use crate::sorted::merge_sorted;
@@ -11,7 +12,7 @@ impl Trace {
     /// Adds another chapter of the epoch; no record may be in both.
     pub(crate) fn merge(&mut self, other: Self) {
         self.findings.merge(other.findings);
-        self.occurrences.merge(other.occurrences);
+        self.merge_occurrences(other.occurrences);
         self.connections.merge(other.connections);
         merge_sorted(&mut self.raised, other.raised, |raised| raised.seq);
         merge_sorted(&mut self.losses, other.losses, |loss| loss.moment.seq);
@@ -26,6 +27,18 @@ impl Trace {
             if let Some(watch) = watch {
                 self.watch_mut(WatchId(place as u32)).merge(*watch);
             }
+        }
+    }
+
+    /// Adds occurrences. Only the chapter of the record that raised one knows how many came before it.
+    fn merge_occurrences(&mut self, other: Spans<Occurrence>) {
+        for mut span in other.into_all() {
+            let known = self.occurrences.get_mut(span.start.seq);
+            if let Some(known) = known {
+                let before = known.what.before.or(span.what.before);
+                (known.what.before, span.what.before) = (before, before);
+            }
+            self.occurrences.add(span);
         }
     }
 

@@ -8,7 +8,9 @@ use watchscope_model::row::Attributed;
 use watchscope_model::vocabulary::{
     Cause, Certainty, Divergence, LossPlace, Phase, PhaseReason, Severity, Standing,
 };
-use watchscope_model::{ConnectionId, RequestId, ResourceVersion, Seq, StreamId, Text, Time};
+use watchscope_model::{
+    ConnectionId, RequestId, ResourceVersion, Seq, StreamId, Text, Time, WatchName,
+};
 
 /// The fall of a plateau, which shows how the stream ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +123,12 @@ pub(crate) struct Occurrence {
     pub(crate) evidence: Vec<Seq>,
     /// How often the finding had occurred by then.
     pub(crate) count: u64,
+    /// How often it had occurred before the record that raised this occurrence; `None` if that is not loaded.
+    pub(crate) before: Option<u64>,
+    /// When the occurrence began; at the latest at the record that raised it.
+    pub(crate) began: Time,
+    /// The watches that it names, the most concerned first; empty if it concerns no watch.
+    pub(crate) watches: Vec<WatchName>,
     /// The record that first raised its finding.
     pub(crate) since: Seq,
 }
@@ -375,7 +383,21 @@ impl Occurrence {
             summary: finding.summary.clone(),
             evidence: finding.evidence.clone(),
             count: open.count,
+            before: (open.raised().seq == open.since.seq).then_some(0),
+            began: finding
+                .since
+                .map_or(open.raised().at, |since| since.min(open.raised().at)),
+            watches: match &finding.watch {
+                Some(watch) => vec![watch.clone()],
+                None => finding.names.clone(),
+            },
             since: open.since.seq,
         }
+    }
+
+    /// Returns how many occurrences the record that raised this one stands for: at least 1, and 1 if it is not known.
+    pub(crate) fn stands_for(&self) -> u64 {
+        let before = self.before.unwrap_or(self.count);
+        self.count.saturating_sub(before).max(1)
     }
 }

@@ -104,6 +104,11 @@ impl<T: Clone> Spans<T> {
         }
     }
 
+    /// Returns its spans, the oldest first.
+    pub(crate) fn into_all(self) -> Vec<Span<T>> {
+        self.0
+    }
+
     /// Adds all spans of another set.
     pub(crate) fn merge(&mut self, other: Self) {
         if self.0.is_empty() {

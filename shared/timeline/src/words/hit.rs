@@ -17,6 +17,7 @@ pub fn describe(store: &Store, hit: &Hit, now: Time) -> Description {
     let description = match &hit.target {
         Target::Record(id) => describe_record(store, hit.lane, *id),
         Target::Merged { first, last, count } => merged(store, *first, *last, *count),
+        Target::Findings(raised) => findings(store, raised),
         Target::Stretch(kind, id) => stretch(store, hit.lane, *kind, *id, now),
         Target::Lane => Description {
             what: accessible(Known::now(store, now), hit.lane),
@@ -26,6 +27,30 @@ pub fn describe(store: &Store, hit: &Hit, now: Time) -> Description {
     Description {
         lane,
         ..description
+    }
+}
+
+/// Returns several occurrences whose chips are one.
+fn findings(store: &Store, raised: &[RecordId]) -> Description {
+    let spans = raised.iter().filter_map(|id| {
+        let epoch = store.epoch(id.epoch)?;
+        epoch.trace.occurrences.get(id.seq)
+    });
+    let spans: Vec<_> = spans.collect();
+    let (Some(first), Some(last)) = (spans.first(), spans.last()) else {
+        return Description::default();
+    };
+    let times = count(spans.len() as u64, "occurrence");
+    let (code, name) = (&last.what.code, &last.what.name);
+    Description {
+        time: format!(
+            "{} to {}",
+            clock_ms(first.start.at),
+            clock_ms(last.start.at)
+        ),
+        what: format!("{code} {name}: {times}. Click, then Enter steps through them."),
+        record: raised.first().copied(),
+        ..Description::default()
     }
 }
 

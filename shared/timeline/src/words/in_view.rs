@@ -44,8 +44,8 @@ impl Kind {
     }
 }
 
-/// Returns the loaded problems between `from` and `to`, the most severe first, in the words of
-/// [`super::state::problems`]. A watch that waits or is refused counts only at the moment `at`, because one that went
+/// Returns the problems between `from` and `to`, the most severe first, in the words of [`super::state::problems`].
+/// Of chapters that are not loaded it counts the lost gaps. A watch that waits or is refused counts only at the moment `at`, because one that went
 /// on is no problem.
 #[must_use]
 pub fn problems_in(
@@ -64,6 +64,11 @@ pub fn problems_in(
         .map(|of| (of, Kind::new(Token::Error)));
     let reaches = |begin: Time, end: Time| begin <= to && end >= from;
     for epoch in store.epochs() {
+        for (began, until) in epoch.listed_losses() {
+            if reaches(began, until) {
+                gaps.places.push((began, ProblemPlace::NotLoaded(began)));
+            }
+        }
         let record = |seq| RecordId {
             epoch: epoch.number(),
             seq,

@@ -47,6 +47,8 @@ pub enum ProblemPlace {
     },
     /// A finding, by the record that raised it the last time.
     Finding(RecordId),
+    /// A time whose records are not loaded.
+    NotLoaded(Time),
 }
 
 /// Returns the current problems that are not muted, the most severe first.

@@ -17,3 +17,4 @@ mod scenes;
 mod snapshot;
 mod standing;
 mod story;
+mod troubles;

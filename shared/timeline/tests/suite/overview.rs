@@ -7,8 +7,7 @@ use watchscope_model::wire::{Availability, CatalogueEntry};
 use watchscope_model::{Seq, Time};
 use watchscope_timeline::format::text_width;
 use watchscope_timeline::overview::{
-    Grip, Moments, REACH_US, TroubleMark, grip_at, next_trouble, overview, previous_trouble,
-    troubles, words,
+    Grip, Moments, REACH_US, TroubleMark, grip_at, overview, troubles, words,
 };
 use watchscope_timeline::scene::{Align, Area, STRIP_COLUMN_PX, Step};
 use watchscope_timeline::{Overview, Primitive, Px, Scene, Store, Token, View};
@@ -359,7 +358,7 @@ fn ten_thousand_chapters_are_no_more_primitives_than_the_strip_has_px() {
 }
 
 #[test]
-fn a_problem_that_lasts_over_chapters_is_one_and_can_be_stepped_to() {
+fn a_problem_that_lasts_over_chapters_is_one() {
     let mut old = Log::steady("a", 0.0, 100);
     old.finding(101.0, "F08", Severity::Warning, Standing::Raised, PODS, "x");
     for step in 102..400 {
@@ -381,10 +380,6 @@ fn a_problem_that_lasts_over_chapters_is_one_and_can_be_stepped_to() {
         .collect();
     use TroubleKind::{Divergence as Diverged, Error, Finding};
     assert_eq!(found, [(101, Finding), (400, Diverged), (660, Error)]);
-    assert_eq!(next_trouble(&store, at(101.0)), Some(at(400.0)));
-    assert_eq!(next_trouble(&store, at(660.0)), None);
-    assert_eq!(previous_trouble(&store, at(660.0)), Some(at(400.0)));
-    assert_eq!(previous_trouble(&store, at(101.0)), None);
     // Its bar continues through all chapters.
     let now = at(700.0);
     let strip = strip(store, now, View::following(now, 60_000_000, WIDTH));

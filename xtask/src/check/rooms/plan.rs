@@ -223,9 +223,16 @@ const TIMELINE: Crate = Crate {
             &["findings", "ground", "phrases", "store"],
         ),
         room(
+            "troubles",
+            &["troubles"],
+            &["findings", "ground", "lanes", "store"],
+        ),
+        room(
             "draw",
             &["draw"],
-            &["evidence", "ground", "lanes", "levels", "phrases", "store"],
+            &[
+                "evidence", "ground", "lanes", "levels", "phrases", "store", "troubles",
+            ],
         ),
         room(
             "inside",
@@ -236,7 +243,7 @@ const TIMELINE: Crate = Crate {
             "words",
             &["words"],
             &[
-                "evidence", "findings", "ground", "inside", "lanes", "phrases", "store",
+                "evidence", "findings", "ground", "inside", "lanes", "phrases", "store", "troubles",
             ],
         ),
         room(

@@ -81,6 +81,9 @@ impl Model {
             Action::PreviousRecord => self.step_record(false),
             Action::NextRecord => self.step_record(true),
             Action::Focus => self.focus_selection(),
+            Action::NextTrouble => self.step_trouble(true),
+            Action::PreviousTrouble => self.step_trouble(false),
+            Action::Open if self.step_members() => {}
             Action::Open => {
                 // If a record of this lane is selected, it stays selected.
                 let selection = self.panels.selection.as_ref();

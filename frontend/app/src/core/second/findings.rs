@@ -138,9 +138,9 @@ impl Model {
     /// Takes the muted findings, as the browser kept them.
     pub(super) fn muted_before(&mut self, text: Option<&str>) {
         self.lanes.muted = text.map_or_else(Muted::default, Muted::parse);
+        self.gather_troubles(self.now());
         self.publish_problems(self.now());
         self.publish_findings(self.now());
-        self.redraw();
     }
 
     /// Changes the muted findings, and keeps them in the browser.
@@ -149,7 +149,8 @@ impl Model {
         if let Some(log) = self.panels.muted_of.clone() {
             self.keep(Kept::Muted(log), self.lanes.muted.to_text());
         }
+        self.gather_troubles(self.now());
+        self.publish_problems(self.now());
         self.publish_findings(self.now());
-        self.redraw();
     }
 }

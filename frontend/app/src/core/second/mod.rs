@@ -37,4 +37,5 @@ mod replay;
 mod search;
 mod selection;
 mod show;
+mod trouble;
 mod view;

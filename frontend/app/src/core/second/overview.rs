@@ -3,8 +3,7 @@
 use watchscope_model::Time;
 use watchscope_timeline::View;
 use watchscope_timeline::overview::{
-    Grip, Moments, Overview, REACH_US, grip_at, next_trouble, overview_again, previous_trouble,
-    words,
+    Grip, Moments, Overview, REACH_US, grip_at, overview_again, words,
 };
 use watchscope_timeline::scene::Px;
 
@@ -172,22 +171,5 @@ impl Model {
         let reach_us = (from_us * factor).min(most_us).max(60_000_000.0);
         self.panels.overview.reach_us = Some(reach_us as i64);
         self.redraw();
-    }
-
-    pub(super) fn show_problem(&mut self, is_next: bool) {
-        let middle = self.view.time_from_x(self.view.width_px / 2.0);
-        let found = if is_next {
-            next_trouble(&self.store, middle)
-        } else {
-            previous_trouble(&self.store, middle)
-        };
-        match found {
-            Some(at) => self.show_at(at),
-            None => self.say(if is_next {
-                "No problem after this one.".to_owned()
-            } else {
-                "No problem before this one.".to_owned()
-            }),
-        }
     }
 }

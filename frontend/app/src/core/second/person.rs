@@ -2,7 +2,7 @@
 
 use crate::core::effect::{Effect, Kept, PanelEffect};
 use crate::core::model::Model;
-use crate::core::panel_state::Awaited;
+use crate::core::panel_state::{Awaited, Walk};
 use crate::core::person::Person;
 use crate::source::connection::Input;
 use watchscope_timeline::View;
@@ -52,7 +52,9 @@ impl Model {
                 let by_px = self.view.width_px * share;
                 self.set_view(self.view.pan(by_px));
             }
-            Person::ShowProblem { is_next } => self.show_problem(is_next),
+            Person::ShowProblem { is_next } => self.step_trouble(is_next),
+            Person::ShowTrouble(place) => self.show_trouble(place),
+            Person::StepOccurrence { is_next } => self.step_occurrence(is_next),
 
             Person::GoTo(fragment) => self.go_to(&fragment),
 
@@ -151,8 +153,13 @@ impl Model {
         let shown = self.panels.problem_place;
         let place = places.iter().position(|place| Some(*place) == shown);
         let next = place.map_or(0, |place| (place + 1) % places.len());
+        let is_walk = (self.view.following && !self.is_replay()) || self.panels.walk.is_some();
         self.panels.problem_place = places.get(next).copied();
         self.show_problem_place(self.panels.problem_place);
+        self.panels.walk = is_walk.then_some(Walk {
+            selections: self.panels.selections,
+            view: self.view,
+        });
     }
 
     fn show_problem_place(&mut self, place: Option<ProblemPlace>) {
@@ -175,6 +182,13 @@ impl Model {
                 self.pick.stays_in_sight = true;
                 self.focus_lane(lane);
                 self.select_lane(lane);
+            }
+            Some(ProblemPlace::NotLoaded(at)) => {
+                self.leave_place();
+                self.clear_selection();
+                self.center(at);
+                self.mark_time(at);
+                self.say("This is being loaded.".to_owned());
             }
             None => self.say("Nothing of it is loaded.".to_owned()),
         }

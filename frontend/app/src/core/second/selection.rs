@@ -41,6 +41,11 @@ impl Model {
         if let Target::Record(id) = hit.target {
             self.mark_record(id);
         }
+        if let Target::Findings(members) = hit.target {
+            self.panels.members = members;
+            self.select_member(0);
+            return;
+        }
         self.select(Selection {
             lane: hit.lane,
             target: hit.target,
@@ -95,6 +100,7 @@ impl Model {
         }
         self.panels.selection = None;
         self.panels.awaited = None;
+        self.panels.awaited_trouble = None;
         self.pick.selected = None;
         self.pick.record = None;
         self.pick.evidence = None;
@@ -337,6 +343,7 @@ impl Model {
     pub(super) fn select(&mut self, selection: Selection) {
         self.panels.selections += 1;
         self.panels.awaited = None;
+        self.panels.awaited_trouble = None;
         self.panels.watches_open = false;
         self.panels.notes.is_open = false;
         let description = self.describe(&selection);

@@ -8,7 +8,7 @@ use watchscope_timeline::words::{self, Empty};
 use watchscope_timeline::{View, format};
 
 use crate::core::model::Model;
-use crate::core::panel_state::StoryFit;
+use crate::core::panel_state::{StoryFit, Walk};
 use crate::core::shown::{Emptiness, HistoryWords, Remedy, StatusBar};
 use crate::core::summary;
 use crate::decimal::decimal;
@@ -39,6 +39,7 @@ impl Model {
         if let Some(name) = self.recording() {
             self.shown.summary.words = format!("recording {name}");
         }
+        self.publish_troubles(now);
         self.publish_problems(now);
         self.publish_findings(now);
         self.shown.empty = self.emptiness(now);
@@ -66,12 +67,23 @@ impl Model {
             lane_text.map_or_else(String::new, |(lane, known)| words::accessible(known, lane));
     }
 
-    /// Computes the present problems. While the person looks at the past, computes those in view.
+    /// Computes the problems of all that is kept. As of a time, computes those in view. A walk that began while the
+    /// picture followed now goes on through all that is kept.
     pub(super) fn publish_problems(&mut self, now: Time) {
         let muted = &self.lanes.muted;
         let is_live = self.view.following && !self.is_replay();
-        self.shown.problems = if is_live || self.panels.is_lesson {
+        let walk = Walk {
+            selections: self.panels.selections,
+            view: self.view,
+        };
+        if is_live || self.panels.walk != Some(walk) {
+            self.panels.walk = None;
+        }
+        self.shown.problems = if self.panels.is_lesson {
             words::problems(&self.store, muted)
+        } else if is_live || self.panels.walk.is_some() {
+            let kept = (Time(i64::MIN), Time(i64::MAX));
+            words::problems_in(&self.store, kept, now, now, muted)
         } else {
             let shown = (self.view.left(), self.view.right().min(now));
             let at = self.moment().unwrap_or(now);

@@ -1,0 +1,235 @@
+//! The list of trouble: its order, steps through it, and indexes that a frame reads without a pass over it.
+
+use watchscope_model::tree;
+use watchscope_model::vocabulary::Severity;
+use watchscope_model::{Time, WatchName};
+
+use super::gather::gather;
+use super::trouble::{Trouble, TroublePlace};
+use super::worst::{Named, OffSide, Side};
+use crate::findings::Muted;
+use crate::id::{RecordId, WatchId};
+use crate::store::Store;
+
+/// All trouble of a store, by the time at which it began. It holds one entry for each trouble of loaded records and at
+/// most 32 for each listed chapter. The caller makes it anew when [`is_behind`](Self::is_behind) says so.
+#[derive(Clone, Debug, Default)]
+pub struct Troubles {
+    all: Vec<Trouble>,
+    /// For each entry, how many troubles come before it.
+    before: Vec<u64>,
+    total: u64,
+    /// Indexes by rising end.
+    by_end: Vec<u32>,
+    /// For each place of `by_end`, the count and the worst of all up to it.
+    ended: Vec<(u64, Named)>,
+    /// For each index, the count and the worst of all from it on.
+    begins: Vec<(u64, Named)>,
+    /// By watch.
+    watches: Vec<OfWatch>,
+    /// Indexes by the record that selects them.
+    by_record: Vec<(RecordId, u32)>,
+    is_exact: bool,
+    of_version: Option<u64>,
+    due: Option<Time>,
+}
+
+/// The trouble of one watch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OfWatch {
+    pub(super) watch: WatchId,
+    /// How many troubles concern it first, and the worst of them.
+    pub(super) first: (u64, Named),
+    /// When the first of all that concern it ended.
+    pub(super) first_until: Time,
+    /// When the last of all that concern it began.
+    pub(super) last_began: Time,
+    /// The worst severity of all that concern it.
+    pub(super) severity: Severity,
+}
+
+impl Troubles {
+    /// Gathers all trouble that is not muted.
+    #[must_use]
+    pub fn read(store: &Store, muted: &Muted, now: Time) -> Self {
+        let (all, due) = gather(store, muted, now);
+        let mut list = Self::of(all);
+        list.of_version = Some(store.trouble_version());
+        list.due = due;
+        list
+    }
+
+    /// Whether the store may have other trouble by now. Muting is no change of the store.
+    #[must_use]
+    pub fn is_behind(&self, store: &Store, now: Time) -> bool {
+        self.of_version != Some(store.trouble_version()) || self.due.is_some_and(|due| due <= now)
+    }
+
+    /// Sorts trouble and makes the indexes.
+    #[must_use]
+    pub fn of(mut all: Vec<Trouble>) -> Self {
+        tree::sort_by_key(&mut all, |of| (of.began, of.place.record()));
+        let mut by_end: Vec<u32> = (0..all.len() as u32).collect();
+        tree::sort_by_key(&mut by_end, |&place| (all[place as usize].until, place));
+        let mut list = Self {
+            is_exact: all.iter().all(|of| of.place != TroublePlace::NotLoaded),
+            by_end,
+            ..Self::default()
+        };
+        for trouble in &all {
+            list.before.push(list.total);
+            list.total += trouble.counts();
+        }
+        let mut so_far = (0, Named::default());
+        for &place in &list.by_end {
+            add(&mut so_far, &all, place);
+            list.ended.push(so_far);
+        }
+        so_far = (0, Named::default());
+        for place in (0..all.len() as u32).rev() {
+            add(&mut so_far, &all, place);
+            list.begins.push(so_far);
+        }
+        list.begins.reverse();
+        let mut of_watches: Vec<(WatchId, u32, bool)> = Vec::new();
+        for (place, trouble) in (0..).zip(&all) {
+            let watches = trouble.watches.iter().enumerate();
+            of_watches.extend(watches.map(|(nth, &watch)| (watch, place, nth == 0)));
+            let record = trouble.place.record();
+            list.by_record.extend(record.map(|record| (record, place)));
+        }
+        tree::sort_by_key(&mut of_watches, |&of| of);
+        tree::sort_by_key(&mut list.by_record, |&of| of);
+        for (watch, place, is_first) in of_watches {
+            let trouble = &all[place as usize];
+            if list.watches.last().is_none_or(|last| last.watch != watch) {
+                list.watches.push(OfWatch {
+                    watch,
+                    first: (0, Named::default()),
+                    first_until: trouble.until,
+                    last_began: trouble.began,
+                    severity: trouble.severity,
+                });
+            }
+            if let Some(of) = list.watches.last_mut() {
+                of.first_until = of.first_until.min(trouble.until);
+                of.last_began = of.last_began.max(trouble.began);
+                of.severity = of.severity.worse(trouble.severity);
+                if is_first {
+                    add(&mut of.first, &all, place);
+                }
+            }
+        }
+        list.all = all;
+        list
+    }
+
+    /// Returns all trouble by the time at which it began.
+    #[must_use]
+    pub fn all(&self) -> &[Trouble] {
+        &self.all
+    }
+
+    /// Returns how many there are. Summaries of chapters that are not loaded count those that they list.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Whether the total is exact: each comes from a loaded record.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        self.is_exact
+    }
+
+    /// Returns the number of an entry among all, from 1.
+    #[must_use]
+    pub fn number(&self, place: usize) -> u64 {
+        self.before.get(place).map_or(0, |before| before + 1)
+    }
+
+    /// Returns the index of the trouble that a record selects.
+    #[must_use]
+    pub fn find(&self, record: RecordId) -> Option<usize> {
+        let by_record = &self.by_record;
+        let place = by_record.binary_search_by_key(&record, |&(record, _)| record);
+        place.ok().map(|place| by_record[place].1 as usize)
+    }
+
+    /// Returns the index of the first that began after a time.
+    #[must_use]
+    pub fn after(&self, at: Time) -> Option<usize> {
+        let place = self.all.partition_point(|of| of.began <= at);
+        (place < self.all.len()).then_some(place)
+    }
+
+    /// Returns the index of the last that began before a time.
+    #[must_use]
+    pub fn before(&self, at: Time) -> Option<usize> {
+        self.all.partition_point(|of| of.began < at).checked_sub(1)
+    }
+
+    /// Returns the index of the one that began nearest to a time.
+    #[must_use]
+    pub fn nearest(&self, at: Time) -> Option<usize> {
+        let (before, after) = (self.before(at.plus_micros(1)), self.after(at));
+        let off = |place: usize| self.all[place].began.micros_since(at).abs();
+        let mut both = before.into_iter().chain(after);
+        let first = both.next()?;
+        Some(both.fold(
+            first,
+            |best, next| {
+                if off(next) < off(best) { next } else { best }
+            },
+        ))
+    }
+
+    /// Returns the trouble that had ended before a time: its count, and the worst.
+    #[must_use]
+    pub fn ended_before(&self, left: Time) -> OffSide {
+        let ends = |&place: &u32| self.all[place as usize].until < left;
+        let count = self.by_end.partition_point(ends);
+        let of = count.checked_sub(1).map(|last| self.ended[last]);
+        of.map_or_else(OffSide::default, |(count, named)| named.side(count))
+    }
+
+    /// Returns the trouble that begins after a time: its count, and the worst.
+    #[must_use]
+    pub fn begins_after(&self, right: Time) -> OffSide {
+        let of = self.after(right).map(|first| self.begins[first]);
+        of.map_or_else(OffSide::default, |(count, named)| named.side(count))
+    }
+
+    /// Returns the sides of a stretch of time on which a watch has trouble, and the worst severity of its trouble.
+    #[must_use]
+    pub fn sides(&self, watch: WatchId, (left, right): (Time, Time)) -> Option<(Side, Severity)> {
+        let of = self.of_watch(watch)?;
+        let side = Side {
+            is_left: of.first_until < left,
+            is_right: of.last_began > right,
+        };
+        (side.is_left || side.is_right).then_some((side, of.severity))
+    }
+
+    pub(super) fn of_watch(&self, watch: WatchId) -> Option<&OfWatch> {
+        let place = self.watches.binary_search_by_key(&watch, |of| of.watch);
+        place.ok().map(|place| &self.watches[place])
+    }
+
+    pub(super) fn watches(&self) -> &[OfWatch] {
+        &self.watches
+    }
+
+    /// Returns the name of the first watch that a trouble concerns, and how many more it concerns.
+    #[must_use]
+    pub fn watch_of<'a>(&self, store: &'a Store, place: usize) -> Option<(&'a WatchName, usize)> {
+        let watches = &self.all.get(place)?.watches;
+        let first = store.names().watch_name(*watches.first()?);
+        Some((first, watches.len() - 1))
+    }
+}
+
+fn add((count, named): &mut (u64, Named), all: &[Trouble], place: u32) {
+    *count += all[place as usize].counts();
+    named.add(place, |place| all[place as usize].badness());
+}

@@ -1,0 +1,62 @@
+//! Trouble on lanes above and below the window.
+
+use watchscope_model::tree;
+
+use super::list::Troubles;
+use super::worst::{Named, OffSide};
+use crate::id::{LaneId, WatchId};
+use crate::lanes::{RowKind, Rows};
+use crate::scene::Px;
+
+impl Troubles {
+    /// Returns the trouble on lanes above and below a window of rows. Trouble of several watches counts at the first.
+    /// The row of quiet watches counts for all watches without a row, unless a filter hides lanes.
+    #[must_use]
+    pub fn off_rows(&self, rows: &Rows, top: Px, bottom: Px) -> (OffSide, OffSide) {
+        let (mut above, mut below) = ((0, Named::default()), (0, Named::default()));
+        let mut add = |(y0, y1): (Px, Px), (count, named): (u64, Named)| {
+            let side = if y1 <= top {
+                &mut above
+            } else if y0 >= bottom {
+                &mut below
+            } else {
+                return;
+            };
+            side.0 += count;
+            for place in named.places() {
+                side.1
+                    .add(place, |place| self.all()[place as usize].badness());
+            }
+        };
+        let mut with_row: Vec<WatchId> = Vec::new();
+        let mut quiet = None;
+        let mut all = rows.rows.iter().peekable();
+        while let Some(row) = all.next() {
+            if row.id == LaneId::Quiet {
+                quiet = Some((row.y - row.label, row.bottom()));
+            }
+            let is_head = matches!(row.kind, RowKind::Watch | RowKind::Strip) && !row.pinned;
+            let (Some(watch), true) = (row.id.watch(), is_head) else {
+                continue;
+            };
+            let mut end = row.bottom();
+            while let Some(next) = all.next_if(|next| {
+                let is_head = matches!(next.kind, RowKind::Watch | RowKind::Strip);
+                next.id.watch() == Some(watch) && !is_head
+            }) {
+                end = next.bottom();
+            }
+            if let Some(of) = self.of_watch(watch) {
+                with_row.push(watch);
+                add((row.y - row.label, end), of.first);
+            }
+        }
+        if let Some(ys) = quiet.filter(|_| rows.hidden == 0) {
+            tree::sort_by_key(&mut with_row, |&watch| watch);
+            let without = self.watches().iter();
+            let without = without.filter(|of| with_row.binary_search(&of.watch).is_err());
+            without.for_each(|of| add(ys, of.first));
+        }
+        (above.1.side(above.0), below.1.side(below.0))
+    }
+}

@@ -1,0 +1,101 @@
+//! One trouble: when it lasted, its severity, its kind, and its lanes.
+
+use watchscope_model::summary::TroubleKind;
+use watchscope_model::vocabulary::Severity;
+use watchscope_model::{Text, Time};
+
+use crate::id::{RecordId, WatchId};
+use crate::scene::StretchKind;
+
+/// The most troubles that an edge of the view names: 2, the worst and then the latest.
+pub const NAMED: usize = 2;
+/// `until` of trouble that is still open.
+pub(super) const OPEN: Time = Time(i64::MAX);
+
+/// Something that a viewer must not miss.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// When it began.
+    pub began: Time,
+    /// When it ended, or until when it is known to last; `Time(i64::MAX)` while it is open.
+    pub until: Time,
+    /// Its severity: at least a warning.
+    pub severity: Severity,
+    /// Its kind.
+    pub of: TroubleOf,
+    /// The watches that it concerns, the most concerned first. It is empty for trouble of a server, a connection or a
+    /// client, and for trouble that is not loaded.
+    pub watches: Vec<WatchId>,
+    /// How to select it.
+    pub place: TroublePlace,
+    /// How many troubles its record or its chapter's summary counts: at least 1.
+    pub stands_for: u64,
+}
+
+/// The kinds of trouble.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TroubleOf {
+    /// An occurrence of a finding.
+    Finding {
+        /// `F11`.
+        code: Text,
+        /// Its name.
+        name: Text,
+    },
+    /// A gap in which events were lost, without a finding.
+    LostGap,
+    /// A server refused the watch, without a finding.
+    Refused,
+    /// The watch waited over 5 s, without a finding.
+    Waiting,
+    /// Trouble of a chapter whose records are not loaded. The chapter's summary says only this.
+    Listed(TroubleKind),
+}
+
+/// How trouble is selected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TroublePlace {
+    /// A finding, by the record that raised this occurrence.
+    Finding(RecordId),
+    /// A gap or a phase of a watch, by the record that it began with.
+    Stretch(StretchKind, WatchId, RecordId),
+    /// Its records are not loaded.
+    NotLoaded,
+}
+
+impl TroublePlace {
+    /// Returns the record by which it is selected; `None` if that is not loaded.
+    #[must_use]
+    pub fn record(&self) -> Option<RecordId> {
+        match *self {
+            Self::Finding(record) | Self::Stretch(_, _, record) => Some(record),
+            Self::NotLoaded => None,
+        }
+    }
+}
+
+impl Trouble {
+    /// Whether it lasts.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.until == OPEN
+    }
+
+    /// Returns how many it counts as: a summary may count several, and a record is one step.
+    pub(super) fn counts(&self) -> u64 {
+        match self.place {
+            TroublePlace::NotLoaded => self.stands_for,
+            _ => 1,
+        }
+    }
+
+    /// The worse of two has the greater key; of equally severe ones the later.
+    pub(super) fn badness(&self) -> (usize, Time) {
+        (self.severity.rank(), self.began)
+    }
+}
+
+/// Whether a severity is trouble; a note is not.
+pub(super) fn is_trouble(severity: Severity) -> bool {
+    severity.rank() >= Severity::Warning.rank()
+}

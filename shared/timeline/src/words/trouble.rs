@@ -1,0 +1,91 @@
+//! Trouble in words, for the stepper and for the edges of the view.
+
+use watchscope_model::vocabulary::Severity;
+
+use crate::findings::named;
+use crate::format::{clock, count, number};
+use crate::store::Store;
+use crate::troubles::{OffSide, Trouble, TroubleOf, TroublePlace, Troubles};
+
+/// A trouble in a few words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TroubleWords {
+    /// `F11`, or what is wrong where no finding stands for it: `gap lost`.
+    pub code: String,
+    /// The finding's name; else empty.
+    pub name: String,
+    /// Its severity.
+    pub severity: Severity,
+    /// Its watch, or what else it concerns: `shop/pods`. Hostile: show as text.
+    pub subject: String,
+    /// When it began: `09:33:51`, and `, open` while it lasts.
+    pub at: String,
+    /// How many its record stands for, if several: `×3`.
+    pub times: String,
+}
+
+/// Returns a trouble in words.
+#[must_use]
+pub fn trouble_words(store: &Store, troubles: &Troubles, place: usize) -> Option<TroubleWords> {
+    let trouble = troubles.all().get(place)?;
+    let (code, name) = match &trouble.of {
+        TroubleOf::Finding { code, name } => (code.to_string(), name.to_string()),
+        TroubleOf::LostGap => ("gap lost".to_owned(), String::new()),
+        TroubleOf::Refused => ("refused".to_owned(), String::new()),
+        TroubleOf::Waiting => ("waiting".to_owned(), String::new()),
+        TroubleOf::Listed(kind) => (kind.to_string(), String::new()),
+    };
+    let subject = match troubles.watch_of(store, place) {
+        Some((watch, 0)) => watch.to_string(),
+        Some((watch, more)) => format!("{watch} and {more} more"),
+        None => other_subject(store, trouble),
+    };
+    let open = if trouble.is_open() { ", open" } else { "" };
+    Some(TroubleWords {
+        code,
+        name,
+        severity: trouble.severity,
+        subject,
+        at: format!("{}{open}", clock(trouble.began)),
+        times: match trouble.stands_for {
+            1 => String::new(),
+            several => format!("×{}", number(several)),
+        },
+    })
+}
+
+/// Returns the subject of trouble without a watch.
+fn other_subject(store: &Store, trouble: &Trouble) -> String {
+    let TroublePlace::Finding(raised) = trouble.place else {
+        return "not loaded yet".to_owned();
+    };
+    let trace = store.epoch(raised.epoch).map(|epoch| &epoch.trace);
+    let subject = trace.and_then(|trace| {
+        let since = trace.occurrences.get(raised.seq)?.what.since;
+        trace.findings.get(since)?.what.subject.as_ref()
+    });
+    named(subject)
+}
+
+/// Returns `Problem 2 of 9`, or `Last of 9` for the last one. The total is `about 40` while chapters with trouble are
+/// not loaded. Without a place it returns `9 problems`.
+#[must_use]
+pub fn trouble_count(troubles: &Troubles, place: Option<usize>) -> String {
+    let about = if troubles.is_exact() { "" } else { "about " };
+    let total = troubles.total();
+    match place.map(|place| troubles.number(place)) {
+        None => format!("{about}{}", count(total, "problem")),
+        Some(1) if total == 1 => "The only problem".to_owned(),
+        Some(nth) if nth == total => format!("Last of {about}{}", number(total)),
+        Some(nth) => format!("Problem {} of {about}{}", number(nth), number(total)),
+    }
+}
+
+/// Returns `2 problems above`; empty if there are none.
+#[must_use]
+pub fn off_side_words(side: &OffSide, direction: &str) -> String {
+    match side.count {
+        0 => String::new(),
+        several => format!("{} {direction}", count(several, "problem")),
+    }
+}
