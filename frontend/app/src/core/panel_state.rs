@@ -57,6 +57,8 @@ pub struct PanelState {
     pub troubles: Troubles,
     /// When the trouble began to which the person went and that is not loaded yet.
     pub awaited_trouble: Option<Time>,
+    /// The view and the scroll position, in px, of the edges that are shown.
+    pub edges_of: Option<(View, f64)>,
     /// The occurrences of the merged chip that was clicked last, by the records that raised them.
     pub members: Vec<RecordId>,
     /// The occurrences of the selected finding, and the version of the store's trouble at that lookup.

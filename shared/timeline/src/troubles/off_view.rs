@@ -10,7 +10,8 @@ use crate::scene::Px;
 
 impl Troubles {
     /// Returns the trouble on lanes above and below a window of rows. Trouble of several watches counts at the first.
-    /// The row of quiet watches counts for all watches without a row, unless a filter hides lanes.
+    /// Watches that are folded into the row of quiet watches count where that row is; while it is in the window, they
+    /// count as below. With a filter, watches without a row count nowhere.
     #[must_use]
     pub fn off_rows(&self, rows: &Rows, top: Px, bottom: Px) -> (OffSide, OffSide) {
         let (mut above, mut below) = ((0, Named::default()), (0, Named::default()));
@@ -33,7 +34,12 @@ impl Troubles {
         let mut all = rows.rows.iter().peekable();
         while let Some(row) = all.next() {
             if row.id == LaneId::Quiet {
-                quiet = Some((row.y - row.label, row.bottom()));
+                let is_above = row.bottom() <= top;
+                quiet = Some(if is_above {
+                    (row.y, top)
+                } else {
+                    (bottom, row.bottom())
+                });
             }
             let is_head = matches!(row.kind, RowKind::Watch | RowKind::Strip) && !row.pinned;
             let (Some(watch), true) = (row.id.watch(), is_head) else {

@@ -130,6 +130,7 @@ impl Model {
             Person::Expand => self.expand(),
             Person::Reveal(lane) => self.reveal_lane(&lane),
         }
+        self.follow_edges();
         self.want(Effect::Show);
     }
 

@@ -114,9 +114,10 @@ impl Model {
                 self.show_finding(raised);
                 let raised_at = self.pick.evidence.as_ref().map(|of| of.at);
                 self.mark_time(raised_at.unwrap_or(trouble.began));
-                if let (Some(LaneId::Findings), Some(&watch)) =
-                    (self.pick.selected, trouble.watches.first())
-                {
+                // The last record of the evidence may be of another watch, or of none.
+                let selected = self.pick.selected.and_then(LaneId::watch);
+                let is_of_it = selected.is_some_and(|watch| trouble.watches.contains(&watch));
+                if let Some(&watch) = trouble.watches.first().filter(|_| !is_of_it) {
                     self.select_trouble(LaneId::Watch(watch), StretchKind::Finding, raised);
                 }
             }
@@ -190,6 +191,16 @@ impl Model {
         };
         let from = trouble.began.plus_micros((lasted_us - span_us) / 2);
         View::between(from, from.plus_micros(span_us), self.view.width_px)
+    }
+
+    /// Computes the edges anew if the person has moved the view or the window of lanes. Other changes wait for the next
+    /// update of the panels.
+    pub(super) fn follow_edges(&mut self) {
+        let shown = (self.view, self.scroll_px);
+        if self.panels.edges_of != Some(shown) {
+            self.panels.edges_of = Some(shown);
+            self.shown.edges = self.edges();
+        }
     }
 
     /// Returns the trouble off each edge of the picture.
