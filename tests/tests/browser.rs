@@ -468,7 +468,7 @@ async fn a_panel_that_fails_to_load_is_reported_and_loads_when_opened_again() ->
     };
     driver.cdp().send_raw("Network.enable", json!({})).await?;
     block(&["*third*"]).await?;
-    tab.press("n").await?;
+    tab.press("o").await?;
     eventually("the page says what is missing", LONG, async || {
         let text = tab.text("[data-part=trouble]").await?;
         ensure!(text.contains("could not be loaded"), "{text:?}");

@@ -47,4 +47,5 @@ mod simulated;
 mod single;
 mod store;
 mod stories;
+mod trouble;
 mod writer;

@@ -54,7 +54,7 @@ async fn a_note_that_is_written_in_one_tab_is_seen_in_another_changed_and_withdr
     driver.switch_to_window(second.clone()).await?;
     driver.goto(visit.served.link.origin()).await?;
     tab.is_live().await?;
-    tab.press("n").await?;
+    tab.press("o").await?;
     lists(&tab, &[]).await?;
     let keeping = tab.text("[data-part=notes-keeping]").await?;
     assert!(keeping.starts_with("Without --history"), "{keeping}");
@@ -99,7 +99,7 @@ async fn a_note_that_is_written_in_one_tab_is_seen_in_another_changed_and_withdr
     // A tab that comes later has what was written before.
     driver.refresh().await?;
     tab.is_live().await?;
-    tab.press("n").await?;
+    tab.press("o").await?;
     lists(&tab, &["a reset of the proxy", "it?/ nitwf 0"]).await?;
 
     for left in [&["it?/ nitwf 0"][..], &[]] {

@@ -6,7 +6,7 @@ use watchscope_timeline::health::Order;
 use watchscope_timeline::overview::Counted;
 use watchscope_timeline::scene::{StretchKind, Target};
 use watchscope_timeline::store::{AsOf, Unknown};
-use watchscope_timeline::words::{PresenceBasis, ProblemPlace};
+use watchscope_timeline::words::{PresenceBasis, Problem, ProblemPlace};
 use watchscope_timeline::{LaneId, Overview, RecordId, Scene, Troubles, View};
 
 use super::notes::NotesState;
@@ -55,6 +55,8 @@ pub struct PanelState {
     pub problem_place: Option<ProblemPlace>,
     /// All trouble, as it was gathered last.
     pub troubles: Troubles,
+    /// The header's problems of all that is kept, as they were gathered with it.
+    pub kept_problems: Vec<Problem>,
     /// When the trouble began to which the person went and that is not loaded yet.
     pub awaited_trouble: Option<Time>,
     /// The view and the scroll position, in px, of the edges that are shown.

@@ -32,6 +32,7 @@ fn may_be_trouble(event: &Event) -> bool {
         event,
         Event::Finding(_)
             | Event::Gap(_)
+            | Event::Verdict(_)
             | Event::WatchPhase(_)
             | Event::WatchStarted(_)
             | Event::WatchStopped(_)

@@ -34,6 +34,7 @@ impl Model {
     /// Drops all records, because the log has begun again.
     pub fn forget(&mut self) {
         self.store = Store::default();
+        self.panels.troubles = Default::default();
         self.lanes.forget();
         self.redraw();
     }

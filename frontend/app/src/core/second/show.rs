@@ -82,8 +82,7 @@ impl Model {
         self.shown.problems = if self.panels.is_lesson {
             words::problems(&self.store, muted)
         } else if is_live || self.panels.walk.is_some() {
-            let kept = (Time(i64::MIN), Time(i64::MAX));
-            words::problems_in(&self.store, kept, now, now, muted)
+            self.panels.kept_problems.clone()
         } else {
             let shown = (self.view.left(), self.view.right().min(now));
             let at = self.moment().unwrap_or(now);

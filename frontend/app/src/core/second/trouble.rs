@@ -4,7 +4,7 @@ use watchscope_model::Time;
 use watchscope_timeline::findings;
 use watchscope_timeline::scene::{Px, StretchKind, Target};
 use watchscope_timeline::troubles::{OffSide, Trouble, TroublePlace, Troubles};
-use watchscope_timeline::words::{off_side_words, trouble_count, trouble_words};
+use watchscope_timeline::words::{off_side_words, problems_in, trouble_count, trouble_words};
 use watchscope_timeline::{LaneId, RecordId, View};
 
 use crate::core::model::Model;
@@ -28,9 +28,12 @@ impl Model {
         self.show_troubles();
     }
 
-    /// Gathers all trouble that is not muted.
+    /// Gathers all trouble that is not muted, and the header's problems of all that is kept.
     pub(super) fn gather_troubles(&mut self, now: Time) {
-        self.panels.troubles = Troubles::read(&self.store, &self.lanes.muted, now);
+        let muted = &self.lanes.muted;
+        self.panels.troubles = Troubles::read(&self.store, muted, now);
+        let kept = (Time(i64::MIN), Time(i64::MAX));
+        self.panels.kept_problems = problems_in(&self.store, kept, now, now, muted);
         self.redraw();
     }
 
@@ -38,7 +41,8 @@ impl Model {
     pub(super) fn show_troubles(&mut self) {
         let current = self.current_trouble();
         let troubles = &self.panels.troubles;
-        self.shown.stepper = (!troubles.all().is_empty()).then(|| Stepper {
+        let has_stepper = !troubles.all().is_empty() && !self.panels.is_lesson;
+        self.shown.stepper = has_stepper.then(|| Stepper {
             words: trouble_count(troubles, current),
             current: current.and_then(|place| trouble_words(&self.store, troubles, place)),
             is_first: current == Some(0),
@@ -104,6 +108,7 @@ impl Model {
         let Some(trouble) = self.panels.troubles.all().get(place).cloned() else {
             return;
         };
+        self.stop_playing();
         let view = self.view_of(&trouble);
         self.panels.awaited_trouble = None;
         if let Some(&watch) = trouble.watches.first() {
