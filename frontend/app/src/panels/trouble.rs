@@ -9,52 +9,18 @@ use crate::core::shown::{Edge, Stepper};
 use crate::input::actions::Action;
 use crate::runtime::page::act;
 
-/// Shows the stepper in the header.
+/// Shows the stepper in the header. Its buttons stay while its words change, so that they keep the focus.
 #[component]
 pub(super) fn InHeader(panels: Signals) -> impl IntoView {
+    let is_shown = Memo::new(move |_| panels.stepper.with(Option::is_some));
     move || {
-        panels.stepper.get().map(|stepper| {
-            let (is_first, is_last) = (stepper.is_first, stepper.is_last);
+        is_shown.get().then(|| {
             view! {
                 <span class="stepper" role="group" aria-label="Problems over all lanes">
-                    {step(false, is_first)}
-                    <span class="stepper-words" data-part="stepper">{stepper.words.clone()}</span>
-                    {step(true, is_last)}
+                    <Step panels is_next=false/>
+                    <span class="stepper-words" data-part="stepper">{move || words(panels)}</span>
+                    <Step panels is_next=true/>
                 </span>
-            }
-        })
-    }
-}
-
-/// Shows the stepper as a row of its own, for narrow windows. A swipe on it steps.
-#[component]
-pub(super) fn InRow(panels: Signals) -> impl IntoView {
-    let pressed = StoredValue::new(None::<i32>);
-    move || {
-        panels.stepper.get().map(|stepper| {
-            let (is_first, is_last) = (stepper.is_first, stepper.is_last);
-            view! {
-                <div
-                    class="stepper-row"
-                    role="group"
-                    aria-label="Problems over all lanes"
-                    on:pointerdown=move |event| pressed.set_value(Some(event.client_x()))
-                    on:pointercancel=move |_| pressed.set_value(None)
-                    on:pointerup=move |event| {
-                        let Some(from) = pressed.get_value() else {
-                            return;
-                        };
-                        pressed.set_value(None);
-                        let by = event.client_x() - from;
-                        if by.abs() >= SWIPE_PX {
-                            act(Person::ShowProblem { is_next: by < 0 });
-                        }
-                    }
-                >
-                    {step(false, is_first)}
-                    {about(stepper)}
-                    {step(true, is_last)}
-                </div>
             }
         })
     }
@@ -63,29 +29,73 @@ pub(super) fn InRow(panels: Signals) -> impl IntoView {
 /// The least distance of a swipe, in px.
 const SWIPE_PX: i32 = 48;
 
-/// Shows the selected problem in two lines.
-fn about(stepper: Stepper) -> impl IntoView + use<> {
-    let Stepper { words, current, .. } = stepper;
-    view! {
-        <div class="stepper-about">
-            {current.as_ref().map(chip)}
-            <div>
-                {current.map(|current| view! { <b>{format!("{}, {}", current.subject, current.at)}</b> })}
-                <span data-part="stepper-row">{words}</span>
-            </div>
-        </div>
+/// Shows the stepper as a row of its own, for narrow windows. A swipe on it steps.
+#[component]
+pub(super) fn InRow(panels: Signals) -> impl IntoView {
+    let is_shown = Memo::new(move |_| panels.stepper.with(Option::is_some));
+    let pressed = StoredValue::new(None::<i32>);
+    let current = move || {
+        panels
+            .stepper
+            .with(|stepper| stepper.as_ref()?.current.clone())
+    };
+    move || {
+        is_shown.get().then(|| {
+            view! {
+                <div
+                    class="stepper-row"
+                    role="group"
+                    aria-label="Problems over all lanes"
+                    on:pointerdown=move |event| pressed.set_value(Some(event.client_x()))
+                    on:pointercancel=move |_| pressed.set_value(None)
+                    on:pointerup=move |event| {
+                        let from = pressed.get_value();
+                        pressed.set_value(None);
+                        let by = from.map_or(0, |from| event.client_x() - from);
+                        if by.abs() >= SWIPE_PX {
+                            act(Person::ShowProblem { is_next: by < 0 });
+                        }
+                    }
+                >
+                    <Step panels is_next=false/>
+                    <div class="stepper-about">
+                        {move || current().as_ref().map(chip)}
+                        <div>
+                            {move || current().map(|current| view! {
+                                <b>{format!("{}, {}", current.subject, current.at)}</b>
+                            })}
+                            <span data-part="stepper-row">{move || words(panels)}</span>
+                        </div>
+                    </div>
+                    <Step panels is_next=true/>
+                </div>
+            }
+        })
     }
 }
 
-fn step(is_next: bool, is_end: bool) -> impl IntoView + use<> {
-    let (name, keys, action) = match is_next {
-        true => ("Next problem", "N", Action::NextTrouble),
-        false => ("Previous problem", "Shift+N", Action::PreviousTrouble),
+/// Returns `Problem 2 of 9`.
+fn words(panels: Signals) -> String {
+    let words = |stepper: &Option<Stepper>| Some(stepper.as_ref()?.words.clone());
+    panels.stepper.with(words).unwrap_or_default()
+}
+
+#[component]
+fn Step(panels: Signals, is_next: bool) -> impl IntoView {
+    let (name, keys, part, action) = match is_next {
+        true => ("Next problem", "N", "next-problem", Action::NextTrouble),
+        false => (
+            "Previous problem",
+            "Shift+N",
+            "previous-problem",
+            Action::PreviousTrouble,
+        ),
     };
-    let title = if is_next {
-        "Next problem: n"
-    } else {
-        "Previous problem: N"
+    let is_end = move || {
+        panels.stepper.with(|stepper| {
+            let is_end = |of: &Stepper| if is_next { of.is_last } else { of.is_first };
+            stepper.as_ref().is_some_and(is_end)
+        })
     };
     view! {
         <button
@@ -93,8 +103,8 @@ fn step(is_next: bool, is_end: bool) -> impl IntoView + use<> {
             class:end=is_end
             aria-label=name
             aria-keyshortcuts=keys
-            title=title
-            data-part=if is_next { "next-problem" } else { "previous-problem" }
+            title=format!("{name} ({keys})")
+            data-part=part
             on:click=move |_| act(Person::Act(action))
         >
             {(!is_next).then(|| view! { <kbd aria-hidden="true">"N"</kbd> })}

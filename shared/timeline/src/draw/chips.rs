@@ -25,6 +25,8 @@ struct Member<'a> {
     epoch: EpochView<'a>,
     span: &'a Span<Occurrence>,
     x: Px,
+    /// Whether the record that raised it lies before the view.
+    is_before: bool,
 }
 
 /// One chip: one occurrence, or several of one code that would touch.
@@ -47,8 +49,12 @@ impl<'a> Chip<'a> {
             count,
             severity: what.severity,
             x: member.x,
-            width: width(&label(&what.code, count)),
+            width: width(&label(&what.code, count, member.is_before)),
         }
+    }
+
+    fn is_before(&self) -> bool {
+        self.members[0].is_before
     }
 
     fn code(&self) -> &str {
@@ -61,13 +67,13 @@ impl<'a> Chip<'a> {
 
     /// Adds a later occurrence of the same code if its chip would touch this one. Returns whether it did.
     fn takes(&mut self, member: Member<'a>) -> bool {
-        if member.x >= self.right() + APART {
+        if member.x >= self.right() + APART || member.is_before != self.is_before() {
             return false;
         }
         let what = &member.span.what;
         self.count += what.stands_for();
         self.severity = self.severity.worse(what.severity);
-        self.width = width(&label(&what.code, self.count));
+        self.width = width(&label(&what.code, self.count, member.is_before));
         self.members.push(member);
         true
     }
@@ -179,7 +185,12 @@ impl<'a> Drawer<'a> {
             for span in &all[..until] {
                 if span.end_at(epoch.end) >= self.left {
                     let x = (self.x(span.start.at) - HAIR).max(Px::ZERO);
-                    members.push(Member { epoch, span, x });
+                    members.push(Member {
+                        epoch,
+                        span,
+                        x,
+                        is_before: self.x(span.start.at) < Px::ZERO,
+                    });
                 }
             }
         }
@@ -264,16 +275,21 @@ impl<'a> Drawer<'a> {
             ..TextLook::plain(ink)
         }
         .aligned(Align::Middle);
-        let (x, text) = (chip.x + area.w.half(), label(chip.code(), chip.count));
+        let (x, text) = (
+            chip.x + area.w.half(),
+            label(chip.code(), chip.count, chip.is_before()),
+        );
         self.text(Layer::Finding, x, y + Px(678), &*text, look);
     }
 }
 
-/// Returns `F11`, or `F11 ×3` for several occurrences.
-fn label(code: &str, count: u64) -> String {
+/// Returns `F11`, or `F11 ×3` for several occurrences. A chip whose records lie before the view begins with `‹`, so that
+/// it does not seem to happen at the edge.
+fn label(code: &str, count: u64, is_before: bool) -> String {
+    let before = if is_before { "‹ " } else { "" };
     match count {
-        0 | 1 => code.to_owned(),
-        _ => format!("{code} ×{}", number(count)),
+        0 | 1 => format!("{before}{code}"),
+        _ => format!("{before}{code} ×{}", number(count)),
     }
 }
 

@@ -83,6 +83,7 @@ fn occurrences<'a>(
         found.push(Trouble {
             began: what.began,
             until: span.end.map_or(span.until, |end| end.at),
+            marked_until: span.start.at,
             severity: what.severity,
             of: TroubleOf::Finding {
                 code: what.code.clone(),
@@ -114,6 +115,7 @@ fn bare(
             found.push(Trouble {
                 began: bare.start.at,
                 until: bare.until,
+                marked_until: bare.until,
                 severity,
                 of,
                 watches: vec![watch],
@@ -205,6 +207,7 @@ fn listed(epoch: &Epoch, mut known: Vec<(Time, usize)>, found: &mut Vec<Trouble>
             found.push(Trouble {
                 began: trouble.start,
                 until: trouble.end(),
+                marked_until: trouble.end(),
                 severity: trouble.severity,
                 of: TroubleOf::Listed(trouble.kind),
                 watches: Vec::new(),

@@ -19,7 +19,7 @@ pub struct Troubles {
     /// For each entry, how many troubles come before it.
     before: Vec<u64>,
     total: u64,
-    /// Indexes by rising end.
+    /// Indexes by the rising end of their marks.
     by_end: Vec<u32>,
     /// For each place of `by_end`, the count and the worst of all up to it.
     ended: Vec<(u64, Named)>,
@@ -40,7 +40,7 @@ pub(super) struct OfWatch {
     pub(super) watch: WatchId,
     /// How many troubles concern it first, and the worst of them.
     pub(super) first: (u64, Named),
-    /// When the first of all that concern it ended.
+    /// When the first of all marks of those that concern it ended.
     pub(super) first_until: Time,
     /// When the last of all that concern it began.
     pub(super) last_began: Time,
@@ -70,7 +70,9 @@ impl Troubles {
     pub fn of(mut all: Vec<Trouble>) -> Self {
         tree::sort_by_key(&mut all, |of| (of.began, of.place.record()));
         let mut by_end: Vec<u32> = (0..all.len() as u32).collect();
-        tree::sort_by_key(&mut by_end, |&place| (all[place as usize].until, place));
+        tree::sort_by_key(&mut by_end, |&place| {
+            (all[place as usize].marked_until, place)
+        });
         let mut list = Self {
             is_exact: all.iter().all(|of| of.place != TroublePlace::NotLoaded),
             by_end,
@@ -106,13 +108,13 @@ impl Troubles {
                 list.watches.push(OfWatch {
                     watch,
                     first: (0, Named::default()),
-                    first_until: trouble.until,
+                    first_until: trouble.marked_until,
                     last_began: trouble.began,
                     severity: trouble.severity,
                 });
             }
             if let Some(of) = list.watches.last_mut() {
-                of.first_until = of.first_until.min(trouble.until);
+                of.first_until = of.first_until.min(trouble.marked_until);
                 of.last_began = of.last_began.max(trouble.began);
                 of.severity = of.severity.worse(trouble.severity);
                 if is_first {
@@ -184,10 +186,11 @@ impl Troubles {
         ))
     }
 
-    /// Returns the trouble that had ended before a time: its count, and the worst.
+    /// Returns the trouble whose marks end before a time: its count, and the worst. A finding that is still open counts
+    /// too, because the record that raised it lies there.
     #[must_use]
-    pub fn ended_before(&self, left: Time) -> OffSide {
-        let ends = |&place: &u32| self.all[place as usize].until < left;
+    pub fn marked_before(&self, left: Time) -> OffSide {
+        let ends = |&place: &u32| self.all[place as usize].marked_until < left;
         let count = self.by_end.partition_point(ends);
         let of = count.checked_sub(1).map(|last| self.ended[last]);
         of.map_or_else(OffSide::default, |(count, named)| named.side(count))

@@ -19,6 +19,9 @@ pub struct Trouble {
     pub began: Time,
     /// When it ended, or until when it is known to last; `Time(i64::MAX)` while it is open.
     pub until: Time,
+    /// Until when a mark of it is drawn: at the record that raised a finding, or to the end of a stretch. After it there
+    /// is at most the line of an open finding.
+    pub marked_until: Time,
     /// Its severity: at least a warning.
     pub severity: Severity,
     /// Its kind.

@@ -16,7 +16,7 @@ pub struct OffSide {
 /// The sides on which the trouble of a lane is off the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Side {
-    /// Some ended before the view.
+    /// The marks of some end before the view.
     pub is_left: bool,
     /// Some begins after the view.
     pub is_right: bool,

@@ -151,7 +151,15 @@ impl Model {
             let count = trouble_count(&self.panels.troubles, Some(place));
             let what = [&*words.code, &words.name, &words.subject, &words.at];
             let what: Vec<&str> = what.into_iter().filter(|part| !part.is_empty()).collect();
-            self.say(format!("{count}: {}", what.join(", ")));
+            let is_hidden = trouble.watches.first().is_some_and(|&watch| {
+                self.rows.hidden > 0 && self.rows.find(LaneId::Watch(watch)).is_none()
+            });
+            let hidden = if is_hidden {
+                ", on a lane that the filter hides"
+            } else {
+                ""
+            };
+            self.say(format!("{count}: {}{hidden}", what.join(", ")));
         }
     }
 
@@ -233,7 +241,7 @@ impl Model {
         let (above, below) = troubles.off_rows(&self.rows, top, bottom);
         Edges {
             left: edge(
-                troubles.ended_before(left),
+                troubles.marked_before(left),
                 "earlier",
                 troubles.before(left),
             ),
