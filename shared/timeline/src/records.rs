@@ -1,7 +1,7 @@
 //! The table by which the second part of the page adds the rows of records and their drawing.
 //!
-//! The first part of the page draws a strip for each watch, and its findings. The second part passes it [`RECORDS`],
-//! by which it reaches all the rest. `lanes` and `draw` name nothing of `inside`; this table calls both.
+//! The first part of the page draws a strip for each watch, and a line for each open finding. The second part passes it
+//! [`RECORDS`], by which it reaches all the rest. `lanes` and `draw` name nothing of `inside`; this table calls both.
 
 use watchscope_model::Time;
 

@@ -62,7 +62,7 @@ pub struct Picture<'a> {
     pub flagged: Flagged<'a>,
     /// Which propagations of writes through a simulated cluster are drawn.
     pub ways: Ways,
-    /// The functions that draw all except strips and findings: [`RECORDS`](crate::records::RECORDS), or
+    /// The functions that draw all except strips and lines of findings: [`RECORDS`](crate::records::RECORDS), or
     /// `None` before it is loaded.
     pub records: Option<&'a DrawTable>,
 }
@@ -76,8 +76,8 @@ pub enum Ways {
     Stopped,
 }
 
-/// Functions that draw records. The first part of the page draws a strip for each watch, and its findings. It reaches
-/// the rest of the drawing through this table.
+/// Functions that draw records. The first part of the page draws a strip for each watch, and a line for each open
+/// finding. It reaches the rest of the drawing through this table.
 #[derive(Clone, Copy, Debug)]
 pub struct DrawTable {
     pub(crate) group: fn(&mut Drawer<'_>, WatchId, EpochView<'_>, &WatchTrace, Group),

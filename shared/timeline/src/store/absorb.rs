@@ -524,8 +524,8 @@ fn open_verdict(watch: &Watch, verdict: &Verdict) -> Option<(Seq, Moment)> {
     Some((open.since.seq, open.since))
 }
 
-/// Returns two records of an open finding, the one that first raised it and the one that raised it last, and how often
-/// it has occurred.
+/// Returns two records of an open finding: the one that first raised it, and the one that raised it last. Also returns
+/// how often it has occurred.
 fn open_finding(state: &State, finding: &Finding) -> Option<(Moment, Moment, u64)> {
     let open = state.findings.get(&finding.key())?;
     Some((open.since, open.raised(), open.count))

@@ -1,14 +1,14 @@
 //! Trouble: which things are trouble, in which order, and what lies off the edges of a view.
 
 use proptest::prelude::*;
-use watchscope_model::Time;
 use watchscope_model::vocabulary::*;
 use watchscope_model::wire::Availability;
+use watchscope_model::{Event, Time};
 use watchscope_timeline::findings::Muted;
 use watchscope_timeline::scene::{StretchKind, Target};
 use watchscope_timeline::troubles::{NAMED, OffSide, Trouble, TroubleOf, TroublePlace};
 use watchscope_timeline::words::{trouble_count, trouble_words};
-use watchscope_timeline::{Lanes, Px, RecordId, Rows, Store, Troubles, View, WatchId};
+use watchscope_timeline::{Lanes, Primitive, Px, RecordId, Rows, Store, Troubles, View, WatchId};
 
 use crate::cases::cases;
 use crate::common::random::{Chance, random_log};
@@ -58,6 +58,47 @@ fn each_occurrence_above_a_note_is_trouble_and_a_note_is_none() {
     let mut muted = Muted::default();
     muted.add("F11 shop/pods", "known");
     assert_eq!(Troubles::read(&store, &muted, at(60.0)).total(), 1);
+}
+
+#[test]
+fn a_record_that_stands_for_several_occurrences_says_so_on_its_chip() {
+    let mut log = Log::steady("a", 0.0, 3);
+    for (s, count) in [(20.0, 1), (40.0, 5), (60.0, 6)] {
+        raise(&mut log, s, "F11", Severity::Warning);
+        let last = log.records.pop().unwrap();
+        let Event::Finding(mut finding) = last.event else {
+            panic!("it raised a finding");
+        };
+        finding.count = Some(count);
+        log.push_at(last.at, finding);
+    }
+    // The server holds only the last 10 s; the chapters before come in two pieces.
+    let mut pieces = Store::default();
+    let end = log.records.len();
+    log.send_from(&mut pieces, end);
+    pieces.chapter(&log.chapter(end - 1, end)).unwrap();
+    pieces.chapter(&log.chapter(0, end - 1)).unwrap();
+    for store in [log.store(), pieces] {
+        let found = read(&store, at(70.0));
+        let counts: Vec<u64> = found.all().iter().map(|of| of.stands_for).collect();
+        assert_eq!(counts, [1, 4, 1]);
+        let chips = |to| {
+            let view = View::between(at(0.0), at(to), 900.0);
+            let (_, scene) = picture(&store, &mut Lanes::showing_all(), &view, at(70.0));
+            let texts = scene
+                .primitives
+                .iter()
+                .filter_map(|primitive| match primitive {
+                    Primitive::Text(line) if line.text.starts_with("F11") => {
+                        Some(line.text.clone())
+                    }
+                    _ => None,
+                });
+            texts.collect::<Vec<_>>()
+        };
+        assert!(chips(70.0).contains(&"F11 ×4".to_owned()));
+        assert_eq!(chips(7_000.0), ["F11 ×6"]);
+    }
 }
 
 #[test]
