@@ -25,6 +25,7 @@ mod phases;
 mod ruler;
 mod scenes;
 mod seam;
+mod sections;
 mod strip;
 mod version;
 mod watch;
@@ -40,4 +41,5 @@ pub(crate) use self::look::{
 pub(crate) use self::ruler::mark_range;
 pub use self::ruler::{RULER_HEIGHT, ruler};
 pub use self::scenes::{lanes, ruler_of};
+pub(crate) use self::sections::section_edges;
 pub(crate) use self::version::{Line, Scale};

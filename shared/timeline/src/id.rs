@@ -56,6 +56,8 @@ pub enum LaneId {
     Object(WatchId, ObjectId),
     /// The objects of a watch that have no rows of their own.
     More(WatchId),
+    /// The objects of a watch that were deleted over 60 s ago.
+    Gone(WatchId),
     /// The quiet watches that have no rows of their own.
     Quiet,
     /// The requests that watchscope sends beside its watches.
@@ -75,6 +77,7 @@ impl LaneId {
             Self::Watch(watch)
             | Self::Version(watch)
             | Self::More(watch)
+            | Self::Gone(watch)
             | Self::Object(watch, _) => Some(watch),
         }
     }

@@ -5,7 +5,9 @@
 
 use watchscope_model::Time;
 
-use crate::draw::{DrawTable, Flagged, Marked, Picture, Ways, draw_flags, mark_range};
+use crate::draw::{
+    DrawTable, Flagged, Marked, Picture, Ways, draw_flags, mark_range, section_edges,
+};
 use crate::inside;
 use crate::lanes::{Lanes, RowKind, RowTable, Rows};
 use crate::scene::Px;
@@ -41,7 +43,10 @@ pub const RECORDS: &Records = &Records {
             | RowKind::LayerStream => inside::layer_row(drawer, row),
             _ => drawer.other_row(row),
         },
-        travels: inside::travels,
+        travels: |drawer, rows| {
+            section_edges(drawer, rows);
+            inside::travels(drawer, rows);
+        },
         evidence: |drawer| drawer.evidence(),
         seam: |drawer, from, to| drawer.seam(from, to),
         marked: |drawer| {

@@ -39,6 +39,7 @@ pub(crate) use self::epoch::Epoch;
 pub use self::gaps::GapTotals;
 pub use self::intake::StoreError;
 pub(crate) use self::marks::MarkKind;
+pub(crate) use self::names::Controller;
 pub(crate) use self::parts::{
     AuditMark, ConnectionSpan, Differs, Fall, GapOutcome, GapSpan, LifeSpan, ListMark, Occurrence,
     OwnRequestMark, OwnRequestStep, PhaseSpan, StepMark, StreamSpan, VerdictSpan, reaches,

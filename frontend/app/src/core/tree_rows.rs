@@ -87,7 +87,10 @@ impl Model {
             lane: row.id,
             key: self.lane_key(row.id),
             is_watch: row.expanded.is_some()
-                && !matches!(row.kind, RowKind::LayerTrace | RowKind::More),
+                && !matches!(
+                    row.kind,
+                    RowKind::LayerTrace | RowKind::More | RowKind::Gone
+                ),
             indent_px: row.indent_px,
             prefix: row.prefix.to_string(),
             name: row.name.to_string(),

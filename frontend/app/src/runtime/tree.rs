@@ -127,7 +127,7 @@ fn dress(elements: &Elements, element: &HtmlElement, old: Option<&TreeRow>, row:
     }
     element.set_class_name(&class);
     let level = match (row.lane, row.indent_px) {
-        (LaneId::Version(_) | LaneId::Object(..) | LaneId::More(_), _) => "2",
+        (LaneId::Version(_) | LaneId::Object(..) | LaneId::More(_) | LaneId::Gone(_), _) => "2",
         // A layer's level follows from its indentation.
         (LaneId::Layer(_), ..28) => "1",
         (LaneId::Layer(_), ..44) => "2",
@@ -227,6 +227,7 @@ fn row_id(lane: LaneId) -> String {
         LaneId::Watch(watch) => format!("lane-w{}", watch.0),
         LaneId::Connection(server) => format!("lane-c{}", server.0),
         LaneId::More(watch) => format!("lane-m{}", watch.0),
+        LaneId::Gone(watch) => format!("lane-g{}", watch.0),
         LaneId::Quiet => "lane-quiet".to_owned(),
         LaneId::Version(watch) => format!("lane-v{}", watch.0),
         LaneId::Object(watch, object) => format!("lane-o{}-{}", watch.0, object.0),

@@ -1,21 +1,26 @@
-//! Draws the row of the objects without rows of their own: a bar, the time without changes, and the density of
-//! changes.
+//! Draws the rows of objects without rows of their own: a bar, the time without changes, and the density of changes.
+//! One row stands for objects that are gone, the other for the rest.
 
 use super::drawer::Drawer;
 use super::label::{Label, Rank};
 use super::look::{Layer, TextLook};
 use crate::format::clock;
-use crate::id::LaneId;
+use crate::id::{LaneId, ObjectId, WatchId};
 use crate::lanes::Row;
 use crate::scene::Px;
 use crate::store::WatchTrace;
 use crate::tokens::Token;
-use watchscope_model::tree;
+use watchscope_model::{Time, tree};
 
-impl Drawer<'_> {
+impl<'a> Drawer<'a> {
     pub(super) fn more_row(&mut self, row: &Row) {
-        let LaneId::More(watch) = row.id else {
-            return;
+        let watch = match row.id {
+            LaneId::More(watch) => watch,
+            LaneId::Gone(watch) => {
+                self.gone_row(row, watch);
+                return;
+            }
+            _ => return,
         };
         let store = self.picture.store;
         let name = store.names().watch_name(watch);
@@ -52,15 +57,14 @@ impl Drawer<'_> {
             return;
         };
         let from = trace.marks.place_at(self.left);
-        let to = trace
-            .marks
-            .place_at(watchscope_model::Time(self.right.0.saturating_add(1)));
+        let to = trace.marks.place_at(Time(self.right.0.saturating_add(1)));
         let rows = &self.picture.rows.rows;
         let shown = rows.iter().filter_map(|other| match other.id {
-            LaneId::Object(of, object) if of == watch && !other.pinned => Some(object.0 as usize),
+            LaneId::Object(of, object) if of == watch => Some(object.0 as usize),
             _ => None,
         });
-        let shown: Vec<usize> = shown.collect();
+        let gone = self.gone_of(watch).iter().map(|object| object.0 as usize);
+        let shown: Vec<usize> = shown.chain(gone).collect();
         if shown.len() >= trace.objects.len() {
             return;
         }
@@ -75,6 +79,7 @@ impl Drawer<'_> {
             left_out.extend(marks.take_while(|&mark| mark < to));
         }
         tree::sort(&mut left_out);
+        left_out.dedup();
         let mut left_out = left_out.into_iter().peekable();
         let places = (from..to).filter(|place| {
             while left_out.next_if(|out| out < place).is_some() {}
@@ -83,5 +88,35 @@ impl Drawer<'_> {
         let limit = (row.height - Px::whole(3)).to_f64() as u8;
         let bottom = self.y(row) + row.height - Px::whole(1);
         self.columns(trace, places, bottom, limit);
+    }
+    /// Returns the gone objects of a watch.
+    fn gone_of(&self, watch: WatchId) -> &'a [ObjectId] {
+        let mut all = self.picture.rows.gone_of.iter();
+        let found = all.find(|(of, _)| *of == watch);
+        found.map_or(&[], |(_, gone)| &**gone)
+    }
+
+    /// Draws the changes of a watch's gone objects.
+    fn gone_row(&mut self, row: &Row, watch: WatchId) {
+        let bottom = self.y(row) + row.height - Px::whole(1);
+        let limit = (row.height - Px::whole(3)).to_f64() as u8;
+        let gone = self.gone_of(watch);
+        for (_, trace) in self.watch_traces(watch) {
+            let from = trace.marks.place_at(self.left);
+            let to = trace.marks.place_at(Time(self.right.0.saturating_add(1)));
+            let mut places: Vec<usize> = Vec::new();
+            for object in gone {
+                let marks = trace
+                    .objects
+                    .get(object.0 as usize)
+                    .map(|part| &*part.marks);
+                let marks = marks.unwrap_or_default();
+                let first = marks.partition_point(|&mark| (mark as usize) < from);
+                let marks = marks[first..].iter().map(|&mark| mark as usize);
+                places.extend(marks.take_while(|&mark| mark < to));
+            }
+            tree::sort(&mut places);
+            self.columns(trace, places.into_iter(), bottom, limit);
+        }
     }
 }

@@ -21,13 +21,15 @@ const FIRST_LINE: Px = Px(271);
 pub(super) const REACH: Px = Px::whole(260);
 
 impl Drawer<'_> {
-    /// Draws gaps, errors, relists and losses over all lanes of a watch. `watch` has at least one row on screen.
-    pub(super) fn watch_group(&mut self, watch: WatchId) {
+    /// Draws gaps, errors, relists and losses over the lanes of a watch that stand together with `row`.
+    pub(super) fn watch_group(&mut self, watch: WatchId, row: &Row) {
         let rows = &self.picture.rows.rows;
-        let of_watch = |row: &&Row| row.id.watch() == Some(watch) && !row.pinned;
-        let (Some(first), Some(last)) =
-            (rows.iter().find(of_watch), rows.iter().rev().find(of_watch))
-        else {
+        let at = rows.partition_point(|other| other.y < row.y);
+        let is_other = |other: &Row| other.id.watch() != Some(watch) || other.pinned != row.pinned;
+        let from = rows[..at].iter().rposition(is_other).map_or(0, |at| at + 1);
+        let to = rows[at..].iter().position(is_other);
+        let together = &rows[from..to.map_or(rows.len(), |to| at + to)];
+        let (Some(first), Some(last)) = (together.first(), together.last()) else {
             return;
         };
         let ys = (
@@ -37,8 +39,9 @@ impl Drawer<'_> {
         let collapsed = first.kind == RowKind::Strip;
         // The resourceVersion's row shows the count of missed events. Without that row the first row does.
         let has_version_row = rows.iter().any(|row| row.id == LaneId::Version(watch));
+        let is_apart = matches!(first.id, LaneId::Object(..));
         let words_y = self.y(first) + first.height.half() + Px::whole(4);
-        let words_y = Some(words_y).filter(|_| !has_version_row);
+        let words_y = Some(words_y).filter(|_| !has_version_row && !is_apart);
         for (epoch, trace) in self.watch_traces(watch) {
             self.gaps(watch, epoch, trace, ys, collapsed);
             if let Some(records) = self.picture.records {

@@ -26,14 +26,15 @@ pub fn lanes(picture: &Picture<'_>) -> Scene {
         (records.travels)(&mut drawer, rows);
         (records.evidence)(&mut drawer);
     }
-    let mut last_watch = None;
+    let mut last_group = None;
     for row in rows {
-        if let Some(watch) = row.id.watch().filter(|_| !row.pinned)
-            && last_watch != Some(watch)
+        let group = row.id.watch().map(|watch| (watch, row.pinned));
+        if let Some((watch, _)) = group
+            && last_group != group
         {
-            last_watch = Some(watch);
-            drawer.watch_group(watch);
+            drawer.watch_group(watch, row);
         }
+        last_group = group;
         let y = drawer.y(row);
         drawer.marked.retain(|area| area.bottom() > y);
         drawer.written.retain(|area| area.bottom() > y);
@@ -76,7 +77,7 @@ impl Drawer<'_> {
             RowKind::Connection => self.connection_row(row),
             RowKind::Version => self.version_row(row),
             RowKind::Object => self.object_row(row),
-            RowKind::More => self.more_row(row),
+            RowKind::More | RowKind::Gone => self.more_row(row),
             RowKind::OwnRequests => self.own_requests_row(row),
             RowKind::Findings => self.chips(row),
             RowKind::Watch

@@ -3,62 +3,33 @@
 //!
 //! ```text
 //!   log, height, view while it follows now ─┐
-//!   what the viewer opened or closed ───────┼─► arrange ─► Arrangement ─► rows
+//!   the viewer's choices and setup ─────────┼─► arrange ─► Arrangement ─► rows
 //!   the Arrangement before ─────────────────┘
 //! ```
 //!
 //! The first arrangement uses the fold at the head and the records in view, so a page that opens later begins with the
 //! watches of the latest changes. Later ones change only while the view follows now, so panning moves no row. No watch
-//! closes by itself.
+//! closes by itself. What the viewer asks for takes effect at once.
 
 use watchscope_model::fold::Watch;
-use watchscope_model::map::Map;
 use watchscope_model::row;
-use watchscope_model::vocabulary::{Cause, Origin, Phase};
+use watchscope_model::vocabulary::{Cause, Phase};
 use watchscope_model::{ConnectionId, Seq, State, Time, WatchName};
 
-use super::in_view::{has_mark, is_wanted};
+use super::choice::{Choice, Choices};
+use super::in_view::is_wanted;
+use super::kept::{Kept, Moment};
+use super::order::{Made, Order};
 use super::row::{Density, RowKind};
-use crate::id::{ObjectId, ServerId, WatchId};
+use super::setup::{Folding, Setup};
+use super::trouble::{Trouble, troubles};
+use crate::findings::Muted;
+use crate::id::{ServerId, WatchId};
 use crate::scene::Px;
-use crate::store::{MarkKind, Store};
-
-/// Most objects that an open watch shows, unless the viewer opened all of it. One more row counts the others.
-pub(crate) const OBJECTS_MOST: usize = 12;
+use crate::store::Store;
 
 /// Findings of a watch that lags: apiservers apart, or a proxy that holds events back.
 const LAGS: [row::Row; 2] = [row::Row::F31, row::Row::F44];
-
-/// The viewer's choice for a watch. It stays, whatever happens in the watch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Choice {
-    /// One strip.
-    Closed,
-    /// With at most [`OBJECTS_MOST`] objects.
-    Open,
-    /// With all objects.
-    Whole,
-}
-
-impl Choice {
-    /// Returns the character that a page stores for it.
-    pub(super) fn sign(self) -> char {
-        match self {
-            Self::Closed => '-',
-            Self::Open => '+',
-            Self::Whole => '*',
-        }
-    }
-
-    /// Returns the choice of a stored character; `None` for any other character.
-    pub(super) fn of_sign(sign: char) -> Option<Self> {
-        let all = [Self::Closed, Self::Open, Self::Whole];
-        all.into_iter().find(|choice| choice.sign() == sign)
-    }
-}
-
-/// The viewer's choices by the watch's name, because names outlive the store.
-pub(super) type Choices = Map<WatchName, Choice>;
 
 /// The room for rows.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +40,29 @@ pub(super) struct Room {
     pub(super) taken: Px,
     /// Height of single rows.
     pub(super) density: Density,
+}
+
+/// The viewer's wishes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wishes<'a> {
+    /// What the viewer opened or closed, by watch.
+    pub(super) choices: &'a Choices,
+    /// How the lanes are grouped, sorted and folded.
+    pub(super) setup: &'a Setup,
+    /// The findings that the viewer muted.
+    pub(super) muted: &'a Muted,
+}
+
+impl Wishes<'_> {
+    /// Returns what the viewer chose for a watch.
+    pub(super) fn choice(&self, store: &Store, watch: WatchId) -> Option<Choice> {
+        self.choices.get(store.names().watch_name(watch)).copied()
+    }
+
+    /// Whether all watches without a choice are strips, or open for trouble alone.
+    fn are_folded(&self) -> bool {
+        self.setup.folding != Folding::ByItself
+    }
 }
 
 /// The state of the lanes. It has one entry for each watch in the store, so its bound is that of the store's names.
@@ -83,62 +77,12 @@ pub struct Arrangement {
     pub(super) connections: Vec<ServerId>,
     /// Whether watchscope's own requests have a row.
     pub(super) has_own_requests: bool,
-}
-
-/// The state of one watch's rows.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Kept {
-    /// Whether it has a row.
-    pub(super) is_shown: bool,
-    /// Whether it opened by itself.
-    is_open: bool,
-    /// Seq of the last news in it; 0: none.
-    news: Seq,
-    /// The news for which it last tried to open.
-    tried: Seq,
-    /// Whether its resourceVersion has a row.
-    pub(super) has_version: bool,
-    /// Whether [`Arrangement::judge`] has decided about `has_version`.
-    is_judged: bool,
-    /// The objects that have rows, in their order. The first `changed` of them changed.
-    pub(super) objects: Vec<ObjectId>,
-    /// How many of `objects` changed. The rest is shown because the viewer opened a quiet watch.
-    changed: usize,
-    /// How many objects have no row.
-    pub(super) others: usize,
-    /// Counts of records and marks, and whether the viewer opened it, when the objects were chosen. They are chosen
-    /// again only when one of these differs.
-    chosen_by: (u64, usize, bool),
-    /// Whether it is folded into the row of quiet watches.
-    pub(super) is_folded: bool,
-}
-
-impl Kept {
-    /// Whether its rows are shown.
-    pub(super) fn is_open(&self, choice: Option<Choice>) -> bool {
-        choice.map_or(self.is_open, |choice| choice != Choice::Closed)
-    }
-
-    /// Whether its resourceVersion has a row; not if the viewer closed the watch.
-    pub(super) fn shows_version(&self, choice: Option<Choice>) -> bool {
-        self.has_version && choice != Some(Choice::Closed)
-    }
-
-    /// Returns the height of the rows under it.
-    fn under(&self, density: Density) -> Px {
-        let height = |kind| density.whole_height(kind);
-        let mut under = Px::ZERO;
-        if self.has_version {
-            under = under + height(RowKind::Version);
-        }
-        for _ in &self.objects {
-            under = under + height(RowKind::Object);
-        }
-        if self.others > 0 {
-            under = under + height(RowKind::More);
-        }
-        under
-    }
+    /// The order of watches, and their sections.
+    pub(super) order: Order,
+    /// The folding of the last arrangement.
+    folding: Folding,
+    /// When watches were last opened for trouble.
+    refolded: Made,
 }
 
 impl Arrangement {
@@ -161,14 +105,13 @@ fn is_of_events(name: &WatchName) -> bool {
     plural == Some("events")
 }
 
-/// Returns the next arrangement, from the log, the room, the viewer's choices, and the arrangement before. `window` is
-/// the time in view. Rows change only if it `follows` now, or if nothing was arranged before.
+/// Returns the next arrangement, from the log, the room, the viewer's wishes, and the arrangement before. Rows change
+/// only in a moment that is live, or if nothing was arranged before.
 pub(super) fn arrange(
     store: &Store,
-    choices: &Choices,
+    wishes: Wishes<'_>,
     room: Room,
-    window: (Time, Time),
-    follows: bool,
+    moment: Moment,
     before: Arrangement,
 ) -> Arrangement {
     let names = store.names();
@@ -178,28 +121,65 @@ pub(super) fn arrange(
     let nothing = State::default();
     let state = store.state().unwrap_or(&nothing);
     let known = |watch| state.watches.get(names.watch_name(watch));
-    let choice = |watch| choices.get(names.watch_name(watch)).copied();
-    let is_live = follows || !std::mem::replace(&mut after.has_begun, true);
+    let is_live = moment.is_live || !std::mem::replace(&mut after.has_begun, true);
     if is_live {
-        after.notice(store, state, window);
-        after.notice_records(store, window);
+        after.notice(store, state, moment.window);
+        after.notice_records(store, moment.window);
         after.connect(store, state);
     }
+    let found = || troubles(store, state, wishes.muted, moment.now);
+    after.refold(store, wishes, is_live, &found);
+    let sorting = wishes.setup.sorting;
     for &watch in watches {
         let kept = &mut after.watches[watch.0 as usize];
-        if kept.is_open(choice(watch)) && (is_live || kept.objects.is_empty()) {
-            kept.choose(store, watch, known(watch), window, choice(watch).is_some());
+        let choice = wishes.choice(store, watch);
+        if kept.is_open(choice)
+            && (is_live || kept.objects.is_empty() || kept.differs(choice, sorting))
+        {
+            kept.choose(store, watch, known(watch), choice, sorting, moment);
         }
     }
-    if is_live {
-        after.open(store, state, choices, room, window);
+    if is_live && !wishes.are_folded() {
+        after.open(store, state, wishes, room, moment);
     }
-    after.judge(store, state, choices);
-    after.fold(store, choices, room);
+    after.judge(store, state, wishes);
+    after.fold(store, wishes, room);
+    after
+        .order
+        .update(store, state, wishes.setup, moment, &found);
     after
 }
 
 impl Arrangement {
+    /// Closes or opens watches as the viewer folds all of them. All become strips at once. Those with trouble open at
+    /// once, and at each trouble that comes while the page follows.
+    fn refold(
+        &mut self,
+        store: &Store,
+        wishes: Wishes<'_>,
+        is_live: bool,
+        found: &dyn Fn() -> Vec<Trouble>,
+    ) {
+        let folding = wishes.setup.folding;
+        let is_new = std::mem::replace(&mut self.folding, folding) != folding;
+        if is_new && folding == Folding::Strips {
+            self.watches
+                .iter_mut()
+                .for_each(|kept| kept.is_open = false);
+        }
+        if is_new && folding == Folding::ByItself {
+            // Each watch with news may open by itself again.
+            self.watches.iter_mut().for_each(|kept| kept.tried = Seq(0));
+        }
+        let is_due = is_new || (is_live && self.refolded.is_due(store));
+        if folding == Folding::Trouble && is_due {
+            self.refolded = Made::now(store);
+            for (kept, trouble) in self.watches.iter_mut().zip(found()) {
+                kept.is_open |= trouble.is_any();
+            }
+        }
+    }
+
     /// Updates which watches have a row, their last news, and which of them lag.
     fn notice(&mut self, store: &Store, state: &State, window: (Time, Time)) {
         let names = store.names();
@@ -281,7 +261,7 @@ impl Arrangement {
     }
 
     /// Returns the height of all rows except those of quiet watches, and the number of quiet watches.
-    fn height(&self, store: &Store, choices: &Choices, room: Room) -> (Px, usize) {
+    fn height(&self, store: &Store, wishes: Wishes<'_>, room: Room) -> (Px, usize) {
         let height = |kind| room.density.whole_height(kind);
         let mut all = room.taken;
         if self.has_own_requests {
@@ -293,7 +273,7 @@ impl Arrangement {
         let mut quiet = 0;
         for &watch in store.names().watches_by_name() {
             let kept = &self.watches[watch.0 as usize];
-            let choice = choices.get(store.names().watch_name(watch)).copied();
+            let choice = wishes.choice(store, watch);
             if !kept.is_shown {
                 continue;
             }
@@ -303,7 +283,7 @@ impl Arrangement {
                 quiet += 1;
             } else {
                 all = all + height(RowKind::Strip);
-                if kept.shows_version(choice) {
+                if kept.shows_version(choice, wishes.are_folded()) {
                     all = all + height(RowKind::Version);
                 }
             }
@@ -317,9 +297,9 @@ impl Arrangement {
         &mut self,
         store: &Store,
         state: &State,
-        choices: &Choices,
+        wishes: Wishes<'_>,
         room: Room,
-        window: (Time, Time),
+        moment: Moment,
     ) {
         let names = store.names();
         loop {
@@ -330,7 +310,7 @@ impl Arrangement {
                 let may_open = kept.is_shown
                     && !kept.is_open
                     && kept.news > kept.tried
-                    && choices.get(name).is_none()
+                    && wishes.choice(store, watch).is_none()
                     && !is_of_events(name);
                 if may_open && next.is_none_or(|(news, _)| news < kept.news) {
                     next = Some((kept.news, watch));
@@ -342,9 +322,9 @@ impl Arrangement {
             let known = state.watches.get(names.watch_name(watch));
             let kept = &mut self.watches[watch.0 as usize];
             (kept.is_open, kept.tried) = (true, news);
-            kept.choose(store, watch, known, window, false);
-            let (mut height, quiet) = self.height(store, choices, room);
-            for _ in 0..self.versions_due(store, state, choices) {
+            kept.choose(store, watch, known, None, wishes.setup.sorting, moment);
+            let (mut height, quiet) = self.height(store, wishes, room);
+            for _ in 0..self.versions_due(store, state, wishes) {
                 height = height + room.density.whole_height(RowKind::Version);
             }
             if quiet > 0 {
@@ -370,7 +350,7 @@ impl Arrangement {
 
     /// Returns how many resourceVersions are still to get a row: one for each connection of the open watches that are
     /// not judged yet.
-    fn versions_due(&self, store: &Store, state: &State, choices: &Choices) -> usize {
+    fn versions_due(&self, store: &Store, state: &State, wishes: Wishes<'_>) -> usize {
         let mut due: Vec<Option<ConnectionId>> = Vec::new();
         for &watch in store.names().watches_by_name() {
             let kept = &self.watches[watch.0 as usize];
@@ -378,7 +358,7 @@ impl Arrangement {
             let known = state.watches.get(name);
             let connection = known.and_then(|known| known.connection);
             if !kept.is_judged
-                && kept.is_open(choices.get(name).copied())
+                && kept.is_open(wishes.choice(store, watch))
                 && self.lacks_version(store, state, known)
                 && !due.contains(&connection)
             {
@@ -390,7 +370,7 @@ impl Arrangement {
 
     /// Decides which open watches show their resourceVersion: on each connection the one with the most modifications
     /// and deletions. Each watch is judged once, when it is open and has changed.
-    fn judge(&mut self, store: &Store, state: &State, choices: &Choices) {
+    fn judge(&mut self, store: &Store, state: &State, wishes: Wishes<'_>) {
         let names = store.names();
         loop {
             let mut most: Option<(u64, WatchId)> = None;
@@ -402,7 +382,7 @@ impl Arrangement {
                 };
                 let changes = known.modified + known.deleted;
                 if !kept.is_judged
-                    && kept.is_open(choices.get(name).copied())
+                    && kept.is_open(wishes.choice(store, watch))
                     && known.last_change.is_some()
                     && known.connection.is_some()
                     && most.is_none_or(|(others, _)| others < changes)
@@ -422,8 +402,8 @@ impl Arrangement {
     }
 
     /// Folds the quiet watches without room into one row; the last by name fold first.
-    fn fold(&mut self, store: &Store, choices: &Choices, room: Room) {
-        let (height, quiet) = self.height(store, choices, room);
+    fn fold(&mut self, store: &Store, wishes: Wishes<'_>, room: Room) {
+        let (height, quiet) = self.height(store, wishes, room);
         let mut stand = quiet;
         if let Some(most) = room.height {
             let one = room.density.whole_height(RowKind::Strip).0.max(1);
@@ -434,7 +414,7 @@ impl Arrangement {
             }
         }
         for &watch in store.names().watches_by_name() {
-            let choice = choices.get(store.names().watch_name(watch)).copied();
+            let choice = wishes.choice(store, watch);
             let kept = &mut self.watches[watch.0 as usize];
             kept.is_folded = false;
             if kept.is_shown && kept.is_quiet(choice) {
@@ -442,100 +422,5 @@ impl Arrangement {
                 stand = stand.saturating_sub(1);
             }
         }
-    }
-}
-
-impl Kept {
-    /// Whether nothing ever happened in it, and the viewer neither opened nor closed it.
-    fn is_quiet(&self, choice: Option<Choice>) -> bool {
-        self.news == Seq(0) && !self.is_open && choice.is_none() && !self.has_version
-    }
-
-    /// Chooses the objects that have rows, at most [`OBJECTS_MOST`]. Objects with a verdict come first. Those that
-    /// changed follow, the latest first, and then those that differ over a seam. Rows are sorted again only when an
-    /// object enters.
-    fn choose(
-        &mut self,
-        store: &Store,
-        watch: WatchId,
-        known: Option<&Watch>,
-        (left, right): (Time, Time),
-        is_chosen: bool,
-    ) {
-        let names = store.names();
-        let traces = store.watch_traces(watch);
-        let records = known.map_or(0, |known| known.counts.total());
-        let marks = traces.iter().map(|trace| trace.marks.len()).sum();
-        let by = (records, marks, is_chosen);
-        if self.chosen_by == by {
-            return;
-        }
-        self.chosen_by = by;
-        let over_seam = traces.last().and_then(|trace| trace.list_over_seam());
-        let over_seam = over_seam.filter(|(list, _)| (left..=right).contains(&list.moment.at));
-        let mut top: Vec<((u64, Seq), ObjectId)> = Vec::new();
-        let mut all = 0;
-        for &object in names.objects_by_name(watch) {
-            let place = names.object_at(watch, object);
-            let held = known.and_then(|known| known.held(place));
-            let is_doubted = known.is_some_and(|known| {
-                !known.verdicts.is_empty() && known.verdict_on(place).is_some()
-            });
-            // An object from the last list has not changed, unless the list shows a change of an object that was held.
-            let mark = || {
-                let trace = traces.last()?;
-                let marks = &trace.objects.get(object.0 as usize)?.marks;
-                let is_seen = has_mark(trace, marks, left, right);
-                let last = *marks.last().filter(|_| is_seen)? as usize;
-                let is_change = held.is_none() || trace.marks.kind(last) != MarkKind::AddedByList;
-                is_change.then(|| (trace.marks.version(last), trace.marks.seq(last)))
-            };
-            let changed = match held {
-                Some(held) if held.origin == Origin::Live => {
-                    let version = held.resource_version.number().unwrap_or(0);
-                    Some((version, held.since.seq))
-                }
-                _ => mark().or_else(|| {
-                    let (list, found) = over_seam?;
-                    found.of(object).map(|_| (0, list.moment.seq))
-                }),
-            };
-            all += usize::from(held.is_some() || is_doubted || changed.is_some());
-            let key = if is_doubted {
-                Some((u64::MAX, Seq(0)))
-            } else {
-                changed
-            };
-            let Some(key) = key else {
-                continue;
-            };
-            let place = top.iter().position(|(other, _)| *other < key);
-            let place = place.unwrap_or(top.len());
-            if place < OBJECTS_MOST {
-                top.truncate(OBJECTS_MOST - 1);
-                top.insert(place, (key, object));
-            }
-        }
-        let stood = &self.objects[..self.changed];
-        let enters = top.iter().any(|(_, object)| !stood.contains(object));
-        let mut objects: Vec<ObjectId> = if enters {
-            top.iter().map(|&(_, object)| object).collect()
-        } else {
-            let stays = |object: &&ObjectId| top.iter().any(|(_, other)| other == *object);
-            stood.iter().filter(stays).copied().collect()
-        };
-        self.changed = objects.len();
-        for &object in names.objects_by_name(watch).iter().filter(|_| is_chosen) {
-            if objects.len() == OBJECTS_MOST {
-                break;
-            }
-            let is_held =
-                known.is_some_and(|known| known.held(names.object_at(watch, object)).is_some());
-            if is_held && !objects.contains(&object) {
-                objects.push(object);
-            }
-        }
-        self.others = all - objects.len();
-        self.objects = objects;
     }
 }

@@ -1,16 +1,18 @@
 //! Builds the rows, from top to bottom.
 
+use std::sync::Arc;
+
 use watchscope_model::id::Extent;
 use watchscope_model::vocabulary::Severity;
 use watchscope_model::{Text, Time};
 
-use super::arrange::{Kept, OBJECTS_MOST};
 use super::in_view::worst_mark;
+use super::kept::{Kept, OBJECTS_MOST};
 use super::objects::VisibleObject;
-use super::row::{Density, Row, RowKind, Rows};
+use super::row::{Density, Row, RowKind, Rows, SECTION};
 use crate::format::{count, number};
 use crate::glyph::Glyph;
-use crate::id::{LaneId, ServerId, WatchId};
+use crate::id::{LaneId, ObjectId, ServerId, WatchId};
 use crate::phrases::OWN_REQUESTS;
 use crate::store::{ObjectTrace, OwnRequestStep, Store, WatchTrace};
 use crate::tokens::Token;
@@ -19,6 +21,10 @@ use crate::tokens::Token;
 pub(crate) struct RowBuilder {
     pub(super) density: Density,
     pub(crate) rows: Rows,
+    /// The name of the section that begins with the next row.
+    pub(super) section: Option<Text>,
+    /// Whether names of sections stand in a column of their own, in px: how far that column moves other names.
+    pub(super) column_px: u8,
 }
 
 impl RowBuilder {
@@ -46,9 +52,13 @@ impl RowBuilder {
             | RowKind::Connection
             | RowKind::Quiet
             | RowKind::OwnRequests => 12,
-            RowKind::More => 28,
+            RowKind::More | RowKind::Gone => 28,
             _ => 44,
         };
+        let section = self.section.take();
+        let has_heading =
+            self.column_px == 0 && section.as_ref().is_some_and(|name| !name.is_empty());
+        let label = if has_heading { label + SECTION } else { label };
         let y = self.rows.height + label;
         self.rows.height = y + height;
         self.rows.rows.push(Row {
@@ -58,7 +68,7 @@ impl RowBuilder {
             label,
             height,
             glyph_size,
-            indent_px,
+            indent_px: indent_px + self.column_px,
             prefix: prefix.into(),
             name,
             count,
@@ -67,6 +77,7 @@ impl RowBuilder {
             finding: None,
             diverged,
             pinned: false,
+            section,
         });
         self.rows.rows.last_mut().expect("a row was just pushed")
     }
@@ -208,6 +219,7 @@ impl RowBuilder {
             object,
             mark,
             count,
+            ..
         } = found;
         let place = store.names().object_at(watch, object);
         let name = store.names().watch_name(watch);
@@ -229,15 +241,35 @@ impl RowBuilder {
         row
     }
 
-    pub(super) fn pinned(&mut self, store: &Store, lane: LaneId, window: (Time, Time)) {
-        let LaneId::Object(watch, object) = lane else {
-            return;
+    /// Adds an object that stands apart from its watch, which its name then says.
+    pub(super) fn object_apart(
+        &mut self,
+        store: &Store,
+        watch: WatchId,
+        found: &VisibleObject,
+        in_namespace: bool,
+    ) -> &mut Row {
+        let name = store.names().watch_name(watch);
+        let prefix = match in_namespace {
+            true => format!("{} ", name.resource()),
+            false => format!("{name} "),
         };
-        let traces = store.watch_traces(watch);
-        let prefix = format!("{} ", store.names().watch_name(watch));
-        let row = self.object(store, watch, &VisibleObject::of(&traces, object, window));
-        row.pinned = true;
-        row.indent_px = 12;
+        let indent_px = 28 + self.column_px;
+        let row = self.object(store, watch, found);
+        row.indent_px = indent_px;
         row.prefix = prefix.into();
+        row
+    }
+
+    /// Adds the row of a watch's objects that are gone.
+    pub(super) fn gone(&mut self, watch: WatchId, gone: Arc<[ObjectId]>, is_open: bool) {
+        let name = format!("{} gone", number(gone.len() as u64));
+        let (id, kind) = (LaneId::Gone(watch), RowKind::Gone);
+        let row = self.push(id, kind, false, "", name.into(), None);
+        row.expanded = Some(is_open);
+        if !is_open {
+            self.rows.gone += gone.len();
+        }
+        self.rows.gone_of.push((watch, gone));
     }
 }

@@ -38,6 +38,12 @@ impl Filter {
         }
     }
 
+    /// Whether a lane must have a word, so that the viewer searches for it.
+    pub(super) fn has_word(&self) -> bool {
+        let mut terms = self.terms.iter();
+        terms.any(|(term, wanted)| *wanted && matches!(term, Term::Word(_)))
+    }
+
     /// Whether a watch may be shown at all, by its kind and the words that it must not have.
     pub(super) fn allows_watch(&self, watch: &WatchName) -> bool {
         self.terms.iter().all(|(term, wanted)| match term {
@@ -76,7 +82,7 @@ fn has_word(name: &str, word: &str) -> bool {
 }
 
 /// Whether a resource is of a kind as people write it: plural, singular, with or without group.
-fn is_kind(resource: &str, kind: &str) -> bool {
+pub(super) fn is_kind(resource: &str, kind: &str) -> bool {
     let plural = resource.split(['.', '?', '#']).next().unwrap_or(resource);
     resource == kind
         || plural == kind

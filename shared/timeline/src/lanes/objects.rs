@@ -15,6 +15,8 @@ pub(super) struct VisibleObject {
     pub(super) mark: Option<(Glyph, Token)>,
     /// How many changes of it are loaded.
     pub(super) count: u64,
+    /// When its last loaded mark came; 0 if none is loaded.
+    pub(super) last: Time,
 }
 
 impl VisibleObject {
@@ -33,8 +35,18 @@ impl VisibleObject {
             object,
             mark: divergence_mark(verdicts, left, right),
             count: parts().map(ObjectTrace::changes).sum(),
+            last: last_mark(traces, object),
         }
     }
+}
+
+/// Returns when an object's last loaded mark came; 0 if none is loaded.
+fn last_mark(traces: &[&WatchTrace], object: ObjectId) -> Time {
+    let last = traces.iter().rev().find_map(|trace| {
+        let marks = &trace.objects.get(object.0 as usize)?.marks;
+        Some(trace.marks.at(*marks.last()? as usize))
+    });
+    last.unwrap_or_default()
 }
 
 /// The objects of a watch whose rows show, in order, and how many are hidden.

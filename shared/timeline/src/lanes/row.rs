@@ -1,12 +1,17 @@
 //! A row, and all rows: the lane of each, its place and its height.
 
+use std::sync::Arc;
+
 use watchscope_model::Text;
 use watchscope_model::vocabulary::Severity;
 
 use crate::glyph::Glyph;
-use crate::id::LaneId;
+use crate::id::{LaneId, ObjectId, WatchId};
 use crate::scene::Px;
 use crate::tokens::Token;
+
+/// Height of the room for the name of a section, above its first row.
+pub(super) const SECTION: Px = Px::whole(20);
 
 /// The height of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,7 +34,7 @@ impl Density {
             (RowKind::Connection | RowKind::LayerConnection | RowKind::OwnRequests, _) => (20, 24),
             (RowKind::Version | RowKind::LayerTrace, _) => (40, 56),
             (RowKind::LayerStream, _) => (16, 20),
-            (RowKind::Strip | RowKind::More | RowKind::Quiet, _) => (14, 18),
+            (RowKind::Strip | RowKind::More | RowKind::Gone | RowKind::Quiet, _) => (14, 18),
             (RowKind::Object, false) => (18, 24),
             (RowKind::Object, true) => (26, 30),
         };
@@ -66,6 +71,8 @@ pub enum RowKind {
     Object,
     /// The objects of a watch that have no rows of their own.
     More,
+    /// The objects of a watch that were deleted over 60 s ago.
+    Gone,
     /// The quiet watches that have no rows of their own.
     Quiet,
     /// The requests that watchscope sends beside its watches.
@@ -113,9 +120,17 @@ pub struct Row {
     pub diverged: bool,
     /// Whether it is pinned to the top.
     pub pinned: bool,
+    /// The name of the section that begins with this row; empty if that section has no name.
+    pub section: Option<Text>,
 }
 
 impl Row {
+    /// Whether the name of its section stands above it.
+    #[must_use]
+    pub fn has_heading(&self) -> bool {
+        self.section.is_some() && self.label >= SECTION
+    }
+
     /// Returns the bottom edge.
     #[must_use]
     pub fn bottom(&self) -> Px {
@@ -132,6 +147,10 @@ pub struct Rows {
     pub height: Px,
     /// How many lanes the filter hides.
     pub hidden: usize,
+    /// How many objects the rows of gone objects stand for.
+    pub gone: usize,
+    /// The gone objects of each watch that has a row for them, by name.
+    pub(crate) gone_of: Vec<(WatchId, Arc<[ObjectId]>)>,
 }
 
 impl Rows {

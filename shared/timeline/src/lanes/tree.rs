@@ -6,16 +6,18 @@ use watchscope_model::event::Finding;
 use watchscope_model::vocabulary::Severity;
 use watchscope_model::{Text, Time};
 
-use super::arrange::{Arrangement, Choice, Choices, Kept, Room, arrange};
+use super::arrange::Arrangement;
 use super::builder::RowBuilder;
+use super::choice::{Choice, Choices};
 use super::filter::Filter;
-use super::in_view::{has_mark, is_wanted};
-use super::objects::{VisibleObject, VisibleObjects};
-use super::row::{Density, RowKind, Rows};
-use crate::findings::{Muted, is_of_cause};
-use crate::id::{LaneId, LayerId, ObjectId, WatchId};
+use super::in_view::is_wanted;
+use super::kept::Kept;
+use super::row::{Density, Rows};
+use super::setup::Setup;
+use crate::findings::Muted;
+use crate::id::{LaneId, LayerId, WatchId};
 use crate::scene::Px;
-use crate::store::{Known, Store, WatchTrace};
+use crate::store::Store;
 use crate::view::View;
 
 /// Most watches whose choices a page stores: the first by name. Others are not stored.
@@ -41,11 +43,24 @@ pub struct Lanes {
     pub(super) filter: Filter,
     /// Layers that the viewer toggled from their default, open or closed.
     pub(crate) toggled_layers: Vec<LayerId>,
-    choices: Choices,
+    pub(super) choices: Choices,
     /// Whether the viewer opened the row of quiet watches.
-    quiet_is_open: bool,
-    arrangement: Arrangement,
-    pub(super) pinned: BTreeSet<LaneId>,
+    pub(super) quiet_is_open: bool,
+    pub(super) arrangement: Arrangement,
+    /// Whether the viewer points at a lane. Meanwhile an order that follows the log waits.
+    pub is_pointed: bool,
+    /// Whether the tree has room for a column with the names of sections.
+    pub is_wide: bool,
+    /// The viewer's wishes for all lanes.
+    pub(super) setup: Setup,
+    /// The number of lanes that the store knew when the keys of `setup` were found in it.
+    pub(super) resolved: Option<usize>,
+    /// The pinned lanes that the store knows, from top to bottom.
+    pub(super) pinned: Vec<LaneId>,
+    /// The hidden lanes that the store knows.
+    pub(super) hidden: BTreeSet<LaneId>,
+    /// The watches whose gone objects the viewer opened.
+    pub(super) gone_open: BTreeSet<WatchId>,
 }
 
 /// The functions that make the rows which a page shows once it has read records.
@@ -105,7 +120,7 @@ impl Lanes {
         self.opens(choice, self.arrangement.of(watch))
     }
 
-    fn opens(&self, choice: Option<Choice>, kept: Option<&Kept>) -> bool {
+    pub(super) fn opens(&self, choice: Option<Choice>, kept: Option<&Kept>) -> bool {
         match choice {
             Some(choice) => choice != Choice::Closed,
             None => self.shows_all || kept.is_some_and(|kept| kept.is_open(None)),
@@ -174,15 +189,8 @@ impl Lanes {
     /// Forgets the state of the lanes, because the store begins anew. The viewer's choices stay.
     pub fn forget(&mut self) {
         self.arrangement = Arrangement::default();
-    }
-
-    /// Pins a lane to the top, or unpins it.
-    pub fn set_pinned(&mut self, lane: LaneId, pinned: bool) {
-        if pinned {
-            self.pinned.insert(lane);
-        } else {
-            self.pinned.remove(&lane);
-        }
+        self.resolved = None;
+        self.gone_open.clear();
     }
 
     /// Returns the rows for a view, and moves the state of the lanes on with the log; see [`Arrangement`]. Without
@@ -192,6 +200,8 @@ impl Lanes {
         let mut builder = RowBuilder {
             density: self.density,
             rows: Rows::default(),
+            section: None,
+            column_px: 0,
         };
         // The row of findings is there even without findings, so that no row moves when one comes into view.
         let is_needed = !self.shows_all && self.filter.terms.is_empty();
@@ -209,114 +219,6 @@ impl Lanes {
             }
         }
         builder.rows
-    }
-
-    /// Adds all rows except those of findings and of layers.
-    pub(crate) fn watch_and_other_rows(
-        &mut self,
-        store: &Store,
-        builder: &mut RowBuilder,
-        view: &View,
-        now: Time,
-    ) {
-        let window = (view.left(), view.right().min(now));
-        for &lane in &self.pinned {
-            builder.pinned(store, lane, window);
-        }
-        let room = Room {
-            height: self.height,
-            taken: builder.rows.height,
-            density: self.density,
-        };
-        // A picture with all rows is drawn for one view, so it always follows that view.
-        let follows = (view.following && !self.is_held) || self.shows_all;
-        let before = std::mem::take(&mut self.arrangement);
-        let after = arrange(store, &self.choices, room, window, follows, before);
-        if self.filter.terms.is_empty() {
-            for &server in &after.connections {
-                builder.connection(store, server);
-            }
-        }
-        let mut folded = 0;
-        for &watch in store.names().watches_by_name() {
-            let Some(kept) = after.of(watch) else {
-                continue;
-            };
-            folded += usize::from(!self.watch_rows(store, builder, watch, kept, window));
-        }
-        if folded > 0 || (self.quiet_is_open && after.folds()) {
-            builder.quiet(folded, self.quiet_is_open);
-        }
-        if after.has_own_requests {
-            builder.own_requests(store);
-        }
-        self.arrangement = after;
-    }
-
-    /// Adds the rows of a watch, if it has any. Returns whether the watch is not folded into the row of quiet watches.
-    fn watch_rows(
-        &self,
-        store: &Store,
-        builder: &mut RowBuilder,
-        watch: WatchId,
-        kept: &Kept,
-        window: (Time, Time),
-    ) -> bool {
-        let traces = store.watch_traces(watch);
-        let is_shown = if self.shows_all {
-            traces.iter().any(|trace| is_wanted(trace, window))
-        } else {
-            kept.is_shown
-        };
-        let is_selected = self.selected_watch() == Some(watch);
-        if !is_shown && !is_selected {
-            return true;
-        }
-        let name = store.names().watch_name(watch);
-        if !self.filter.allows_watch(name) {
-            builder.rows.hidden += 1;
-            return true;
-        }
-        let is_filtered = !self.filter.terms.is_empty();
-        let choice = self.choices.get(name).copied();
-        let is_open = self.opens(choice, Some(kept));
-        let shows_all = self.shows_all && choice.is_none();
-        let is_whole = shows_all || is_filtered || choice == Some(Choice::Whole);
-        let stays = shows_all || is_filtered || is_selected || self.quiet_is_open;
-        if kept.is_folded && !stays {
-            return false;
-        }
-        let found = if is_filtered || (is_open && is_whole) {
-            self.objects(store, watch, &traces, window)
-        } else if is_open {
-            self.kept_objects(store, watch, &traces, kept, window)
-        } else {
-            VisibleObjects::default()
-        };
-        builder.rows.hidden += found.hidden;
-        if found.objects.is_empty() && !self.filter.allows(name, None) {
-            builder.rows.hidden += 1;
-            return true;
-        }
-        let row = builder.watch(store, watch, &traces, is_open, window);
-        let known = Known::now(store, window.1);
-        row.finding = self.worst_finding(store, |finding| {
-            finding.concerns(name) || (finding.has_more() && is_of_cause(known, finding, name))
-        });
-        if kept.shows_version(choice) || (shows_all && is_open) {
-            let (lane, kind) = (LaneId::Version(watch), RowKind::Version);
-            builder.push(lane, kind, false, "", "resourceVersion".into(), None);
-        }
-        if !is_open {
-            return true;
-        }
-        for found in &found.objects {
-            builder.object(store, watch, found);
-        }
-        if kept.others > 0 && !shows_all && !is_filtered {
-            builder.more(watch, kept, choice == Some(Choice::Whole));
-        }
-        true
     }
 
     /// Returns the most severe of the open findings that `is_meant` accepts and that are not muted.
@@ -340,89 +242,15 @@ impl Lanes {
         worst.map(|finding| (finding.code.clone(), finding.worst_severity()))
     }
 
-    fn selected_watch(&self) -> Option<WatchId> {
-        self.selected.and_then(LaneId::watch)
-    }
-
-    /// Returns the objects of a watch that have something in view and pass the filter.
-    fn objects(
-        &self,
-        store: &Store,
-        watch: WatchId,
-        traces: &[&WatchTrace],
-        (left, right): (Time, Time),
-    ) -> VisibleObjects {
-        let name = store.names().watch_name(watch);
-        let mut found = VisibleObjects {
-            objects: Vec::new(),
-            hidden: 0,
-        };
-        let known = store.state().and_then(|state| state.watches.get(name));
-        for &object in store.names().objects_by_name(watch) {
-            let lane = LaneId::Object(watch, object);
-            let lives = |start: Time, end: Time| start <= right && end >= left;
-            let mut parts = traces
-                .iter()
-                .filter_map(|trace| Some((trace, trace.objects.get(object.0 as usize)?)));
-            // A held object keeps its row. A deleted one has a row only if it is in view.
-            let is_held = !self.shows_all
-                && known.is_some_and(|known| {
-                    known.held(store.names().object_at(watch, object)).is_some()
-                });
-            let shown = self.selected == Some(lane)
-                || is_held
-                || parts.any(|(trace, part)| {
-                    let verdicts = part.verdicts.all().iter();
-                    let mut verdicts = verdicts.map(|span| (span.start.at, span.end_at(right)));
-                    verdicts.any(|(start, end)| lives(start, end))
-                        || part
-                            .lives
-                            .all()
-                            .iter()
-                            .any(|span| lives(span.start.at, span.end_at(right)))
-                        || has_mark(trace, &part.marks, left, right)
-                });
-            if !shown || self.pinned.contains(&lane) {
-                continue;
-            }
-            if self
-                .filter
-                .allows(name, Some(store.names().object_at(watch, object)))
-            {
-                found
-                    .objects
-                    .push(VisibleObject::of(traces, object, (left, right)));
-            } else {
-                found.hidden += 1;
-            }
+    /// Finds the lanes of the pinned and hidden keys again, if the store met new names or the viewer changed them.
+    pub(super) fn resolve(&mut self, store: &Store) {
+        let lanes = store.count_lanes();
+        if self.resolved == Some(lanes) {
+            return;
         }
-        found
-    }
-
-    /// Returns the objects with rows by the state of the lanes, and the selected one.
-    fn kept_objects(
-        &self,
-        store: &Store,
-        watch: WatchId,
-        traces: &[&WatchTrace],
-        kept: &Kept,
-        window: (Time, Time),
-    ) -> VisibleObjects {
-        let selected = match self.selected {
-            Some(LaneId::Object(of, object)) if of == watch => Some(object),
-            _ => None,
-        };
-        let selected = selected.filter(|object| !kept.objects.contains(object));
-        let is_here = |object: &&ObjectId| {
-            !self.pinned.contains(&LaneId::Object(watch, **object))
-                && (object.0 as usize) < store.names().objects_by_name(watch).len()
-        };
-        let objects = kept.objects.iter().chain(&selected).filter(is_here);
-        VisibleObjects {
-            objects: objects
-                .map(|&object| VisibleObject::of(traces, object, window))
-                .collect(),
-            hidden: 0,
-        }
+        self.resolved = Some(lanes);
+        let find = |key: &String| store.lane_of_key(key);
+        self.pinned = self.setup.pinned.iter().filter_map(find).collect();
+        self.hidden = self.setup.hidden.iter().filter_map(find).collect();
     }
 }

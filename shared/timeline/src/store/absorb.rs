@@ -266,6 +266,9 @@ impl WatchTrace {
             }),
             Event::Change(change) => {
                 let object = names.object(id, &change.object);
+                if change.change != ChangeType::Deleted || change.owner.is_some() {
+                    names.take_controller(id, object, now.at, change.owner.as_ref());
+                }
                 self.absorb_change(change, now, before, after, object);
             }
             Event::Bookmark(bookmark) => {

@@ -26,6 +26,9 @@ pub enum StoreError {
     UnknownEpoch(EpochId),
 }
 
+/// The version of payloads from which records name the controllers of objects.
+const WITH_CONTROLLERS: u8 = 3;
+
 /// Whether an event may begin, change or end trouble. Nearly all records are changes, which cannot.
 fn may_be_trouble(event: &Event) -> bool {
     matches!(
@@ -108,6 +111,8 @@ impl Store {
                 .seed(&epoch.layers, now, &mut self.layer_names);
         }
         let entries = live.reader.entries(frame)?;
+        let version = frame.get(1).copied().unwrap_or_default();
+        self.names.await_controllers(version >= WITH_CONTROLLERS);
         self.version += 1;
         if let Some(reader) = reader {
             if let Some(whole) = epoch.chapters.last_mut() {
@@ -184,6 +189,8 @@ impl Store {
 
     fn read_chapter(&mut self, bytes: &[u8]) -> Result<usize, StoreError> {
         let (head, mut rest) = split_frame(bytes)?;
+        self.names
+            .await_controllers(head.version >= WITH_CONTROLLERS);
         let (mut reader, opening) = ChapterReader::open_frame(head)?;
         let mut layers = reader.layers(&opening.state, &opening.layers)?;
         let mut frames = Vec::new();

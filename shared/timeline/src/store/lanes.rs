@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use watchscope_model::{Object, Seq, Text, Time, WatchName};
+use watchscope_model::{Object, Seq, Text, Time, Uid, WatchName};
 
 use super::cache::Store;
 use super::names::Names;
@@ -39,6 +39,7 @@ impl Store {
                 None => String::new(),
             },
             (LaneId::More(_), _) => format!("{watch} more"),
+            (LaneId::Gone(_), _) => format!("{watch} gone"),
             (LaneId::Quiet, _) => "quiet watches".to_owned(),
             (LaneId::Version(_), _) => format!("{watch} resourceVersion"),
             (_, Some(object)) => {
@@ -80,6 +81,34 @@ impl Store {
             )),
             None => Some(LaneId::Watch(watch)),
         }
+    }
+
+    /// Returns the lane of a key that [`Store::lane_key`] returned for a watch or an object, if it was ever met.
+    #[must_use]
+    pub fn lane_of_key(&self, key: &str) -> Option<LaneId> {
+        if let Some(lane) = self.find_lane(&key.into(), None) {
+            return Some(lane);
+        }
+        // Names of objects have no space; selectors of watches may have one.
+        let (watch, object) = key.rsplit_once(' ')?;
+        let (namespace, name) = object.split_once('/')?;
+        let object = Arc::new(Object {
+            namespace: Some(namespace).filter(|name| *name != "-").map(Into::into),
+            name: name.into(),
+            uid: Uid::parse(""),
+        });
+        self.find_lane(&watch.into(), Some(&object))
+    }
+
+    /// Returns the number of all lanes of watches and objects that the store ever met.
+    #[must_use]
+    pub fn count_lanes(&self) -> usize {
+        let names = &self.names;
+        let watches = names.watches_by_name();
+        let objects = watches
+            .iter()
+            .map(|&watch| names.objects_by_name(watch).len());
+        watches.len() + objects.sum::<usize>()
     }
 
     /// Returns the record with the object's version before this one, for the difference in the detail panel.
@@ -186,7 +215,7 @@ impl Store {
                     .map(|span| span.start.seq)
                     .collect()
             }
-            LaneId::More(_) | LaneId::Quiet => Vec::new(),
+            LaneId::More(_) | LaneId::Gone(_) | LaneId::Quiet => Vec::new(),
             LaneId::Watch(watch) => {
                 let marks = &trace.watch(watch)?.marks;
                 (0..marks.len()).map(|place| marks.seq(place)).collect()

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
-use watchscope_model::id::Place;
+use watchscope_model::id::{Owner, Place};
 use watchscope_model::tree;
-use watchscope_model::{Object, Text, WatchName};
+use watchscope_model::{Object, Text, Time, WatchName};
 
 use crate::id::{ObjectId, ServerId, WatchId};
 
@@ -26,6 +26,8 @@ pub(crate) struct Names {
     lately: Vec<Option<Met>>,
     servers: Vec<Text>,
     server_order: Vec<ServerId>,
+    /// Whether the records that are being read name controllers.
+    has_controllers: bool,
 }
 
 /// An object and its number in a watch.
@@ -36,9 +38,26 @@ struct Met {
     number: ObjectId,
 }
 
+/// The controller of an object, as far as loaded records say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Controller {
+    /// No change of the object is loaded.
+    #[default]
+    NotLoaded,
+    /// The records say nothing of controllers, because an older version wrote them.
+    NotRecorded,
+    /// It has none.
+    None,
+    /// The one that the object's latest change names.
+    Named(Owner),
+}
+
 #[derive(Debug, Default)]
 struct ObjectNames {
     places: IndexSet<Place, FxBuildHasher>,
+    /// The controllers of objects, by their numbers, with the time of the change that named them. Objects beyond the
+    /// end have no loaded change.
+    controllers: Vec<(Time, Controller)>,
     /// Objects by name; the first `settled` of them are sorted.
     order: Vec<ObjectId>,
     settled: usize,
@@ -169,6 +188,45 @@ impl Names {
     /// Returns the object that was first met under a number.
     pub(crate) fn object_at(&self, watch: WatchId, object: ObjectId) -> &Arc<Object> {
         &self.objects[watch.0 as usize].places[object.0 as usize].0
+    }
+
+    /// Takes the controller that a change of an object names. A change that is loaded later and happened earlier
+    /// changes nothing.
+    pub(crate) fn take_controller(
+        &mut self,
+        watch: WatchId,
+        object: ObjectId,
+        at: Time,
+        owner: Option<&Owner>,
+    ) {
+        let controllers = &mut self.objects[watch.0 as usize].controllers;
+        let place = object.0 as usize;
+        if controllers.len() <= place {
+            controllers.resize_with(place + 1, Default::default);
+        }
+        let (known_at, known) = &mut controllers[place];
+        if *known != Controller::NotLoaded && *known_at > at {
+            return;
+        }
+        *known_at = at;
+        match (owner, &*known) {
+            (Some(owner), Controller::Named(same)) if same == owner => {}
+            (Some(owner), _) => *known = Controller::Named(owner.clone()),
+            (None, _) if self.has_controllers => *known = Controller::None,
+            (None, _) => *known = Controller::NotRecorded,
+        }
+    }
+
+    /// Says whether the records that come next name controllers.
+    pub(crate) fn await_controllers(&mut self, has_controllers: bool) {
+        self.has_controllers = has_controllers;
+    }
+
+    /// Returns the controller of an object.
+    pub(crate) fn controller(&self, watch: WatchId, object: ObjectId) -> &Controller {
+        let controllers = &self.objects[watch.0 as usize].controllers;
+        let known = controllers.get(object.0 as usize);
+        known.map_or(&Controller::NotLoaded, |(_, known)| known)
     }
 
     /// Returns the number of a server's address; a new one gets a number.

@@ -24,6 +24,7 @@ pub fn lane_words(store: &Store, lane: LaneId) -> String {
         },
         (LaneId::Quiet, ..) => "Quiet watches".to_string(),
         (LaneId::More(_), Some(watch), _) => format!("{watch}, other objects"),
+        (LaneId::Gone(_), Some(watch), _) => format!("{watch}, gone objects"),
         (LaneId::Version(_), Some(watch), _) => format!("{watch}, resourceVersion"),
         (_, Some(watch), Some(object)) => format!("{} of {watch}", object.name),
         (_, Some(watch), None) => watch.to_string(),

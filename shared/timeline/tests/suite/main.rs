@@ -1,6 +1,7 @@
 //! The promises of this crate, in one binary so that it links once. Each subject has a module.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod arranging;
 mod as_of;
 #[path = "../../../cases.rs"]
 mod cases;

@@ -74,6 +74,10 @@ impl Model {
                 } else if self.pick.focused == Some(LaneId::Quiet) {
                     self.lanes.set_quiet_open(action == Action::Expand);
                     self.redraw();
+                } else if let Some(LaneId::Gone(watch)) = self.pick.focused {
+                    let is_open = action == Action::Expand;
+                    self.lanes.set_gone_open(watch, is_open);
+                    self.redraw();
                 } else if let Some(watch) = self.pick.focused.and_then(LaneId::watch) {
                     self.open_watch(watch, action == Action::Expand);
                 }
@@ -152,6 +156,7 @@ impl Model {
         match lane {
             LaneId::Watch(watch) => self.lanes.toggle(&self.store, watch),
             LaneId::More(watch) => self.lanes.toggle_more(&self.store, watch),
+            LaneId::Gone(watch) => self.lanes.toggle_gone(watch),
             LaneId::Quiet => self.lanes.toggle_quiet(),
             LaneId::Layer(layer) => self.lanes.toggle_layer(layer),
             _ => return,

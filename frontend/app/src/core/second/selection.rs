@@ -33,7 +33,7 @@ impl Model {
             return;
         };
         self.pick.focused = Some(hit.lane);
-        if matches!(hit.lane, LaneId::More(_) | LaneId::Quiet) {
+        if matches!(hit.lane, LaneId::More(_) | LaneId::Gone(_) | LaneId::Quiet) {
             self.toggle_lane(hit.lane);
             return;
         }
@@ -63,7 +63,7 @@ impl Model {
     pub(super) fn open_lane(&mut self, lane: LaneId) {
         self.pick.focused = Some(lane);
         match lane {
-            LaneId::More(_) | LaneId::Quiet => self.toggle_lane(lane),
+            LaneId::More(_) | LaneId::Gone(_) | LaneId::Quiet => self.toggle_lane(lane),
             _ => self.select_lane(lane),
         }
     }

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use watchscope_model::chapter::ChapterWriter;
 use watchscope_model::codec::split_frame;
 use watchscope_model::event::*;
+use watchscope_model::id::Owner;
 use watchscope_model::summary::Summarizer;
 use watchscope_model::vocabulary::*;
 use watchscope_model::wire::{Availability, CatalogueEntry};
@@ -369,6 +370,24 @@ impl Log {
                 owner: None,
             },
         )
+    }
+
+    /// A live change of an object with a controller, by kind and name.
+    pub fn change_owned(
+        &mut self,
+        s: f64,
+        watch: &str,
+        change: ChangeType,
+        name: &str,
+        version: u64,
+        owner: Option<(&str, &str)>,
+    ) {
+        self.change(s, watch, change, Origin::Live, name, version);
+        if let Some(Event::Change(change)) = self.records.last_mut().map(|record| &mut record.event)
+        {
+            let uid = Uid::parse("owner");
+            change.owner = owner.map(|(kind, name)| Owner::new(kind.into(), name.into(), uid));
+        }
     }
 
     pub fn bookmark(&mut self, s: f64, watch: &str, stream: u64, version: u64) -> Seq {

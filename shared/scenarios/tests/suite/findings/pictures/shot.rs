@@ -193,7 +193,7 @@ impl Shot {
                 LaneId::Object(..) => watch.zip(object).is_some_and(|(watch, object)| {
                     self.watches.contains(watch) && self.objects.contains(&*object.name)
                 }),
-                LaneId::Watch(_) | LaneId::Version(_) | LaneId::More(_) => {
+                LaneId::Watch(_) | LaneId::Version(_) | LaneId::More(_) | LaneId::Gone(_) => {
                     watch.is_some_and(|watch| self.watches.contains(watch))
                 }
             };

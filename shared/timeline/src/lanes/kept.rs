@@ -1,0 +1,337 @@
+//! The state of one watch's rows: whether it is open, and which of its objects have rows in which order.
+
+use std::sync::Arc;
+
+use watchscope_model::fold::Watch;
+use watchscope_model::vocabulary::Origin;
+use watchscope_model::{Seq, Time, tree};
+
+use super::choice::Choice;
+use super::in_view::has_mark;
+use super::row::{Density, RowKind};
+use super::setup::Sorting;
+use crate::id::{ObjectId, WatchId};
+use crate::scene::Px;
+use crate::store::{MarkKind, Store, WatchTrace};
+
+/// Most objects that an open watch shows, unless the viewer opened all of it. One more row counts the others.
+pub(crate) const OBJECTS_MOST: usize = 12;
+/// The time after its deletion from which an object is folded into the row of gone objects, in microseconds.
+const GONE_US: i64 = 60_000_000;
+/// The objects of a watch up to which its rows are chosen again with each record. With more of them there is at least
+/// [`PACE_US`] between two choices, because each looks at all objects.
+const SMALL: usize = 200;
+/// The least time between two choices of the rows of a large watch, in microseconds.
+const PACE_US: i64 = 250_000;
+
+/// What a choice of rows depends on, besides the log.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment {
+    /// The pen's time.
+    pub(super) now: Time,
+    /// The time in view.
+    pub(super) window: (Time, Time),
+    /// Whether rows may change: the view follows now, or nothing was arranged before.
+    pub(super) is_live: bool,
+    /// Whether the order of rows that are sorted otherwise than by name may change.
+    pub(super) may_sort: bool,
+}
+
+/// The state of one watch's rows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Kept {
+    /// Whether it has a row.
+    pub(super) is_shown: bool,
+    /// Whether it opened by itself.
+    pub(super) is_open: bool,
+    /// Seq of the last news in it; 0: none.
+    pub(super) news: Seq,
+    /// The news for which it last tried to open.
+    pub(super) tried: Seq,
+    /// Whether its resourceVersion has a row.
+    pub(super) has_version: bool,
+    /// Whether the arrangement has decided about `has_version`.
+    pub(super) is_judged: bool,
+    /// The objects that have rows, in their order. The first `changed` of them changed.
+    pub(super) objects: Vec<ObjectId>,
+    /// How many of `objects` changed. The rest is shown because the viewer opened a quiet watch.
+    changed: usize,
+    /// All objects that are not gone, in their order; only while the viewer has opened all of the watch.
+    pub(super) whole: Vec<ObjectId>,
+    /// How many objects have no row, without those that are gone.
+    pub(super) others: usize,
+    /// The objects that were deleted over 60 s ago, by name.
+    pub(super) gone: Arc<[ObjectId]>,
+    /// When the next object will be gone.
+    gone_next: Option<Time>,
+    /// What the objects were chosen by. They are chosen again only when it differs.
+    chosen_by: ChosenBy,
+    /// When they were chosen.
+    chosen_at: Time,
+    /// Whether it is folded into the row of quiet watches.
+    pub(super) is_folded: bool,
+}
+
+/// Counts of records and marks, the viewer's choice, and the sorting.
+type ChosenBy = (u64, usize, Option<Choice>, Sorting);
+
+/// What is known of an object that may have a row.
+struct Candidate {
+    object: ObjectId,
+    /// Rank in the order of rows, if it changed or has a verdict. The greatest comes first.
+    key: Option<(u64, Seq)>,
+    is_held: bool,
+}
+
+impl Kept {
+    /// Whether its rows are shown.
+    pub(super) fn is_open(&self, choice: Option<Choice>) -> bool {
+        choice.map_or(self.is_open, |choice| choice != Choice::Closed)
+    }
+
+    /// Whether its resourceVersion has a row; not if the viewer closed the watch, or all of them.
+    pub(super) fn shows_version(&self, choice: Option<Choice>, all_are_folded: bool) -> bool {
+        let is_closed = choice == Some(Choice::Closed);
+        self.has_version && !is_closed && (!all_are_folded || self.is_open(choice))
+    }
+
+    /// Returns the height of the rows under it.
+    pub(super) fn under(&self, density: Density) -> Px {
+        let height = |kind| density.whole_height(kind);
+        let mut under = Px::ZERO;
+        if self.has_version {
+            under = under + height(RowKind::Version);
+        }
+        for _ in &self.objects {
+            under = under + height(RowKind::Object);
+        }
+        if self.others > 0 {
+            under = under + height(RowKind::More);
+        }
+        // The row of gone objects is left out: it depends on how much of the log is loaded, and what opens does not.
+        under
+    }
+
+    /// Whether nothing ever happened in it, and the viewer neither opened nor closed it.
+    pub(super) fn is_quiet(&self, choice: Option<Choice>) -> bool {
+        self.news == Seq(0) && !self.is_open && choice.is_none() && !self.has_version
+    }
+
+    /// Whether the objects were chosen by another choice of the viewer, or in another order.
+    pub(super) fn differs(&self, choice: Option<Choice>, sorting: Sorting) -> bool {
+        (self.chosen_by.2, self.chosen_by.3) != (choice, sorting)
+    }
+
+    /// Chooses the objects that have rows, at most [`OBJECTS_MOST`]. Objects with a verdict come first. Those that
+    /// changed follow, the latest first, and then those that differ over a seam. Rows are sorted again only when an
+    /// object enters. Objects that were deleted over 60 s ago are gone: they have no row.
+    pub(super) fn choose(
+        &mut self,
+        store: &Store,
+        watch: WatchId,
+        known: Option<&Watch>,
+        choice: Option<Choice>,
+        sorting: Sorting,
+        moment: Moment,
+    ) {
+        let names = store.names();
+        let traces = store.watch_traces(watch);
+        let records = known.map_or(0, |known| known.counts.total());
+        let marks = traces.iter().map(|trace| trace.marks.len()).sum();
+        let by = (records, marks, choice, sorting);
+        let goes = self.gone_next.is_some_and(|at| moment.now >= at);
+        if self.chosen_by == by && !goes {
+            return;
+        }
+        let all = names.objects_by_name(watch);
+        let waited_us = moment.now.micros_since(self.chosen_at);
+        let is_asked = self.differs(choice, sorting);
+        let is_sorted_anew = self.chosen_by.3 != sorting;
+        if all.len() > SMALL && !is_asked && (0..PACE_US).contains(&waited_us) {
+            return;
+        }
+        (self.chosen_by, self.chosen_at) = (by, moment.now);
+        let (candidates, gone) = self.candidates(store, watch, known, &traces, sorting, moment);
+        let mut top: Vec<((u64, Seq), ObjectId)> = Vec::new();
+        for candidate in &candidates {
+            let Some(key) = candidate.key else {
+                continue;
+            };
+            let place = top.iter().position(|(other, _)| *other < key);
+            let place = place.unwrap_or(top.len());
+            if place < OBJECTS_MOST {
+                top.truncate(OBJECTS_MOST - 1);
+                top.insert(place, (key, candidate.object));
+            }
+        }
+        let stood = &self.objects[..self.changed];
+        let enters = top.iter().any(|(_, object)| !stood.contains(object));
+        let mut objects: Vec<ObjectId> = if enters || is_sorted_anew {
+            top.iter().map(|&(_, object)| object).collect()
+        } else {
+            let stays = |object: &&ObjectId| top.iter().any(|(_, other)| other == *object);
+            stood.iter().filter(stays).copied().collect()
+        };
+        self.changed = objects.len();
+        for candidate in candidates.iter().filter(|_| choice.is_some()) {
+            if objects.len() == OBJECTS_MOST {
+                break;
+            }
+            if candidate.is_held && !objects.contains(&candidate.object) {
+                objects.push(candidate.object);
+            }
+        }
+        self.others = candidates.len() - objects.len();
+        self.objects = objects;
+        self.gone = gone.into();
+        self.choose_whole(candidates, choice, sorting, moment.may_sort || is_asked);
+    }
+
+    /// Puts all objects that are not gone in order, if the viewer has opened all of the watch. Under a sorting that
+    /// waits, those that have rows keep their order, and new ones follow.
+    fn choose_whole(
+        &mut self,
+        mut candidates: Vec<Candidate>,
+        choice: Option<Choice>,
+        sorting: Sorting,
+        may_sort: bool,
+    ) {
+        if choice != Some(Choice::Whole) {
+            self.whole = Vec::new();
+            return;
+        }
+        if sorting != Sorting::Name {
+            tree::sort_by(&mut candidates, |a, b| {
+                b.key.cmp(&a.key).then(a.object.cmp(&b.object))
+            });
+        }
+        let came: Vec<ObjectId> = candidates
+            .iter()
+            .map(|candidate| candidate.object)
+            .collect();
+        self.whole = if may_sort || sorting == Sorting::Name {
+            came
+        } else {
+            keep_order(&self.whole, came)
+        };
+    }
+
+    /// Returns the objects that are not gone, by name, and those that are.
+    fn candidates(
+        &mut self,
+        store: &Store,
+        watch: WatchId,
+        known: Option<&Watch>,
+        traces: &[&WatchTrace],
+        sorting: Sorting,
+        moment: Moment,
+    ) -> (Vec<Candidate>, Vec<ObjectId>) {
+        let names = store.names();
+        let (left, right) = moment.window;
+        let over_seam = traces.last().and_then(|trace| trace.list_over_seam());
+        let over_seam = over_seam.filter(|(list, _)| (left..=right).contains(&list.moment.at));
+        let has_verdicts = known.is_some_and(|known| !known.verdicts.is_empty());
+        let (mut candidates, mut gone) = (Vec::new(), Vec::new());
+        self.gone_next = None;
+        for &object in names.objects_by_name(watch) {
+            let place = names.object_at(watch, object);
+            let held = known.and_then(|known| known.held(place));
+            let is_doubted =
+                has_verdicts && known.is_some_and(|known| known.verdict_on(place).is_some());
+            if held.is_none() && !is_doubted {
+                let seam = over_seam.filter(|(_, found)| found.of(object).is_some());
+                let seam = seam.map(|(list, _)| list.moment.at);
+                let Some(deleted) = deleted_at(traces, object).max(seam) else {
+                    // The page has no record of it. Only a chapter that is loaded can bring it in.
+                    continue;
+                };
+                let goes = deleted.plus_micros(GONE_US);
+                if moment.now >= goes {
+                    gone.push(object);
+                    continue;
+                }
+                self.gone_next = Some(self.gone_next.map_or(goes, |next| next.min(goes)));
+            }
+            // An object from the last list has not changed, unless the list shows a change of an object that was held.
+            let mark = || {
+                let trace = traces.last()?;
+                let marks = &trace.objects.get(object.0 as usize)?.marks;
+                let is_seen = has_mark(trace, marks, left, right);
+                let last = *marks.last().filter(|_| is_seen)? as usize;
+                let is_change = held.is_none() || trace.marks.kind(last) != MarkKind::AddedByList;
+                is_change.then(|| (trace.marks.version(last), trace.marks.seq(last)))
+            };
+            let changed = match held {
+                Some(held) if held.origin == Origin::Live => {
+                    let version = held.resource_version.number().unwrap_or(0);
+                    Some((version, held.since.seq))
+                }
+                _ => mark().or_else(|| {
+                    let (list, found) = over_seam?;
+                    found.of(object).map(|_| (0, list.moment.seq))
+                }),
+            };
+            let changed = match sorting {
+                Sorting::Rate => changed.map(|(_, seq)| (changes(traces, object), seq)),
+                _ => changed,
+            };
+            candidates.push(Candidate {
+                object,
+                key: if is_doubted {
+                    Some((u64::MAX, Seq(0)))
+                } else {
+                    changed
+                },
+                is_held: held.is_some(),
+            });
+        }
+        (candidates, gone)
+    }
+}
+
+/// Returns when an object's last loaded life ended: the time of its last mark, or of the end of that life.
+fn deleted_at(traces: &[&WatchTrace], object: ObjectId) -> Option<Time> {
+    traces.iter().rev().find_map(|trace| {
+        let part = trace.objects.get(object.0 as usize)?;
+        let ended = part.lives.all().last().and_then(|life| life.end);
+        let last = part.marks.last().map(|&mark| trace.marks.at(mark as usize));
+        ended.map(|end| end.at).max(last)
+    })
+}
+
+/// Returns how many loaded changes of an object streams delivered.
+fn changes(traces: &[&WatchTrace], object: ObjectId) -> u64 {
+    let parts = traces
+        .iter()
+        .filter_map(|trace| trace.objects.get(object.0 as usize));
+    parts.map(|part| part.changes()).sum()
+}
+
+/// Returns `came` in the order of `before`; items that are not in `before` follow in their own order.
+pub(super) fn keep_order<T: Ord>(before: &[T], came: Vec<T>) -> Vec<T> {
+    let mut places: Vec<(&T, usize)> = before.iter().zip(0..).collect();
+    tree::sort(&mut places);
+    let place = |item: &T| {
+        let found = places.binary_search_by(|(other, _)| (*other).cmp(item));
+        found.map_or(usize::MAX, |at| places[at].1)
+    };
+    let mut placed: Vec<(usize, usize, T)> = came
+        .into_iter()
+        .enumerate()
+        .map(|(at, item)| (place(&item), at, item))
+        .collect();
+    tree::sort_by(&mut placed, |a, b| (a.0, a.1).cmp(&(b.0, b.1)));
+    placed.into_iter().map(|(_, _, item)| item).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stood_keeps_its_order_and_what_is_new_follows() {
+        assert_eq!(keep_order(&[3, 1, 2], vec![1, 2, 3, 4, 0]), [3, 1, 2, 4, 0]);
+        assert_eq!(keep_order(&[3, 1, 2], vec![2, 3]), [3, 2]);
+        assert_eq!(keep_order(&[], vec![2, 3]), [2, 3]);
+    }
+}

@@ -1,0 +1,268 @@
+//! The order of watches, and the sections in which they and their objects stand.
+//!
+//! A new order comes at most once a second, and only in a moment in which rows may be sorted. Between two orders a new
+//! watch stands behind the others. The window is no input.
+
+use watchscope_model::fold::Watch;
+use watchscope_model::id::Extent;
+use watchscope_model::{Seq, State, Text, Time, WatchName, tree};
+
+use super::kept::{Moment, keep_order};
+use super::objects::VisibleObject;
+use super::setup::{Grouping, Setup, Sorting};
+use super::trouble::Trouble;
+use crate::id::WatchId;
+use crate::store::Store;
+
+/// The least time between two orders that follow the log, in microseconds.
+const ORDER_US: i64 = 1_000_000;
+
+/// The name of a section. Sections with a name of the cluster come before those for the rest.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Section {
+    /// Whether it holds what has no name of that kind.
+    pub(super) is_rest: bool,
+    /// Its name; empty where lanes are not grouped.
+    pub(super) name: Text,
+}
+
+impl Section {
+    /// Returns a section with a name of the cluster.
+    pub(super) fn named(name: &str) -> Self {
+        Self {
+            is_rest: false,
+            name: name.into(),
+        }
+    }
+
+    fn rest(name: &str) -> Self {
+        Self {
+            is_rest: true,
+            name: name.into(),
+        }
+    }
+}
+
+/// Where a watch, an object or a section stands in the order: the greatest comes first.
+type Weight = (u64, u64);
+
+/// When something was computed from the log: the time of its last record, and the store's version.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Made {
+    at: Time,
+    seq: Seq,
+    version: u64,
+}
+
+impl Made {
+    /// Returns the present.
+    pub(super) fn now(store: &Store) -> Self {
+        let head = store.state().map(|state| (state.at, state.seq));
+        let (at, seq) = head.unwrap_or_default();
+        Self {
+            at,
+            seq,
+            version: store.version(),
+        }
+    }
+
+    /// Whether the log has changed since, and a second of it has passed.
+    pub(super) fn is_due(self, store: &Store) -> bool {
+        let now = Self::now(store);
+        (self.version, self.seq) != (now.version, now.seq)
+            && now.at.micros_since(self.at).abs() >= ORDER_US
+    }
+}
+
+/// The order of watches, and their sections.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Order {
+    /// All watches in their order.
+    pub(super) watches: Vec<WatchId>,
+    /// The section of each watch, by its number.
+    section_of: Vec<Section>,
+    /// The weight of each watch, by its number.
+    weights: Vec<Weight>,
+    /// All sections of the last rows, in their order.
+    sections: Vec<Section>,
+    /// What the order was made for.
+    made_for: Option<(Grouping, Sorting)>,
+    /// When it was made.
+    made: Made,
+    /// Whether the sections may be sorted anew with the next rows.
+    may_sort_sections: bool,
+}
+
+impl Order {
+    /// Updates the order, if the viewer wants another one, if a watch came, or if it is due.
+    pub(super) fn update(
+        &mut self,
+        store: &Store,
+        state: &State,
+        setup: &Setup,
+        moment: Moment,
+        found: &dyn Fn() -> Vec<Trouble>,
+    ) {
+        let names = store.names();
+        let by = (setup.grouping, setup.sorting);
+        let is_asked = self.made_for != Some(by);
+        let has_more = self.watches.len() != names.watches_by_name().len();
+        let may_sort = is_asked || moment.may_sort;
+        let follows_log = setup.sorting != Sorting::Name || setup.grouping == Grouping::Server;
+        let is_due = follows_log && may_sort && self.made.is_due(store);
+        self.may_sort_sections = is_asked || is_due;
+        if !is_asked && !has_more && !is_due {
+            return;
+        }
+        self.made_for = Some(by);
+        self.made = Made::now(store);
+        let known = |watch| state.watches.get(names.watch_name(watch));
+        let count = names.watches_by_name().len();
+        if is_asked {
+            self.section_of.clear();
+        }
+        self.section_of.resize_with(count, Section::default);
+        for &watch in names.watches_by_name() {
+            let section = &mut self.section_of[watch.0 as usize];
+            let name = names.watch_name(watch);
+            *section = section_of(name, known(watch), state, setup.grouping, section);
+        }
+        let weight =
+            |watch| known(watch).map_or((0, 0), |known| weight(known, setup.sorting, state.at));
+        let mut weights = vec![(0, 0); count];
+        match setup.sorting {
+            Sorting::Trouble => weights = found().into_iter().map(Trouble::weight).collect(),
+            _ => {
+                for &watch in names.watches_by_name() {
+                    weights[watch.0 as usize] = weight(watch);
+                }
+            }
+        }
+        let mut came = names.watches_by_name().to_vec();
+        if setup.sorting != Sorting::Name {
+            tree::sort_by(&mut came, |a, b| {
+                weights[b.0 as usize].cmp(&weights[a.0 as usize])
+            });
+        }
+        self.weights = weights;
+        self.watches = if may_sort || setup.sorting == Sorting::Name {
+            came
+        } else {
+            keep_order(&self.watches, came)
+        };
+    }
+
+    /// Returns the section of a watch.
+    pub(super) fn section_of(&self, watch: WatchId) -> Section {
+        let section = self.section_of.get(watch.0 as usize);
+        section.cloned().unwrap_or_default()
+    }
+
+    /// Returns the weight of a watch.
+    pub(super) fn weight_of(&self, watch: WatchId) -> Weight {
+        let weight = self.weights.get(watch.0 as usize);
+        weight.copied().unwrap_or_default()
+    }
+
+    /// Puts the sections of the next rows in order; each comes with its weight. Returns the indexes of `came` in that
+    /// order.
+    pub(super) fn place_sections(
+        &mut self,
+        came: &[(Section, Weight)],
+        sorting: Sorting,
+    ) -> Vec<usize> {
+        let mut places: Vec<usize> = (0..came.len()).collect();
+        tree::sort_by(&mut places, |&a, &b| {
+            let by_weight = came[b].1.cmp(&came[a].1);
+            let by_weight = match sorting {
+                Sorting::Name => std::cmp::Ordering::Equal,
+                _ => by_weight,
+            };
+            by_weight.then_with(|| came[a].0.cmp(&came[b].0))
+        });
+        if !self.may_sort_sections && sorting != Sorting::Name {
+            let names = places.iter().map(|&at| came[at].0.clone()).collect();
+            let kept = keep_order(&self.sections, names);
+            let place = |section: &Section| came.iter().position(|(other, _)| other == section);
+            places = kept.iter().filter_map(place).collect();
+        }
+        self.may_sort_sections = false;
+        self.sections = places.iter().map(|&at| came[at].0.clone()).collect();
+        places
+    }
+}
+
+/// Adds the weight of a part to that of its section: rates add up, other weights count by the greatest.
+pub(super) fn add_weight(sum: &mut Weight, part: Weight, sorting: Sorting) {
+    *sum = match sorting {
+        Sorting::Rate => (sum.0.saturating_add(part.0), 0),
+        _ => (*sum).max(part),
+    };
+}
+
+/// Returns the weight of an object for the section in which it stands.
+pub(super) fn weight_of_object(object: &VisibleObject, sorting: Sorting) -> Weight {
+    match sorting {
+        Sorting::Name => (0, 0),
+        Sorting::Trouble => (
+            u64::from(object.mark.is_some()),
+            object.last.0.max(0) as u64,
+        ),
+        Sorting::LastChange => (object.last.0.max(0) as u64, 0),
+        Sorting::Rate => (object.count, 0),
+    }
+}
+
+fn weight(known: &Watch, sorting: Sorting, now: Time) -> Weight {
+    match sorting {
+        Sorting::Name | Sorting::Trouble => (0, 0),
+        Sorting::LastChange => (
+            known.last_change.map_or(0, |last| last.at.0.max(0) as u64),
+            0,
+        ),
+        Sorting::Rate => {
+            let changes = known.added + known.modified + known.deleted;
+            let age_us = now.micros_since(known.since.at).max(1_000_000) as u64;
+            // Changes an hour; u128 for the product of a long run.
+            let hourly = u128::from(changes) * 3_600_000_000 / u128::from(age_us);
+            (u64::try_from(hourly).unwrap_or(u64::MAX), 0)
+        }
+    }
+}
+
+/// Returns the section of a watch. A watch that lost its connection stays in the section `before`.
+fn section_of(
+    name: &WatchName,
+    known: Option<&Watch>,
+    state: &State,
+    grouping: Grouping,
+    before: &Section,
+) -> Section {
+    match grouping {
+        Grouping::None => Section::default(),
+        Grouping::Namespace => match name.extent() {
+            Extent::One(namespace) => Section::named(namespace),
+            Extent::All => Section::rest("all namespaces"),
+            Extent::Cluster => Section::rest("no namespace"),
+        },
+        Grouping::Kind => {
+            let resource = name.resource();
+            Section::named(resource.split(['?', '#']).next().unwrap_or(resource))
+        }
+        Grouping::Server => {
+            let connection = known.and_then(|known| state.connections.get(&known.connection?));
+            let pinned = known.and_then(|known| known.server.as_ref());
+            let server = pinned.or(connection.map(|connection| &connection.remote));
+            match server {
+                Some(server) => Section::named(server),
+                None if before.name.is_empty() => Section::rest("no connection"),
+                None => before.clone(),
+            }
+        }
+        Grouping::Owner => Section::rest("no owner"),
+        Grouping::Client => match name.is_aside() {
+            false => Section::named("watchscope"),
+            true => Section::rest("watchscope, beside its watches"),
+        },
+    }
+}

@@ -1,0 +1,286 @@
+//! The viewer's wishes for all lanes: how they are grouped, sorted and folded, and which are pinned or hidden.
+
+/// Most lanes that a viewer can pin. A further pin is refused.
+pub const PINS_MOST: usize = 100;
+/// Most lanes that a viewer can hide. A further one is refused.
+pub const HIDDEN_MOST: usize = 500;
+/// Most bytes of a lane's key that is pinned or hidden. A longer key is refused. Kubernetes allows names of 253 bytes;
+/// selectors of a watch can be longer.
+const KEY_BYTES_MOST: usize = 1_024;
+
+/// What the sections of the lanes have in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Grouping {
+    /// The lanes have no sections.
+    #[default]
+    None,
+    /// The namespace.
+    Namespace,
+    /// The resource.
+    Kind,
+    /// The apiserver that the watch is connected to.
+    Server,
+    /// The uppermost known controller of an object, such as a Deployment.
+    Owner,
+    /// The program whose watch it is.
+    Client,
+}
+
+impl Grouping {
+    /// The groupings that a page offers, in their order.
+    pub const OFFERED: [Self; 5] = [
+        Self::Namespace,
+        Self::Kind,
+        Self::Server,
+        Self::Owner,
+        Self::Client,
+    ];
+
+    /// Returns the word for it, which links and pages use.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Namespace => "namespace",
+            Self::Kind => "kind",
+            Self::Server => "server",
+            Self::Owner => "owner",
+            Self::Client => "client",
+        }
+    }
+
+    /// Returns the grouping of a word; `None` for any other word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Self {
+        let mut all = Self::OFFERED.into_iter();
+        all.find(|grouping| grouping.word() == word)
+            .unwrap_or_default()
+    }
+}
+
+/// What the order of watches and objects follows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sorting {
+    /// Watches by name; the objects of a watch that changed last come first.
+    #[default]
+    Name,
+    /// The worst trouble of the whole log first, then the latest.
+    Trouble,
+    /// The last change first.
+    LastChange,
+    /// The most changes for each unit of time first.
+    Rate,
+}
+
+impl Sorting {
+    /// All sortings, in the order of a page's list.
+    pub const ALL: [Self; 4] = [Self::Name, Self::Trouble, Self::LastChange, Self::Rate];
+
+    /// Returns the word for it, which links use.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Trouble => "trouble",
+            Self::LastChange => "change",
+            Self::Rate => "rate",
+        }
+    }
+
+    /// Returns the words for it, which pages use.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::LastChange => "last change",
+            other => other.word(),
+        }
+    }
+
+    /// Returns the sorting of a word; `Name` for any other word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Self {
+        let mut all = Self::ALL.into_iter();
+        all.find(|sorting| sorting.word() == word)
+            .unwrap_or_default()
+    }
+}
+
+/// Which watches are open, where the viewer made no choice for the watch itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Folding {
+    /// A watch opens by itself at its first news, while all rows fit.
+    #[default]
+    ByItself,
+    /// All are strips.
+    Strips,
+    /// Those with trouble are open. Others stay as they are, and none opens by itself.
+    Trouble,
+}
+
+impl Folding {
+    /// Returns the word for it, which links use.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::ByItself => "itself",
+            Self::Strips => "strips",
+            Self::Trouble => "trouble",
+        }
+    }
+
+    /// Returns the folding of a word; `ByItself` for any other word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Self {
+        match word {
+            "strips" => Self::Strips,
+            "trouble" => Self::Trouble,
+            _ => Self::ByItself,
+        }
+    }
+}
+
+/// All wishes. Lanes are named by their keys, because keys outlive the store.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Setup {
+    /// What the sections have in common.
+    pub grouping: Grouping,
+    /// What the order follows.
+    pub sorting: Sorting,
+    /// Which watches are open.
+    pub folding: Folding,
+    /// The keys of pinned lanes, from top to bottom; at most [`PINS_MOST`].
+    pub(super) pinned: Vec<String>,
+    /// The keys of hidden lanes, in the order of hiding; at most [`HIDDEN_MOST`].
+    pub(super) hidden: Vec<String>,
+}
+
+impl Setup {
+    /// Returns the keys of pinned lanes, from top to bottom.
+    #[must_use]
+    pub fn pinned(&self) -> &[String] {
+        &self.pinned
+    }
+
+    /// Returns the keys of hidden lanes.
+    #[must_use]
+    pub fn hidden(&self) -> &[String] {
+        &self.hidden
+    }
+
+    /// Pins a lane below the others, and shows it if it was hidden. Returns whether it is pinned then: not if there are
+    /// [`PINS_MOST`] already, or if the key is too long.
+    pub fn pin(&mut self, key: &str) -> bool {
+        if self.pinned.iter().any(|pinned| pinned == key) {
+            return true;
+        }
+        if self.pinned.len() >= PINS_MOST || !is_key(key) {
+            return false;
+        }
+        self.hidden.retain(|hidden| hidden != key);
+        self.pinned.push(key.to_owned());
+        true
+    }
+
+    /// Unpins a lane. Returns whether it was pinned.
+    pub fn unpin(&mut self, key: &str) -> bool {
+        let before = self.pinned.len();
+        self.pinned.retain(|pinned| pinned != key);
+        self.pinned.len() < before
+    }
+
+    /// Hides a lane, and unpins it. Returns whether it is hidden then: not if there are [`HIDDEN_MOST`] already, or if
+    /// the key is too long.
+    pub fn hide(&mut self, key: &str) -> bool {
+        if self.hidden.iter().any(|hidden| hidden == key) {
+            return true;
+        }
+        if self.hidden.len() >= HIDDEN_MOST || !is_key(key) {
+            return false;
+        }
+        self.unpin(key);
+        self.hidden.push(key.to_owned());
+        true
+    }
+
+    /// Shows a hidden lane again.
+    pub fn show(&mut self, key: &str) {
+        self.hidden.retain(|hidden| hidden != key);
+    }
+
+    /// Shows all hidden lanes again.
+    pub fn show_all(&mut self) {
+        self.hidden.clear();
+    }
+
+    /// Moves a pinned lane to a place among the pinned ones, counted from 0; a place beyond the end is the last one.
+    /// Returns whether the order has changed.
+    pub fn move_pin(&mut self, key: &str, to: usize) -> bool {
+        let Some(from) = self.pinned.iter().position(|pinned| pinned == key) else {
+            return false;
+        };
+        let to = to.min(self.pinned.len() - 1);
+        let moved = self.pinned.remove(from);
+        self.pinned.insert(to, moved);
+        from != to
+    }
+}
+
+/// Whether a text can be the key of a lane that is pinned or hidden.
+fn is_key(key: &str) -> bool {
+    !key.is_empty() && key.len() <= KEY_BYTES_MOST && !key.chars().any(char::is_control)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_reads_back() {
+        for grouping in Grouping::OFFERED {
+            assert_eq!(Grouping::from_word(grouping.word()), grouping);
+        }
+        for sorting in Sorting::ALL {
+            assert_eq!(Sorting::from_word(sorting.word()), sorting);
+        }
+        for folding in [Folding::ByItself, Folding::Strips, Folding::Trouble] {
+            assert_eq!(Folding::from_word(folding.word()), folding);
+        }
+        assert_eq!(Grouping::from_word("colour"), Grouping::None);
+    }
+
+    #[test]
+    fn a_lane_is_pinned_or_hidden_and_never_both() {
+        let mut setup = Setup::default();
+        assert!(setup.pin("shop/pods") && setup.pin("shop/pods"));
+        assert_eq!(setup.pinned(), ["shop/pods"]);
+        assert!(setup.hide("shop/pods"));
+        assert_eq!((setup.pinned().len(), setup.hidden().len()), (0, 1));
+        assert!(setup.pin("shop/pods"));
+        assert_eq!((setup.pinned().len(), setup.hidden().len()), (1, 0));
+    }
+
+    #[test]
+    fn pins_move_among_themselves_and_never_beyond_an_end() {
+        let mut setup = Setup::default();
+        assert!(["a", "b", "c"].iter().all(|key| setup.pin(key)));
+        assert!(setup.move_pin("a", 9));
+        assert_eq!(setup.pinned(), ["b", "c", "a"]);
+        assert!(!setup.move_pin("a", 2) && !setup.move_pin("z", 0));
+        assert!(setup.move_pin("a", 0));
+        assert_eq!(setup.pinned(), ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn a_further_pin_or_a_key_that_is_too_long_is_refused() {
+        let mut setup = Setup::default();
+        for number in 0..PINS_MOST {
+            assert!(setup.pin(&format!("lane-{number}")));
+        }
+        assert!(!setup.pin("one more"));
+        assert!(
+            !setup.hide(&"x".repeat(KEY_BYTES_MOST + 1)) && !setup.hide("") && !setup.hide("a\nb")
+        );
+        assert!((0..HIDDEN_MOST).all(|number| setup.hide(&format!("other-{number}"))));
+        assert!(!setup.hide("one more"));
+    }
+}

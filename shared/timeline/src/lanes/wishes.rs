@@ -1,0 +1,146 @@
+//! The viewer's deeds that concern all lanes: grouping, sorting, folding, pins, hidden lanes.
+
+use super::setup::{Folding, Grouping, Setup, Sorting};
+use super::tree::Lanes;
+use crate::id::{LaneId, WatchId};
+use crate::store::Store;
+
+/// The outcome of a pin or of hiding a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deed {
+    /// The lane is pinned, or hidden, now.
+    Done,
+    /// The lane is not pinned any more.
+    Undone,
+    /// Such a lane cannot be pinned or hidden.
+    Impossible,
+    /// There are as many as there may be.
+    Full,
+}
+
+impl Lanes {
+    /// Returns the viewer's wishes for all lanes.
+    #[must_use]
+    pub fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// Takes the wishes of a link, or those that a page kept.
+    pub fn set_setup(&mut self, setup: Setup) {
+        self.setup = setup;
+        self.resolved = None;
+    }
+
+    /// Groups the lanes.
+    pub fn group_by(&mut self, grouping: Grouping) {
+        self.setup.grouping = grouping;
+    }
+
+    /// Sorts the lanes.
+    pub fn sort_by(&mut self, sorting: Sorting) {
+        self.setup.sorting = sorting;
+    }
+
+    /// Makes all watches strips, also those that the viewer opened. If all are strips by an earlier call, and the
+    /// viewer has opened none since, watches open by themselves again.
+    pub fn collapse_all(&mut self) {
+        let is_again = self.setup.folding == Folding::Strips && self.choices.is_empty();
+        self.setup.folding = if is_again {
+            Folding::ByItself
+        } else {
+            Folding::Strips
+        };
+        self.choices = Default::default();
+        self.quiet_is_open = false;
+        self.gone_open.clear();
+    }
+
+    /// Opens the watches with trouble, except those that the viewer closed.
+    pub fn open_trouble(&mut self) {
+        self.setup.folding = Folding::Trouble;
+    }
+
+    /// Pins a lane below the other pinned ones, or unpins it. A lane of a watch's resourceVersion, or of objects
+    /// without rows, stands for the watch.
+    pub fn toggle_pin(&mut self, store: &Store, lane: LaneId) -> Deed {
+        let Some(key) = key_of(store, lane) else {
+            return Deed::Impossible;
+        };
+        self.resolved = None;
+        if self.setup.unpin(&key) {
+            return Deed::Undone;
+        }
+        match self.setup.pin(&key) {
+            true => Deed::Done,
+            false => Deed::Full,
+        }
+    }
+
+    /// Hides a lane.
+    pub fn hide(&mut self, store: &Store, lane: LaneId) -> Deed {
+        let Some(key) = key_of(store, lane) else {
+            return Deed::Impossible;
+        };
+        self.resolved = None;
+        match self.setup.hide(&key) {
+            true => Deed::Done,
+            false => Deed::Full,
+        }
+    }
+
+    /// Shows a hidden lane again, by its key.
+    pub fn show_hidden(&mut self, key: &str) {
+        self.setup.show(key);
+        self.resolved = None;
+    }
+
+    /// Shows all hidden lanes again.
+    pub fn show_all_hidden(&mut self) {
+        self.setup.show_all();
+        self.resolved = None;
+    }
+
+    /// Moves a pinned lane by some places; a negative number moves it up. Returns whether the order has changed.
+    pub fn move_pin(&mut self, store: &Store, lane: LaneId, by: i32) -> bool {
+        let Some(key) = key_of(store, lane) else {
+            return false;
+        };
+        let place = self.setup.pinned.iter().position(|pinned| *pinned == key);
+        let to = place.map(|place| place.saturating_add_signed(by as isize));
+        self.resolved = None;
+        to.is_some_and(|to| self.setup.move_pin(&key, to))
+    }
+
+    /// Moves a pinned lane to the place of another one. Returns whether the order has changed.
+    pub fn move_pin_to(&mut self, store: &Store, lane: LaneId, other: LaneId) -> bool {
+        let (Some(key), Some(other)) = (key_of(store, lane), key_of(store, other)) else {
+            return false;
+        };
+        let to = self.setup.pinned.iter().position(|pinned| *pinned == other);
+        self.resolved = None;
+        to.is_some_and(|to| self.setup.move_pin(&key, to))
+    }
+
+    /// Shows or folds the gone objects of a watch.
+    pub fn set_gone_open(&mut self, watch: WatchId, is_open: bool) {
+        if is_open {
+            self.gone_open.insert(watch);
+        } else {
+            self.gone_open.remove(&watch);
+        }
+    }
+
+    /// Shows the gone objects of a watch if they are folded, and folds them if they are shown.
+    pub fn toggle_gone(&mut self, watch: WatchId) {
+        let is_open = self.gone_open.contains(&watch);
+        self.set_gone_open(watch, !is_open);
+    }
+}
+
+/// Returns the key by which a lane is pinned or hidden.
+fn key_of(store: &Store, lane: LaneId) -> Option<String> {
+    match lane {
+        LaneId::Object(..) => Some(store.lane_key(lane)),
+        lane => Some(store.lane_key(LaneId::Watch(lane.watch()?))),
+    }
+}
