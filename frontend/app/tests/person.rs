@@ -269,7 +269,7 @@ fn muted_findings_are_recalled_once_per_log_and_kept_under_its_name() {
     let host = page();
     let log = "LogId(\"log\")";
     // The page asked at its first frame that published.
-    let recalled = |words: &String| words == &format!("Panel(RecallMuted({log}))");
+    let recalled = |words: &String| words == &format!("Panel(Recall(Muted({log})))");
     host.person(Person::Muted(Some("F21|pods\tknown".into())));
     let done = host.person(Person::Mute {
         key: "F12 shop/pods".into(),
@@ -285,7 +285,7 @@ fn muted_findings_are_recalled_once_per_log_and_kept_under_its_name() {
     host.send(Msg::Message(welcome_to("another")));
     let done = host.frame(3_000.0);
     assert!(
-        done.contains(&"Panel(RecallMuted(LogId(\"another\")))".into()),
+        done.contains(&"Panel(Recall(Muted(LogId(\"another\"))))".into()),
         "{done:?}"
     );
     assert!(!host.model.borrow().lanes.muted.has("F12 shop/pods"));

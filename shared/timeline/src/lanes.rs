@@ -30,7 +30,7 @@ pub(crate) use self::builder::RowBuilder;
 pub(crate) use self::in_view::divergence_glyph;
 pub(crate) use self::kept::OBJECTS_MOST;
 pub use self::owners::{OwnerStep, Owners, owners_of};
-pub use self::row::{Density, Row, RowKind, Rows};
+pub use self::row::{Density, Row, RowKind, Rows, SectionBegin};
 pub use self::setup::{Folding, Grouping, HIDDEN_MOST, PINS_MOST, Setup, Sorting};
 pub use self::tree::{Lanes, RowTable};
 pub use self::wishes::Deed;

@@ -53,8 +53,9 @@ pub enum PanelEffect {
     FocusSoon(Focus),
     /// Keep a text in this browser. A browser without storage keeps it as long as the page is open.
     Keep(Kept, String),
-    /// Recall the muted findings of this log; [`Person::Muted`](super::person::Person::Muted) returns them.
-    RecallMuted(LogId),
+    /// Recall what this browser kept of a log: [`Person::Muted`](super::person::Person::Muted) returns muted findings,
+    /// and [`LanesDeed::Kept`](super::lanes::LanesDeed::Kept) the wishes for lanes.
+    Recall(Kept),
     /// Fetch the body of a change and of the version before.
     FetchBodies {
         /// The number of the selection.
@@ -141,4 +142,6 @@ pub enum Kept {
     Theme,
     /// The muted findings of a log. The key names the log, because another cluster may be served at this address later.
     Muted(LogId),
+    /// The wishes for the lanes of a log: grouping, order, pins, hidden lanes.
+    Lanes(LogId),
 }

@@ -11,6 +11,7 @@
 pub mod deliver;
 pub mod effect;
 pub mod frame;
+pub mod lanes;
 pub mod layout;
 pub mod link;
 pub mod model;

@@ -9,6 +9,7 @@ use watchscope_timeline::store::{AsOf, Unknown};
 use watchscope_timeline::words::{PresenceBasis, Problem, ProblemPlace};
 use watchscope_timeline::{LaneId, Overview, RecordId, Scene, Troubles, View};
 
+use super::lanes::LanesState;
 use super::notes::NotesState;
 use super::palette::PaletteState;
 use super::place::Place;
@@ -89,6 +90,8 @@ pub struct PanelState {
     pub watches_open: bool,
     /// The table's order.
     pub order: Order,
+    /// The lanes bar.
+    pub lanes: LanesState,
     /// Notes of persons.
     pub notes: NotesState,
     /// The overview: the strip of all records that are kept.

@@ -4,6 +4,7 @@ use watchscope_model::{Time, WatchName};
 use watchscope_timeline::words::ProblemPlace;
 use watchscope_timeline::{LaneId, RecordId};
 
+use super::lanes::LanesDeed;
 use super::notes::NoteDeed;
 use super::palette::PaletteDeed;
 use super::panel_state::Tab;
@@ -190,6 +191,9 @@ pub enum Person {
 
     /// Acts on the search, or answers it.
     Search(SearchDeed),
+
+    /// Acts on all lanes.
+    Lanes(LanesDeed),
 
     /// Acts on notes.
     Note(NoteDeed),

@@ -3,13 +3,18 @@
 //! ```text
 //!   v=1 & log=LOG & from=US & to=US & at=US & mark=US-US & filter=TEXT & lane=KEY & record=EPOCH.SEQ
 //!       & panel=findings & panel=watches & theme=dark|light
+//!       & group=namespace|kind|server|owner|client & sort=trouble|change|rate & fold=strips|trouble
+//!       & pin=KEY … & hide=KEY …
 //! ```
 //! Times are microseconds since 1970, in UTC. Without `from` and `to` the view follows now. `at` is the moment for
-//! which panels answer, `mark` the marked range, and each `panel` an open panel. Texts are percent-encoded. The parser
+//! which panels answer, `mark` the marked range, and each `panel` an open panel. Pins and hidden lanes that would make
+//! the fragment longer than 4 KiB are left out, the last ones first. Texts are percent-encoded. The parser
 //! skips parts that a later version adds.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use watchscope_model::{EpochId, LogId, Seq, Time};
+
+use watchscope_timeline::lanes::{Folding, Grouping, Setup, Sorting};
 
 use super::screen::ThemeChoice;
 
@@ -38,6 +43,8 @@ pub struct Place {
     pub marked: Option<(Time, Time)>,
     /// The filter of the lanes.
     pub filter: String,
+    /// How the lanes are grouped, sorted and folded, and which are pinned or hidden.
+    pub setup: Setup,
     /// The key of the lane that is selected.
     pub lane: Option<String>,
     /// The selected record: its epoch and its number.
@@ -55,9 +62,14 @@ impl Place {
     #[must_use]
     pub fn parse(fragment: &str) -> Option<Self> {
         let fragment = fragment.strip_prefix('#').unwrap_or(fragment);
-        if fragment.len() > MAX_BYTES {
-            return None;
-        }
+        (fragment.len() <= MAX_BYTES)
+            .then(|| Self::parse_any(fragment))
+            .flatten()
+    }
+
+    /// Like [`Self::parse`], for a text of any length without `#`.
+    #[must_use]
+    pub fn parse_any(fragment: &str) -> Option<Self> {
         let (mut place, mut is_place) = (Self::default(), false);
         let (mut from, mut to) = (None, None);
         for part in fragment.split('&') {
@@ -90,6 +102,12 @@ impl Place {
                     place.marked = edges.filter(|(from, to)| from < to);
                 }
                 "filter" => place.filter = text(),
+                "group" => place.setup.grouping = Grouping::from_word(value),
+                "sort" => place.setup.sorting = Sorting::from_word(value),
+                "fold" => place.setup.folding = Folding::from_word(value),
+                // A key too many, or one that cannot be a key, is skipped.
+                "pin" => drop(place.setup.pin(&text())),
+                "hide" => drop(place.setup.hide(&text())),
                 "lane" => place.lane = Some(text()),
                 "record" => {
                     let record = text();
@@ -108,6 +126,12 @@ impl Place {
     /// opened.
     #[must_use]
     pub fn fragment(&self) -> String {
+        self.fragment_of(MAX_BYTES)
+    }
+
+    /// Like [`Self::fragment`], with pins and hidden lanes up to this number of bytes.
+    #[must_use]
+    pub fn fragment_of(&self, bytes: usize) -> String {
         let elsewhere = Self {
             log: self.log.clone(),
             ..Self::default()
@@ -153,6 +177,29 @@ impl Place {
         }
         if self.theme != ThemeChoice::System {
             add("theme", self.theme.word());
+        }
+        let setup = &self.setup;
+        if setup.grouping != Grouping::None {
+            add("group", setup.grouping.word());
+        }
+        if setup.sorting != Sorting::Name {
+            add("sort", setup.sorting.word());
+        }
+        if setup.folding != Folding::ByItself {
+            add("fold", setup.folding.word());
+        }
+        let pins = setup.pinned().iter().map(|key| ("pin", key));
+        let hidden = setup.hidden().iter().map(|key| ("hide", key));
+        for (name, key) in pins.chain(hidden) {
+            let before = out.len();
+            out.push('&');
+            out.push_str(name);
+            out.push('=');
+            out.extend(utf8_percent_encode(key, ESCAPED));
+            if out.len() > bytes {
+                out.truncate(before);
+                break;
+            }
         }
         out
     }
@@ -201,7 +248,15 @@ mod tests {
             record in prop::option::of(("[a-z0-9.]{1,9}", any::<u64>())),
             log: Option<String>, has_findings: bool, has_watches: bool,
             theme in prop::sample::select(vec![ThemeChoice::System, ThemeChoice::Dark, ThemeChoice::Light]),
+            wishes in (0usize..6, 0usize..4, prop::collection::vec("[^\\p{Cc}]{1,20}", 0..5), 0usize..5),
         ) {
+            let (grouping, sorting, keys, pins) = wishes;
+            let mut setup = Setup::default();
+            setup.grouping = Grouping::OFFERED.get(grouping).copied().unwrap_or_default();
+            setup.sorting = Sorting::ALL[sorting];
+            for (place, key) in keys.iter().enumerate() {
+                if place < pins { setup.pin(key) } else { setup.hide(key) };
+            }
             let stretch = |of: Option<(i64, i64)>| of.map(|(from, length)| (Time(from), Time(from + length)));
             let place = Place {
                 log: log.map(|log| LogId(log.as_str().into())),
@@ -209,6 +264,7 @@ mod tests {
                 at: at.map(Time),
                 marked: stretch(marked),
                 filter,
+                setup,
                 lane,
                 record: record.map(|(epoch, seq)| (epoch.as_str().into(), Seq(seq))),
                 has_findings,

@@ -12,6 +12,7 @@ use watchscope_timeline::words::{
     Check, Checked, Description, Presence, Problem, RangeWords, TroubleWords,
 };
 
+use super::lanes::{LanesShown, OwnerShown};
 use super::notes::NotesShown;
 use super::palette::PaletteShown;
 use super::panel_state::Tab;
@@ -73,6 +74,8 @@ pub struct Shown {
     pub palette: Option<PaletteShown>,
     /// The search, while it is open.
     pub search: Option<SearchShown>,
+    /// The lanes bar.
+    pub lanes: LanesShown,
     /// Notes of persons.
     pub notes: NotesShown,
     /// The restore of the cluster's history, if it was restored.
@@ -275,6 +278,8 @@ pub struct Detail {
     pub beliefs: Option<BeliefTable>,
     /// The evidence, if a finding is selected.
     pub evidence: Option<Evidence>,
+    /// The controllers above the selected object, from its own upwards; `None` for other lanes.
+    pub owners: Option<Vec<OwnerShown>>,
     /// The tab that is shown.
     pub tab: Tab,
 }

@@ -79,6 +79,20 @@ pub enum Action {
     WriteNoteOnRange,
     /// Show or hide the notes.
     Notes,
+    /// Show or hide the lanes bar.
+    LanesBar,
+    /// Make all watches strips.
+    CollapseAll,
+    /// Open the watches with trouble.
+    OpenTrouble,
+    /// Pin the focused lane, or unpin it.
+    Pin,
+    /// Hide the focused lane.
+    Hide,
+    /// Move the focused pinned lane up.
+    PinUp,
+    /// Move the focused pinned lane down.
+    PinDown,
     /// Open the palette of all actions, lanes and places.
     Palette,
     /// Open the palette with lanes alone.
@@ -95,7 +109,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, in the order of the help.
-    pub const ALL: [Self; 44] = [
+    pub const ALL: [Self; 51] = [
         Self::Play,
         Self::PlayLesson,
         Self::Slower,
@@ -119,6 +133,13 @@ impl Action {
         Self::PreviousTrouble,
         Self::PreviousRecord,
         Self::NextRecord,
+        Self::LanesBar,
+        Self::CollapseAll,
+        Self::OpenTrouble,
+        Self::Pin,
+        Self::PinUp,
+        Self::PinDown,
+        Self::Hide,
         Self::Focus,
         Self::ZoomToRange,
         Self::Export,
@@ -184,6 +205,13 @@ impl Action {
             Self::WriteNote => "write a note about this moment",
             Self::WriteNoteOnRange => "write a note about the marked range",
             Self::Notes => "show or hide the notes",
+            Self::LanesBar => "show or hide the lanes bar: group and sort",
+            Self::CollapseAll => "collapse all watches to strips",
+            Self::OpenTrouble => "open the watches with trouble",
+            Self::Pin => "pin the lane, or unpin it",
+            Self::Hide => "hide the lane",
+            Self::PinUp => "move the pinned lane up",
+            Self::PinDown => "move the pinned lane down",
             Self::Palette => "find an action, a lane or a place",
             Self::GoToLane => "go to a lane",
             Self::RowUp => "row above",

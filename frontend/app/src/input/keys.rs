@@ -100,6 +100,7 @@ const SHIFT: Modifiers = Modifiers {
     shift: true,
     ..PLAIN
 };
+const ALT: Modifiers = Modifiers { alt: true, ..PLAIN };
 const CTRL: Modifiers = Modifiers {
     ctrl: true,
     ..PLAIN
@@ -215,6 +216,13 @@ pub const BINDINGS: &[Binding] = &[
     anywhere(Code("KeyN"), Action::NextTrouble),
     anywhere(Code("KeyN"), Action::PreviousTrouble).with(SHIFT),
     anywhere(Code("KeyO"), Action::Notes),
+    anywhere(Code("KeyL"), Action::LanesBar),
+    on_picture(Sign("["), Action::CollapseAll),
+    on_picture(Sign("]"), Action::OpenTrouble),
+    on_picture(Code("KeyP"), Action::Pin),
+    on_picture(Code("KeyH"), Action::Hide),
+    on_picture(Code("ArrowUp"), Action::PinUp).with(ALT),
+    on_picture(Code("ArrowDown"), Action::PinDown).with(ALT),
     anywhere(Code("KeyM"), Action::WriteNote),
     anywhere(Code("KeyM"), Action::WriteNoteOnRange).with(SHIFT),
     anywhere(Sign("/"), Action::Filter),

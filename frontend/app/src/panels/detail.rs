@@ -15,6 +15,7 @@ use super::focus::{focus_picture, focus_soon};
 use super::signals::Signals;
 use crate::body::json;
 use crate::core::effect::Focus;
+use crate::core::lanes::OwnerShown;
 use crate::core::panel_state::Tab;
 use crate::core::person::Person;
 use crate::core::shown::{Bodies, Body, Detail, ObjectPane};
@@ -239,10 +240,34 @@ fn EventTab(detail: Detail, panels: Signals) -> impl IntoView {
     view! {
         <div class="columns">
             <div><h3>"What happened"</h3><p class="prose">{description.what}</p>{move || panels.presence.get().map(|presence| view! { <Here presence record/> })}<ThenAndNow panels/></div>
-            {(!description.fields.is_empty()).then(|| view! { <div><h3>"Fields"</h3><Facts facts=named(&description.fields)/></div> })}
+            <div>
+                {(!description.fields.is_empty()).then(|| view! { <h3>"Fields"</h3><Facts facts=named(&description.fields)/> })}
+                {detail.owners.map(|owners| view! { <OwnersOf owners/> })}
+            </div>
         </div>
     }
     .into_any()
+}
+
+/// Shows the controllers above the object, from its own upwards. One that has a lane leads there.
+#[component]
+fn OwnersOf(owners: Vec<OwnerShown>) -> impl IntoView {
+    view! {
+        <h3>"Owners"</h3>
+        <ol class="owners" data-part="owners">
+            {owners.into_iter().map(|OwnerShown { name, lane, why }| view! {
+                <li>
+                    {match lane {
+                        Some(lane) => view! {
+                            <button class="inline-action" on:click=move |_| act(Person::OpenLane(lane))>{name}</button>
+                        }.into_any(),
+                        None => view! { <span>{name}</span> }.into_any(),
+                    }}
+                    {(!why.is_empty()).then(|| view! { " "<span class="quiet">{format!("({why})")}</span> })}
+                </li>
+            }).collect_view()}
+        </ol>
+    }
 }
 
 /// Shows the selection then and now, while panels answer for the past.

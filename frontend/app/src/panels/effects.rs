@@ -7,6 +7,7 @@ use super::focus::{focus_filter, take_focus_back};
 use super::mount::mount;
 use super::{address, export, lesson, notes, overview, third};
 use crate::core::effect::{Kept, PanelEffect};
+use crate::core::lanes::LanesDeed;
 use crate::core::person::Person;
 use crate::core::search::SearchDeed;
 use crate::runtime::bridge;
@@ -17,6 +18,8 @@ use crate::runtime::theme::THEME_KEY;
 const OPENED_KEY: &str = "watchscope-opened";
 /// The storage key of muted findings; the log's name follows it.
 const MUTED_KEY: &str = "watchscope-muted";
+/// The storage key of the wishes for lanes; the log's name follows it.
+const LANES_KEY: &str = "watchscope-lanes";
 
 /// Carries out an effect.
 pub(crate) fn carry_out(effect: PanelEffect) {
@@ -39,9 +42,12 @@ pub(crate) fn carry_out(effect: PanelEffect) {
                 let _ = storage.set_item(&key(&kept), &text);
             }
         }
-        PanelEffect::RecallMuted(log) => {
-            let text = recall(&Kept::Muted(log));
-            act(Person::Muted(text.map(Into::into)));
+        PanelEffect::Recall(kept) => {
+            let text = recall(&kept).map(Into::into);
+            match kept {
+                Kept::Lanes(_) => act(Person::Lanes(LanesDeed::Kept(text))),
+                _ => act(Person::Muted(text)),
+            }
         }
         PanelEffect::FetchBodies { selection, pane } => third::fetch_bodies(selection, pane),
         PanelEffect::FetchTexts => third::fetch_texts(),
@@ -89,6 +95,7 @@ fn key(kept: &Kept) -> String {
     match kept {
         Kept::Opened => OPENED_KEY.to_owned(),
         Kept::Theme => THEME_KEY.to_owned(),
+        Kept::Lanes(LogId(log)) => format!("{LANES_KEY} {log}"),
         Kept::Muted(LogId(log)) => format!("{MUTED_KEY} {log}"),
     }
 }

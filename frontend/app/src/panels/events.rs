@@ -18,6 +18,8 @@ use crate::source::link;
 const LINE_PX: f64 = 16.0;
 /// The least and the greatest width of the tree, in px.
 const TREE_PX: (f64, f64) = (160.0, 640.0);
+/// The storage key of the tree's width.
+const TREE_KEY: &str = "watchscope-tree";
 /// The least height of the detail panel, in px.
 const DETAIL_PX: f64 = 96.0;
 
@@ -53,6 +55,26 @@ pub(super) fn wheel_on_tree(event: &WheelEvent) {
 pub(super) fn widen_tree(by_px: f64) {
     let width = f64::from(elements().rows.client_width());
     set_length("--tree-width", (width + by_px).clamp(TREE_PX.0, TREE_PX.1));
+    keep_tree_width();
+}
+
+/// Keeps the width of the tree in this browser.
+fn keep_tree_width() {
+    let width = elements().rows.client_width();
+    if let Ok(Some(storage)) = elements().window.local_storage() {
+        // A full or forbidden storage keeps nothing.
+        let _ = storage.set_item(TREE_KEY, &width.to_string());
+    }
+}
+
+/// Gives the tree the width that this browser kept, within its bounds. Other texts are ignored.
+pub(super) fn recall_tree_width() {
+    let storage = elements().window.local_storage();
+    let kept = storage.ok().flatten();
+    let kept = kept.and_then(|storage| storage.get_item(TREE_KEY).ok().flatten());
+    if let Some(width) = kept.and_then(|text| text.parse::<u16>().ok()) {
+        set_length("--tree-width", f64::from(width).clamp(TREE_PX.0, TREE_PX.1));
+    }
 }
 
 /// Heightens the detail panel, within its bound.
@@ -78,7 +100,7 @@ pub(super) fn grip_tree(event: &PointerEvent) {
             let width = f64::from(event.client_x()).clamp(TREE_PX.0, TREE_PX.1);
             set_length("--tree-width", width);
         },
-        || {},
+        keep_tree_width,
     );
 }
 
@@ -175,12 +197,14 @@ pub(super) fn key(event: &KeyboardEvent) {
         .map(|target| target.tag_name())
         .unwrap_or_default();
     let (code, key) = (event.code(), event.key());
+    // AltGr, which Windows reports as Ctrl and Alt, writes signs such as `[` on many keyboards.
+    let has_alt_gr = event.get_modifier_state("AltGraph");
     let key = Key {
         code: &code,
         key: &key,
         modifiers: Modifiers {
-            ctrl: event.ctrl_key() || event.meta_key(),
-            alt: event.alt_key(),
+            ctrl: (event.ctrl_key() || event.meta_key()) && !has_alt_gr,
+            alt: event.alt_key() && !has_alt_gr,
             shift: event.shift_key(),
         },
     };

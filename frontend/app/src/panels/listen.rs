@@ -5,11 +5,12 @@ use leptos::prelude::*;
 use wasm_bindgen::convert::FromWasmAbi;
 use wasm_bindgen::{JsCast as _, JsValue, closure::Closure};
 use watchscope_timeline::LaneId;
-use web_sys::{Element, Event, EventTarget, KeyboardEvent};
+use web_sys::{Element, Event, EventTarget, KeyboardEvent, PointerEvent};
 
 use super::address;
-use super::events;
 use super::signals::tick;
+use super::{events, lanes};
+use crate::core::lanes::LanesDeed;
 use crate::core::msg::Msg;
 use crate::core::person::Person;
 use crate::runtime::bridge;
@@ -56,7 +57,24 @@ fn tree() {
     let find = |id: &str| document().get_element_by_id(id);
     if let Some(tree) = find("tree") {
         on(&tree, "wheel", |event| events::wheel_on_tree(&event));
+        for (name, is_on) in [("pointerenter", true), ("pointerleave", false)] {
+            on(&tree, name, move |event: PointerEvent| {
+                if event.pointer_type() == "mouse" {
+                    act(Person::Lanes(LanesDeed::PointAtTree(is_on)));
+                }
+            });
+        }
+        on(&tree, "pointerdown", |event: PointerEvent| {
+            if closest(&event, ".caret").is_none()
+                && let Some(lane) = lane_of(&event)
+            {
+                lanes::grip_pin(&event, lane);
+            }
+        });
         on(&tree, "click", move |event: Event| {
+            if lanes::ends_drag() {
+                return;
+            }
             let on_caret = closest(&event, ".caret").is_some();
             match lane_of(&event) {
                 Some(lane) if on_caret => act(Person::ToggleLane(lane)),

@@ -2,7 +2,7 @@
 //! part.
 //!
 //! ```text
-//!   Model ─► signals ─► header, overlay, findings, watches, notes, detail, status
+//!   Model ─► signals ─► header, lanes, overlay, findings, watches, notes, detail, status
 //!                             └─► events, listen ─► Person ─► core
 //!   PanelEffect ─► effects ─► mount, focus, storage, bodies, texts
 //! ```
@@ -26,6 +26,7 @@ mod findings;
 mod focus;
 mod glyph;
 mod header;
+mod lanes;
 mod lesson;
 mod listen;
 mod mirror;
@@ -45,5 +46,10 @@ mod trouble;
 mod watches;
 
 pub(crate) use self::effects::carry_out;
-pub(crate) use self::lesson::drawn;
 pub(crate) use self::signals::show;
+
+/// Moves the elements that lie over the picture or the tree, after it was painted.
+pub(crate) fn drawn() {
+    lanes::show_sections();
+    lesson::drawn();
+}

@@ -5,9 +5,10 @@ use wasm_bindgen::JsCast as _;
 
 use super::signals::Signals;
 use super::third::Late;
-use super::{debug, header, listen, notes, overlay, overview, signals, status, trouble};
+use super::{debug, events, header, listen, notes, overlay, overview, signals, status, trouble};
+use crate::core::person::Person;
 use crate::runtime::bridge;
-use crate::runtime::page::read;
+use crate::runtime::page::{act, read};
 
 /// Mounts the panels in the document, and starts listening to the person.
 pub(super) fn mount() {
@@ -18,8 +19,11 @@ pub(super) fn mount() {
         tell_scripts(panels);
         view! {
             <header::Header panels/>
-            <header::Banner panels/>
-            <trouble::InRow panels/>
+            <div>
+                <header::Banner panels/>
+                {late.panel(|third| third.lanes_bar)}
+                <trouble::InRow panels/>
+            </div>
         }
         .into_any()
     });
@@ -44,9 +48,11 @@ pub(super) fn mount() {
             <status::StatusBar panels/>
             {late.panel(|third| third.help)}
             {late.panel(|third| third.palette)}
+            {late.panel(|third| third.hidden_lanes)}
         }
         .into_any()
     });
+    events::recall_tree_width();
     listen::listen();
     overview::listen();
     debug::expose();
@@ -68,6 +74,14 @@ fn tell_scripts(panels: Signals) {
         if panels.replay.with(Option::is_some) {
             says("data-replay", "");
         }
+    });
+    let has_columns = Memo::new(move |_| panels.lanes.with(|lanes| lanes.has_columns));
+    Effect::new(move |_| {
+        if let Some(root) = document().document_element() {
+            // The browser refuses only attributes with an invalid name.
+            let _ = root.toggle_attribute_with_force("data-columns", has_columns.get());
+        }
+        act(Person::Redraw);
     });
     Effect::new(move |_| {
         let unsaved = panels.notes.with(|notes| notes.unsaved);

@@ -10,6 +10,7 @@ use watchscope_timeline::health::{HealthRow, Order};
 use watchscope_timeline::words::{Presence, Problem};
 
 use super::mirror::Mirror;
+use crate::core::lanes::LanesShown;
 use crate::core::model::Model;
 use crate::core::notes::NotesShown;
 use crate::core::palette::PaletteShown;
@@ -87,6 +88,8 @@ pub(super) struct Signals {
     pub(super) watches: Mirror<Vec<HealthRow>>,
     pub(super) watches_open: Mirror<bool>,
     pub(super) order: Mirror<Order>,
+    /// The lanes bar, and the list of hidden lanes.
+    pub(super) lanes: Mirror<LanesShown>,
     /// Notes of persons. The rows are filled while the panel is open.
     pub(super) notes: Mirror<NotesShown>,
     pub(super) notes_open: Mirror<bool>,
@@ -156,6 +159,7 @@ pub(crate) fn show(model: &Model) {
     mirror(signals.watches, &shown.watches);
     mirror(signals.watches_open, &panels.watches_open);
     mirror(signals.order, &panels.order);
+    mirror(signals.lanes, &shown.lanes);
     mirror(signals.notes, &shown.notes);
     mirror(signals.notes_open, &panels.notes.is_open);
     mirror(signals.restored, &shown.restored);
@@ -237,6 +241,7 @@ impl Signals {
             watches: Mirror::new(Vec::new()),
             watches_open: Mirror::new(false),
             order: Mirror::new(Order::default()),
+            lanes: Mirror::new(LanesShown::default()),
             notes: Mirror::new(NotesShown::default()),
             notes_open: Mirror::new(false),
             restored: Mirror::new(None),

@@ -2,11 +2,13 @@
 
 use leptos::prelude::*;
 use watchscope_timeline::Glyph;
+use watchscope_timeline::format::number;
 use watchscope_timeline::scene::Hatch;
 
 use super::focus::keep_focus;
 use super::glyph::{GlyphPicture, HatchPicture};
 use super::signals::Signals;
+use crate::core::lanes::LanesDeed;
 use crate::core::person::Person;
 use crate::core::shown::HistoryWords;
 use crate::input::actions::Action;
@@ -30,6 +32,17 @@ pub(super) fn StatusBar(panels: Signals) -> impl IntoView {
                 (!text.is_empty()).then(|| view! { <span class:warn=is_trouble data-part="history">{text}</span> })
             }}
             {move || texts(panels.status.get().left)}
+            {move || {
+                let hidden = panels.lanes.with(|lanes| lanes.hidden.len());
+                (hidden > 0).then(|| view! {
+                    <button
+                        class="control"
+                        data-part="hidden"
+                        aria-haspopup="dialog"
+                        on:click=|_| act(Person::Lanes(LanesDeed::List(true)))
+                    >{format!("{} hidden", number(hidden as u64))}</button>
+                })
+            }}
             <span class="space"></span>
             {move || {
                 let right = panels.status.get().right;

@@ -8,6 +8,7 @@ use wasm_bindgen_futures::spawn_local;
 
 use super::detail::DetailPanel;
 use super::findings::FindingsPanel;
+use super::lanes::{HiddenLanes, LanesBar};
 use super::notes::NotesPanel;
 use super::palette::Palette;
 use super::range::RangeRow;
@@ -33,6 +34,8 @@ pub(super) struct Third {
     pub(super) range: Panel,
     pub(super) replay: Panel,
     pub(super) watches: Panel,
+    pub(super) lanes_bar: Panel,
+    pub(super) hidden_lanes: Panel,
     pub(super) notes: Panel,
     pub(super) detail: Panel,
     pub(super) help: Panel,
@@ -52,6 +55,8 @@ fn third_part() -> Result<Third, SplitLoaderError> {
         range: |panels| view! { <RangeRow panels/> }.into_any(),
         replay: |panels| view! { <ReplayBar panels/> }.into_any(),
         watches: |panels| view! { <WatchesPanel panels/> }.into_any(),
+        lanes_bar: |panels| view! { <LanesBar panels/> }.into_any(),
+        hidden_lanes: |panels| view! { <HiddenLanes panels/> }.into_any(),
         notes: |panels| view! { <NotesPanel panels/> }.into_any(),
         detail: |panels| view! { <DetailPanel panels/> }.into_any(),
         help: |panels| view! { <Help panels/> }.into_any(),
@@ -107,6 +112,9 @@ impl Late {
                 panels.detail.with(Option::is_some),
                 panels.range.with(Option::is_some),
                 panels.replay.with(Option::is_some),
+                panels
+                    .lanes
+                    .with(|lanes| lanes.is_bar || lanes.is_list_open),
             ]
         });
         Effect::new(move |_| {

@@ -21,15 +21,14 @@ const FIRST_LINE: Px = Px(271);
 pub(super) const REACH: Px = Px::whole(260);
 
 impl Drawer<'_> {
-    /// Draws gaps, errors, relists and losses over the lanes of a watch that stand together with `row`.
-    pub(super) fn watch_group(&mut self, watch: WatchId, row: &Row) {
+    /// Draws gaps, errors, relists and losses over the lanes of a watch that stand together with the row at `at`.
+    pub(super) fn watch_group(&mut self, watch: WatchId, at: usize) {
         let rows = &self.picture.rows.rows;
-        let at = rows.partition_point(|other| other.y < row.y);
-        let is_other = |other: &Row| other.id.watch() != Some(watch) || other.pinned != row.pinned;
-        let from = rows[..at].iter().rposition(is_other).map_or(0, |at| at + 1);
-        let to = rows[at..].iter().position(is_other);
-        let together = &rows[from..to.map_or(rows.len(), |to| at + to)];
-        let (Some(first), Some(last)) = (together.first(), together.last()) else {
+        let is_pinned = rows[at].pinned;
+        let is_here = |row: &&Row| row.id.watch() == Some(watch) && row.pinned == is_pinned;
+        let first = rows[..=at].iter().rev().take_while(is_here).last();
+        let last = rows[at..].iter().take_while(is_here).last();
+        let (Some(first), Some(last)) = (first, last) else {
             return;
         };
         let ys = (

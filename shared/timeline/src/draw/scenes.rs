@@ -16,6 +16,7 @@ pub fn lanes(picture: &Picture<'_>) -> Scene {
     let window = picture
         .rows
         .window(picture.top, picture.top + picture.height);
+    let from = window.start;
     let rows = &picture.rows.rows[window];
     for row in rows {
         drawer.row_ground(row);
@@ -27,12 +28,12 @@ pub fn lanes(picture: &Picture<'_>) -> Scene {
         (records.evidence)(&mut drawer);
     }
     let mut last_group = None;
-    for row in rows {
+    for (place, row) in rows.iter().enumerate() {
         let group = row.id.watch().map(|watch| (watch, row.pinned));
         if let Some((watch, _)) = group
             && last_group != group
         {
-            drawer.watch_group(watch, row);
+            drawer.watch_group(watch, from + place);
         }
         last_group = group;
         let y = drawer.y(row);

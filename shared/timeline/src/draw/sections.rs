@@ -8,10 +8,17 @@ use crate::tokens::Token;
 
 /// Draws the edges of all sections that begin with one of these rows.
 pub(crate) fn section_edges(drawer: &mut Drawer<'_>, rows: &[Row]) {
-    for row in rows.iter().filter(|row| row.section.is_some()) {
-        let (top, across) = (drawer.y(row) - row.label, (Px::ZERO, drawer.width));
-        if row.has_heading() {
-            drawer.fill(Layer::Ground, across, (top, drawer.y(row)), Token::Ground1);
+    let all = &drawer.picture.rows;
+    for section in &all.sections {
+        let first = all.rows.get(section.row);
+        let Some(row) = first.filter(|first| rows.iter().any(|row| row.id == first.id)) else {
+            continue;
+        };
+        let top = section.top(row) - drawer.picture.top;
+        let across = (Px::ZERO, drawer.width);
+        if section.has_heading {
+            let bottom = drawer.y(row) - row.label;
+            drawer.fill(Layer::Ground, across, (top, bottom), Token::Ground1);
         }
         drawer.fill(Layer::Grid, across, (top, top + HAIR), Token::Line3);
     }

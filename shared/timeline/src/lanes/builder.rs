@@ -9,7 +9,7 @@ use watchscope_model::{Text, Time};
 use super::in_view::worst_mark;
 use super::kept::{Kept, OBJECTS_MOST};
 use super::objects::VisibleObject;
-use super::row::{Density, Row, RowKind, Rows, SECTION};
+use super::row::{Density, Row, RowKind, Rows};
 use crate::format::{count, number};
 use crate::glyph::Glyph;
 use crate::id::{LaneId, ObjectId, ServerId, WatchId};
@@ -21,10 +21,6 @@ use crate::tokens::Token;
 pub(crate) struct RowBuilder {
     pub(super) density: Density,
     pub(crate) rows: Rows,
-    /// The name of the section that begins with the next row.
-    pub(super) section: Option<Text>,
-    /// Whether names of sections stand in a column of their own, in px: how far that column moves other names.
-    pub(super) column_px: u8,
 }
 
 impl RowBuilder {
@@ -55,10 +51,6 @@ impl RowBuilder {
             RowKind::More | RowKind::Gone => 28,
             _ => 44,
         };
-        let section = self.section.take();
-        let has_heading =
-            self.column_px == 0 && section.as_ref().is_some_and(|name| !name.is_empty());
-        let label = if has_heading { label + SECTION } else { label };
         let y = self.rows.height + label;
         self.rows.height = y + height;
         self.rows.rows.push(Row {
@@ -68,7 +60,7 @@ impl RowBuilder {
             label,
             height,
             glyph_size,
-            indent_px: indent_px + self.column_px,
+            indent_px,
             prefix: prefix.into(),
             name,
             count,
@@ -77,7 +69,6 @@ impl RowBuilder {
             finding: None,
             diverged,
             pinned: false,
-            section,
         });
         self.rows.rows.last_mut().expect("a row was just pushed")
     }
@@ -254,9 +245,8 @@ impl RowBuilder {
             true => format!("{} ", name.resource()),
             false => format!("{name} "),
         };
-        let indent_px = 28 + self.column_px;
         let row = self.object(store, watch, found);
-        row.indent_px = indent_px;
+        row.indent_px = 28;
         row.prefix = prefix.into();
         row
     }

@@ -120,21 +120,36 @@ pub struct Row {
     pub diverged: bool,
     /// Whether it is pinned to the top.
     pub pinned: bool,
-    /// The name of the section that begins with this row; empty if that section has no name.
-    pub section: Option<Text>,
 }
 
 impl Row {
-    /// Whether the name of its section stands above it.
-    #[must_use]
-    pub fn has_heading(&self) -> bool {
-        self.section.is_some() && self.label >= SECTION
-    }
-
     /// Returns the bottom edge.
     #[must_use]
     pub fn bottom(&self) -> Px {
         self.y + self.height
+    }
+}
+
+/// The begin of a section.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SectionBegin {
+    /// The index of its first row.
+    pub row: usize,
+    /// Its name; empty if it has none. It may come from the cluster: show as text.
+    pub name: Text,
+    /// Whether its name stands above its first row. Otherwise a column has it, or it has none.
+    pub has_heading: bool,
+}
+
+impl SectionBegin {
+    /// Returns where a section begins whose first row is this one: at its name, or at the row.
+    #[must_use]
+    pub fn top(&self, first: &Row) -> Px {
+        let top = first.y - first.label;
+        match self.has_heading {
+            true => top - SECTION,
+            false => top,
+        }
     }
 }
 
@@ -147,6 +162,8 @@ pub struct Rows {
     pub height: Px,
     /// How many lanes the filter hides.
     pub hidden: usize,
+    /// The sections, from top to bottom.
+    pub sections: Vec<SectionBegin>,
     /// How many objects the rows of gone objects stand for.
     pub gone: usize,
     /// The gone objects of each watch that has a row for them, by name.

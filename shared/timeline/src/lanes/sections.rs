@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use watchscope_model::id::Extent;
 use watchscope_model::tree::BTreeMap;
-use watchscope_model::{Time, WatchName};
+use watchscope_model::{Text, Time, WatchName};
 
 use super::arrange::{Arrangement, Room, Wishes, arrange};
 use super::builder::RowBuilder;
@@ -14,7 +14,7 @@ use super::kept::{Kept, Moment};
 use super::objects::{VisibleObject, VisibleObjects};
 use super::order::{Section, add_weight, weight_of_object};
 use super::owners::OwnerFinder;
-use super::row::RowKind;
+use super::row::{RowKind, SECTION, SectionBegin};
 use super::setup::{Folding, Grouping, Sorting};
 use super::tree::Lanes;
 use crate::findings::is_of_cause;
@@ -46,6 +46,32 @@ struct Content<'a> {
     weight: (u64, u64),
     parts: Vec<Part<'a>>,
     apart: Vec<(WatchId, VisibleObject)>,
+}
+
+impl RowBuilder {
+    /// Begins a section, with room for its name if it has a heading. Returns the index of its first row, and whether it
+    /// has a heading.
+    fn begin_section(&mut self, has_heading: bool) -> (usize, bool) {
+        if has_heading {
+            self.rows.height = self.rows.height + SECTION;
+        }
+        (self.rows.rows.len(), has_heading)
+    }
+
+    /// Ends a section. One without rows leaves no trace.
+    fn end_section(&mut self, (row, has_heading): (usize, bool), name: &Text) {
+        if row == self.rows.rows.len() {
+            if has_heading {
+                self.rows.height = self.rows.height - SECTION;
+            }
+            return;
+        }
+        self.rows.sections.push(SectionBegin {
+            row,
+            name: name.clone(),
+            has_heading,
+        });
+    }
 }
 
 impl Lanes {
@@ -153,7 +179,6 @@ impl Lanes {
             .collect();
         let is_grouped = self.setup.grouping != Grouping::None;
         let has_columns = self.has_columns();
-        builder.column_px = if has_columns { COLUMN_PX } else { 0 };
         for place in order.place_sections(&came, sorting) {
             let section = &came[place].0;
             let Some(mut content) = contents.remove(section) else {
@@ -161,9 +186,8 @@ impl Lanes {
             };
             let is_first =
                 !self.pinned.is_empty() && builder.rows.rows.last().is_some_and(|row| row.pinned);
-            if is_grouped || is_first {
-                builder.section = Some(section.name.clone());
-            }
+            let begins = is_grouped || is_first;
+            let begin = builder.begin_section(begins && !has_columns && !section.name.is_empty());
             self.sort_apart(store, &mut content.apart);
             for part in content.parts {
                 self.part_rows(store, builder, &part, window);
@@ -172,9 +196,16 @@ impl Lanes {
             for (watch, object) in &content.apart {
                 builder.object_apart(store, *watch, object, in_namespace);
             }
-            builder.section = None;
+            if begins {
+                builder.end_section(begin, &section.name);
+            }
+            for row in builder.rows.rows[begin.0..]
+                .iter_mut()
+                .filter(|_| has_columns)
+            {
+                row.indent_px += COLUMN_PX;
+            }
         }
-        builder.column_px = 0;
         if folded > 0 || (self.quiet_is_open && after.folds() && self.folds_quiet()) {
             builder.quiet(folded, self.quiet_is_open);
         }
@@ -182,7 +213,8 @@ impl Lanes {
     }
 
     /// Whether names of sections stand in a column of their own.
-    fn has_columns(&self) -> bool {
+    #[must_use]
+    pub fn has_columns(&self) -> bool {
         self.is_wide && self.setup.grouping == Grouping::Namespace
     }
 
@@ -199,8 +231,7 @@ impl Lanes {
         mut watches: BTreeMap<WatchId, Part<'_>>,
         window: (Time, Time),
     ) {
-        let from = builder.rows.rows.len();
-        builder.section = Some("Pinned".into());
+        let begin = builder.begin_section(!self.pinned.is_empty());
         for &lane in &self.pinned {
             match lane {
                 LaneId::Object(watch, object) => {
@@ -216,8 +247,8 @@ impl Lanes {
                 _ => {}
             }
         }
-        builder.section = None;
-        for row in &mut builder.rows.rows[from..] {
+        builder.end_section(begin, &"Pinned".into());
+        for row in &mut builder.rows.rows[begin.0..] {
             row.pinned = true;
         }
     }

@@ -1,7 +1,5 @@
 //! The lanes of a page: the viewer's choices, the state of the lanes, and the rows that result from both.
 
-use std::collections::BTreeSet;
-
 use watchscope_model::event::Finding;
 use watchscope_model::vocabulary::Severity;
 use watchscope_model::{Text, Time};
@@ -58,9 +56,9 @@ pub struct Lanes {
     /// The pinned lanes that the store knows, from top to bottom.
     pub(super) pinned: Vec<LaneId>,
     /// The hidden lanes that the store knows.
-    pub(super) hidden: BTreeSet<LaneId>,
+    pub(super) hidden: Vec<LaneId>,
     /// The watches whose gone objects the viewer opened.
-    pub(super) gone_open: BTreeSet<WatchId>,
+    pub(super) gone_open: Vec<WatchId>,
 }
 
 /// The functions that make the rows which a page shows once it has read records.
@@ -200,8 +198,6 @@ impl Lanes {
         let mut builder = RowBuilder {
             density: self.density,
             rows: Rows::default(),
-            section: None,
-            column_px: 0,
         };
         // The row of findings is there even without findings, so that no row moves when one comes into view.
         let is_needed = !self.shows_all && self.filter.terms.is_empty();

@@ -123,10 +123,9 @@ impl Lanes {
 
     /// Shows or folds the gone objects of a watch.
     pub fn set_gone_open(&mut self, watch: WatchId, is_open: bool) {
+        self.gone_open.retain(|&other| other != watch);
         if is_open {
-            self.gone_open.insert(watch);
-        } else {
-            self.gone_open.remove(&watch);
+            self.gone_open.push(watch);
         }
     }
 

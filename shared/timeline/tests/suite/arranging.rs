@@ -28,10 +28,9 @@ fn rows_at(store: &Store, lanes: &mut Lanes, now: f64) -> Rows {
 /// Returns the rows as text: a section's name in brackets before its first row, and open watches with a plus.
 fn text(rows: &Rows) -> String {
     let name = |row: &Row| {
-        let section = row
-            .section
-            .as_ref()
-            .map_or(String::new(), |name| format!("[{name}] "));
+        let mut sections = rows.sections.iter();
+        let section = sections.find(|section| rows.rows[section.row].id == row.id);
+        let section = section.map_or(String::new(), |section| format!("[{}] ", section.name));
         let sign = match row.kind {
             RowKind::Watch => "+",
             RowKind::Strip => "-",
@@ -284,7 +283,7 @@ fn objects_stand_with_their_uppermost_controller() {
     let store = log.store();
     let mut lanes = lanes();
     lanes.group_by(Grouping::Owner);
-    insta::assert_snapshot!(text(&rows_at(&store, &mut lanes, 30.0)), @"Findings, [Deployment web] shop/deployments.apps web, shop/replicasets.apps web-1, shop/pods web-1-a, [Job backup] shop/pods backup-1, [no owner] +shop/deployments.apps, resourceVersion, +shop/pods, resourceVersion, alone, +shop/replicasets.apps, resourceVersion");
+    insta::assert_snapshot!(text(&rows_at(&store, &mut lanes, 30.0)), @"Findings, [Deployment shop/web] deployments.apps web, replicasets.apps web-1, pods web-1-a, [Job shop/backup] pods backup-1, [no owner] +shop/deployments.apps, resourceVersion, +shop/pods, resourceVersion, alone, +shop/replicasets.apps, resourceVersion");
     let owners = |key: &str| {
         let owners = watchscope_timeline::lanes::owners_of(&store, lane(&store, key)).unwrap();
         let step = |step: &watchscope_timeline::lanes::OwnerStep| {
@@ -432,8 +431,10 @@ fn check(store: &Store, lanes: &Lanes, rows: &Rows, all: &[LaneId], case: &str) 
         }
     }
     let mut bottom = Px::ZERO;
-    for row in &rows.rows {
-        assert_eq!(row.y - row.label, bottom, "{case}");
+    for (place, row) in rows.rows.iter().enumerate() {
+        let section = rows.sections.iter().find(|section| section.row == place);
+        let top = section.map_or(row.y - row.label, |section| section.top(row));
+        assert_eq!(top, bottom, "{case}");
         bottom = row.bottom();
     }
     assert_eq!(bottom, rows.height, "{case}");

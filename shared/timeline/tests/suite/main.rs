@@ -6,6 +6,7 @@ mod as_of;
 #[path = "../../../cases.rs"]
 mod cases;
 mod common;
+mod cost;
 mod evidence;
 mod frames;
 mod layers;

@@ -130,6 +130,13 @@ impl Model {
             Action::RowUp => self.step_row(false),
             Action::RowDown => self.step_row(true),
             Action::Choose => self.choose_row(),
+            Action::LanesBar => self.toggle_lanes_bar(),
+            Action::CollapseAll => self.collapse_all(),
+            Action::OpenTrouble => self.open_trouble(),
+            Action::Pin => self.pin_focused(),
+            Action::Hide => self.hide_focused(),
+            Action::PinUp => self.move_focused_pin(-1),
+            Action::PinDown => self.move_focused_pin(1),
             Action::Help => self.panels.help = !self.panels.help,
         }
     }
@@ -167,7 +174,7 @@ impl Model {
 
     /// Keeps the opened and closed lanes in the browser. A lesson keeps nothing, because it always begins in the same
     /// state.
-    fn keep_choices(&mut self) {
+    pub(super) fn keep_choices(&mut self) {
         if !self.panels.is_lesson {
             self.keep(Kept::Opened, self.lanes.choices());
         }

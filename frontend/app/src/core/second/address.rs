@@ -29,6 +29,7 @@ impl Model {
             at: self.marked.as_of,
             marked: self.marked.range,
             filter: self.panels.filter.clone(),
+            setup: self.lanes.setup().clone(),
             lane: selection.map(|selection| self.store.lane_key(selection.lane)),
             record: record.and_then(|id| Some((self.store.epoch_of(id)?.clone(), id.seq))),
             has_findings: self.panels.findings_open,
@@ -104,6 +105,7 @@ impl Model {
             None if fragment.trim_start_matches('#').is_empty() && has_moved => Place::default(),
             None => return,
         };
+        self.lanes_of_link(&place.setup, !has_moved);
         self.panels.address.has_led = true;
         self.panels.address.written = place.fragment();
         self.panels.address.is_new = false;

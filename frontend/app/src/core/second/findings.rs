@@ -131,7 +131,7 @@ impl Model {
         self.lanes.muted = Muted::default();
         self.redraw();
         if let Some(log) = self.panels.muted_of.clone() {
-            self.want(Effect::Panel(PanelEffect::RecallMuted(log)));
+            self.want(Effect::Panel(PanelEffect::Recall(Kept::Muted(log))));
         }
     }
 

@@ -4,6 +4,7 @@
 //!   Person ─► person ─┬─ act         keys and buttons
 //!                     ├─ view        time, scrolling, pointers
 //!                     ├─ selection   selection, hover, going to records      ─► Shown ─► panels
+//!                     ├─ lanes       all lanes: groups, order, pins, hidden lanes
 //!                     ├─ findings    findings, muting, table of watches
 //!                     ├─ overview    the strip of all records that are kept
 //!                     ├─ address     the place in the address bar, and links to places
@@ -26,6 +27,7 @@ mod as_of;
 mod comparison;
 mod export;
 mod findings;
+mod lanes;
 mod lesson;
 mod notes;
 mod overview;

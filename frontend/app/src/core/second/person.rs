@@ -93,6 +93,7 @@ impl Model {
 
             Person::Palette(deed) => self.do_with_palette(deed),
             Person::Search(deed) => self.do_with_search(deed),
+            Person::Lanes(deed) => self.do_with_lanes(deed),
             Person::Note(deed) => self.do_with_note(deed),
             Person::NotesCame(bytes) => self.take_notes(&bytes),
 

@@ -375,6 +375,7 @@ impl Model {
             check: words::check(&self.store, lane).filter(|_| !self.panels.is_lesson),
             beliefs,
             evidence: self.pick.evidence.clone(),
+            owners: self.owners_shown(lane),
             tab,
         });
         self.pick.selected = Some(selection.lane);
@@ -424,6 +425,7 @@ impl Model {
             return;
         }
         self.panels.hover = at;
+        self.point();
         let under = at.and_then(|(x_px, y_px)| self.hit(x_px, y_px));
         let record = under.and_then(|hit| match hit.target {
             Target::Record(id) => Some(id),

@@ -22,6 +22,8 @@ impl Model {
     /// Computes those contents of the panels that depend on records and time.
     pub fn publish(&mut self, now: Time) {
         self.recall_muted();
+        self.recall_lanes();
+        self.publish_lanes();
         self.follow_check();
         self.load_before_seam();
         self.publish_range(now);
@@ -121,13 +123,6 @@ impl Model {
     }
 
     fn status_bar(&self, now: Time) -> StatusBar {
-        let shown = self.rows.rows.len();
-        let all = shown + self.rows.hidden;
-        let lanes = if self.rows.hidden == 0 {
-            format::count(all as u64, "lane")
-        } else {
-            format!("{shown} of {all} lanes, {} filtered out", self.rows.hidden)
-        };
         let live = self.link.welcome.as_ref();
         let live = live.filter(|welcome| welcome.recording.is_none());
         let ring = self
@@ -149,7 +144,7 @@ impl Model {
             history: self.history_words(),
             left: vec![
                 words::records(&self.store),
-                lanes,
+                self.lanes_words(),
                 kept,
                 ring,
                 self.link
