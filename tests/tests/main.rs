@@ -4,6 +4,7 @@
     reason = "clippy does not recognise a test's helpers as test code"
 )]
 
+mod arranging;
 mod attacks;
 mod audits;
 mod barriers;
