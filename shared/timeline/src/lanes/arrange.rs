@@ -11,10 +11,12 @@
 //! watches of the latest changes. Later ones change only while the view follows now, so panning moves no row. No watch
 //! closes by itself. What the viewer asks for takes effect at once.
 
+use std::collections::BTreeSet;
+
 use watchscope_model::fold::Watch;
 use watchscope_model::row;
 use watchscope_model::vocabulary::{Cause, Phase};
-use watchscope_model::{ConnectionId, Seq, State, Time, WatchName};
+use watchscope_model::{ConnectionId, Seq, State, Time, WatchName, tree};
 
 use super::choice::{Choice, Choices};
 use super::in_view::is_wanted;
@@ -245,15 +247,16 @@ impl Arrangement {
     /// Gives a row to the connections of each server that has a shared connection now, or had one that failed.
     fn connect(&mut self, store: &Store, state: &State) {
         let names = store.names();
-        let is_shared = |server: ServerId| {
-            let remote = names.server_name(server);
-            let mut connections = state.connections.iter();
-            connections.any(|(&id, open)| {
-                let users = state.watches.values();
-                let mut users = users.filter(|watch| watch.connection == Some(id));
-                open.remote == *remote && users.nth(1).is_some()
-            })
-        };
+        let (mut used, mut shared) = (BTreeSet::new(), Vec::new());
+        for connection in state.watches.values().filter_map(|watch| watch.connection) {
+            if !used.insert(connection)
+                && let Some(open) = state.connections.get(&connection)
+                && !shared.contains(&&open.remote)
+            {
+                shared.push(&open.remote);
+            }
+        }
+        let is_shared = |server: ServerId| shared.contains(&names.server_name(server));
         let servers = names.servers_by_name().iter().copied();
         self.connections = servers
             .filter(|&server| self.failed.contains(&server) || is_shared(server))
@@ -372,32 +375,33 @@ impl Arrangement {
     /// and deletions. Each watch is judged once, when it is open and has changed.
     fn judge(&mut self, store: &Store, state: &State, wishes: Wishes<'_>) {
         let names = store.names();
-        loop {
-            let mut most: Option<(u64, WatchId)> = None;
-            for &watch in names.watches_by_name() {
-                let kept = &self.watches[watch.0 as usize];
-                let name = names.watch_name(watch);
-                let Some(known) = state.watches.get(name) else {
-                    continue;
-                };
-                let changes = known.modified + known.deleted;
-                if !kept.is_judged
-                    && kept.is_open(wishes.choice(store, watch))
-                    && known.last_change.is_some()
-                    && known.connection.is_some()
-                    && most.is_none_or(|(others, _)| others < changes)
-                {
-                    most = Some((changes, watch));
-                }
+        let known = |watch| state.watches.get(names.watch_name(watch));
+        let mut next: Vec<(u64, ConnectionId, WatchId)> = Vec::new();
+        for &watch in names.watches_by_name() {
+            let kept = &self.watches[watch.0 as usize];
+            if !kept.is_judged
+                && kept.is_open(wishes.choice(store, watch))
+                && let Some(known) = known(watch)
+                && let (Some(_), Some(connection)) = (known.last_change, known.connection)
+            {
+                next.push((known.modified + known.deleted, connection, watch));
             }
-            let Some((_, watch)) = most else {
-                return;
-            };
-            let lacks =
-                self.lacks_version(store, state, state.watches.get(names.watch_name(watch)));
+        }
+        if next.is_empty() {
+            return;
+        }
+        tree::sort_by(&mut next, |a, b| b.0.cmp(&a.0));
+        let with_version = names
+            .watches_by_name()
+            .iter()
+            .filter(|watch| self.watches[watch.0 as usize].has_version);
+        let mut shown: BTreeSet<ConnectionId> = with_version
+            .filter_map(|&watch| known(watch)?.connection)
+            .collect();
+        for (_, connection, watch) in next {
             let kept = &mut self.watches[watch.0 as usize];
             kept.is_judged = true;
-            kept.has_version |= lacks;
+            kept.has_version |= shown.insert(connection);
         }
     }
 
