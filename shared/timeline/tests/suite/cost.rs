@@ -58,11 +58,17 @@ fn an_arrangement_of_5_000_lanes_takes_this_long() {
                 lanes.set_whole(&store, lane.watch().unwrap(), true);
             }
             let end = log.state.at.micros_since(at(0.0)) as f64 / 1e6;
+            // The least of nine, because other programs run too.
             let rows = |lanes: &mut Lanes, store: &_, now: f64| {
                 let view = View::following(at(now), 300_000_000, 1_600.0);
-                let begun = Instant::now();
-                let rows = lanes.rows(store, &view, at(now));
-                (begun.elapsed().as_secs_f64() * 1e3, rows.rows.len())
+                let before = lanes.clone();
+                let times = (0..9).map(|_| {
+                    lanes.clone_from(&before);
+                    let begun = Instant::now();
+                    let rows = lanes.rows(store, &view, at(now));
+                    (begun.elapsed().as_secs_f64() * 1e3, rows.rows.len())
+                });
+                times.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap()
             };
             let (first_ms, count) = rows(&mut lanes, &store, end + 1.0);
             let (same_ms, _) = rows(&mut lanes, &store, end + 1.02);
