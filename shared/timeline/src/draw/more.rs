@@ -63,7 +63,7 @@ impl<'a> Drawer<'a> {
             LaneId::Object(of, object) if of == watch => Some(object.0 as usize),
             _ => None,
         });
-        let gone = self.gone_of(watch).iter().map(|object| object.0 as usize);
+        let gone = self.gone_of(watch).map(|object| object.0 as usize);
         let shown: Vec<usize> = shown.chain(gone).collect();
         if shown.len() >= trace.objects.len() {
             return;
@@ -90,22 +90,22 @@ impl<'a> Drawer<'a> {
         self.columns(trace, places, bottom, limit);
     }
     /// Returns the gone objects of a watch.
-    fn gone_of(&self, watch: WatchId) -> &'a [ObjectId] {
-        let mut all = self.picture.rows.gone_of.iter();
-        let found = all.find(|(of, _)| *of == watch);
-        found.map_or(&[], |(_, gone)| &**gone)
+    fn gone_of(&self, watch: WatchId) -> impl Iterator<Item = ObjectId> + use<'a> {
+        let all = self.picture.rows.gone_of.iter();
+        all.filter(move |(of, _)| *of == watch)
+            .map(|&(_, object)| object)
     }
 
     /// Draws the changes of a watch's gone objects.
     fn gone_row(&mut self, row: &Row, watch: WatchId) {
         let bottom = self.y(row) + row.height - Px::whole(1);
         let limit = (row.height - Px::whole(3)).to_f64() as u8;
-        let gone = self.gone_of(watch);
+        let gone: Vec<ObjectId> = self.gone_of(watch).collect();
         for (_, trace) in self.watch_traces(watch) {
             let from = trace.marks.place_at(self.left);
             let to = trace.marks.place_at(Time(self.right.0.saturating_add(1)));
             let mut places: Vec<usize> = Vec::new();
-            for object in gone {
+            for object in &gone {
                 let marks = trace
                     .objects
                     .get(object.0 as usize)

@@ -1,7 +1,5 @@
 //! Builds the rows, from top to bottom.
 
-use std::sync::Arc;
-
 use watchscope_model::id::Extent;
 use watchscope_model::vocabulary::Severity;
 use watchscope_model::{Text, Time};
@@ -252,7 +250,7 @@ impl RowBuilder {
     }
 
     /// Adds the row of a watch's objects that are gone.
-    pub(super) fn gone(&mut self, watch: WatchId, gone: Arc<[ObjectId]>, is_open: bool) {
+    pub(super) fn gone(&mut self, watch: WatchId, gone: &[ObjectId], is_open: bool) {
         let name = format!("{} gone", number(gone.len() as u64));
         let (id, kind) = (LaneId::Gone(watch), RowKind::Gone);
         let row = self.push(id, kind, false, "", name.into(), None);
@@ -260,6 +258,7 @@ impl RowBuilder {
         if !is_open {
             self.rows.gone += gone.len();
         }
-        self.rows.gone_of.push((watch, gone));
+        let gone = gone.iter().map(|&object| (watch, object));
+        self.rows.gone_of.extend(gone);
     }
 }

@@ -1,7 +1,5 @@
 //! The state of one watch's rows: whether it is open, and which of its objects have rows in which order.
 
-use std::sync::Arc;
-
 use watchscope_model::fold::Watch;
 use watchscope_model::vocabulary::Origin;
 use watchscope_model::{Seq, Time, tree};
@@ -61,7 +59,7 @@ pub(super) struct Kept {
     /// How many objects have no row, without those that are gone.
     pub(super) others: usize,
     /// The objects that were deleted over 60 s ago, by name.
-    pub(super) gone: Arc<[ObjectId]>,
+    pub(super) gone: Vec<ObjectId>,
     /// When the next object will be gone.
     gone_next: Option<Time>,
     /// What the objects were chosen by. They are chosen again only when it differs.
@@ -183,7 +181,7 @@ impl Kept {
         }
         self.others = candidates.len() - objects.len();
         self.objects = objects;
-        self.gone = gone.into();
+        self.gone = gone;
         self.choose_whole(candidates, choice, sorting, moment.may_sort || is_asked);
     }
 

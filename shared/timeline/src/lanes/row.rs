@@ -1,7 +1,5 @@
 //! A row, and all rows: the lane of each, its place and its height.
 
-use std::sync::Arc;
-
 use watchscope_model::Text;
 use watchscope_model::vocabulary::Severity;
 
@@ -166,8 +164,8 @@ pub struct Rows {
     pub sections: Vec<SectionBegin>,
     /// How many objects the rows of gone objects stand for.
     pub gone: usize,
-    /// The gone objects of each watch that has a row for them, by name.
-    pub(crate) gone_of: Vec<(WatchId, Arc<[ObjectId]>)>,
+    /// The objects that the rows of gone objects stand for, with their watches.
+    pub(crate) gone_of: Vec<(WatchId, ObjectId)>,
 }
 
 impl Rows {

@@ -421,19 +421,15 @@ impl Lanes {
         window: (Time, Time),
     ) {
         let watch = part.watch;
-        let is_apart = |object: &ObjectId| self.is_apart(LaneId::Object(watch, *object));
-        let gone = match part.kept.gone.iter().any(is_apart) {
-            true => {
-                let gone = part.kept.gone.iter().copied();
-                gone.filter(|object| !is_apart(object)).collect()
-            }
-            false => part.kept.gone.clone(),
-        };
+        let gone = part.kept.gone.iter().copied();
+        let gone: Vec<ObjectId> = gone
+            .filter(|&object| !self.is_apart(LaneId::Object(watch, object)))
+            .collect();
         if gone.is_empty() {
             return;
         }
         let is_open = self.gone_open.contains(&watch);
-        builder.gone(watch, gone.clone(), is_open);
+        builder.gone(watch, &gone, is_open);
         for &object in gone.iter().filter(|_| is_open) {
             builder.object(
                 store,

@@ -1,7 +1,7 @@
 //! The trouble of each watch, over the whole log: its severity and the time of the latest.
 //!
-//! Trouble is a finding of severity warning or above, a confirmed divergence, a gap in which events may be lost, a
-//! refused watch, and a watch that waits over 5 s. The window is no input, so panning changes nothing.
+//! Trouble is a finding of severity warning or above, or a confirmed divergence. So is a gap in which events may be
+//! lost, a refused watch, and a watch that waits over 5 s. The window is no input, so panning changes nothing.
 
 use watchscope_model::event::Finding;
 use watchscope_model::fold::Watch;

@@ -302,8 +302,8 @@ fn objects_stand_with_their_uppermost_controller() {
     assert_eq!(owners("shop/pods shop/alone"), "");
 }
 
-/// Returns a log of a Deployment, its ReplicaSet and a pod of it, a pod of a Job that is not watched, and a pod
-/// without a controller.
+/// Returns a log of a Deployment, its ReplicaSet and a pod of it. A second pod is of a Job that is not watched, a third
+/// has no controller.
 fn owned() -> Log {
     let mut log = Log::new("a");
     let kinds = ["shop/deployments.apps", "shop/replicasets.apps", PODS];
