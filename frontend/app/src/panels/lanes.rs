@@ -23,6 +23,7 @@ use crate::runtime::page::{act, elements, read};
 #[derive(Debug, PartialEq)]
 struct Name {
     top_px: i32,
+    height_px: i32,
     text: String,
     is_column: bool,
 }
@@ -188,9 +189,10 @@ pub(super) fn show_sections() {
         let _ = element.set_attribute("title", &name.text);
         if let Some(element) = element.dyn_ref::<HtmlElement>() {
             // A script may set styles under the content security policy.
-            let _ = element
-                .style()
-                .set_property("top", &format!("{}px", name.top_px));
+            element.style().set_css_text(&format!(
+                "top:{}px;height:{}px",
+                name.top_px, name.height_px
+            ));
         }
         let _ = rows.append_child(&element);
     }
@@ -206,13 +208,20 @@ fn names() -> Vec<Name> {
         .iter()
         .filter(|section| !section.name.is_empty());
     let placed = named.filter_map(|section| {
-        let top = section.top(rows.rows.get(section.row)?).to_f64();
-        Some((section, top))
+        let first = rows.rows.get(section.row)?;
+        let (top, bottom) = (section.top(first), first.y - first.label);
+        let bottom = if section.has_heading {
+            bottom
+        } else {
+            first.bottom()
+        };
+        Some((section, top.to_f64(), bottom.to_f64()))
     });
     placed
-        .filter(|(_, at)| (top..top + height).contains(at))
-        .map(|(section, top)| Name {
+        .filter(|(_, at, _)| (top..top + height).contains(at))
+        .map(|(section, top, bottom)| Name {
             top_px: top as i32,
+            height_px: (bottom - top) as i32,
             text: section.name.to_string(),
             is_column: !section.has_heading,
         })
