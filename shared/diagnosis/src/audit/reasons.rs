@@ -215,83 +215,96 @@ impl Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::MayBeACaches => "the list may be the watch cache's, and so show what only the cache believes",
-            Self::RefusesBoth => "the list may be the watch cache's, and the server refuses to list at an exact resourceVersion",
-            Self::LookedUp => "the list may be the watch cache's; what differs is looked up in etcd",
-            Self::KnownDifference => "the list may be the watch cache's; it differs from what is held where that is known to be wrong",
-            Self::OnlyEqual => "its versions are those of another apiserver, and only compared for equality",
-            Self::NotEqual => "its versions are those of another apiserver, and only compared for equality: whether what differs is still to come is not known",
-            Self::PagesUnordered => "its versions are those of another apiserver, and a list of several pages need not be of one state",
-            Self::Unordered => "versions that are no numbers do not say which is newer",
-            Self::NoPosition => "where the watch stands is not known as a number, so no read is of the same version",
-            Self::RefusesExact => "the server refuses lists at an exact resourceVersion; the newest is of the one that the watch is at",
-            Self::CannotConfirm => "an object differs, and the server refuses to list it at the resourceVersion that the watch is at",
-            Self::FirstPageOnly => "the server refuses lists at an exact resourceVersion, and of the newest list only the first page is compared",
-            Self::RefusesGet => "looking objects up by their paths is not allowed; they were listed by their names",
-            Self::ListsWhole => "whole objects were read, for the server does not list metadata alone",
-            Self::TooLong => "more than 5,000 objects are not listed as a whole; they are looked up one by one",
-            Self::NoPast => "what the watch held where it stands is not known, since its stream brought something out of order",
-            Self::Compacted => "what was held then can no longer be read or rebuilt",
-            Self::Unreached => "there was no connection to ask over",
-            Self::NoAnswer => "there was no answer that could be read",
-            Self::MovedOn => "the watch moved on while it was read: ask again",
-            Self::NotStreaming => "the watch is not streaming, and until it is claims nothing to compare",
-            Self::OnlyLeft => "it has the uid that it had: it only left the selector",
+            Self::MayBeACaches => "the list may come from the watch cache, which may believe in objects that etcd \
+                does not have",
+            Self::RefusesBoth => "the list may come from the watch cache, and the server refuses lists at an exact \
+                resourceVersion",
+            Self::LookedUp => "the list may come from the watch cache; objects that differ are looked up in etcd",
+            Self::KnownDifference => "the list may come from the watch cache; it differs only in objects that are \
+                known to be wrong",
+            Self::OnlyEqual => "its versions are another apiserver's and are only compared for equality",
+            Self::NotEqual => "its versions are another apiserver's and are only compared for equality; events for \
+                the objects that differ may still come",
+            Self::PagesUnordered => "its versions are another apiserver's, and the pages of a list may show \
+                different states",
+            Self::Unordered => "versions that are not numbers do not show which is newer",
+            Self::NoPosition => "the version of the watch is not known as a number, so no read has the same version",
+            Self::RefusesExact => "the server refuses lists at an exact resourceVersion; the newest list is at the \
+                version of the watch",
+            Self::CannotConfirm => "an object differs, and the server refuses to list it at the version of the watch",
+            Self::FirstPageOnly => "the server refuses lists at an exact resourceVersion; only the first page of the \
+                newest list is compared",
+            Self::RefusesGet => "a GET of these objects is not allowed; they were listed by name",
+            Self::ListsWhole => "the server does not list metadata alone, so whole objects were read",
+            Self::TooLong => "more than 5,000 objects are not listed at once; they are looked up one by one",
+            Self::NoPast => "the state that the watch held is unknown, because its stream delivered events out of \
+                order",
+            Self::Compacted => "the state that the watch held then can no longer be read or rebuilt",
+            Self::Unreached => "there was no connection for the request",
+            Self::NoAnswer => "no readable answer came",
+            Self::MovedOn => "the watch moved on during the read; ask again",
+            Self::NotStreaming => "the watch is not streaming, so there is nothing to compare yet",
+            Self::OnlyLeft => "it has the same uid: it only left the selector",
             Self::Unreadable(items) => return write!(f, "{items} items could not be read"),
             Self::NotComparable(objects) => return write!(f, "{objects} objects have versions that cannot be compared"),
-            Self::OtherVersion { asked, listed } => return write!(f, "asked for {asked}, the server listed {listed}"),
+            Self::OtherVersion { asked, listed } => return write!(f, "the request asked for {asked}, but the server \
+                listed {listed}"),
             Self::Refused(status) => return write!(f, "the server answered {status}"),
             Self::Cut { by, so, all } => {
                 let why = match by {
                     Cut::Stopped => "the watch was stopped",
-                    Cut::NotStreaming => "the watch ceased to stream",
-                    Cut::ListedAnew => "the watch was listed anew",
+                    Cut::NotStreaming => "the watch stopped streaming",
+                    Cut::ListedAnew => "the watch listed again",
                 };
                 let all = count(*all, "object");
-                return write!(f, "{why} when {so} of {all} had been looked up in etcd and found to be so");
+                return write!(f, "{why} when {so} of {all} had been looked up in etcd and agreed");
             }
             Self::NotLookedUp { failed, all } => {
                 return write!(f, "{failed} of {} could not be looked up in etcd", count(*all, "object"));
             }
-            Self::Changed(objects) => return write!(f, "{objects} changed meanwhile: the stream tells of them"),
+            Self::Changed(objects) => return write!(f, "{objects} changed meanwhile; the stream delivers these \
+                changes"),
             Self::StandsStill { at, listed, for_s } => {
-                return write!(f, "the watch is at {at} and has not come to {listed}, at which a list differed, in {for_s} s");
+                return write!(f, "the watch is at {at} and has not reached {listed} in {for_s} s; a list at {listed} \
+                    differed");
             }
-            Self::CacheBehind { asked, current } => return write!(f, "asked for {asked}, the server has come to {current}"),
+            Self::CacheBehind { asked, current } => return write!(f, "the request asked for {asked}, but the server \
+                has only reached {current}"),
             Self::FromTheFuture { known, opened, listed } => {
                 return write!(
                     f,
-                    "the server knows nothing beyond {known}; the stream was opened at {opened}, and a list at {listed} differs \
-                     from what is held",
+                    "the server knows nothing beyond {known}; the stream was opened at {opened}, and a list at \
+                     {listed} differs from the held objects",
                 );
             }
             Self::WentBack { listed, seen } => {
-                return write!(f, "the newest list is of {listed}, though the watch has seen {seen}");
+                return write!(f, "the newest list is at {listed}, though the watch has seen {seen}");
             }
             Self::ReadsAhead { at, for_s, read } => {
                 return write!(
                     f,
-                    "the stream is at {at} and has delivered nothing for {for_s} s, in which reads showed an object at {read}"
+                    "the stream is at {at} and has delivered nothing for {for_s} s; meanwhile reads showed an object \
+                     at {read}"
                 );
             }
             Self::OtherServer { holds, server } => {
                 let why = match holds {
                     Elsewhere::Same => "",
-                    Elsewhere::Known => "in what is known to be wrong; ",
-                    Elsewhere::LookedUp => "what differs is looked up in etcd, to tell which server is wrong; ",
+                    Elsewhere::Known => "only in objects that are known to be wrong; ",
+                    Elsewhere::LookedUp => "objects that differ are looked up in etcd, to find which server is wrong; ",
                 };
-                return write!(f, "{why}made by {server}");
+                return write!(f, "{why}read from {server}");
             }
             Self::Second { of, from, to } => {
                 return match of {
-                    SecondWatch::Same => write!(f, "of what came from {from} to {to}"),
+                    SecondWatch::Same => write!(f, "in the events from {from} to {to}"),
                     SecondWatch::Lacks(events) => {
                         let events = count(*events, "event");
-                        write!(f, "the second one did not tell of {events} from {from} to {to}")
+                        write!(f, "the second watch lacked {events} from {from} to {to}")
                     }
                     SecondWatch::HasMore(events) => {
                         let events = count(*events, "event");
-                        write!(f, "a second watch told of {events} from {from} to {to} that this one did not")
+                        write!(f, "a second watch delivered {events} from {from} to {to} that this one did not")
                     }
                 };
             }
@@ -315,7 +328,7 @@ mod tests {
         let reasons = [Reason::Cut { by, so, all }, Reason::Changed(1)];
         insta::assert_snapshot!(
             sentence(reasons.iter()).unwrap(),
-            @"the watch was listed anew when 3 of 9 objects had been looked up in etcd and found to be so; 1 changed meanwhile: the stream tells of them"
+            @"the watch listed again when 3 of 9 objects had been looked up in etcd and agreed; 1 changed meanwhile; the stream delivers these changes"
         );
         assert_eq!(reasons[0].kind(), AuditReason::ListedAnew);
         assert_eq!(sentence([].iter()), None);

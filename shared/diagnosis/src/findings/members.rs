@@ -219,11 +219,8 @@ impl Members {
         let parts = [
             (blind, "not back yet"),
             (stopped, "stopped"),
-            (
-                relisted,
-                "listed again, what happened in between is not known",
-            ),
-            (resumed, "went on where they were"),
+            (relisted, "listed again and may have missed events"),
+            (resumed, "resumed where they stopped"),
         ];
         let parts = parts.iter().filter(|(number, _)| *number > 0);
         let parts: Vec<String> = parts

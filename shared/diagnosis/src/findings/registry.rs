@@ -102,7 +102,8 @@ impl FindingRegistry {
                 let newest = group.iter().flat_map(|found| found.evidence.last()).max();
                 entry.found.evidence = newest.into_iter().copied().collect();
                 entry.over(
-                    "Other watches have it of the same cause: see what they share.".to_owned(),
+                    "Other watches have it from the same cause: see the finding that they share."
+                        .to_owned(),
                 );
                 self.out.push_back((Standing::Cleared, entry));
             }
@@ -356,7 +357,7 @@ impl FindingRegistry {
         let least = least.and_then(|key| Some((self.entries.remove(&key)?, key)));
         if let Some((mut entry, key)) = least {
             self.forget_members(&key, &entry.members);
-            entry.over(format!("More than {MAX_FINDINGS} findings stand."));
+            entry.over(format!("More than {MAX_FINDINGS} findings are open."));
             self.out.push_back((Standing::Cleared, entry));
         }
     }

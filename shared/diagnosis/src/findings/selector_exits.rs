@@ -160,7 +160,7 @@ impl SelectorExits {
             let is_it = left.uid == *uid && left.version <= version && left.watch != *by;
             if is_it {
                 let summary = format!(
-                    "DELETED of {} came to {} at {}, and {by} has it at {version}: it only left the selector.",
+                    "DELETED of {} was delivered to {} at {}, but {by} has it at {version}: it only left the selector.",
                     name(&left.object),
                     left.watch,
                     left.version,
@@ -197,8 +197,8 @@ impl SelectorExits {
             && listed_at >= gone_by
         {
             let summary = format!(
-                "{} came to {} again by a list at {listed_at}, with the uid of what was gone by {gone_by}: who answered \
-                 has not heard of that.",
+                "{} came back to {} in a list at {listed_at}, with a uid that was deleted by {gone_by}: the server \
+                 that answered missed the deletion.",
                 name(&event.object),
                 event.watch,
             );
@@ -209,8 +209,7 @@ impl SelectorExits {
             return;
         }
         let summary = format!(
-            "{} came to {} again by a list, at {} and with the uid it had when it was deleted: the list is of a state \
-             from before.",
+            "{} came back to {} in a list, at {} and with the uid that was deleted: the list shows an older state.",
             name(&event.object),
             event.watch,
             event.resource_version,
@@ -246,7 +245,8 @@ impl SelectorExits {
             return;
         }
         let summary = format!(
-            "A list at {listed_at} has {} at {version}, of which {} was told at {held}: who answered has lost an event.",
+            "A list at {listed_at} has {} at {version}, but {} received it at {held}: the server that answered has \
+             lost an event.",
             name(&event.object),
             event.watch,
         );
@@ -292,8 +292,8 @@ impl SelectorExits {
         self.unsure.retain(|left| {
             if is_it(left) {
                 let summary = format!(
-                    "DELETED of {} came to {} at {}, and a GET of it was answered with 200 and the uid it had: it only left \
-                     the selector.",
+                    "DELETED of {} was delivered to {} at {}, but a GET of it returned 200 with the same uid: it \
+                     only left the selector.",
                     name(&left.object),
                     left.watch,
                     left.version,

@@ -72,7 +72,7 @@ impl Unread {
         sure: Certainty,
     ) -> (Certainty, &'static str) {
         if self.0.get(watch).is_some_and(|lists| lists.last) {
-            let why = " An item of its last list could not be read, which may be why.";
+            let why = " An item of its last list could not be read; that may be the cause.";
             (Certainty::Suspected, why)
         } else {
             (sure, "")

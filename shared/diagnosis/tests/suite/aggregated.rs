@@ -31,8 +31,8 @@ fn an_old_project_that_the_user_may_now_read_is_not_out_of_order() {
     });
     insta::assert_snapshot!(another, @"");
     insta::assert_snapshot!(own, @r"
-0.000 F30 raised error definite x1 -/projects.project.openshift.io: ADDED of old came to -/projects.project.openshift.io at 40, after 900.
-0.000 F29 raised warning definite x1 -/projects.project.openshift.io: -/projects.project.openshift.io asked for what comes after 10, and got ADDED of older at 7.
+0.000 F30 raised error definite x1 -/projects.project.openshift.io: ADDED of old was delivered to -/projects.project.openshift.io at 40, after 900.
+0.000 F29 raised warning definite x1 -/projects.project.openshift.io: -/projects.project.openshift.io asked for events after 10, but got ADDED of older at 7.
 ");
 }
 
@@ -45,9 +45,7 @@ fn a_deleted_with_the_stored_version_is_not_old() {
             .live(REPORTS, DELETED, "a", "u1", 11, None);
     });
     insta::assert_snapshot!(another, @"");
-    insta::assert_snapshot!(own, @r"
-0.000 F23 raised error definite x1 */policyreports.wgpolicyk8s.io: DELETED of a carried 11, a version from before */policyreports.wgpolicyk8s.io had come to 12: who goes on from there sees the past again.
-");
+    insta::assert_snapshot!(own, @r"0.000 F23 raised error definite x1 */policyreports.wgpolicyk8s.io: DELETED of a carried 11, though */policyreports.wgpolicyk8s.io had reached 12: a client that resumes from there sees old events again.");
 }
 
 #[test]
@@ -63,8 +61,8 @@ fn a_list_with_a_lower_version_is_no_old_state_and_no_restore() {
     });
     insta::assert_snapshot!(another, @"");
     insta::assert_snapshot!(own, @r"
-0.000 F23 raised error definite x1 */policyreports.wgpolicyk8s.io: DELETED of b carried 12, a version from before */policyreports.wgpolicyk8s.io had come to 12: who goes on from there sees the past again.
-0.000 F22 raised warning definite x1 */policyreports.wgpolicyk8s.io: */policyreports.wgpolicyk8s.io had come to 12, and a list answered at 11: a state from before.
+0.000 F23 raised error definite x1 */policyreports.wgpolicyk8s.io: DELETED of b carried 12, though */policyreports.wgpolicyk8s.io had reached 12: a client that resumes from there sees old events again.
+0.000 F22 raised warning definite x1 */policyreports.wgpolicyk8s.io: */policyreports.wgpolicyk8s.io had reached 12, but a list returned the older state at 11.
 ");
 }
 
@@ -76,9 +74,7 @@ fn versions_of_other_watches_do_not_show_missing_bookmarks() {
         stage.after_s(400);
     });
     insta::assert_snapshot!(another, @"");
-    insta::assert_snapshot!(own, @r"
-150.000 F34 raised note likely x1 */policyreports.wgpolicyk8s.io: The stream of */policyreports.wgpolicyk8s.io is 150 s old, stands at 10, and had no bookmark, though */pods came to 500000 long ago. Bookmarks are not promised.
-");
+    insta::assert_snapshot!(own, @r"150.000 F34 raised note likely x1 */policyreports.wgpolicyk8s.io: The stream of */policyreports.wgpolicyk8s.io is 150 s old, is at 10 and had no bookmark, though */pods reached 500000 long ago. Servers do not guarantee bookmarks.");
 }
 
 #[test]
@@ -91,12 +87,12 @@ fn the_version_that_a_stream_resumes_from_is_not_shown_as_a_number() {
         }
     });
     insta::assert_snapshot!(another, @r"
-0.000 F11 raised warning definite x1 */policyreports.wgpolicyk8s.io: The server no longer has the history that */policyreports.wgpolicyk8s.io asked for in its watch cache (410).
-3.000 F10 raised warning likely x1 */policyreports.wgpolicyk8s.io: 3 streams of */policyreports.wgpolicyk8s.io in a row were accepted and ended at once, with nothing in them and no ERROR.
+0.000 F11 raised warning definite x1 */policyreports.wgpolicyk8s.io: The server's watch cache no longer has the history that */policyreports.wgpolicyk8s.io asked for (410).
+3.000 F10 raised warning likely x1 */policyreports.wgpolicyk8s.io: 3 streams of */policyreports.wgpolicyk8s.io in a row were accepted and ended at once, without an event and without an ERROR.
 ");
     insta::assert_snapshot!(own, @r"
-0.000 F11 raised warning definite x1 */policyreports.wgpolicyk8s.io: The server no longer has the history that */policyreports.wgpolicyk8s.io asked for in its watch cache (410): it was to go on from 10, and the oldest left is 90, 80 later.
-3.000 F10 raised warning likely x1 */policyreports.wgpolicyk8s.io: 3 streams of */policyreports.wgpolicyk8s.io in a row from 10 were accepted and ended at once, with nothing in them and no ERROR.
+0.000 F11 raised warning definite x1 */policyreports.wgpolicyk8s.io: The server's watch cache no longer has the history that */policyreports.wgpolicyk8s.io asked for (410). It asked to resume from 10; the oldest version left is 90, 80 later.
+3.000 F10 raised warning likely x1 */policyreports.wgpolicyk8s.io: 3 streams of */policyreports.wgpolicyk8s.io in a row from 10 were accepted and ended at once, without an event and without an ERROR.
 ");
 }
 
@@ -112,7 +108,7 @@ fn a_restore_of_the_cluster_is_found_beside_it() {
         AuditOutcome::CannotTell.word(),
         33,
     );
-    insta::assert_snapshot!(stage.found(), @"0.000 F33 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd holds an older state than it did.");
+    insta::assert_snapshot!(stage.found(), @"0.000 F33 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd went back to an older state.");
 }
 
 #[test]
@@ -124,5 +120,5 @@ fn a_project_missing_from_one_list_and_back_in_the_next_was_out_of_reach() {
         stage.listed(PROJECTS, "a", "u1", 11);
     });
     insta::assert_snapshot!(another, @"");
-    insta::assert_snapshot!(own, @"0.000 F22 raised warning definite x1 -/projects.project.openshift.io: a came to -/projects.project.openshift.io again by a list, at 11 and with the uid it had when it was deleted: the list is of a state from before.");
+    insta::assert_snapshot!(own, @"0.000 F22 raised warning definite x1 -/projects.project.openshift.io: a came back to -/projects.project.openshift.io in a list, at 11 and with the uid that was deleted: the list shows an older state.");
 }

@@ -351,10 +351,10 @@ fn watch_lists_that_end_before_their_state_has_come_are_found_at_the_second() {
 6.250 */pods F37 likely [18]
 11.250 */pods F37 likely [24]
 ");
-    insta::assert_snapshot!(stage.found(), @r#"
-    8.250 F37 raised warning likely x1 */pods: The server ended */pods after 5.0 s and 100 events, before all that was there had come, and not for the first time.
-    13.250 F37 raised warning likely x2 */pods: The server ended */pods after 5.0 s and 100 events, before all that was there had come, and not for the first time.
-    "#);
+    insta::assert_snapshot!(stage.found(), @"
+    8.250 F37 raised warning likely x1 */pods: The server ended */pods after 5.0 s and 100 events, before its initial events were complete, and not for the first time.
+    13.250 F37 raised warning likely x2 */pods: The server ended */pods after 5.0 s and 100 events, before its initial events were complete, and not for the first time.
+    ");
 }
 
 #[test]
@@ -372,7 +372,7 @@ fn a_lone_clean_end_of_a_stream_that_we_left_unread_is_most_likely_our_slowness_
         .ended_unread("*/pods", Cause::End, 500, Some(2_300))
         .after_s(5);
     insta::assert_snapshot!(stage.attributions(), @"20.250 */pods F36 likely [9]");
-    insta::assert_snapshot!(stage.found(), @"22.250 F36 raised warning likely x1 */pods: The server ended */pods after 20.0 s and 500 events, and watchscope itself had not read it for 2.3 s: the buffer that the server keeps for a watch was full, most likely.");
+    insta::assert_snapshot!(stage.found(), @"22.250 F36 raised warning likely x1 */pods: The server ended */pods after 20.0 s and 500 events, and watchscope itself had not read it for 2.3 s. Most likely the server's buffer for this watch was full.");
 }
 
 #[test]
@@ -545,8 +545,8 @@ fn a_stream_given_up_only_because_its_end_did_not_come_was_perhaps_dead() {
 431.000 */pods F04 suspected [12]
 ");
     insta::assert_snapshot!(stage.found(), @"
-    120.000 F04 raised warning definite x1 */nodes: Nothing came to */nodes any more, and nothing said so: its connection was found dead after 120.0 s and 0 events.
-    433.250 F04 raised warning suspected x1 */pods: Nothing came to */pods any more, nor did its stream end when it was to: given up after 431.0 s and 0 events. Its connection is dead, or its server keeps to no timeouts.
+    120.000 F04 raised warning definite x1 */nodes: */nodes received nothing more, and nothing reported an end: its connection was found dead after 120.0 s and 0 events.
+    433.250 F04 raised warning suspected x1 */pods: */pods received nothing more, and its stream did not end at its timeout: watchscope gave it up after 431.0 s and 0 events. Its connection is dead, or its server ignores timeouts.
     ");
 }
 

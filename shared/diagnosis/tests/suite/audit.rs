@@ -696,13 +696,13 @@ fn a_ghost_of_the_cache_is_found_by_looking_objects_up_in_etcd() {
     stage.cache = Some((14, held));
     stage.after_s(40);
     assert_snapshot!(stage.results(), @r"
-    0.01 shop/pods list exact at 14 2 agrees: the list may be the watch cache's, and so show what only the cache believes
+    0.01 shop/pods list exact at 14 2 agrees: the list may come from the watch cache, which may believe in objects that etcd does not have
     0.03 shop/pods list one exact at 14 1 differs
     0.03 a ghost held 11 listed - raised likely
     0.04 shop/pods list one exact at 14 1 differs
     0.04 a ghost held 11 listed - confirmed definite
     30.00 shop/pods get at 14 1 agrees
-    30.01 shop/pods list newest at 14 2 agrees: the list may be the watch cache's, and so show what only the cache believes
+    30.01 shop/pods list newest at 14 2 agrees: the list may come from the watch cache, which may believe in objects that etcd does not have
     ");
     assert_snapshot!(stage.lines().join("\n"), @r"
     0 /api/v1/namespaces/shop/pods?limit=500&resourceVersion=14&resourceVersionMatch=Exact&labelSelector=app%3Dweb
@@ -927,7 +927,7 @@ fn trap_chunked_list_continued_with_an_inconsistent_token() {
     });
     stage.answers = BTreeMap::from([(0, first), (1, second)]);
     stage.after_s(5);
-    assert_snapshot!(stage.results(), @"0.02 shop/pods list exact at 12 0 cannot-tell: asked for 12, the server listed 99");
+    assert_snapshot!(stage.results(), @"0.02 shop/pods list exact at 12 0 cannot-tell: the request asked for 12, but the server listed 99");
 }
 
 #[test]
@@ -1001,8 +1001,8 @@ fn trap_aggregated_apis_with_versions_that_are_no_numbers() {
     stage.answers = BTreeMap::from([(0, at_another), (1, other_versions), (2, equal)]);
     stage.after_s(50);
     assert_snapshot!(stage.results(), @r"
-    4.02 shop/pods list newest at x7 0 cannot-tell: its versions are those of another apiserver, and only compared for equality: whether what differs is still to come is not known
-    34.02 shop/pods list newest at x7 2 agrees: its versions are those of another apiserver, and only compared for equality
+    4.02 shop/pods list newest at x7 0 cannot-tell: its versions are another apiserver's and are only compared for equality; events for the objects that differ may still come
+    34.02 shop/pods list newest at x7 2 agrees: its versions are another apiserver's and are only compared for equality
     ");
     // The twin with numbers, which are compared like those of the cluster.
     let with_number = |is_aggregated: bool| {
@@ -1020,11 +1020,11 @@ fn trap_aggregated_apis_with_versions_that_are_no_numbers() {
         stage.results()
     };
     assert_snapshot!(with_number(true), @r"
-    0.01 shop/pods list newest at 11 1 agrees: its versions are those of another apiserver, and only compared for equality
-    30.01 shop/pods list newest at 11 1 agrees: its versions are those of another apiserver, and only compared for equality
-    60.01 shop/pods list newest at 11 1 agrees: its versions are those of another apiserver, and only compared for equality
+    0.01 shop/pods list newest at 11 1 agrees: its versions are another apiserver's and are only compared for equality
+    30.01 shop/pods list newest at 11 1 agrees: its versions are another apiserver's and are only compared for equality
+    60.01 shop/pods list newest at 11 1 agrees: its versions are another apiserver's and are only compared for equality
     ");
-    assert_snapshot!(with_number(false), @"4.03 shop/pods list newest twice at 11 0 cannot-tell: the newest list is of 11, though the watch has seen 12");
+    assert_snapshot!(with_number(false), @"4.03 shop/pods list newest twice at 11 0 cannot-tell: the newest list is at 11, though the watch has seen 12");
 }
 
 /// A watch on a server that lists, at an exact version, only the objects with that very version.
@@ -1044,7 +1044,7 @@ fn filtered_by_version(is_aggregated: bool) -> Stage {
 fn trap_aggregated_apis_that_list_at_an_exact_version_what_has_that_version() {
     let mut stage = filtered_by_version(true);
     stage.after_s(40);
-    assert_snapshot!(stage.results(), @"4.02 shop/pods list newest at 12 0 cannot-tell: its versions are those of another apiserver, and only compared for equality: whether what differs is still to come is not known");
+    assert_snapshot!(stage.results(), @"4.02 shop/pods list newest at 12 0 cannot-tell: its versions are another apiserver's and are only compared for equality; events for the objects that differ may still come");
     assert!(!stage.lines().iter().any(|line| line.contains("Exact")));
     // An object that a person asks for is compared for equality, too, and not looked up.
     stage
@@ -1056,7 +1056,7 @@ fn trap_aggregated_apis_that_list_at_an_exact_version_what_has_that_version() {
         .ask(Some(&WATCH.into()), Some(&object("b", 1)), stage.now);
     stage.after_s(1);
     assert_snapshot!(stage.results(), @r"
-    40.01 shop/pods get 0 cannot-tell: its versions are those of another apiserver, and only compared for equality: whether what differs is still to come is not known
+    40.01 shop/pods get 0 cannot-tell: its versions are another apiserver's and are only compared for equality; events for the objects that differ may still come
     41.01 shop/pods get at 12 1 agrees
     ");
     assert!(!stage.lines().iter().any(|line| line.contains("Exact")));
@@ -1119,8 +1119,8 @@ fn trap_a_list_from_any_time_is_older_than_the_log() {
     stage.after_s(60);
     assert_snapshot!(stage.results(), @r"
     0.01 shop/pods list exact at 12 2 agrees
-    38.02 shop/pods list any twice at 3 0 cannot-tell: the server knows nothing beyond 3; the stream was opened at 12, and a list at 13 differs from what is held
-    40.02 shop/pods reads ahead at 13 0 cannot-tell: the stream is at 12 and has delivered nothing for 10 s, in which reads showed an object at 13
+    38.02 shop/pods list any twice at 3 0 cannot-tell: the server knows nothing beyond 3; the stream was opened at 12, and a list at 13 differs from the held objects
+    40.02 shop/pods reads ahead at 13 0 cannot-tell: the stream is at 12 and has delivered nothing for 10 s; meanwhile reads showed an object at 13
     41.01 shop/pods list exact at 13 2 agrees
     71.01 shop/pods list newest at 13 2 agrees
     101.01 shop/pods list newest at 13 2 agrees
@@ -1136,7 +1136,7 @@ fn trap_etcd_restored_from_a_backup() {
     stage.etcd.retain(|revision, _| *revision <= 12);
     stage.after_s(60);
     assert_snapshot!(stage.results(), @r"
-    34.03 shop/pods list newest twice at 12 0 cannot-tell: the newest list is of 12, though the watch has seen 14
+    34.03 shop/pods list newest twice at 12 0 cannot-tell: the newest list is at 12, though the watch has seen 14
     34.03 a ghost held 11 listed - cleared definite
     ");
 }
@@ -1176,7 +1176,7 @@ fn a_restored_etcd_with_a_restarted_server_is_reported_within_six_seconds_of_the
     stage.after_s(10);
     let results = stage.results();
     let back = results.lines().filter(|line| line.contains("twice"));
-    assert_snapshot!(back.collect::<Vec<_>>().join("\n"), @"15.02 shop/pods list newest twice at 11 0 cannot-tell: the newest list is of 11, though the watch has seen 12");
+    assert_snapshot!(back.collect::<Vec<_>>().join("\n"), @"15.02 shop/pods list newest twice at 11 0 cannot-tell: the newest list is at 11, though the watch has seen 12");
 }
 
 #[test]
@@ -1257,7 +1257,7 @@ fn a_watch_that_never_reaches_a_list_is_reported_as_undecided() {
     stage.bookmark(12);
     stage.after_s(200);
     assert_snapshot!(stage.results(), @r"
-    188.01 shop/pods list at 13 0 cannot-tell: the watch is at 12 and has not come to 13, at which a list differed, in 120 s
+    188.01 shop/pods list at 13 0 cannot-tell: the watch is at 12 and has not reached 13 in 120 s; a list at 13 differed
     188.02 shop/pods list exact at 12 2 agrees
     ");
 }
@@ -1276,11 +1276,11 @@ fn a_watch_that_is_far_behind_a_list_and_goes_on_is_waited_for() {
         stage.after_s(1);
     }
     let results = stage.results();
-    assert!(!results.contains("has not come"), "{results}");
+    assert!(!results.contains("has not reached"), "{results}");
     // In the end it stands still.
     stage.after_s(200);
     let results = stage.results();
-    assert!(results.contains("has not come"), "{results}");
+    assert!(results.contains("has not reached"), "{results}");
 }
 
 #[test]
@@ -1307,7 +1307,7 @@ fn a_watch_from_the_future_is_shown_by_the_servers_own_cache() {
     stage.after_s(70);
     assert_snapshot!(stage.results(), @r"
     0.01 shop/pods list exact at 12 2 agrees
-    38.02 shop/pods list any twice at 7 0 cannot-tell: the server knows nothing beyond 7; the stream was opened at 12, and a list at 13 differs from what is held
+    38.02 shop/pods list any twice at 7 0 cannot-tell: the server knows nothing beyond 7; the stream was opened at 12, and a list at 13 differs from the held objects
     ");
 }
 
@@ -1360,7 +1360,7 @@ fn one_get_of_each_object_separates_selector_exits_from_deletions() {
         assert_eq!((gets, found.len()), (2, 1), "{found:?}");
     }
     let (_, _, found) = gone_together(Level::Light, 2, &["o10"]);
-    assert_snapshot!(found.join("\n"), @"32.02 shop/pods get of what left at 13 1 agrees: it has the uid that it had: it only left the selector");
+    assert_snapshot!(found.join("\n"), @"32.02 shop/pods get of what left at 13 1 agrees: it has the same uid: it only left the selector");
 }
 
 #[test]
@@ -1440,7 +1440,7 @@ fn a_stream_that_delivers_nothing_for_ten_seconds_while_reads_show_newer_objects
         stage.after_s(3);
         stage.write("b", 1);
     });
-    assert_snapshot!(results.join("\n"), @"55.03 shop/pods reads ahead at 14 0 cannot-tell: the stream is at 12 and has delivered nothing for 10 s, in which reads showed an object at 14");
+    assert_snapshot!(results.join("\n"), @"55.03 shop/pods reads ahead at 14 0 cannot-tell: the stream is at 12 and has delivered nothing for 10 s; meanwhile reads showed an object at 14");
 }
 
 #[test]
@@ -1537,26 +1537,26 @@ fn for_a_quiet_type_each_list_that_a_lagging_cache_refuses_states_its_version() 
         lines.collect::<Vec<_>>().join("\n")
     };
     assert_snapshot!(lists(&stage.results()), @r"
-    0.01 shop/pods list exact too large at 11 0 cannot-tell: asked for 12, the server has come to 11
-    0.02 shop/pods list newest at 12 2 agrees: the list may be the watch cache's, and so show what only the cache believes
-    20.02 shop/pods list exact too large at 11 0 cannot-tell: asked for 12, the server has come to 11
-    20.03 shop/pods list newest at 12 2 agrees: the list may be the watch cache's, and so show what only the cache believes
-    40.03 shop/pods list exact too large at 11 0 cannot-tell: asked for 12, the server has come to 11
-    40.04 shop/pods list newest at 12 2 agrees: the list may be the watch cache's, and so show what only the cache believes
+    0.01 shop/pods list exact too large at 11 0 cannot-tell: the request asked for 12, but the server has only reached 11
+    0.02 shop/pods list newest at 12 2 agrees: the list may come from the watch cache, which may believe in objects that etcd does not have
+    20.02 shop/pods list exact too large at 11 0 cannot-tell: the request asked for 12, but the server has only reached 11
+    20.03 shop/pods list newest at 12 2 agrees: the list may come from the watch cache, which may believe in objects that etcd does not have
+    40.03 shop/pods list exact too large at 11 0 cannot-tell: the request asked for 12, but the server has only reached 11
+    40.04 shop/pods list newest at 12 2 agrees: the list may come from the watch cache, which may believe in objects that etcd does not have
     ");
     // The cache has caught up.
     stage.cache = None;
     stage.after_s(60);
     assert_snapshot!(lists(&stage.results()), @r"
-    60.04 shop/pods list exact at 12 2 agrees: the list may be the watch cache's, and so show what only the cache believes
-    90.04 shop/pods list newest at 12 2 agrees: the list may be the watch cache's, and so show what only the cache believes
+    60.04 shop/pods list exact at 12 2 agrees: the list may come from the watch cache, which may believe in objects that etcd does not have
+    90.04 shop/pods list newest at 12 2 agrees: the list may come from the watch cache, which may believe in objects that etcd does not have
     ");
     // Before 1.34 the list comes from etcd.
     let mut stage = beyond_its_cache(33, Level::Light);
     stage.after_s(45);
     assert_snapshot!(lists(&stage.results()), @r"
     0.01 shop/pods list exact at 12 2 agrees
-    30.01 shop/pods list newest at 12 2 agrees: the list may be the watch cache's, and so show what only the cache believes
+    30.01 shop/pods list newest at 12 2 agrees: the list may come from the watch cache, which may believe in objects that etcd does not have
     ");
 }
 
@@ -1593,8 +1593,8 @@ fn one_request_with_the_audit_off_reports_a_refused_list_once() {
     stage.ask(None);
     stage.after_s(100);
     assert_snapshot!(stage.results(), @r"
-    0.01 shop/pods list exact too large at 11 0 cannot-tell: asked for 12, the server has come to 11
-    0.02 shop/pods list newest at 12 2 agrees: the list may be the watch cache's, and so show what only the cache believes
+    0.01 shop/pods list exact too large at 11 0 cannot-tell: the request asked for 12, but the server has only reached 11
+    0.02 shop/pods list newest at 12 2 agrees: the list may come from the watch cache, which may believe in objects that etcd does not have
     0.04 shop/pods get each at 12 2 agrees
     0.04 over
     ");
@@ -1697,7 +1697,7 @@ fn without_exact_lists_a_list_of_several_pages_is_undecided_with_a_reason() {
     stage.refuses_exact = true;
     stage.page = 1;
     stage.after_s(100);
-    assert_snapshot!(stage.results(), @"0.02 shop/pods list newest at 12 0 cannot-tell: the server refuses lists at an exact resourceVersion, and of the newest list only the first page is compared");
+    assert_snapshot!(stage.results(), @"0.02 shop/pods list newest at 12 0 cannot-tell: the server refuses lists at an exact resourceVersion; only the first page of the newest list is compared");
 }
 
 #[test]
@@ -1709,7 +1709,7 @@ fn a_list_of_several_pages_by_another_apiserver_is_not_reported_to_differ() {
     stage.watch(WATCH);
     stage.page = 1;
     stage.after_s(100);
-    assert_snapshot!(stage.results(), @"0.01 shop/pods list newest at 12 0 cannot-tell: its versions are those of another apiserver, and a list of several pages need not be of one state");
+    assert_snapshot!(stage.results(), @"0.01 shop/pods list newest at 12 0 cannot-tell: its versions are another apiserver's, and the pages of a list may show different states");
 }
 
 #[test]
@@ -1723,9 +1723,9 @@ fn a_request_for_a_watch_with_an_unknown_state_gets_a_reason() {
     stage.write("c", 1);
     stage.after_s(10);
     assert_snapshot!(stage.results(), @r"
-    0.02 shop/pods list newest at 12 0 cannot-tell: what the watch held where it stands is not known, since its stream brought something out of order
+    0.02 shop/pods list newest at 12 0 cannot-tell: the state that the watch held is unknown, because its stream delivered events out of order
     0.02 over
-    10.02 shop/pods list one exact at 12 0 cannot-tell: what the watch held where it stands is not known, since its stream brought something out of order
+    10.02 shop/pods list one exact at 12 0 cannot-tell: the state that the watch held is unknown, because its stream delivered events out of order
     10.02 over
     ");
 }
@@ -1736,9 +1736,9 @@ fn a_server_that_refuses_exact_lists_is_compared_where_versions_happen_to_be_equ
     stage.answers = BTreeMap::from([(0, refused(422))]);
     stage.after_s(40);
     assert_snapshot!(stage.results(), @r"
-    0.02 shop/pods list newest at 14 2 differs: the server refuses lists at an exact resourceVersion; the newest is of the one that the watch is at
+    0.02 shop/pods list newest at 14 2 differs: the server refuses lists at an exact resourceVersion; the newest list is at the version of the watch
     0.02 a ghost held 11 listed - raised likely
-    30.01 shop/pods list newest at 14 2 differs: the server refuses lists at an exact resourceVersion; the newest is of the one that the watch is at
+    30.01 shop/pods list newest at 14 2 differs: the server refuses lists at an exact resourceVersion; the newest list is at the version of the watch
     ");
 }
 
@@ -1758,8 +1758,8 @@ fn a_server_that_only_answers_from_its_cache_is_reported_as_such() {
     stage.refuses_exact = true;
     stage.after_s(20);
     assert_snapshot!(stage.results(), @r"
-    0.02 shop/pods list newest at 14 0 cannot-tell: the list may be the watch cache's, and the server refuses to list at an exact resourceVersion
-    0.03 shop/pods get 0 cannot-tell: an object differs, and the server refuses to list it at the resourceVersion that the watch is at
+    0.02 shop/pods list newest at 14 0 cannot-tell: the list may come from the watch cache, and the server refuses lists at an exact resourceVersion
+    0.03 shop/pods get 0 cannot-tell: an object differs, and the server refuses to list it at the version of the watch
     ");
 }
 
@@ -1771,13 +1771,13 @@ fn without_the_right_to_get_objects_are_listed_by_name() {
     stage.refuses_get = true;
     stage.after_s(40);
     assert_snapshot!(stage.results(), @r"
-    0.01 shop/pods list exact at 14 2 agrees: the list may be the watch cache's, and so show what only the cache believes
+    0.01 shop/pods list exact at 14 2 agrees: the list may come from the watch cache, which may believe in objects that etcd does not have
     0.03 shop/pods list one exact at 14 1 differs
     0.03 a ghost held 11 listed - raised likely
     0.04 shop/pods list one exact at 14 1 differs
     0.04 a ghost held 11 listed - confirmed definite
-    30.00 shop/pods list one exact at 14 1 agrees: looking objects up by their paths is not allowed; they were listed by their names
-    30.01 shop/pods list newest at 14 2 agrees: the list may be the watch cache's, and so show what only the cache believes
+    30.00 shop/pods list one exact at 14 1 agrees: a GET of these objects is not allowed; they were listed by name
+    30.01 shop/pods list newest at 14 2 agrees: the list may come from the watch cache, which may believe in objects that etcd does not have
     30.02 shop/pods list one exact at 14 1 differs
     ");
     let gets = stage
@@ -1818,7 +1818,7 @@ fn a_server_that_lists_one_name_at_a_version_as_of_the_newest_is_believed_all_th
     stage.ask(Some(object("b", 1)));
     stage.after_s(5);
     assert_snapshot!(stage.results(), @r"
-    0.02 shop/pods list one exact 0 cannot-tell: there was no answer that could be read
+    0.02 shop/pods list one exact 0 cannot-tell: no readable answer came
     0.02 over
     ");
 }
@@ -1839,7 +1839,7 @@ fn a_server_without_metadata_lists_is_read_in_whole_objects_and_reported() {
         }),
     )]);
     stage.after_s(5);
-    assert_snapshot!(stage.results(), @"0.01 shop/pods list exact at 12 2 agrees: whole objects were read, for the server does not list metadata alone");
+    assert_snapshot!(stage.results(), @"0.01 shop/pods list exact at 12 2 agrees: the server does not list metadata alone, so whole objects were read");
 }
 
 #[test]
@@ -1901,7 +1901,7 @@ fn a_server_that_is_not_reached_is_dialled_ever_more_rarely_and_asked_as_before_
     let dialled = [0, 1, 8, 15, 23, 39, 71, 131, 191];
     assert_eq!(at[..9], dialled);
     assert_eq!(at[9..13], [251, 251, 258, 266]);
-    assert!(stage.results().contains("no connection to ask over"));
+    assert!(stage.results().contains("no connection for the request"));
 }
 
 #[test]
@@ -2230,7 +2230,7 @@ fn an_event_that_only_a_second_watch_delivers_was_lost() {
     stage.after_s(31);
     let results = stage.results();
     let results = results.lines().filter(|line| line.contains("second"));
-    assert_snapshot!(results.collect::<Vec<_>>().join("\n"), @"60.01 shop/pods second watch at 16 2 differs: a second watch told of 2 events from 12 to 16 that this one did not");
+    assert_snapshot!(results.collect::<Vec<_>>().join("\n"), @"60.01 shop/pods second watch at 16 2 differs: a second watch delivered 2 events from 12 to 16 that this one did not");
     let asked = stage
         .reads
         .iter()
@@ -2263,8 +2263,8 @@ fn a_second_watch_that_agrees_is_reported_and_a_quiet_watch_needs_none() {
     let results = stage.results();
     let results = results.lines().filter(|line| line.contains("second"));
     assert_snapshot!(results.collect::<Vec<_>>().join("\n"), @r"
-    60.01 shop/pods second watch at 13 1 agrees: of what came from 12 to 13
-    120.01 shop/pods second watch at 14 1 agrees: of what came from 13 to 14
+    60.01 shop/pods second watch at 13 1 agrees: in the events from 12 to 13
+    120.01 shop/pods second watch at 14 1 agrees: in the events from 13 to 14
     ");
 }
 
@@ -2285,7 +2285,7 @@ fn an_event_that_a_second_watch_has_twice_or_from_before_was_not_lost() {
     stage.after_s(31);
     let results = stage.results();
     let results = results.lines().filter(|line| line.contains("second"));
-    assert_snapshot!(results.collect::<Vec<_>>().join("\n"), @"60.01 shop/pods second watch at 14 1 agrees: of what came from 13 to 14");
+    assert_snapshot!(results.collect::<Vec<_>>().join("\n"), @"60.01 shop/pods second watch at 14 1 agrees: in the events from 13 to 14");
 }
 
 /// An etcd that was restored to the state before the last write of `a` and before `c` was created. Before the next
@@ -2375,13 +2375,13 @@ fn an_object_missing_from_one_servers_cache_is_found_by_the_list_of_another() {
     let mut stage = of_two_minds(false);
     stage.after_s(2);
     assert_snapshot!(stage.results(), @r"
-    0.01 shop/pods list exact at 71 60 agrees: the list may be the watch cache's, and so show what only the cache believes
-    0.01 shop/pods#2 list of another server at 71 61 cannot-tell: what differs is looked up in etcd, to tell which server is wrong; made by 10.0.0.1:6443
+    0.01 shop/pods list exact at 71 60 agrees: the list may come from the watch cache, which may believe in objects that etcd does not have
+    0.01 shop/pods#2 list of another server at 71 61 cannot-tell: objects that differ are looked up in etcd, to find which server is wrong; read from 10.0.0.1:6443
     0.02 shop/pods#2 list one exact at 71 1 agrees
     0.03 shop/pods list one exact at 71 1 differs
     0.03 z missing held - listed 71 raised likely
-    0.04 shop/pods#2 list exact at 71 61 agrees: the list may be the watch cache's, and so show what only the cache believes
-    0.04 shop/pods list of another server at 71 61 differs: in what is known to be wrong; made by 10.0.0.2:6443
+    0.04 shop/pods#2 list exact at 71 61 agrees: the list may come from the watch cache, which may believe in objects that etcd does not have
+    0.04 shop/pods list of another server at 71 61 differs: only in objects that are known to be wrong; read from 10.0.0.2:6443
     0.05 shop/pods list one exact at 71 1 differs
     0.05 z missing held - listed 71 confirmed definite
     ");
@@ -2432,11 +2432,11 @@ fn each_server_of_a_cluster_in_an_upgrade_is_trusted_as_far_as_its_own_version_a
     assert_snapshot!(stage.results(), @r"
     0.01 shop/pods list exact at 14 2 differs
     0.01 a ghost held 11 listed - raised likely
-    0.02 shop/pods#2 list exact at 14 2 agrees: the list may be the watch cache's, and so show what only the cache believes
-    0.02 shop/pods list of another server at 14 2 agrees: made by 10.0.0.2:6443
+    0.02 shop/pods#2 list exact at 14 2 agrees: the list may come from the watch cache, which may believe in objects that etcd does not have
+    0.02 shop/pods list of another server at 14 2 agrees: read from 10.0.0.2:6443
     0.03 shop/pods list exact again at 14 2 differs
     0.03 a ghost held 11 listed - confirmed definite
-    0.03 shop/pods#2 list of another server at 14 2 differs: in what is known to be wrong; made by 10.0.0.1:6443
+    0.03 shop/pods#2 list of another server at 14 2 differs: only in objects that are known to be wrong; read from 10.0.0.1:6443
     0.06 shop/pods#2 list one exact at 14 1 differs
     0.06 a ghost held 11 listed - raised likely
     0.07 shop/pods#2 list one exact at 14 1 differs
@@ -2576,7 +2576,7 @@ fn a_watch_of_very_many_objects_is_not_listed_and_some_objects_are_looked_up() {
     // A request for the whole watch gets the reason.
     stage.ask(None);
     stage.after_s(5);
-    assert_snapshot!(stage.results(), @"600.01 shop/pods list newest at 10 0 cannot-tell: more than 5,000 objects are not listed as a whole; they are looked up one by one");
+    assert_snapshot!(stage.results(), @"600.01 shop/pods list newest at 10 0 cannot-tell: more than 5,000 objects are not listed at once; they are looked up one by one");
 }
 
 #[test]
@@ -2603,7 +2603,7 @@ fn a_persons_request_ends_once_all_its_results_are_reported() {
     stage.ask(None);
     stage.after_s(60);
     assert_snapshot!(stage.results(), @r"
-    0.01 shop/pods list exact at 14 2 agrees: the list may be the watch cache's, and so show what only the cache believes
+    0.01 shop/pods list exact at 14 2 agrees: the list may come from the watch cache, which may believe in objects that etcd does not have
     0.03 shop/pods list one exact at 14 1 differs
     0.03 a ghost held 11 listed - raised likely
     0.04 shop/pods list one exact at 14 1 differs
@@ -2621,7 +2621,7 @@ fn a_persons_request_ends_once_all_its_results_are_reported() {
     0.03 shop/pods list one exact at 14 1 differs
     0.03 a ghost held 11 listed - confirmed definite
     0.03 over
-    0.05 shop/pods list exact at 14 2 differs: the list may be the watch cache's; it differs from what is held where that is known to be wrong
+    0.05 shop/pods list exact at 14 2 differs: the list may come from the watch cache; it differs only in objects that are known to be wrong
     ");
     // A watch that is behind a list has time to reach it.
     let mut stage = watching(30, Level::Off);
@@ -2633,7 +2633,7 @@ fn a_persons_request_ends_once_all_its_results_are_reported() {
     stage.bookmark(13);
     stage.after_s(60);
     assert_snapshot!(stage.results(), @r"
-    60.01 shop/pods list newest at 13 3 differs: the server refuses lists at an exact resourceVersion; the newest is of the one that the watch is at
+    60.01 shop/pods list newest at 13 3 differs: the server refuses lists at an exact resourceVersion; the newest list is at the version of the watch
     60.01 c missing held - listed 13 raised likely
     60.01 over
     ");
@@ -2669,7 +2669,7 @@ fn a_sweep_looks_up_each_object() {
     let mut stage = waited_for(40);
     stage.after_s(60);
     assert_snapshot!(stage.results(), @r"
-    0.01 shop/pods list exact at 50 40 agrees: the list may be the watch cache's, and so show what only the cache believes
+    0.01 shop/pods list exact at 50 40 agrees: the list may come from the watch cache, which may believe in objects that etcd does not have
     0.41 shop/pods get each at 50 40 agrees
     0.41 over
     ");
@@ -2678,7 +2678,7 @@ fn a_sweep_looks_up_each_object() {
     let mut stage = waited_for(0);
     stage.after_s(60);
     assert_snapshot!(stage.results(), @r"
-    0.01 shop/pods list exact at 10 0 agrees: the list may be the watch cache's, and so show what only the cache believes
+    0.01 shop/pods list exact at 10 0 agrees: the list may come from the watch cache, which may believe in objects that etcd does not have
     0.01 shop/pods get each at 10 0 agrees
     0.01 over
     ");
@@ -2704,7 +2704,7 @@ fn a_sweep_finds_a_ghost_among_many_objects() {
     stage.cache = Some((version, held));
     stage.after_s(60);
     assert_snapshot!(stage.results(), @r"
-    0.01 shop/pods list exact at 52 40 agrees: the list may be the watch cache's, and so show what only the cache believes
+    0.01 shop/pods list exact at 52 40 agrees: the list may come from the watch cache, which may believe in objects that etcd does not have
     0.33 shop/pods list one exact at 52 1 differs
     0.33 p030 ghost held 41 listed - raised likely
     0.34 shop/pods list one exact at 52 1 differs
@@ -2728,8 +2728,8 @@ fn the_servers_budget_holds_for_any_sweep_and_a_watch_that_stops_reports_its_pro
     stage.after_s(60);
     assert_eq!(stage.reads.len(), 239);
     assert_snapshot!(stage.results(), @r"
-    0.01 shop/pods list exact at 310 300 agrees: the list may be the watch cache's, and so show what only the cache believes
-    118.00 shop/pods get each at 310 238 cannot-tell: the watch was stopped when 238 of 300 objects had been looked up in etcd and found to be so
+    0.01 shop/pods list exact at 310 300 agrees: the list may come from the watch cache, which may believe in objects that etcd does not have
+    118.00 shop/pods get each at 310 238 cannot-tell: the watch was stopped when 238 of 300 objects had been looked up in etcd and agreed
     118.00 over
     ");
     let mut stage = waited_for(300);
@@ -2756,8 +2756,8 @@ fn a_sweep_leaves_later_changes_to_the_stream_and_ends() {
     ]);
     stage.after_s(60);
     assert_snapshot!(stage.results(), @r"
-    0.01 shop/pods list exact at 30 20 agrees: the list may be the watch cache's, and so show what only the cache believes
-    0.21 shop/pods get each at 30 18 agrees: 2 changed meanwhile: the stream tells of them
+    0.01 shop/pods list exact at 30 20 agrees: the list may come from the watch cache, which may believe in objects that etcd does not have
+    0.21 shop/pods get each at 30 18 agrees: 2 changed meanwhile; the stream delivers these changes
     0.21 over
     ");
     // Each object is written again with every read.
@@ -2785,7 +2785,7 @@ fn a_stream_that_is_replaced_does_not_disturb_a_sweep_and_a_lost_one_ends_it() {
     stage.open(WATCH);
     stage.after_s(60);
     assert_snapshot!(stage.results(), @r"
-    0.01 shop/pods list exact at 30 20 agrees: the list may be the watch cache's, and so show what only the cache believes
+    0.01 shop/pods list exact at 30 20 agrees: the list may come from the watch cache, which may believe in objects that etcd does not have
     4.21 shop/pods get each at 30 20 agrees
     4.21 over
     ");
@@ -2793,8 +2793,8 @@ fn a_stream_that_is_replaced_does_not_disturb_a_sweep_and_a_lost_one_ends_it() {
     stage.meanwhile.insert(5, ended());
     stage.after_s(60);
     assert_snapshot!(stage.results(), @r"
-    0.01 shop/pods list exact at 30 20 agrees: the list may be the watch cache's, and so show what only the cache believes
-    4.06 shop/pods get each at 30 5 cannot-tell: the watch ceased to stream when 5 of 20 objects had been looked up in etcd and found to be so
+    0.01 shop/pods list exact at 30 20 agrees: the list may come from the watch cache, which may believe in objects that etcd does not have
+    4.06 shop/pods get each at 30 5 cannot-tell: the watch stopped streaming when 5 of 20 objects had been looked up in etcd and agreed
     4.06 over
     ");
     // The state after another list need not be etcd's.
@@ -2805,8 +2805,8 @@ fn a_stream_that_is_replaced_does_not_disturb_a_sweep_and_a_lost_one_ends_it() {
     stage.open(WATCH);
     stage.after_s(60);
     assert_snapshot!(stage.results(), @r"
-    0.01 shop/pods list exact at 30 20 agrees: the list may be the watch cache's, and so show what only the cache believes
-    4.06 shop/pods get each at 30 5 cannot-tell: the watch was listed anew when 5 of 20 objects had been looked up in etcd and found to be so
+    0.01 shop/pods list exact at 30 20 agrees: the list may come from the watch cache, which may believe in objects that etcd does not have
+    4.06 shop/pods get each at 30 5 cannot-tell: the watch listed again when 5 of 20 objects had been looked up in etcd and agreed
     4.06 over
     ");
 }
@@ -2817,7 +2817,7 @@ fn failing_lookups_are_reported_and_soon_given_up() {
     stage.answers.insert(3, refused(500));
     stage.after_s(60);
     assert_snapshot!(stage.results(), @r"
-    0.01 shop/pods list exact at 30 20 agrees: the list may be the watch cache's, and so show what only the cache believes
+    0.01 shop/pods list exact at 30 20 agrees: the list may come from the watch cache, which may believe in objects that etcd does not have
     0.04 shop/pods get 0 cannot-tell: the server answered 500
     0.21 shop/pods get each at 30 19 cannot-tell: 1 of 20 objects could not be looked up in etcd
     0.21 over
@@ -2826,7 +2826,7 @@ fn failing_lookups_are_reported_and_soon_given_up() {
     stage.answers = (1..40).map(|n| (n, refused(500))).collect();
     stage.after_s(60);
     assert_snapshot!(stage.results(), @r"
-    0.01 shop/pods list exact at 50 40 agrees: the list may be the watch cache's, and so show what only the cache believes
+    0.01 shop/pods list exact at 50 40 agrees: the list may come from the watch cache, which may believe in objects that etcd does not have
     0.02 shop/pods get 0 cannot-tell: the server answered 500
     0.09 shop/pods get each at 50 0 cannot-tell: 40 of 40 objects could not be looked up in etcd
     0.09 over
@@ -2837,8 +2837,8 @@ fn failing_lookups_are_reported_and_soon_given_up() {
     stage.refuses_get = true;
     stage.after_s(60);
     assert_snapshot!(stage.results(), @r"
-    0.01 shop/pods list exact at 30 20 agrees: the list may be the watch cache's, and so show what only the cache believes
-    0.22 shop/pods get each at 30 20 agrees: looking objects up by their paths is not allowed; they were listed by their names
+    0.01 shop/pods list exact at 30 20 agrees: the list may come from the watch cache, which may believe in objects that etcd does not have
+    0.22 shop/pods get each at 30 20 agrees: a GET of these objects is not allowed; they were listed by name
     0.22 over
     ");
     // No read is allowed any more.
@@ -2847,7 +2847,7 @@ fn failing_lookups_are_reported_and_soon_given_up() {
     stage.answers.insert(2, refused(403));
     stage.after_s(60);
     assert_snapshot!(stage.results(), @r"
-    0.01 shop/pods list exact at 30 20 agrees: the list may be the watch cache's, and so show what only the cache believes
+    0.01 shop/pods list exact at 30 20 agrees: the list may come from the watch cache, which may believe in objects that etcd does not have
     0.03 shop/pods list one exact 0 cannot-tell: the server answered 403
     0.03 shop/pods get each at 30 0 cannot-tell: 20 of 20 objects could not be looked up in etcd
     0.03 over
@@ -2864,7 +2864,7 @@ fn a_request_of_the_page_looks_up_a_few_objects_and_ends_soon() {
     stage.ask(None);
     stage.after_s(60);
     assert_snapshot!(stage.results(), @r"
-    0.01 shop/pods list exact at 50 40 agrees: the list may be the watch cache's, and so show what only the cache believes
+    0.01 shop/pods list exact at 50 40 agrees: the list may come from the watch cache, which may believe in objects that etcd does not have
     0.17 shop/pods get at 50 16 agrees
     0.17 over
     ");

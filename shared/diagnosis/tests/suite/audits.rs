@@ -99,9 +99,9 @@ fn an_object_missing_from_before_a_streams_first_event_is_first_of_all_a_race_at
         .verdict(A, "early", Divergence::Missing, 15, Standing::Cleared)
         .verdict(A, "later", Divergence::Missing, 25, Standing::Confirmed);
     insta::assert_snapshot!(stage.found(), @r"
-0.000 F45 or F24 F25 F33 raised divergence likely x1 */pods: Read twice at one resourceVersion, early is in etcd at 15 and is not held; the stream never said so. 1 object of this watch is wrong. Its event should have begun the stream from 10, which brought nothing below 20.
-2.000 F45 or F24 F25 F33 cleared divergence likely x1 */pods: What the watch holds is so again.
-2.000 F24 or F25 F33 F45 raised divergence likely x1 */pods: Read twice at one resourceVersion, later is in etcd at 25 and is not held; the stream never said so. 1 object of this watch is wrong.
+0.000 F45 or F24 F25 F33 raised divergence likely x1 */pods: Two reads at one resourceVersion agree: early is in etcd at 15 and is not held. The stream never reported it. 1 object of this watch is wrong. Its event should have been the first of the stream from 10, which delivered nothing below 20.
+2.000 F45 or F24 F25 F33 cleared divergence likely x1 */pods: The watch agrees with etcd again.
+2.000 F24 or F25 F33 F45 raised divergence likely x1 */pods: Two reads at one resourceVersion agree: later is in etcd at 25 and is not held. The stream never reported it. 1 object of this watch is wrong.
 ");
 }
 
@@ -111,8 +111,8 @@ fn a_server_whose_newest_list_is_below_what_it_sent_shows_that_etcd_went_back_an
     let mut stage = one_of_two_back();
     stage.audited(B, "list newest twice", AuditOutcome::CannotTell.word(), 34);
     insta::assert_snapshot!(stage.found(), @r"
-    5.000 F33 or F32 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd holds an older state than it did.
-    10.000 F33 updated error definite x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen, and so say all 2 servers: etcd holds an older state than it did.
+    5.000 F33 or F32 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd went back to an older state.
+    10.000 F33 updated error definite x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen, and all 2 servers agree: etcd went back to an older state.
     ");
 }
 
@@ -150,8 +150,8 @@ fn a_read_of_another_resource_says_nothing_of_a_server_that_is_back() {
     stage.after_s(5);
     stage.audited(B, "list newest twice", AuditOutcome::CannotTell.word(), 34);
     insta::assert_snapshot!(stage.found(), @r"
-    5.000 F33 or F32 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd holds an older state than it did.
-    15.000 F33 updated error definite x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen, and so say all 2 servers: etcd holds an older state than it did.
+    5.000 F33 or F32 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd went back to an older state.
+    15.000 F33 updated error definite x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen, and all 2 servers agree: etcd went back to an older state.
     ");
 }
 
@@ -172,7 +172,7 @@ fn of_three_servers_of_which_two_have_answered_it_is_likely() {
             )
             .after_s(5);
     }
-    insta::assert_snapshot!(stage.found(), @"5.000 F33 or F32 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd holds an older state than it did.");
+    insta::assert_snapshot!(stage.found(), @"5.000 F33 or F32 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd went back to an older state.");
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn a_revision_that_went_back_by_the_only_server_there_is_is_etcds_or_that_server
     let mut stage = Stage::new(1, &[A]).with_candidates();
     stage.live(A, ADDED, "a", "u1", 40, None);
     stage.audited(A, "list newest twice", AuditOutcome::CannotTell.word(), 33);
-    insta::assert_snapshot!(stage.found(), @"0.000 F33 or F32 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd holds an older state than it did.");
+    insta::assert_snapshot!(stage.found(), @"0.000 F33 or F32 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd went back to an older state.");
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn the_watchs_own_list_of_the_newest_state_shows_it_without_the_audit() {
     let mut stage = Stage::new(1, &[A]).with_candidates();
     stage.live(A, ADDED, "a", "u1", 40, None);
     stage.page(A, 33).phase(A, PhaseReason::Restored);
-    insta::assert_snapshot!(stage.found(), @"0.000 F33 or F32 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd holds an older state than it did.");
+    insta::assert_snapshot!(stage.found(), @"0.000 F33 or F32 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd went back to an older state.");
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn a_living_object_at_a_lower_version_in_a_later_state_shows_that_etcd_went_back
     stage
         .page_with(A, 5_000, ("a", "u1", 15))
         .phase(A, PhaseReason::Restored);
-    insta::assert_snapshot!(stage.found(), @"0.000 F33 or F24 raised error likely x1 : A list at 5000 has a at 15, which */pods holds at 40. In one history of etcd the resourceVersion of a living object never goes down: etcd holds an older state than it did.");
+    insta::assert_snapshot!(stage.found(), @"0.000 F33 or F24 raised error likely x1 : A list at 5000 has a at 15, but */pods holds it at 40. In one history of etcd the resourceVersion of an existing object never goes down: etcd went back to an older state.");
 }
 
 #[test]
@@ -219,9 +219,9 @@ fn etcd_that_goes_back_once_more_is_reported_anew_by_a_watch_that_had_listed_sin
     stage.audited(A, back, AuditOutcome::CannotTell.word(), 42);
     let found = stage.found().lines().filter(|line| !line.contains(" F22 "));
     insta::assert_snapshot!(found.collect::<Vec<_>>().join("\n"), @r"
-    0.000 F33 or F32 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd holds an older state than it did.
-    61.000 F33 or F32 cleared error likely x1 : etcd went back another time.
-    61.000 F33 or F32 raised error likely x1 : A list of the newest state is at 42, 8 below 50, which */pods has seen: etcd holds an older state than it did.
+    0.000 F33 or F32 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd went back to an older state.
+    61.000 F33 or F32 cleared error likely x1 : etcd went back again.
+    61.000 F33 or F32 raised error likely x1 : A list of the newest state is at 42, 8 below 50, which */pods has seen: etcd went back to an older state.
     ");
 }
 
@@ -234,9 +234,9 @@ fn an_old_state_that_a_server_keeps_and_lists_again_is_no_second_restore() {
     stage.was_not(A, "a", 40).after_s(15);
     stage.audited(A, "list newest twice", AuditOutcome::CannotTell.word(), 33);
     insta::assert_snapshot!(stage.found(), @r"
-    0.000 F33 raised error likely x1 : */pods was told of a at 40, and read twice at that resourceVersion etcd has it not so: it has another history than it did, and has come further in it since.
-    16.000 F33 raised error likely x2 : */pods was told of a at 40, and read twice at that resourceVersion etcd has it not so: it has another history than it did, and has come further in it since. What it was given since is from before that still: the server's watch cache did not begin anew, and may not until the server is restarted.
-    31.000 F33 raised error likely x3 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd holds an older state than it did. What it was given since is from before that still: the server's watch cache did not begin anew, and may not until the server is restarted.
+    0.000 F33 raised error likely x1 : */pods received a at 40. Two reads of etcd at that resourceVersion do not show it: etcd has another history now, which has passed that version since.
+    16.000 F33 raised error likely x2 : */pods received a at 40. Two reads of etcd at that resourceVersion do not show it: etcd has another history now, which has passed that version since. Its newer events still come from the time before that. The server's watch cache did not begin anew, and may not until the server restarts.
+    31.000 F33 raised error likely x3 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd went back to an older state. Its newer events still come from the time before that. The server's watch cache did not begin anew, and may not until the server restarts.
     ");
 }
 
@@ -255,8 +255,8 @@ fn an_old_event_that_a_server_delivers_again_is_no_second_restore() {
     stage.audited(A, "list newest twice", AuditOutcome::CannotTell.word(), 33);
     let found = stage.found().lines().filter(|line| line.contains(" F33 "));
     insta::assert_snapshot!(found.collect::<Vec<_>>().join("\n"), @r"
-    0.000 F33 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd holds an older state than it did.
-    16.000 F33 raised error likely x2 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd holds an older state than it did. What it was given since is from before that still: the server's watch cache did not begin anew, and may not until the server is restarted.
+    0.000 F33 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd went back to an older state.
+    16.000 F33 raised error likely x2 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd went back to an older state. Its newer events still come from the time before that. The server's watch cache did not begin anew, and may not until the server restarts.
     ");
 }
 
@@ -271,9 +271,9 @@ fn an_event_since_the_restore_that_is_not_in_etcd_shows_another_restore() {
         .live(A, ADDED, "b", "u2", 50, None);
     stage.after_s(60).was_not(A, "b", 50);
     insta::assert_snapshot!(stage.found(), @r"
-    0.000 F33 raised error likely x1 : */pods was told of a at 40, and read twice at that resourceVersion etcd has it not so: it has another history than it did, and has come further in it since.
-    61.000 F33 cleared error likely x1 : etcd went back another time.
-    61.000 F33 raised error likely x1 : */pods was told of b at 50, and read twice at that resourceVersion etcd has it not so: it has another history than it did, and has come further in it since.
+    0.000 F33 raised error likely x1 : */pods received a at 40. Two reads of etcd at that resourceVersion do not show it: etcd has another history now, which has passed that version since.
+    61.000 F33 cleared error likely x1 : etcd went back again.
+    61.000 F33 raised error likely x1 : */pods received b at 50. Two reads of etcd at that resourceVersion do not show it: etcd has another history now, which has passed that version since.
     ");
 }
 
@@ -288,11 +288,11 @@ fn a_watch_from_the_future_is_over_when_its_stream_goes_on_or_ends() {
     stage.after_s(5).live(A, MODIFIED, "a", "u1", 41, None);
     stage.after_s(5).ended(nodes, Cause::End);
     insta::assert_snapshot!(stage.found(), @r"
-0.000 F32 or F31 raised error likely x1 */pods: The watch was opened at 40; its server knows nothing beyond 37, 3 before that, and says nothing until it does, though lists have changed.
-0.000 F32 or F31 cleared error likely x1 */pods: Other watches have it of the same cause: see what they share.
-0.000 F32 or F31 raised error likely x1 the cluster watches=2 names=2 */pods,-/nodes: Watches were opened beyond what their servers have come to, and these say nothing until they come further. It concerns 2 watches: */pods, -/nodes.
-5.000 F32 or F31 updated error likely x1 the cluster watches=1 names=1 -/nodes: Watches were opened beyond what their servers have come to, and these say nothing until they come further. It concerns 1 watch: -/nodes.
-10.000 F32 or F31 cleared error likely x1 the cluster watches=1 names=1 -/nodes: Its stream goes on, or is over.
+0.000 F32 or F31 raised error likely x1 */pods: The watch was opened at 40, but its server knows nothing beyond 37, 3 below that. It sends nothing until it gets there, though lists have changed.
+0.000 F32 or F31 cleared error likely x1 */pods: Other watches have it from the same cause: see the finding that they share.
+0.000 F32 or F31 raised error likely x1 the cluster watches=2 names=2 */pods,-/nodes: Watches were opened at versions that their servers have not reached. The servers send nothing until they reach them. It concerns 2 watches: */pods, -/nodes.
+5.000 F32 or F31 updated error likely x1 the cluster watches=1 names=1 -/nodes: Watches were opened at versions that their servers have not reached. The servers send nothing until they reach them. It concerns 1 watch: -/nodes.
+10.000 F32 or F31 cleared error likely x1 the cluster watches=1 names=1 -/nodes: Its stream delivered again, or ended.
 ");
 }
 
@@ -353,10 +353,10 @@ fn two_streams_that_lag_behind_reads_of_one_server_are_one_finding_of_it() {
         stage.live(watch, MODIFIED, "a", "u1", 45, None);
     }
     insta::assert_snapshot!(stage.found(), @r"
-    30.000 F31 or F04 F44 raised note likely x1 */pods: Reads showed objects of */pods at up to 45. Its stream stands at 40 and has delivered nothing for 10 s since the first of these reads: its server is behind, or something holds its events back.
-    50.000 F31 or F04 F44 cleared note likely x1 */pods: Other watches have it of the same cause: see what they share.
-    50.000 F31 or F04 F44 raised note likely x1 10.0.0.1:6443 watches=2 names=2 */pods,-/nodes: Reads showed newer objects than the server 10.0.0.1:6443 has told its watches of: it is behind, or something holds its events back. It concerns 2 watches: */pods, -/nodes.
-    55.000 F31 or F04 F44 cleared note likely x1 10.0.0.1:6443 watches=1 names=1 -/nodes: Its stream goes on, or is over.
+    30.000 F31 or F04 F44 raised note likely x1 */pods: Reads showed objects of */pods at up to 45. Its stream is at 40 and has delivered nothing in the 10 s since the first of these reads. Its server is behind, or something holds its events back.
+    50.000 F31 or F04 F44 cleared note likely x1 */pods: Other watches have it from the same cause: see the finding that they share.
+    50.000 F31 or F04 F44 raised note likely x1 10.0.0.1:6443 watches=2 names=2 */pods,-/nodes: Reads showed newer objects than the server 10.0.0.1:6443 has delivered to its watches: it is behind, or something holds its events back. It concerns 2 watches: */pods, -/nodes.
+    55.000 F31 or F04 F44 cleared note likely x1 10.0.0.1:6443 watches=1 names=1 -/nodes: Its stream delivered again, or ended.
     ");
 }
 
@@ -369,15 +369,15 @@ fn a_stream_that_lags_behind_reads_is_noted_and_a_warning_once_it_has_lagged_for
         .audited(A, "list", AuditOutcome::CannotTell.word(), 47);
     stage.after_s(5).live(A, MODIFIED, "a", "u1", 45, None);
     insta::assert_snapshot!(stage.found(), @r"
-    30.000 F31 or F04 F44 raised note likely x1 */pods: Reads showed objects of */pods at up to 45. Its stream stands at 40 and has delivered nothing for 10 s since the first of these reads: its server is behind, or something holds its events back.
-    140.000 F31 or F04 F32 raised warning likely x2 */pods: A list at 47 differs from what */pods holds, whose stream stands at 40 and does not come to it: its server is behind, or nothing passes.
-    145.000 F31 or F04 F32 cleared warning likely x2 */pods: Its stream goes on, or is over.
+    30.000 F31 or F04 F44 raised note likely x1 */pods: Reads showed objects of */pods at up to 45. Its stream is at 40 and has delivered nothing in the 10 s since the first of these reads. Its server is behind, or something holds its events back.
+    140.000 F31 or F04 F32 raised warning likely x2 */pods: A list at 47 differs from what */pods holds. Its stream is at 40 and does not reach the version of the list: its server is behind, or no events get through.
+    145.000 F31 or F04 F32 cleared warning likely x2 */pods: Its stream delivered again, or ended.
     ");
     let mut short = behind_reads();
     short.after_s(50).live(A, MODIFIED, "a", "u1", 45, None);
     insta::assert_snapshot!(short.found(), @r"
-    30.000 F31 or F04 F44 raised note likely x1 */pods: Reads showed objects of */pods at up to 45. Its stream stands at 40 and has delivered nothing for 10 s since the first of these reads: its server is behind, or something holds its events back.
-    80.000 F31 or F04 F44 cleared note likely x1 */pods: Its stream goes on, or is over.
+    30.000 F31 or F04 F44 raised note likely x1 */pods: Reads showed objects of */pods at up to 45. Its stream is at 40 and has delivered nothing in the 10 s since the first of these reads. Its server is behind, or something holds its events back.
+    80.000 F31 or F04 F44 cleared note likely x1 */pods: Its stream delivered again, or ended.
     ");
 }
 
@@ -388,7 +388,7 @@ fn a_stream_that_may_have_been_opened_beyond_its_server_is_perhaps_from_the_futu
     stage.live(A, ADDED, "a", "u1", 40, None);
     stage.resumed_from(A, 40).after_s(30);
     stage.audited(A, AHEAD, AuditOutcome::CannotTell.word(), 45);
-    insta::assert_snapshot!(stage.found(), @"30.000 F31 or F04 F32 F44 raised note likely x1 */pods: Reads showed objects of */pods at up to 45. Its stream stands at 40 and has delivered nothing for 10 s since the first of these reads: its server is behind, or something holds its events back.");
+    insta::assert_snapshot!(stage.found(), @"30.000 F31 or F04 F32 F44 raised note likely x1 */pods: Reads showed objects of */pods at up to 45. Its stream is at 40 and has delivered nothing in the 10 s since the first of these reads. Its server is behind, or something holds its events back.");
     let mut stage = refused_at(&[(1, 37), (25, 37)]);
     stage
         .after_s(5)
@@ -419,8 +419,8 @@ fn a_watch_of_a_quiet_type_is_from_the_future_where_two_lists_twenty_seconds_apa
     let mut stage = refused_at(&[(1, 37), (12, 37), (8, 38)]);
     stage.after_s(5).bookmark(A, 40);
     insta::assert_snapshot!(stage.found(), @r"
-    21.000 F32 or F31 raised error likely x1 */pods: The watch was opened at 40; its server has come to 38, 2 before that, and says nothing until it comes further: two lists at 40, 20.0 s apart, were refused (504).
-    26.000 F32 or F31 cleared error likely x1 */pods: Its stream goes on, or is over.
+    21.000 F32 or F31 raised error likely x1 */pods: The watch was opened at 40, but its server has only reached 38, 2 below that. It sends nothing until it gets there. Two lists at 40, 20.0 s apart, were refused (504).
+    26.000 F32 or F31 cleared error likely x1 */pods: Its stream delivered again, or ended.
     ");
     let over = |end: fn(&mut Stage)| {
         let mut stage = refused_at(&[(1, 37), (20, 37)]);
@@ -436,8 +436,8 @@ fn a_watch_of_a_quiet_type_is_from_the_future_where_two_lists_twenty_seconds_apa
         }),
     ];
     insta::assert_snapshot!(by.join("\n"), @r"
-    26.000 F32 or F31 cleared error likely x1 */pods: Its stream goes on, or is over.
-    26.000 F32 or F31 cleared error likely x1 */pods: Its stream goes on, or is over.
+    26.000 F32 or F31 cleared error likely x1 */pods: Its stream delivered again, or ended.
+    26.000 F32 or F31 cleared error likely x1 */pods: Its stream delivered again, or ended.
     ");
 }
 
@@ -473,9 +473,9 @@ fn a_newest_list_below_a_seen_version_shows_a_restore_and_no_watch_from_the_futu
         .after_s(5)
         .audited(A, "list newest twice", AuditOutcome::CannotTell.word(), 38);
     insta::assert_snapshot!(stage.found(), @r"
-    26.000 F32 or F31 raised error likely x1 */pods: The watch was opened at 40; its server has come to 37, 3 before that, and says nothing until it comes further: two lists at 40, 25.0 s apart, were refused (504).
-    31.000 F32 or F31 cleared error likely x1 */pods: The newest list is below what the watch has seen: it is not its server's cache that is behind.
-    31.000 F33 or F32 raised error likely x1 : A list of the newest state is at 38, 2 below 40, which */pods has seen: etcd holds an older state than it did.
+    26.000 F32 or F31 raised error likely x1 */pods: The watch was opened at 40, but its server has only reached 37, 3 below that. It sends nothing until it gets there. Two lists at 40, 25.0 s apart, were refused (504).
+    31.000 F32 or F31 cleared error likely x1 */pods: The newest list is below what the watch has seen: etcd went back, the server's cache is not behind.
+    31.000 F33 or F32 raised error likely x1 : A list of the newest state is at 38, 2 below 40, which */pods has seen: etcd went back to an older state.
     ");
     let mut stage = refused_at(&[(1, 37)]);
     stage
@@ -484,7 +484,7 @@ fn a_newest_list_below_a_seen_version_shows_a_restore_and_no_watch_from_the_futu
     stage
         .after_s(20)
         .audited(A, TOO_LARGE, AuditOutcome::CannotTell.word(), 37);
-    insta::assert_snapshot!(stage.found(), @"6.000 F33 or F32 raised error likely x1 : A list of the newest state is at 38, 2 below 40, which */pods has seen: etcd holds an older state than it did.");
+    insta::assert_snapshot!(stage.found(), @"6.000 F33 or F32 raised error likely x1 : A list of the newest state is at 38, 2 below 40, which */pods has seen: etcd went back to an older state.");
 }
 
 #[test]
@@ -499,9 +499,9 @@ fn a_race_at_the_start_of_a_stream_of_initial_events_is_behind_the_bookmark_that
         .verdict(A, "b4", Divergence::Stale, 15, Standing::Cleared)
         .verdict(A, "early", Divergence::Stale, 25, Standing::Confirmed);
     insta::assert_snapshot!(stage.found(), @r"
-0.000 F24 raised divergence likely x1 */pods: Read twice at one resourceVersion, b4 is held at none, and etcd has it at 15; the stream never said so. 1 object of this watch is wrong.
-0.000 F24 cleared divergence likely x1 */pods: What the watch holds is so again.
-0.000 F45 raised divergence likely x1 */pods: Read twice at one resourceVersion, early is held at none, and etcd has it at 25; the stream never said so. 1 object of this watch is wrong. Its event should have begun the stream from 20, which brought nothing below 30.
+0.000 F24 raised divergence likely x1 */pods: Two reads at one resourceVersion agree: b4 is held at none, and etcd has it at 15. The stream never reported it. 1 object of this watch is wrong.
+0.000 F24 cleared divergence likely x1 */pods: The watch agrees with etcd again.
+0.000 F45 raised divergence likely x1 */pods: Two reads at one resourceVersion agree: early is held at none, and etcd has it at 25. The stream never reported it. 1 object of this watch is wrong. Its event should have been the first of the stream from 20, which delivered nothing below 30.
 ");
 }
 
@@ -530,8 +530,8 @@ fn a_watch_that_is_silent_since_an_edit_while_lists_go_on_is_left_behind_by_it()
     let mut stage = left_behind(true);
     stage.ended("*/widgets.example.com", Cause::End);
     insta::assert_snapshot!(stage.found(), @r"
-135.000 F17 or F04 F31 raised error likely x1 */widgets.example.com: A list at 30 differs from what */widgets.example.com holds, whose stream stands at 20 and has said nothing for 130.0 s, since its definition was edited: the server left it behind.
-136.000 F17 or F04 F31 cleared error likely x1 */widgets.example.com: Its stream goes on, or is over.
+135.000 F17 or F04 F31 raised error likely x1 */widgets.example.com: A list at 30 differs from what */widgets.example.com holds. Its stream is at 20 and has delivered nothing for 130.0 s, since its definition was edited: the server left it behind.
+136.000 F17 or F04 F31 cleared error likely x1 */widgets.example.com: Its stream delivered again, or ended.
 ");
 }
 
@@ -540,8 +540,8 @@ fn a_watch_that_does_not_reach_a_list_without_an_edit_is_behind() {
     let mut stage = left_behind(false);
     stage.live("*/widgets.example.com", ADDED, "b", "u2", 30, None);
     insta::assert_snapshot!(stage.found(), @r"
-135.000 F31 or F04 F32 raised warning suspected x1 */widgets.example.com: A list at 30 differs from what */widgets.example.com holds, whose stream stands at 20 and does not come to it: its server is behind, or nothing passes.
-136.000 F31 or F04 F32 cleared warning suspected x1 */widgets.example.com: Its stream goes on, or is over.
+135.000 F31 or F04 F32 raised warning suspected x1 */widgets.example.com: A list at 30 differs from what */widgets.example.com holds. Its stream is at 20 and does not reach the version of the list: its server is behind, or no events get through.
+136.000 F31 or F04 F32 cleared warning suspected x1 */widgets.example.com: Its stream delivered again, or ended.
 ");
 }
 
@@ -562,7 +562,7 @@ fn a_server_that_is_not_there_has_not_answered() {
             )
             .after_s(5);
     }
-    insta::assert_snapshot!(stage.found(), @"10.000 F33 or F32 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd holds an older state than it did.");
+    insta::assert_snapshot!(stage.found(), @"10.000 F33 or F32 raised error likely x1 : A list of the newest state is at 33, 7 below 40, which */pods has seen: etcd went back to an older state.");
 }
 
 /// A ghost that is confirmed after a list. An item of the list, or a line, could not be read: `lost` has the reason. If
@@ -583,9 +583,9 @@ fn ghost_after(lost: &str, again: bool) -> String {
 #[test]
 fn only_an_unreadable_item_of_the_last_list_may_explain_a_divergence() {
     let item = "an item of a list: no metadata.name";
-    insta::assert_snapshot!(ghost_after("the last line did not end", false), @"0.000 F24 raised divergence likely x1 */pods: Read twice at one resourceVersion, a is held at none and is not in etcd; the stream never said so. 1 object of this watch is wrong.");
-    insta::assert_snapshot!(ghost_after(item, false), @"0.000 F24 raised divergence suspected x1 */pods: Read twice at one resourceVersion, a is held at none and is not in etcd; the stream never said so. 1 object of this watch is wrong. An item of its last list could not be read, which may be why.");
-    insta::assert_snapshot!(ghost_after(item, true), @"0.000 F24 raised divergence likely x1 */pods: Read twice at one resourceVersion, a is held at none and is not in etcd; the stream never said so. 1 object of this watch is wrong.");
+    insta::assert_snapshot!(ghost_after("the last line did not end", false), @"0.000 F24 raised divergence likely x1 */pods: Two reads at one resourceVersion agree: a is held at none and is not in etcd. The stream never reported it. 1 object of this watch is wrong.");
+    insta::assert_snapshot!(ghost_after(item, false), @"0.000 F24 raised divergence suspected x1 */pods: Two reads at one resourceVersion agree: a is held at none and is not in etcd. The stream never reported it. 1 object of this watch is wrong. An item of its last list could not be read; that may be the cause.");
+    insta::assert_snapshot!(ghost_after(item, true), @"0.000 F24 raised divergence likely x1 */pods: Two reads at one resourceVersion agree: a is held at none and is not in etcd. The stream never reported it. 1 object of this watch is wrong.");
 }
 
 #[test]
@@ -608,10 +608,10 @@ fn a_server_that_is_behind_is_so_still_when_its_stream_says_something_late() {
     stage.after_s(20).live(B, ADDED, "c", "c", 21, None);
     stage.live(B, ADDED, "d", "d", 22, None).after_s(70);
     insta::assert_snapshot!(stage.found(), @"
-    4.000 F31 raised note likely x1 */pods#2: 10.0.0.1:6443 told of ADDED b at 20 3 s ago, and 10.0.0.2:6443 has not yet: who moves from the one to the other goes back in time. p95 of its lag is 3.0 s, of 2 events in a minute.
-    10.000 F31 raised warning suspected x2 */pods#2: A list at 20 differs from what */pods#2 holds, whose stream stands at 15 and does not come to it: its server is behind, or nothing passes.
-    20.000 F31 cleared warning suspected x2 */pods#2: Its stream goes on, or is over.
-    20.250 F31 raised note likely x1 */pods#2: 10.0.0.1:6443 told of ADDED c at 21 5 s ago, and 10.0.0.2:6443 has not yet, nor of 1 more: who moves from the one to the other goes back in time. p95 of its lag is 19.0 s, of 4 events in a minute.
+    4.000 F31 raised note likely x1 */pods#2: 10.0.0.1:6443 delivered ADDED of b at 20, 3 s ago, but 10.0.0.2:6443 has not yet: a client that moves from the first to the second goes back in time. p95 of its lag is 3.0 s, over 2 events in a minute.
+    10.000 F31 raised warning suspected x2 */pods#2: A list at 20 differs from what */pods#2 holds. Its stream is at 15 and does not reach the version of the list: its server is behind, or no events get through.
+    20.000 F31 cleared warning suspected x2 */pods#2: Its stream delivered again, or ended.
+    20.250 F31 raised note likely x1 */pods#2: 10.0.0.1:6443 delivered ADDED of c at 21, 5 s ago, but 10.0.0.2:6443 has not yet, nor 1 more: a client that moves from the first to the second goes back in time. p95 of its lag is 19.0 s, over 4 events in a minute.
     100.000 F31 cleared note likely x1 */pods#2: It has caught up.
     ");
 }

@@ -53,8 +53,8 @@ fn one_restart_of_one_server_is_one_finding_and_its_410s_are_of_it() {
     }
     stage.after_s(90);
     insta::assert_snapshot!(stage.found(), @"
-    32.365 F06 raised note likely x1 10.0.0.1:6443 watches=24 resumed=19 relisted=4 names=16 ns-07/deployments.apps,ns-01/deployments.apps,ns-02/pods: The server 10.0.0.1:6443 went away; it was not reached again at once, or elsewhere. Of 24 watches: 1 not back yet; 4 listed again, what happened in between is not known; 19 went on where they were.
-    90.035 F06 updated warning likely x1 10.0.0.1:6443 watches=24 resumed=19 relisted=4 names=16 ns-07/deployments.apps,ns-01/deployments.apps,ns-02/pods: The server 10.0.0.1:6443 went away; it was not reached again at once, or elsewhere. Of 24 watches: 1 not back yet; 4 listed again, what happened in between is not known; 19 went on where they were.
+    32.365 F06 raised note likely x1 10.0.0.1:6443 watches=24 resumed=19 relisted=4 names=16 ns-07/deployments.apps,ns-01/deployments.apps,ns-02/pods: The server 10.0.0.1:6443 went away; it could not be reached at once, or only at another address. Of 24 watches: 1 not back yet; 4 listed again and may have missed events; 19 resumed where they stopped.
+    90.035 F06 updated warning likely x1 10.0.0.1:6443 watches=24 resumed=19 relisted=4 names=16 ns-07/deployments.apps,ns-01/deployments.apps,ns-02/pods: The server 10.0.0.1:6443 went away; it could not be reached at once, or only at another address. Of 24 watches: 1 not back yet; 4 listed again and may have missed events; 19 resumed where they stopped.
     ");
 }
 
@@ -78,7 +78,7 @@ fn of_two_servers_one_restarts_and_only_its_watches_are_named() {
         stage.back_on(watch, connection, None);
     }
     stage.after_s(5);
-    insta::assert_snapshot!(stage.found(), @"32.250 F06 raised note likely x1 10.0.0.2:6443 watches=3 resumed=3 relisted=0 names=3 ns-00/pods,ns-01/deployments.apps,ns-02/pods: The server 10.0.0.2:6443 went away; it was not reached again at once, or elsewhere. Of 3 watches: 3 went on where they were.");
+    insta::assert_snapshot!(stage.found(), @"32.250 F06 raised note likely x1 10.0.0.2:6443 watches=3 resumed=3 relisted=0 names=3 ns-00/pods,ns-01/deployments.apps,ns-02/pods: The server 10.0.0.2:6443 went away; it could not be reached at once, or only at another address. Of 3 watches: 3 resumed where they stopped.");
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn a_reset_of_a_connection_and_the_restart_of_another_server_at_once_are_two_fin
     stage.after_s(5);
     insta::assert_snapshot!(stage.found(), @"
     32.250 F08 raised note definite x1 connection 26 watches=4 resumed=0 relisted=0 names=4 ns-00/pods,ns-01/deployments.apps,ns-02/pods: A connection to the server 10.0.0.1:6443 was reset. Of 4 watches: 4 not back yet.
-    32.250 F06 raised note likely x1 10.0.0.2:6443 watches=3 resumed=0 relisted=0 names=3 ns-04/pods,ns-05/deployments.apps,ns-06/pods: The server 10.0.0.2:6443 went away; it was not reached again at once, or elsewhere. Of 3 watches: 3 not back yet.
+    32.250 F06 raised note likely x1 10.0.0.2:6443 watches=3 resumed=0 relisted=0 names=3 ns-04/pods,ns-05/deployments.apps,ns-06/pods: The server 10.0.0.2:6443 went away; it could not be reached at once, or only at another address. Of 3 watches: 3 not back yet.
     ");
 }
 
@@ -139,7 +139,7 @@ fn a_reset_of_a_connection_with_many_streams_is_the_connections() {
         stage.back_on(watch, connection, None);
     }
     stage.after_s(5);
-    insta::assert_snapshot!(stage.found(), @"32.250 F08 raised note definite x1 connection 80 watches=20 resumed=20 relisted=0 names=16 ns-00/pods,ns-01/deployments.apps,ns-02/pods: A connection to the server 10.0.0.1:6443 was reset. Of 20 watches: 20 went on where they were.");
+    insta::assert_snapshot!(stage.found(), @"32.250 F08 raised note definite x1 connection 80 watches=20 resumed=20 relisted=0 names=16 ns-00/pods,ns-01/deployments.apps,ns-02/pods: A connection to the server 10.0.0.1:6443 was reset. Of 20 watches: 20 resumed where they stopped.");
 }
 
 #[test]
@@ -159,8 +159,8 @@ fn a_dead_connection_is_found_once_for_all_its_streams() {
     }
     stage.after_s(5);
     insta::assert_snapshot!(stage.found(), @"
-    120.000 F04 raised warning definite x1 connection 11 watches=3 resumed=0 relisted=0 names=3 */jobs,*/nodes,*/pods: Nothing came over a connection to the server 10.0.0.1:6443 any more, and nothing said so: it was found dead. Of 3 watches: 3 not back yet.
-    122.000 F04 updated warning definite x1 connection 11 watches=3 resumed=3 relisted=0 names=3 */jobs,*/nodes,*/pods: Nothing came over a connection to the server 10.0.0.1:6443 any more, and nothing said so: it was found dead. Of 3 watches: 3 went on where they were.
+    120.000 F04 raised warning definite x1 connection 11 watches=3 resumed=0 relisted=0 names=3 */jobs,*/nodes,*/pods: A connection to the server 10.0.0.1:6443 delivered nothing more, and nothing reported an end: it was found dead. Of 3 watches: 3 not back yet.
+    122.000 F04 updated warning definite x1 connection 11 watches=3 resumed=3 relisted=0 names=3 */jobs,*/nodes,*/pods: A connection to the server 10.0.0.1:6443 delivered nothing more, and nothing reported an end: it was found dead. Of 3 watches: 3 resumed where they stopped.
     ");
 }
 
@@ -182,8 +182,8 @@ fn a_410_after_a_lone_end_without_such_a_cause_is_a_finding_of_its_own() {
     stage.after_ms(500).back_on("*/pods", connection, Some(1));
     stage.after_s(5);
     insta::assert_snapshot!(stage.found(), @"
-    32.250 F08 raised warning definite x1 */pods: The connection of */pods was reset after 30.0 s and 0 events. It could not go on from where it was (F11).
-    32.250 F11 raised warning definite x1 */pods: The server no longer has the history that */pods asked for in its watch cache (410): it was to go on from 10, and the oldest left is 90, 80 later. It listed again: what happened in between is not known.
+    32.250 F08 raised warning definite x1 */pods: The connection of */pods was reset after 30.0 s and 0 events. It could not resume from its version (F11).
+    32.250 F11 raised warning definite x1 */pods: The server's watch cache no longer has the history that */pods asked for (410). It asked to resume from 10; the oldest version left is 90, 80 later. It listed again; what happened in between is unknown.
     ");
 }
 
@@ -208,8 +208,8 @@ fn a_server_that_restarts_again_is_another_occurrence_with_its_own_numbers() {
     stage.stopped("*/jobs").after_s(5);
     stage.stopped("*/pods").stopped("*/nodes");
     insta::assert_snapshot!(stage.found(), @"
-    32.250 F06 raised note likely x1 10.0.0.1:6443 watches=3 resumed=3 relisted=0 names=3 */jobs,*/nodes,*/pods: The server 10.0.0.1:6443 went away; it was not reached again at once, or elsewhere. Of 3 watches: 3 went on where they were.
-    63.150 F06 raised note likely x2 10.0.0.1:6443 watches=3 resumed=2 relisted=1 names=3 */pods,*/jobs,*/nodes: The server 10.0.0.1:6443 went away; it was not reached again at once, or elsewhere. Of 3 watches: 1 listed again, what happened in between is not known; 2 went on where they were.
+    32.250 F06 raised note likely x1 10.0.0.1:6443 watches=3 resumed=3 relisted=0 names=3 */jobs,*/nodes,*/pods: The server 10.0.0.1:6443 went away; it could not be reached at once, or only at another address. Of 3 watches: 3 resumed where they stopped.
+    63.150 F06 raised note likely x2 10.0.0.1:6443 watches=3 resumed=2 relisted=1 names=3 */pods,*/jobs,*/nodes: The server 10.0.0.1:6443 went away; it could not be reached at once, or only at another address. Of 3 watches: 1 listed again and may have missed events; 2 resumed where they stopped.
     71.800 F06 cleared note likely x2 10.0.0.1:6443 watches=3 resumed=2 relisted=1 names=3 */pods,*/jobs,*/nodes: The watches were stopped.
     ");
 }
@@ -238,7 +238,7 @@ fn an_edit_of_a_definition_ends_the_watches_of_its_type_for_one_reason() {
         stage.back_on(watch, connection, (place == 0).then_some(0));
     }
     stage.after_s(5);
-    insta::assert_snapshot!(stage.found(), @"22.310 F17 raised note likely x1 widgets.example.com at 10.0.0.1:6443 watches=3 resumed=2 relisted=1 names=3 a/widgets.example.com,b/widgets.example.com,c/widgets.example.com: The server 10.0.0.1:6443 ended the streams of widgets.example.com: the storage of the type was built anew. Of 3 watches: 1 listed again, what happened in between is not known; 2 went on where they were.");
+    insta::assert_snapshot!(stage.found(), @"22.310 F17 raised note likely x1 widgets.example.com at 10.0.0.1:6443 watches=3 resumed=2 relisted=1 names=3 a/widgets.example.com,b/widgets.example.com,c/widgets.example.com: The server 10.0.0.1:6443 ended the streams of widgets.example.com: the storage of the type was rebuilt. Of 3 watches: 1 listed again and may have missed events; 2 resumed where they stopped.");
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn a_server_that_drains_ends_its_streams_one_after_the_other_for_one_reason() {
     stage.after_s(5);
     insta::assert_snapshot!(stage.found(), @"
     22.250 F07 raised note likely x1 */pods: The server of */pods ended the stream after 20.0 s and 0 events, because it shuts down.
-    27.250 F07 cleared note likely x1 */pods: Other watches have it of the same cause: see what they share.
+    27.250 F07 cleared note likely x1 */pods: Other watches have it from the same cause: see the finding that they share.
     27.250 F07 raised note likely x1 10.0.0.1:6443 watches=2 resumed=0 relisted=0 names=2 */nodes,*/pods: The server 10.0.0.1:6443 ended its streams, because it shuts down. Of 2 watches: 2 not back yet.
     32.250 F07 updated note likely x1 10.0.0.1:6443 watches=3 resumed=0 relisted=0 names=3 */jobs,*/nodes,*/pods: The server 10.0.0.1:6443 ended its streams, because it shuts down. Of 3 watches: 3 not back yet.
     ");
@@ -276,8 +276,8 @@ fn a_410_right_after_the_server_of_one_watch_went_away_belongs_to_that_finding()
     stage.after_ms(500).back_on("*/pods", connection, Some(1));
     stage.after_s(5);
     insta::assert_snapshot!(stage.found(), @"
-    32.250 F06 raised note suspected x1 */pods: The server of */pods went away after 30.0 s and 0 events, or its connections were closed on their way. It listed again: what happened in between is not known.
-    33.250 F06 updated note suspected x1 */pods: The server of */pods went away after 30.0 s and 0 events, or its connections were closed on their way. Its history was gone with that (410), and it listed again: what happened in between is not known.
+    32.250 F06 raised note suspected x1 */pods: The server of */pods went away after 30.0 s and 0 events, or something on the way closed its connections. It listed again; what happened in between is unknown.
+    33.250 F06 updated note suspected x1 */pods: The server of */pods went away after 30.0 s and 0 events, or something on the way closed its connections. Its history was gone with it (410), so it listed again; what happened in between is unknown.
     ");
 }
 
@@ -304,9 +304,9 @@ fn a_410_of_a_watch_without_a_stream_when_its_server_restarted_belongs_to_that_f
     stage.after_ms(300).back_on("*/jobs", connection, Some(0));
     stage.after_s(5);
     insta::assert_snapshot!(stage.found(), @r"
-    32.950 F06 raised note likely x1 10.0.0.1:6443 watches=2 resumed=0 relisted=0 names=2 */nodes,*/pods: The server 10.0.0.1:6443 went away; it was not reached again at once, or elsewhere. Of 2 watches: 2 not back yet.
-    34.700 F06 updated note likely x1 10.0.0.1:6443 watches=2 resumed=2 relisted=0 names=2 */nodes,*/pods: The server 10.0.0.1:6443 went away; it was not reached again at once, or elsewhere. Of 2 watches: 2 went on where they were.
-    36.700 F06 updated note likely x1 10.0.0.1:6443 watches=3 resumed=2 relisted=1 names=3 */jobs,*/nodes,*/pods: The server 10.0.0.1:6443 went away; it was not reached again at once, or elsewhere. Of 3 watches: 1 listed again, what happened in between is not known; 2 went on where they were.
+    32.950 F06 raised note likely x1 10.0.0.1:6443 watches=2 resumed=0 relisted=0 names=2 */nodes,*/pods: The server 10.0.0.1:6443 went away; it could not be reached at once, or only at another address. Of 2 watches: 2 not back yet.
+    34.700 F06 updated note likely x1 10.0.0.1:6443 watches=2 resumed=2 relisted=0 names=2 */nodes,*/pods: The server 10.0.0.1:6443 went away; it could not be reached at once, or only at another address. Of 2 watches: 2 resumed where they stopped.
+    36.700 F06 updated note likely x1 10.0.0.1:6443 watches=3 resumed=2 relisted=1 names=3 */jobs,*/nodes,*/pods: The server 10.0.0.1:6443 went away; it could not be reached at once, or only at another address. Of 3 watches: 1 listed again and may have missed events; 2 resumed where they stopped.
     ");
 }
 
@@ -374,7 +374,7 @@ fn a_right_that_two_watches_of_a_type_lose_is_one_finding_about_the_type() {
     stage.asks_and_opens(WIDGETS[1], connection);
     insta::assert_snapshot!(stage.found(), @"
     37.000 F41 raised error definite x1 a/widgets.example.com: a/widgets.example.com was allowed before, and is forbidden now (403).
-    47.000 F41 cleared error definite x1 a/widgets.example.com: Other watches have it of the same cause: see what they share.
+    47.000 F41 cleared error definite x1 a/widgets.example.com: Other watches have it from the same cause: see the finding that they share.
     47.000 F41 raised error definite x1 widgets.example.com at 10.0.0.1:6443 watches=2 names=2 a/widgets.example.com,b/widgets.example.com: widgets.example.com was allowed at the server 10.0.0.1:6443 before, and is forbidden now (403). It concerns 2 watches: a/widgets.example.com, b/widgets.example.com.
     50.000 F41 updated error definite x1 widgets.example.com at 10.0.0.1:6443 watches=1 names=1 b/widgets.example.com: widgets.example.com was allowed at the server 10.0.0.1:6443 before, and is forbidden now (403). It concerns 1 watch: b/widgets.example.com.
     55.000 F41 cleared error definite x1 widgets.example.com at 10.0.0.1:6443 watches=1 names=1 b/widgets.example.com: The server answers again.
@@ -442,7 +442,7 @@ fn a_goaway_and_an_end_inside_an_event_are_of_their_connection() {
         stage.after_s(5);
         stage.found().to_owned()
     };
-    insta::assert_snapshot!(found(Cause::Goaway, true), @"30.000 F09 raised note definite x1 connection 14 watches=3 resumed=0 relisted=0 names=3 a/widgets.example.com,b/widgets.example.com,c/widgets.example.com: The server 10.0.0.1:6443 said GOAWAY, and the streams of that connection ended with it. Of 3 watches: 3 not back yet.");
+    insta::assert_snapshot!(found(Cause::Goaway, true), @"30.000 F09 raised note definite x1 connection 14 watches=3 resumed=0 relisted=0 names=3 a/widgets.example.com,b/widgets.example.com,c/widgets.example.com: The server 10.0.0.1:6443 sent GOAWAY, and the streams of that connection ended with it. Of 3 watches: 3 not back yet.");
     insta::assert_snapshot!(found(Cause::EofInFrame, false), @"30.250 F47 raised note definite x1 connection 14 watches=3 resumed=0 relisted=0 names=3 a/widgets.example.com,b/widgets.example.com,c/widgets.example.com: Streams of a connection to the server 10.0.0.1:6443 ended inside an event. Of 3 watches: 3 not back yet.");
 }
 
@@ -475,7 +475,7 @@ fn an_object_that_cannot_be_converted_is_found_once_for_all_watches_of_its_type(
         stage.after_ms(500);
     }
     stage.after_s(5);
-    insta::assert_snapshot!(stage.found(), @"32.500 F38 raised error likely x1 widgets.example.com at 10.0.0.1:6443 watches=3 names=3 a/widgets.example.com,b/widgets.example.com,c/widgets.example.com: An object of widgets.example.com cannot be read or converted, and the server 10.0.0.1:6443 gives nothing of its type. It concerns 3 watches: a/widgets.example.com, b/widgets.example.com, c/widgets.example.com.");
+    insta::assert_snapshot!(stage.found(), @"32.500 F38 raised error likely x1 widgets.example.com at 10.0.0.1:6443 watches=3 names=3 a/widgets.example.com,b/widgets.example.com,c/widgets.example.com: An object of widgets.example.com cannot be read or converted, so the server 10.0.0.1:6443 returns nothing of its type. It concerns 3 watches: a/widgets.example.com, b/widgets.example.com, c/widgets.example.com.");
 }
 
 #[test]
@@ -487,7 +487,7 @@ fn history_that_is_gone_by_http_status_is_one_finding_about_the_server() {
         stage.refused_last(watch, 410, "too old resource version: 10 (90)");
     }
     stage.after_s(5);
-    insta::assert_snapshot!(stage.found(), @"30.250 F13 raised warning definite x1 10.0.0.1:6443 watches=3 names=3 a/widgets.example.com,b/widgets.example.com,c/widgets.example.com: By HTTP status 410 the server 10.0.0.1:6443 said that history is gone, where a server answers 200 and says it in the stream. It concerns 3 watches: a/widgets.example.com, b/widgets.example.com, c/widgets.example.com.");
+    insta::assert_snapshot!(stage.found(), @"30.250 F13 raised warning definite x1 10.0.0.1:6443 watches=3 names=3 a/widgets.example.com,b/widgets.example.com,c/widgets.example.com: With HTTP status 410 the server 10.0.0.1:6443 said that history is gone. Other servers answer 200 and say it in the stream. It concerns 3 watches: a/widgets.example.com, b/widgets.example.com, c/widgets.example.com.");
 }
 
 #[test]
@@ -500,7 +500,7 @@ fn etcd_without_a_leader_ends_the_watches_that_go_to_it_for_one_reason() {
         stage.ended(watch, Cause::ErrorEvent);
     }
     stage.after_s(5);
-    insta::assert_snapshot!(stage.found(), @"32.250 F16 raised warning likely x1 events at 10.0.0.1:6443 watches=3 resumed=0 relisted=0 names=3 a/events,b/events,c/events: etcd had no leader, and the server 10.0.0.1:6443 ended the streams of events: they go to etcd itself, without a cache. Of 3 watches: 3 not back yet.");
+    insta::assert_snapshot!(stage.found(), @"32.250 F16 raised warning likely x1 events at 10.0.0.1:6443 watches=3 resumed=0 relisted=0 names=3 a/events,b/events,c/events: etcd had no leader, so the server 10.0.0.1:6443 ended the streams of events: they read etcd directly, without a cache. Of 3 watches: 3 not back yet.");
 }
 
 /// The server cuts the watch-lists of three watches of one type short, three times each, `apart_ms` after each other.
@@ -526,15 +526,15 @@ fn cut_short(apart_ms: u64) -> String {
 #[test]
 fn watch_lists_of_a_type_that_end_before_their_state_has_come_are_found_once() {
     insta::assert_snapshot!(cut_short(0), @"
-    38.250 F37 raised warning likely x1 widgets.example.com at 10.0.0.1:6443 watches=3 resumed=0 relisted=0 names=3 a/widgets.example.com,b/widgets.example.com,c/widgets.example.com: The server 10.0.0.1:6443 ended streams of widgets.example.com before all that was there had come, and not for the first time. Of 3 watches: 3 not back yet.
-    43.250 F37 raised warning likely x2 widgets.example.com at 10.0.0.1:6443 watches=3 resumed=0 relisted=0 names=3 a/widgets.example.com,b/widgets.example.com,c/widgets.example.com: The server 10.0.0.1:6443 ended streams of widgets.example.com before all that was there had come, and not for the first time. Of 3 watches: 3 not back yet.
+    38.250 F37 raised warning likely x1 widgets.example.com at 10.0.0.1:6443 watches=3 resumed=0 relisted=0 names=3 a/widgets.example.com,b/widgets.example.com,c/widgets.example.com: The server 10.0.0.1:6443 ended streams of widgets.example.com before their initial events were complete, and not for the first time. Of 3 watches: 3 not back yet.
+    43.250 F37 raised warning likely x2 widgets.example.com at 10.0.0.1:6443 watches=3 resumed=0 relisted=0 names=3 a/widgets.example.com,b/widgets.example.com,c/widgets.example.com: The server 10.0.0.1:6443 ended streams of widgets.example.com before their initial events were complete, and not for the first time. Of 3 watches: 3 not back yet.
     ");
     insta::assert_snapshot!(cut_short(400), @"
-    39.450 F37 raised warning likely x1 a/widgets.example.com: The server ended a/widgets.example.com after 5.0 s and 100 events, before all that was there had come, and not for the first time.
-    39.850 F37 cleared warning likely x1 a/widgets.example.com: Other watches have it of the same cause: see what they share.
-    39.850 F37 raised warning likely x1 widgets.example.com at 10.0.0.1:6443 watches=2 resumed=0 relisted=0 names=2 a/widgets.example.com,b/widgets.example.com: The server 10.0.0.1:6443 ended streams of widgets.example.com before all that was there had come, and not for the first time. Of 2 watches: 2 not back yet.
-    40.850 F37 updated warning likely x1 widgets.example.com at 10.0.0.1:6443 watches=3 resumed=0 relisted=0 names=3 a/widgets.example.com,b/widgets.example.com,c/widgets.example.com: The server 10.0.0.1:6443 ended streams of widgets.example.com before all that was there had come, and not for the first time. Of 3 watches: 3 not back yet.
-    45.650 F37 raised warning likely x2 widgets.example.com at 10.0.0.1:6443 watches=3 resumed=0 relisted=0 names=3 a/widgets.example.com,b/widgets.example.com,c/widgets.example.com: The server 10.0.0.1:6443 ended streams of widgets.example.com before all that was there had come, and not for the first time. Of 3 watches: 3 not back yet.
+    39.450 F37 raised warning likely x1 a/widgets.example.com: The server ended a/widgets.example.com after 5.0 s and 100 events, before its initial events were complete, and not for the first time.
+    39.850 F37 cleared warning likely x1 a/widgets.example.com: Other watches have it from the same cause: see the finding that they share.
+    39.850 F37 raised warning likely x1 widgets.example.com at 10.0.0.1:6443 watches=2 resumed=0 relisted=0 names=2 a/widgets.example.com,b/widgets.example.com: The server 10.0.0.1:6443 ended streams of widgets.example.com before their initial events were complete, and not for the first time. Of 2 watches: 2 not back yet.
+    40.850 F37 updated warning likely x1 widgets.example.com at 10.0.0.1:6443 watches=3 resumed=0 relisted=0 names=3 a/widgets.example.com,b/widgets.example.com,c/widgets.example.com: The server 10.0.0.1:6443 ended streams of widgets.example.com before their initial events were complete, and not for the first time. Of 3 watches: 3 not back yet.
+    45.650 F37 raised warning likely x2 widgets.example.com at 10.0.0.1:6443 watches=3 resumed=0 relisted=0 names=3 a/widgets.example.com,b/widgets.example.com,c/widgets.example.com: The server 10.0.0.1:6443 ended streams of widgets.example.com before their initial events were complete, and not for the first time. Of 3 watches: 3 not back yet.
     ");
 }
 
@@ -552,7 +552,7 @@ fn a_type_whose_lists_are_no_newer_than_the_lost_history_is_found_once() {
         stage.after_s(2);
     }
     let found = stage.found().lines().filter(|line| line.contains(" F14 "));
-    insta::assert_snapshot!(found.collect::<Vec<_>>().join("\n"), @"37.250 F14 raised warning likely x1 widgets.example.com at 10.0.0.1:6443 watches=3 names=3 a/widgets.example.com,b/widgets.example.com,c/widgets.example.com: Again and again the server 10.0.0.1:6443 gave no list of widgets.example.com from which its watches can go on. It concerns 3 watches: a/widgets.example.com, b/widgets.example.com, c/widgets.example.com.");
+    insta::assert_snapshot!(found.collect::<Vec<_>>().join("\n"), @"37.250 F14 raised warning likely x1 widgets.example.com at 10.0.0.1:6443 watches=3 names=3 a/widgets.example.com,b/widgets.example.com,c/widgets.example.com: Lists of widgets.example.com by the server 10.0.0.1:6443 repeatedly had no version from which its watches can resume. It concerns 3 watches: a/widgets.example.com, b/widgets.example.com, c/widgets.example.com.");
 }
 
 #[test]
@@ -569,5 +569,5 @@ fn requests_without_an_answer_beside_a_hundred_streams_are_of_their_connection()
         stage.asks_for_a_stream(watch, connection);
     }
     stage.after_s(15);
-    insta::assert_snapshot!(stage.found(), @"30.000 F50 raised warning likely x1 connection 371 watches=3 names=3 */jobs,*/nodes,*/pods: Watch requests over a connection to the server 10.0.0.1:6443 had no answer for 10 s, beside at least 100 streams. It concerns 3 watches: */jobs, */nodes, */pods.");
+    insta::assert_snapshot!(stage.found(), @"30.000 F50 raised warning likely x1 connection 371 watches=3 names=3 */jobs,*/nodes,*/pods: Watch requests over a connection to the server 10.0.0.1:6443 had no answer for 10 s. It carries at least 100 streams. It concerns 3 watches: */jobs, */nodes, */pods.");
 }

@@ -39,14 +39,14 @@ fn a_client_that_handles_a_list_of_another_scope_compares_different_sets() {
     }
     let other = format!("{IN_SHOP}?labelSelector=tier%3Ddb");
     insta::assert_snapshot!(comparing(&watch, &other).found(), @r"
-3.000 F42 raised error likely x1 c: c watches /api/v1/namespaces/shop/configmaps?labelSelector=tier%3Dweb and listed /api/v1/namespaces/shop/configmaps?labelSelector=tier%3Ddb. Nothing that it watches changed, and it took up 2 differences: it compares what is not the same.
-5.000 F42 raised error likely x2 c: c watches /api/v1/namespaces/shop/configmaps?labelSelector=tier%3Dweb and listed /api/v1/namespaces/shop/configmaps?labelSelector=tier%3Ddb. Nothing that it watches changed, and it took up 2 differences: it compares what is not the same.
-7.000 F42 raised error likely x3 c: c watches /api/v1/namespaces/shop/configmaps?labelSelector=tier%3Dweb and listed /api/v1/namespaces/shop/configmaps?labelSelector=tier%3Ddb. Nothing that it watches changed, and it took up 2 differences: it compares what is not the same.
+3.000 F42 raised error likely x1 c: c watches /api/v1/namespaces/shop/configmaps?labelSelector=tier%3Dweb and listed /api/v1/namespaces/shop/configmaps?labelSelector=tier%3Ddb. Nothing that it watches changed, but it handled 2 differences: it compares different scopes.
+5.000 F42 raised error likely x2 c: c watches /api/v1/namespaces/shop/configmaps?labelSelector=tier%3Dweb and listed /api/v1/namespaces/shop/configmaps?labelSelector=tier%3Ddb. Nothing that it watches changed, but it handled 2 differences: it compares different scopes.
+7.000 F42 raised error likely x3 c: c watches /api/v1/namespaces/shop/configmaps?labelSelector=tier%3Dweb and listed /api/v1/namespaces/shop/configmaps?labelSelector=tier%3Ddb. Nothing that it watches changed, but it handled 2 differences: it compares different scopes.
 ");
     insta::assert_snapshot!(comparing(&watch, MAPS).found(), @r"
-3.000 F42 raised error likely x1 c: c watches /api/v1/namespaces/shop/configmaps?labelSelector=tier%3Dweb and listed /api/v1/configmaps. Nothing that it watches changed, and it took up 2 differences: it compares what is not the same.
-5.000 F42 raised error likely x2 c: c watches /api/v1/namespaces/shop/configmaps?labelSelector=tier%3Dweb and listed /api/v1/configmaps. Nothing that it watches changed, and it took up 2 differences: it compares what is not the same.
-7.000 F42 raised error likely x3 c: c watches /api/v1/namespaces/shop/configmaps?labelSelector=tier%3Dweb and listed /api/v1/configmaps. Nothing that it watches changed, and it took up 2 differences: it compares what is not the same.
+3.000 F42 raised error likely x1 c: c watches /api/v1/namespaces/shop/configmaps?labelSelector=tier%3Dweb and listed /api/v1/configmaps. Nothing that it watches changed, but it handled 2 differences: it compares different scopes.
+5.000 F42 raised error likely x2 c: c watches /api/v1/namespaces/shop/configmaps?labelSelector=tier%3Dweb and listed /api/v1/configmaps. Nothing that it watches changed, but it handled 2 differences: it compares different scopes.
+7.000 F42 raised error likely x3 c: c watches /api/v1/namespaces/shop/configmaps?labelSelector=tier%3Dweb and listed /api/v1/configmaps. Nothing that it watches changed, but it handled 2 differences: it compares different scopes.
 ");
 }
 
@@ -82,7 +82,7 @@ fn a_crowd_of_watches_without_a_version_is_over_when_most_have_gone() {
     let found = stage.found().to_owned();
     insta::assert_snapshot!(found, @r"
 0.000 F20 raised warning suspected x1 : 20 clients watch without a resourceVersion: a server of 1.27 to 1.29 opens a watch of etcd for each.
-5.000 F20 cleared warning suspected x1 : 9 clients are left that watch without a resourceVersion.
+5.000 F20 cleared warning suspected x1 : Only 9 clients still watch without a resourceVersion.
 ");
 }
 
@@ -148,8 +148,8 @@ fn a_loop_that_stops_turning_spins_no_longer() {
     stage.after_s(1);
     stage.reports("c", "failed", (180_000, 180_000), None);
     insta::assert_snapshot!(stage.found(), @r"
-6.000 F01 raised error definite x1 c: c turns 90000 times a second though no stream of it is open and it asks for none: it reads a closed channel and takes what it reads there for events.
-7.000 F01 cleared error definite x1 c: The client turns no longer.
+6.000 F01 raised error definite x1 c: The loop of c runs 90000 times a second without an open stream and without a request: it reads a closed channel and takes the zero values for events.
+7.000 F01 cleared error definite x1 c: The client's loop no longer spins.
 ");
 }
 
@@ -171,5 +171,5 @@ fn a_list_in_pages_is_of_when_its_first_was_asked_for() {
         stage.found().to_owned()
     };
     insta::assert_snapshot!(found("&continue=abc"), @"");
-    insta::assert_snapshot!(found(""), @"17.000 F33 raised error suspected x1 c: c listed configmaps and got the state of 11, though */configmaps had brought 12 before it asked.");
+    insta::assert_snapshot!(found(""), @"17.000 F33 raised error suspected x1 c: c listed configmaps and got the state at 11, though */configmaps had delivered 12 before the request.");
 }

@@ -30,7 +30,7 @@ fn lives_that_go_on_in_order_are_no_finding() {
 fn an_event_from_before_the_stream_began_is_a_replay() {
     let mut stage = pods();
     stage.live("*/pods", ADDED, "a", "u1", 9, None);
-    insta::assert_snapshot!(stage.found(), @"0.000 F29 raised warning definite x1 */pods: */pods asked for what comes after 10, and got ADDED of a at 9.");
+    insta::assert_snapshot!(stage.found(), @"0.000 F29 raised warning definite x1 */pods: */pods asked for events after 10, but got ADDED of a at 9.");
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn an_event_not_above_a_bookmark_makes_the_bookmark_wrong() {
     stage
         .bookmark("*/pods", 20)
         .live("*/pods", ADDED, "a", "u1", 18, None);
-    insta::assert_snapshot!(stage.found(), @"0.000 F35 raised error definite x1 */pods: A bookmark said that */pods had all up to 20; then ADDED of a came at 18.");
+    insta::assert_snapshot!(stage.found(), @"0.000 F35 raised error definite x1 */pods: A bookmark said that */pods had everything up to 20; then ADDED of a came at 18.");
 }
 
 #[test]
@@ -48,14 +48,14 @@ fn a_bookmark_that_undercuts_an_event_is_wrong() {
     stage
         .live("*/pods", ADDED, "a", "u1", 18, None)
         .bookmark("*/pods", 17);
-    insta::assert_snapshot!(stage.found(), @"0.000 F35 raised error definite x1 */pods: A bookmark said 17 to */pods, whose stream had come to 18 already.");
+    insta::assert_snapshot!(stage.found(), @"0.000 F35 raised error definite x1 */pods: A bookmark at 17 came to */pods, but its stream had already reached 18.");
 }
 
 #[test]
 fn an_object_that_changes_without_an_added_had_a_lost_event() {
     let mut stage = pods();
     stage.live("*/pods", MODIFIED, "a", "u1", 11, None);
-    insta::assert_snapshot!(stage.found(), @"0.000 F24 raised error likely x1 */pods: MODIFIED of a came to */pods at 11, and never its ADDED: an event was lost on the way.");
+    insta::assert_snapshot!(stage.found(), @"0.000 F24 raised error likely x1 */pods: MODIFIED of a was delivered to */pods at 11, but its ADDED never was: an event was lost on the way.");
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn an_added_of_a_held_object_shows_a_lost_deletion() {
     stage
         .live("*/pods", ADDED, "a", "u1", 11, None)
         .live("*/pods", ADDED, "a", "u1", 13, None);
-    insta::assert_snapshot!(stage.found(), @"0.000 F24 raised error likely x1 */pods: a came to */pods anew at 13, and never the DELETED of the one before it: an event was lost on the way.");
+    insta::assert_snapshot!(stage.found(), @"0.000 F24 raised error likely x1 */pods: a was delivered to */pods as a new object at 13, but the DELETED of the old one never was: an event was lost on the way.");
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn a_stream_that_goes_on_after_its_right_is_gone_is_found_by_the_audits_refusal_
     stage.ended("*/pods", Cause::TcpReset).after_ms(500);
     stage.answered("*/pods", 403).after_s(5);
     insta::assert_snapshot!(stage.found(), @r"
-    40.000 F41 raised error definite x1 */pods: */pods may not be listed any more (403), and its stream, which was allowed, goes on: it tells what nobody here may know.
+    40.000 F41 raised error definite x1 */pods: */pods may no longer be listed (403), but its stream goes on: it delivers objects that this account may no longer read.
     52.500 F41 raised error definite x2 */pods: */pods was allowed before, and is forbidden now (403); its stream had gone on for 42.5 s after a list was refused.
     54.250 F08 raised note definite x1 */pods: The connection of */pods was reset after 52.0 s and 0 events.
     ");
@@ -156,7 +156,7 @@ fn a_right_that_comes_back_clears_the_leak() {
     stage.audit_answered("*/pods", 403).after_s(15);
     stage.audit_answered("*/pods", 200).after_s(12);
     insta::assert_snapshot!(stage.found(), @r"
-    25.000 F41 raised error definite x1 */pods: */pods may not be listed any more (403), and its stream, which was allowed, goes on: it tells what nobody here may know.
+    25.000 F41 raised error definite x1 */pods: */pods may no longer be listed (403), but its stream goes on: it delivers objects that this account may no longer read.
     40.000 F41 cleared error definite x1 */pods: It may be listed again.
     ");
 }
@@ -173,8 +173,8 @@ fn missing_bookmarks_are_sure_only_by_a_watch_of_the_same_resource() {
         }
         stage.after_s(200).found().to_owned()
     };
-    insta::assert_snapshot!(found(&[("*/pods", 900_000)]), @"150.000 F34 raised note likely x1 shop/events: The stream of shop/events is 150 s old, stands at 10, and had no bookmark, though */pods came to 900000 long ago. Bookmarks are not promised.");
-    insta::assert_snapshot!(found(&[("*/pods", 900_000), ("*/events", 12)]), @"150.000 F34 raised note definite x1 shop/events: The stream of shop/events is 150 s old, stands at 10, and had no bookmark, though */events came to 12 long ago. Bookmarks are not promised.");
+    insta::assert_snapshot!(found(&[("*/pods", 900_000)]), @"150.000 F34 raised note likely x1 shop/events: The stream of shop/events is 150 s old, is at 10 and had no bookmark, though */pods reached 900000 long ago. Servers do not guarantee bookmarks.");
+    insta::assert_snapshot!(found(&[("*/pods", 900_000), ("*/events", 12)]), @"150.000 F34 raised note definite x1 shop/events: The stream of shop/events is 150 s old, is at 10 and had no bookmark, though */events reached 12 long ago. Servers do not guarantee bookmarks.");
 }
 
 #[test]
@@ -185,8 +185,8 @@ fn initial_events_that_stop_without_the_bookmark_that_ends_them_lack_it_until_it
     stage.initial("*/pods", "b", 5).after_s(14);
     stage.end_bookmark("*/pods", 20).after_s(60);
     insta::assert_snapshot!(stage.found(), @r"
-26.000 F35 raised error suspected x1 */pods: */pods asked for initial events. None came for 10.0 s, and no bookmark says that they are over.
-30.000 F35 cleared error suspected x1 */pods: The bookmark came that ends the initial events.
+26.000 F35 raised error suspected x1 */pods: */pods asked for initial events. None came for 10.0 s, and no bookmark has marked their end.
+30.000 F35 cleared error suspected x1 */pods: The bookmark that ends the initial events came.
 ");
 }
 
@@ -199,8 +199,8 @@ fn initial_events_that_we_gave_up_on_for_it_lacked_it() {
     stage.ended("*/pods", Cause::Cancelled).reopened("*/pods");
     stage.after_s(700);
     insta::assert_snapshot!(stage.found(), @r"
-18.000 F35 raised error suspected x1 */pods: */pods asked for initial events. None came for 10.0 s, and no bookmark says that they are over.
-19.000 F35 updated error suspected x1 */pods: */pods asked for initial events. None came for 10.0 s, and no bookmark says that they are over.
+18.000 F35 raised error suspected x1 */pods: */pods asked for initial events. None came for 10.0 s, and no bookmark has marked their end.
+19.000 F35 updated error suspected x1 */pods: */pods asked for initial events. None came for 10.0 s, and no bookmark has marked their end.
 618.000 F35 cleared error suspected x1 */pods: It did not happen again for 10 minutes.
 ");
 }
@@ -241,7 +241,7 @@ fn an_object_that_another_watch_still_has_only_left_the_selector_in_either_order
             stage.live("*/pods?tier", DELETED, "a", "u1", 12, None);
         }
         insta::allow_duplicates! {
-            insta::assert_snapshot!(stage.found(), @"1.000 F43 raised note definite x1 */pods?tier: DELETED of a came to */pods?tier at 12, and */pods has it at 12: it only left the selector.");
+            insta::assert_snapshot!(stage.found(), @"1.000 F43 raised note definite x1 */pods?tier: DELETED of a was delivered to */pods?tier at 12, but */pods has it at 12: it only left the selector.");
         }
     }
 }
@@ -278,7 +278,7 @@ fn an_object_that_a_get_finds_with_its_uid_only_left_the_selector() {
         .got("*/pods?tier", "b", 200);
     stage.found_left("*/pods?tier", "b", "b", 12);
     stage.found_left("*/pods?tier", "b", "b", 12);
-    insta::assert_snapshot!(stage.found(), @"1.000 F43 raised note definite x1 */pods?tier: DELETED of b came to */pods?tier at 12, and a GET of it was answered with 200 and the uid it had: it only left the selector.");
+    insta::assert_snapshot!(stage.found(), @"1.000 F43 raised note definite x1 */pods?tier: DELETED of b was delivered to */pods?tier at 12, but a GET of it returned 200 with the same uid: it only left the selector.");
 }
 
 #[test]
@@ -289,7 +289,7 @@ fn an_object_that_is_back_in_a_selector_is_not_found_to_have_left_it_by_a_get() 
     stage.live("*/pods?tier", DELETED, "a", "u1", 12, None);
     stage.live("*/pods?tier", ADDED, "a", "u1", 13, None);
     stage.found_left("*/pods?tier", "a", "u1", 13).after_s(5);
-    insta::assert_snapshot!(stage.found(), @"1.000 F43 raised note definite x1 */pods?tier: a came back to */pods?tier with the same uid at 13: its DELETED was only that it left the selector.");
+    insta::assert_snapshot!(stage.found(), @"1.000 F43 raised note definite x1 */pods?tier: a came back to */pods?tier with the same uid at 13: its DELETED only meant that it left the selector.");
 }
 
 #[test]
@@ -303,7 +303,7 @@ fn a_deleted_object_that_a_list_brings_back_with_its_uid_is_an_old_state() {
     stage
         .listed("*/pods", "b", "u3", 15)
         .listed("*/pods", "a", "u1", 11);
-    insta::assert_snapshot!(stage.found(), @"0.000 F22 or F33 raised warning definite x1 */pods: a came to */pods again by a list, at 11 and with the uid it had when it was deleted: the list is of a state from before.");
+    insta::assert_snapshot!(stage.found(), @"0.000 F22 or F33 raised warning definite x1 */pods: a came back to */pods in a list, at 11 and with the uid that was deleted: the list shows an older state.");
 }
 
 #[test]
@@ -313,7 +313,7 @@ fn a_deleted_object_in_a_later_list_is_a_ghost_of_the_server_that_answered() {
         .live("*/pods", ADDED, "a", "u1", 11, None)
         .live("*/pods", DELETED, "a", "u1", 12, None);
     stage.page("*/pods", 12).listed("*/pods", "a", "u1", 11);
-    insta::assert_snapshot!(stage.found(), @"0.000 F24 or F22 F25 F26 F27 F33 raised divergence likely x1 */pods: a came to */pods again by a list at 12, with the uid of what was gone by 12: who answered has not heard of that.");
+    insta::assert_snapshot!(stage.found(), @"0.000 F24 or F22 F25 F26 F27 F33 raised divergence likely x1 */pods: a came back to */pods in a list at 12, with a uid that was deleted by 12: the server that answered missed the deletion.");
 }
 
 #[test]
@@ -377,8 +377,8 @@ fn a_compacted_history_says_for_how_long_the_type_was_quiet() {
         stage.found().to_owned()
     };
     insta::assert_snapshot!([compacted(279), compacted(281)].join("\n"), @r"
-319.000 F12 raised warning definite x1 */pods: etcd has compacted the history that */pods asked for (410): it was to go on from 10.
-321.000 F12 raised warning definite x1 */pods: etcd has compacted the history that */pods asked for (410): it was to go on from 10. Neither event nor bookmark had moved it on for 301.0 s, while others wrote: what is quiet for so long expires.
+319.000 F12 raised warning definite x1 */pods: etcd has compacted the history that */pods asked for (410). It asked to resume from 10.
+321.000 F12 raised warning definite x1 */pods: etcd has compacted the history that */pods asked for (410). It asked to resume from 10. No event or bookmark had advanced it for 301.0 s while others wrote, so its version expired.
 ");
 }
 
@@ -407,7 +407,7 @@ fn two_caches_of_a_server_that_do_not_become_ready_are_one_finding_of_it() {
         .collect();
     insta::assert_snapshot!(unready.join("\n"), @r"
 20.000 F15 raised warning definite x1 */pods: api.example.com:6443 refused 11 requests of */pods in a row with 429 for 20.0 s: its cache of the type does not become ready.
-20.000 F15 cleared warning definite x1 */pods: Other watches have it of the same cause: see what they share.
+20.000 F15 cleared warning definite x1 */pods: Other watches have it from the same cause: see the finding that they share.
 20.000 F15 raised warning definite x1 api.example.com:6443 watches=2 names=2 */pods,-/nodes: api.example.com:6443 refuses requests for several types with 429: their caches do not become ready. It concerns 2 watches: */pods, -/nodes.
 22.000 F15 raised warning definite x2 api.example.com:6443 watches=2 names=2 */pods,-/nodes: api.example.com:6443 refuses requests for several types with 429: their caches do not become ready. It concerns 2 watches: */pods, -/nodes.
 24.000 F15 updated warning definite x2 api.example.com:6443 watches=2 names=2 */pods,-/nodes: api.example.com:6443 refuses requests for several types with 429: their caches do not become ready. It concerns 2 watches: */pods, -/nodes.
@@ -466,7 +466,7 @@ fn a_type_that_never_said_anything_is_quiet_since_it_was_listed() {
     let words = "The resourceVersion for the provided watch is too old.";
     stage.error("*/pods", 410, "Expired", words);
     stage.ended("*/pods", Cause::ErrorEvent).after_s(3);
-    insta::assert_snapshot!(stage.found(), @"401.010 F12 raised note definite x1 */pods: etcd has compacted the history that */pods asked for (410): it was to go on from 10. Neither event nor bookmark had moved it on for 401.0 s, while others wrote: what is quiet for so long expires.");
+    insta::assert_snapshot!(stage.found(), @"401.010 F12 raised note definite x1 */pods: etcd has compacted the history that */pods asked for (410). It asked to resume from 10. No event or bookmark had advanced it for 401.0 s while others wrote, so its version expired.");
 }
 
 #[test]
@@ -482,7 +482,7 @@ fn a_deletion_that_initial_events_show_was_before_the_stream() {
         .end_bookmark("*/pods", 20)
         .inferred_gone("*/pods", "b", "b");
     stage.list_complete("*/pods", 20, 2).after_s(5);
-    insta::assert_snapshot!(stage.found(), @"20.000 F28 raised note definite x1 */pods: The list shows that 2 objects of */pods went while no stream told of it.");
+    insta::assert_snapshot!(stage.found(), @"20.000 F28 raised note definite x1 */pods: The list shows that 2 objects of */pods disappeared while no stream reported it.");
 }
 
 #[test]
@@ -546,14 +546,14 @@ fn throttled(watch: &str, words: &str) -> String {
 #[test]
 fn refusals_without_words_are_counted_unless_the_words_may_be_a_secrets() {
     let words = "the server answered 429";
-    insta::assert_snapshot!(throttled("*/pods", words), @"2.000 F15 raised warning definite x1 : api.example.com:6443 refused 3 requests in a row of */pods with 429: it has too much to do.");
+    insta::assert_snapshot!(throttled("*/pods", words), @"2.000 F15 raised warning definite x1 : api.example.com:6443 refused 3 requests in a row of */pods with 429: it is overloaded.");
     insta::assert_snapshot!(throttled("*/secrets", words), @"");
 }
 
 #[test]
 fn refusals_with_a_bare_reason_are_counted_unless_the_words_may_be_a_secrets() {
     let words = "TooManyRequests";
-    insta::assert_snapshot!(throttled("*/pods", words), @"2.000 F15 raised warning definite x1 : api.example.com:6443 refused 3 requests in a row of */pods with 429: it has too much to do.");
+    insta::assert_snapshot!(throttled("*/pods", words), @"2.000 F15 raised warning definite x1 : api.example.com:6443 refused 3 requests in a row of */pods with 429: it is overloaded.");
     insta::assert_snapshot!(throttled("*/secrets", words), @"");
 }
 
@@ -562,7 +562,7 @@ fn an_object_outside_the_selectors_is_not_taken_for_a_loss() {
     let mut stage = Stage::new(1, &[]);
     stage.selecting("*/pods?tier=web");
     stage.stray("*/pods?tier=web", "a", 11).after_s(1);
-    insta::assert_snapshot!(stage.found(), @"0.000 F42 raised error definite x1 */pods?tier=web: a came to */pods?tier=web at 11, whose selectors do not ask for it.");
+    insta::assert_snapshot!(stage.found(), @"0.000 F42 raised error definite x1 */pods?tier=web: a was delivered to */pods?tier=web at 11, whose selectors do not match it.");
 }
 
 #[test]
@@ -580,15 +580,15 @@ fn a_watch_without_bookmarks_may_be_dead_until_something_comes() {
         .live(quiet, ChangeType::Added, "n", "u1", 510, None)
         .after_s(10);
     insta::assert_snapshot!(alive.found(), @r"
-150.000 F34 or F04 raised note likely x1 */nodes: The stream of */nodes is 150 s old, stands at 10, and had no bookmark, though */pods came to 500 long ago. Bookmarks are not promised.
-160.000 F34 updated note likely x1 */nodes: The stream of */nodes is 150 s old, stands at 10, and had no bookmark, though */pods came to 500 long ago. Bookmarks are not promised.
+150.000 F34 or F04 raised note likely x1 */nodes: The stream of */nodes is 150 s old, is at 10 and had no bookmark, though */pods reached 500 long ago. Servers do not guarantee bookmarks.
+160.000 F34 updated note likely x1 */nodes: The stream of */nodes is 150 s old, is at 10 and had no bookmark, though */pods reached 500 long ago. Servers do not guarantee bookmarks.
 ");
     let mut dead = silent();
     dead.ended(quiet, Cause::IdleTimeout).after_s(10);
     insta::assert_snapshot!(dead.found(), @"
-    150.000 F34 or F04 raised note likely x1 */nodes: The stream of */nodes is 150 s old, stands at 10, and had no bookmark, though */pods came to 500 long ago. Bookmarks are not promised.
+    150.000 F34 or F04 raised note likely x1 */nodes: The stream of */nodes is 150 s old, is at 10 and had no bookmark, though */pods reached 500 long ago. Servers do not guarantee bookmarks.
     160.000 F34 or F04 cleared note likely x1 */nodes: Its stream was dead (F04): nothing could come.
-    160.000 F04 raised warning definite x1 */nodes: Nothing came to */nodes any more, and nothing said so: its connection was found dead after 160.0 s and 0 events.
+    160.000 F04 raised warning definite x1 */nodes: */nodes received nothing more, and nothing reported an end: its connection was found dead after 160.0 s and 0 events.
     ");
 }
 
@@ -606,7 +606,7 @@ fn streams_that_only_close_at_once_again_and_again_may_be_barren_too() {
             assert_eq!(found, [""; 0]);
         } else {
             insta::allow_duplicates! {
-                insta::assert_snapshot!(found.join("\n"), @"6.300 F10 or F06 F37 raised warning suspected x1 */pods: 3 streams of */pods in a row from 10 were accepted and ended at once, with nothing in them and no ERROR.");
+                insta::assert_snapshot!(found.join("\n"), @"6.300 F10 or F06 F37 raised warning suspected x1 */pods: 3 streams of */pods in a row from 10 were accepted and ended at once, without an event and without an ERROR.");
             }
         }
     }
@@ -617,7 +617,7 @@ fn etcd_without_a_leader_ends_a_watch_that_goes_to_it_not_a_cache() {
     let mut stage = Stage::new(1, &["*/events"]);
     stage.error("*/events", 500, "InternalError", "etcdserver: no leader");
     stage.ended("*/events", Cause::ErrorEvent).after_s(5);
-    insta::assert_snapshot!(stage.found(), @"2.250 F16 raised warning likely x1 */events: etcd had no leader, and the server ended */events after 0.0 s and 0 events: it goes to etcd itself, without a cache.");
+    insta::assert_snapshot!(stage.found(), @"2.250 F16 raised warning likely x1 */events: etcd had no leader, so the server ended */events after 0.0 s and 0 events: it reads etcd directly, without a cache.");
 }
 
 /// Returns the findings of a watch that may list, and whose streams are refused from now on. If `streamed`, it had a
@@ -791,8 +791,8 @@ fn lists_of_secrets_that_fail_again_and_again_may_have_one_that_cannot_be_read()
     assert_eq!(failed("*/secrets", 4), "");
     assert_eq!(failed("*/pods", 9), "");
     insta::assert_snapshot!(failed("*/secrets", 6), @r"
-8.000 F38 raised error suspected x1 */secrets: The lists of */secrets fail, 5 times in a row by now (500). What the server says of Secrets is not kept: perhaps it cannot read or convert one of them.
-10.000 F38 raised error suspected x2 */secrets: The lists of */secrets fail, 6 times in a row by now (500). What the server says of Secrets is not kept: perhaps it cannot read or convert one of them.
+8.000 F38 raised error suspected x1 */secrets: The lists of */secrets fail, 5 times in a row so far (500). watchscope keeps no server's message about Secrets; perhaps the server cannot read or convert one of them.
+10.000 F38 raised error suspected x2 */secrets: The lists of */secrets fail, 6 times in a row so far (500). watchscope keeps no server's message about Secrets; perhaps the server cannot read or convert one of them.
 12.000 F38 cleared error suspected x2 */secrets: The server lists the type again.
 ");
 }
@@ -806,7 +806,7 @@ fn an_unreadable_object_is_reported_with_its_count() {
             .after_s(20);
     }
     let last = stage.found().lines().last().unwrap_or_default();
-    insta::assert_snapshot!(last, @"152.000 F38 raised error likely x7 */pods: An object of */pods cannot be read or converted, and the server gives nothing of its type: it said so 8 times.");
+    insta::assert_snapshot!(last, @"152.000 F38 raised error likely x7 */pods: An object of */pods cannot be read or converted, so the server returns nothing of its type. It said so 8 times.");
 }
 
 #[test]
@@ -839,7 +839,7 @@ fn refusals_are_reported_with_their_number_and_the_time_of_the_first() {
         stage.refused_last("*/pods", 429, "too many").after_s(12);
     }
     let mut found = stage.found().lines().filter(|line| line.contains("F15"));
-    insta::assert_snapshot!(found.next_back().unwrap_or_default(), @"88.000 F15 raised warning definite x6 : api.example.com:6443 refused 8 requests in a row of */pods with 429: it has too much to do.");
+    insta::assert_snapshot!(found.next_back().unwrap_or_default(), @"88.000 F15 raised warning definite x6 : api.example.com:6443 refused 8 requests in a row of */pods with 429: it is overloaded.");
     assert_eq!(stage.since("F15"), Some(0));
 }
 
@@ -850,5 +850,5 @@ fn an_older_state_in_a_list_was_lost_by_the_server_that_answered() {
         .live("*/pods", ADDED, "a", "a", 11, None)
         .live("*/pods", MODIFIED, "a", "a", 15, None);
     stage.page("*/pods", 20).listed_older("*/pods", "a", 11);
-    insta::assert_snapshot!(stage.found(), @"0.000 F24 or F22 F25 F33 raised divergence likely x1 */pods: A list at 20 has a at 11, of which */pods was told at 15: who answered has lost an event.");
+    insta::assert_snapshot!(stage.found(), @"0.000 F24 or F22 F25 F33 raised divergence likely x1 */pods: A list at 20 has a at 11, but */pods received it at 15: the server that answered has lost an event.");
 }

@@ -26,7 +26,7 @@ fn without_bookmarks(watch: &str, version: &str) -> String {
 
 #[test]
 fn a_stream_whose_own_events_move_lacks_bookmarks_without_another_watch() {
-    insta::assert_snapshot!(without_bookmarks("*/pods", "v1.36.3"), @"150.000 F34 raised note definite x1 */pods: The stream of */pods is 150 s old, its own events came for 148.0 s, and it had no bookmark. Bookmarks are not promised.");
+    insta::assert_snapshot!(without_bookmarks("*/pods", "v1.36.3"), @"150.000 F34 raised note definite x1 */pods: The stream of */pods is 150 s old, its own events came for 148.0 s, and it had no bookmark. Servers do not guarantee bookmarks.");
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn streams_that_end_by_what_cannot_be_converted_are_found_though_lists_between_t
     stage.reopened("*/pods").after_s(60);
     stage.bookmark("*/pods", 90).after_s(1);
     insta::assert_snapshot!(stage.found(), @r"
-4.030 F38 raised error likely x1 */pods: 3 streams of */pods in a row ended with an ERROR about what cannot be read or converted (500), though the lists between them succeeded.
+4.030 F38 raised error likely x1 */pods: 3 streams of */pods in a row ended with an ERROR about an object that cannot be read or converted (500). The lists between them succeeded.
 66.030 F38 cleared error likely x1 */pods: The watch's stream delivers the type again.
 ");
 }

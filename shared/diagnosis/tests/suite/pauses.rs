@@ -72,7 +72,7 @@ fn a_servers_reason_for_an_end_is_reported_and_nobody_else_is_blamed() {
     );
     stage.ended("*/pods", Cause::ErrorEvent).after_s(5);
     insta::assert_snapshot!(stage.attributions(), @"28821.000 */pods F11 definite [6, 7]");
-    insta::assert_snapshot!(stage.found(), @"28821.000 F11 raised note definite x1 */pods: The server no longer has the history that */pods asked for in its watch cache (410): it was to go on from 10, and the oldest left is 90, 80 later. watchscope itself had not run before that.");
+    insta::assert_snapshot!(stage.found(), @"28821.000 F11 raised note definite x1 */pods: The server's watch cache no longer has the history that */pods asked for (410). It asked to resume from 10; the oldest version left is 90, 80 later. Just before that, watchscope itself had not run.");
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn history_that_expired_in_a_gap_long_after_a_pause_is_not_due_to_it() {
     stage.ended("*/pods", Cause::ErrorEvent).after_s(5);
     insta::assert_snapshot!(stage.found(), @"
     304.250 F08 raised note definite x1 */pods: The connection of */pods was reset after 302.0 s and 0 events.
-    304.250 F11 raised warning definite x1 */pods: The server no longer has the history that */pods asked for in its watch cache (410): it was to go on from 10, and the oldest left is 90, 80 later.
+    304.250 F11 raised warning definite x1 */pods: The server's watch cache no longer has the history that */pods asked for (410). It asked to resume from 10; the oldest version left is 90, 80 later.
     ");
 }
 
@@ -206,8 +206,8 @@ fn a_finding_from_before_a_pause_keeps_its_begin() {
     stage.verdict("*/pods", "a", Divergence::Ghost, 15, Standing::Confirmed);
     stage.after_s(2).was_not("*/pods", "a", 15);
     insta::assert_snapshot!(stage.found(), @r"
-28825.000 F45 raised divergence likely x1 */pods: Read twice at one resourceVersion, a is held at none and is not in etcd; the stream never said so. 1 object of this watch is wrong. Its event should have begun the stream from 10, which brought nothing below 20.
-28827.000 F33 raised error likely x1 : */pods was told of a at 15, and read twice at that resourceVersion etcd has it not so: it has another history than it did, and has come further in it since.
+28825.000 F45 raised divergence likely x1 */pods: Two reads at one resourceVersion agree: a is held at none and is not in etcd. The stream never reported it. 1 object of this watch is wrong. Its event should have been the first of the stream from 10, which delivered nothing below 20.
+28827.000 F33 raised error likely x1 : */pods received a at 15. Two reads of etcd at that resourceVersion do not show it: etcd has another history now, which has passed that version since.
 ");
 }
 
@@ -223,5 +223,5 @@ fn a_server_is_given_its_time_once_we_are_back() {
         .live("*/pods", Modified, "a", "u1", 30, None)
         .after_s(2);
     stage.paused_s(5).after_s(2);
-    insta::assert_snapshot!(stage.found(), @"28815.900 F31 raised note likely x1 */pods#2: 10.0.0.1:6443 told of MODIFIED a at 30 3 s ago, and 10.0.0.2:6443 has not yet: who moves from the one to the other goes back in time. p95 of its lag is 3.0 s, of 2 events in a minute.");
+    insta::assert_snapshot!(stage.found(), @"28815.900 F31 raised note likely x1 */pods#2: 10.0.0.1:6443 delivered MODIFIED of a at 30, 3 s ago, but 10.0.0.2:6443 has not yet: a client that moves from the first to the second goes back in time. p95 of its lag is 3.0 s, over 2 events in a minute.");
 }

@@ -46,8 +46,8 @@ fn a_cache_with_fewer_events_than_it_keeps_was_built_anew() {
 12.250 */pods unknown unknown [5]
 12.302 */pods F11 definite [10, 11]
 13.502 */pods F16 likely [5, 10, 15]
-14.250 F16 raised warning likely x1 */pods: The server ended */pods after 12.0 s and 3 events: its cache of the resource begins anew. It listed again: what happened in between is not known.
-15.250 F16 updated warning likely x1 */pods: The server ended */pods after 12.0 s and 3 events: its cache of the resource begins anew. Its history was gone with that (410), and it listed again: what happened in between is not known.
+14.250 F16 raised warning likely x1 */pods: The server ended */pods after 12.0 s and 3 events: its cache of the resource begins anew. It listed again; what happened in between is unknown.
+15.250 F16 updated warning likely x1 */pods: The server ended */pods after 12.0 s and 3 events: its cache of the resource begins anew. Its history was gone with it (410), so it listed again; what happened in between is unknown.
 ");
 }
 
@@ -56,7 +56,7 @@ fn a_cache_that_may_hold_all_the_events_it_keeps_has_run_over() {
     insta::assert_snapshot!(judged("*/pods", 115), @r"
 12.250 */pods unknown unknown [5]
 12.302 */pods F11 definite [10, 11]
-14.250 F11 raised warning definite x1 */pods: The server no longer has the history that */pods asked for in its watch cache (410): it was to go on from 10, and the oldest left is 15, 5 later. It listed again: what happened in between is not known.
+14.250 F11 raised warning definite x1 */pods: The server's watch cache no longer has the history that */pods asked for (410). It asked to resume from 10; the oldest version left is 15, 5 later. It listed again; what happened in between is unknown.
 ");
 }
 
@@ -66,8 +66,8 @@ fn a_custom_resource_was_most_likely_defined_anew() {
 12.250 */widgets.example.com unknown unknown [5]
 12.302 */widgets.example.com F11 definite [10, 11]
 13.502 */widgets.example.com F17 likely [5, 10, 15]
-14.250 F17 raised note likely x1 */widgets.example.com: The server ended */widgets.example.com after 12.0 s and 3 events: the storage of its type was built anew. It listed again: what happened in between is not known.
-15.250 F17 updated note likely x1 */widgets.example.com: The server ended */widgets.example.com after 12.0 s and 3 events: the storage of its type was built anew. Its history was gone with that (410), and it listed again: what happened in between is not known.
+14.250 F17 raised note likely x1 */widgets.example.com: The server ended */widgets.example.com after 12.0 s and 3 events: the storage of its type was rebuilt. It listed again; what happened in between is unknown.
+15.250 F17 updated note likely x1 */widgets.example.com: The server ended */widgets.example.com after 12.0 s and 3 events: the storage of its type was rebuilt. Its history was gone with it (410), so it listed again; what happened in between is unknown.
 ");
 }
 
@@ -85,8 +85,8 @@ fn an_edit_that_was_seen_is_the_evidence() {
     insta::assert_snapshot!(format!("{}\n{}", stage.attributions().to_owned(), stage.found()), @r"
 12.250 */widgets.example.com F17 likely [10, 11]
 12.302 */widgets.example.com F11 definite [16, 17]
-14.250 F17 raised note likely x1 */widgets.example.com: The server ended */widgets.example.com after 12.0 s and 3 events: the storage of its type was built anew. It listed again: what happened in between is not known.
-15.250 F17 updated note likely x1 */widgets.example.com: The server ended */widgets.example.com after 12.0 s and 3 events: the storage of its type was built anew. Its history was gone with that (410), and it listed again: what happened in between is not known.
+14.250 F17 raised note likely x1 */widgets.example.com: The server ended */widgets.example.com after 12.0 s and 3 events: the storage of its type was rebuilt. It listed again; what happened in between is unknown.
+15.250 F17 updated note likely x1 */widgets.example.com: The server ended */widgets.example.com after 12.0 s and 3 events: the storage of its type was rebuilt. Its history was gone with it (410), so it listed again; what happened in between is unknown.
 ");
 }
 

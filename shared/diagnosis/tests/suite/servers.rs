@@ -37,7 +37,7 @@ fn a_server_that_delivers_three_seconds_later_is_behind_until_a_minute_after_it_
     stage.live(B, Added, "a", "u1", 20, None).after_ms(100);
     stage.live(B, Added, "b", "u2", 21, None).after_s(70);
     insta::assert_snapshot!(stage.found(), @"
-    3.000 F31 raised note likely x1 */pods#2: 10.0.0.1:6443 told of ADDED a at 20 3 s ago, and 10.0.0.2:6443 has not yet: who moves from the one to the other goes back in time. p95 of its lag is 3.0 s, of 1 event in a minute.
+    3.000 F31 raised note likely x1 */pods#2: 10.0.0.1:6443 delivered ADDED of a at 20, 3 s ago, but 10.0.0.2:6443 has not yet: a client that moves from the first to the second goes back in time. p95 of its lag is 3.0 s, over 1 event in a minute.
     70.600 F31 cleared note likely x1 */pods#2: It has caught up.
     ");
 }
@@ -50,7 +50,7 @@ fn an_event_that_one_server_goes_beyond_was_lost_there() {
     stage.live(A, Modified, "a", "u1", 30, None).after_ms(200);
     stage.live(B, Added, "a", "u1", 20, None);
     stage.live(B, Modified, "a", "u1", 30, None).after_ms(200);
-    insta::assert_snapshot!(stage.found(), @"0.200 F24 raised divergence definite x1 */pods#2: 10.0.0.1:6443 told of DELETED gone at 25; 10.0.0.2:6443 came to 30 without it.");
+    insta::assert_snapshot!(stage.found(), @"0.200 F24 raised divergence definite x1 */pods#2: 10.0.0.1:6443 delivered DELETED of gone at 25; 10.0.0.2:6443 reached 30 without it.");
 }
 
 #[test]
@@ -63,10 +63,10 @@ fn a_bookmark_beyond_an_event_shows_its_loss_too_and_so_does_a_later_delivery_el
     stage.live(C, Added, "a", "u1", 20, None);
     stage.live(C, Modified, "a", "u1", 40, None);
     stage.live(A, Added, "b", "u2", 30, None).after_ms(100);
-    insta::assert_snapshot!(stage.found(), @r#"
-0.000 F24 raised divergence definite x1 */pods#2: 10.0.0.1:6443 told of ADDED a at 20; 10.0.0.2:6443 came to 20 without it.
-0.100 F24 raised divergence definite x1 */pods#3: 10.0.0.1:6443 told of ADDED b at 30; 10.0.0.3:6443 came to 40 without it.
-"#);
+    insta::assert_snapshot!(stage.found(), @"
+0.000 F24 raised divergence definite x1 */pods#2: 10.0.0.1:6443 delivered ADDED of a at 20; 10.0.0.2:6443 reached 20 without it.
+0.100 F24 raised divergence definite x1 */pods#3: 10.0.0.1:6443 delivered ADDED of b at 30; 10.0.0.3:6443 reached 40 without it.
+");
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn objects_that_expire_with_one_lease_have_one_version_and_are_each_delivered() 
     for watch in [A, B] {
         stage.live(watch, Added, "a", "u1", 30, None);
     }
-    insta::assert_snapshot!(stage.found(), @"0.000 F24 raised divergence definite x1 */pods#2: 10.0.0.1:6443 told of DELETED e3 at 20; 10.0.0.2:6443 came to 30 without it.");
+    insta::assert_snapshot!(stage.found(), @"0.000 F24 raised divergence definite x1 */pods#2: 10.0.0.1:6443 delivered DELETED of e3 at 20; 10.0.0.2:6443 reached 30 without it.");
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn a_stream_that_was_opened_later_or_a_missing_one_owes_no_event() {
     // It goes on from 10, so it does not need version 5, and needs 11.
     stage.reopened(B);
     stage.live(B, Added, "b", "u2", 11, None).after_s(10);
-    insta::assert_snapshot!(stage.found(), @"0.000 F29 raised warning definite x1 */pods: */pods asked for what comes after 10, and got ADDED of a at 5.");
+    insta::assert_snapshot!(stage.found(), @"0.000 F29 raised warning definite x1 */pods: */pods asked for events after 10, but got ADDED of a at 5.");
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn a_stream_that_comes_back_and_does_not_catch_up_is_behind() {
     stage.live(A, Added, "a", "u1", 20, None).after_s(10);
     stage.reopened(B);
     stage.after_s(10);
-    insta::assert_snapshot!(stage.found(), @"13.000 F31 raised note likely x1 */pods#2: 10.0.0.1:6443 told of ADDED a at 20 13 s ago, and 10.0.0.2:6443 has not yet: who moves from the one to the other goes back in time. p95 of its lag is 3.0 s, of 1 event in a minute.");
+    insta::assert_snapshot!(stage.found(), @"13.000 F31 raised note likely x1 */pods#2: 10.0.0.1:6443 delivered ADDED of a at 20, 13 s ago, but 10.0.0.2:6443 has not yet: a client that moves from the first to the second goes back in time. p95 of its lag is 3.0 s, over 1 event in a minute.");
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn an_item_of_our_last_list_that_could_not_be_read_may_be_why() {
     stage.lost(B, "an item of a list: no metadata.name");
     stage.list_complete(B, 10, 0);
     stage.live(B, Added, "b", "u2", 30, None).after_ms(100);
-    insta::assert_snapshot!(stage.found(), @"0.000 F24 raised divergence suspected x1 */pods#2: 10.0.0.1:6443 told of ADDED a at 20; 10.0.0.2:6443 came to 30 without it. An item of its last list could not be read, which may be why.");
+    insta::assert_snapshot!(stage.found(), @"0.000 F24 raised divergence suspected x1 */pods#2: 10.0.0.1:6443 delivered ADDED of a at 20; 10.0.0.2:6443 reached 30 without it. An item of its last list could not be read; that may be the cause.");
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn events_that_one_server_withholds_are_bounded_and_it_is_behind_once() {
     }
     stage.after_s(70);
     insta::assert_snapshot!(stage.found(), @"
-    3.000 F31 raised note likely x1 */pods#2: 10.0.0.1:6443 told of ADDED p3976 at 4076 3 s ago, and 10.0.0.2:6443 has not yet, nor of 1023 more: who moves from the one to the other goes back in time. p95 of its lag is 3.0 s, of 1024 events in a minute.
+    3.000 F31 raised note likely x1 */pods#2: 10.0.0.1:6443 delivered ADDED of p3976 at 4076, 3 s ago, but 10.0.0.2:6443 has not yet, nor 1023 more: a client that moves from the first to the second goes back in time. p95 of its lag is 3.0 s, over 1024 events in a minute.
     70.000 F31 cleared note likely x1 */pods#2: It has caught up.
     ");
 }
@@ -181,8 +181,8 @@ fn a_server_that_delivers_each_event_late_is_behind_until_it_is_on_time() {
     }
     stage.after_s(100);
     insta::assert_snapshot!(stage.found(), @"
-    3.000 F31 raised note likely x1 */pods#2: 10.0.0.1:6443 told of ADDED p20 at 20 3 s ago, and 10.0.0.2:6443 has not yet: who moves from the one to the other goes back in time. p95 of its lag is 3.0 s, of 1 event in a minute.
-    96.000 F31 cleared note likely x1 */pods#2: It has caught up: p95 of its lag is 0.5 s, of 52 events in a minute.
+    3.000 F31 raised note likely x1 */pods#2: 10.0.0.1:6443 delivered ADDED of p20 at 20, 3 s ago, but 10.0.0.2:6443 has not yet: a client that moves from the first to the second goes back in time. p95 of its lag is 3.0 s, over 1 event in a minute.
+    96.000 F31 cleared note likely x1 */pods#2: It has caught up: p95 of its lag is 0.5 s, over 52 events in a minute.
     ");
 }
 
@@ -205,7 +205,7 @@ fn events_that_are_late_by_the_configured_address_alone_are_held_up_on_the_path(
     }
     stage.after_s(100);
     insta::assert_snapshot!(stage.found(), @"
-    7.200 F44 raised note likely x1 */pods#3: All its servers told directly of ADDED p30 at 30 2 s ago, and it has not come to */pods#3 yet, nor of 1 more: something on the way holds it back. p95 of its lag is 4.9 s, of 5 events in a minute.
+    7.200 F44 raised note likely x1 */pods#3: All its servers directly delivered ADDED of p30 at 30, 2 s ago, but */pods#3 has not received it yet, nor 1 more: something on the way holds it back. p95 of its lag is 4.9 s, over 5 events in a minute.
     79.600 F44 cleared note likely x1 */pods#3: It has caught up.
     ");
 }
@@ -235,9 +235,9 @@ fn late_events_of_two_types_by_the_configured_address_are_one_finding() {
     }
     stage.after_s(100);
     insta::assert_snapshot!(stage.found(), @"
-    8.100 F44 raised note likely x1 */pods#3: All its servers told directly of ADDED p30 at 30 2 s ago, and it has not come to */pods#3 yet, nor of 1 more: something on the way holds it back. p95 of its lag is 5.8 s, of 5 events in a minute.
-    9.000 F44 cleared note likely x1 */pods#3: Other watches have it of the same cause: see what they share.
-    9.000 F44 raised note likely x1 10.0.0.1:6443 watches=2 names=2 */pods#3,-/nodes#3: Events come late by the configured address, 10.0.0.1:6443: all servers told directly of them at least 2 s before, so something on the way holds them back. It concerns 2 watches: */pods#3, -/nodes#3.
+    8.100 F44 raised note likely x1 */pods#3: All its servers directly delivered ADDED of p30 at 30, 2 s ago, but */pods#3 has not received it yet, nor 1 more: something on the way holds it back. p95 of its lag is 5.8 s, over 5 events in a minute.
+    9.000 F44 cleared note likely x1 */pods#3: Other watches have it from the same cause: see the finding that they share.
+    9.000 F44 raised note likely x1 10.0.0.1:6443 watches=2 names=2 */pods#3,-/nodes#3: Events come late over the configured address, 10.0.0.1:6443: all servers delivered them directly at least 2 s earlier, so something on the way holds them back. It concerns 2 watches: */pods#3, -/nodes#3.
     83.200 F44 cleared note likely x1 10.0.0.1:6443 watches=1 names=1 -/nodes#3: It has caught up.
     ");
 }
@@ -253,7 +253,7 @@ fn events_that_are_late_by_the_configured_address_and_by_a_server_are_that_serve
     }
     stage.after_s(100);
     insta::assert_snapshot!(stage.found(), @"
-    3.000 F31 raised note likely x1 */pods#2: 10.0.0.1:6443 told of ADDED p20 at 20 3 s ago, and 10.0.0.2:6443 has not yet: who moves from the one to the other goes back in time. p95 of its lag is 3.0 s, of 1 event in a minute.
+    3.000 F31 raised note likely x1 */pods#2: 10.0.0.1:6443 delivered ADDED of p20 at 20, 3 s ago, but 10.0.0.2:6443 has not yet: a client that moves from the first to the second goes back in time. p95 of its lag is 3.0 s, over 1 event in a minute.
     119.000 F31 cleared note likely x1 */pods#2: It has caught up.
     ");
 }
@@ -270,5 +270,5 @@ fn an_event_that_never_comes_by_the_configured_address_was_lost_on_the_path() {
     for watch in [A, B, C] {
         stage.live(watch, Modified, "a", "u1", 30, None);
     }
-    insta::assert_snapshot!(stage.found(), @"0.000 F24 raised divergence definite x1 */pods#3: 10.0.0.1:6443 told of DELETED gone at 25; */pods#3 came to 30 without it.");
+    insta::assert_snapshot!(stage.found(), @"0.000 F24 raised divergence definite x1 */pods#3: 10.0.0.1:6443 delivered DELETED of gone at 25; */pods#3 reached 30 without it.");
 }

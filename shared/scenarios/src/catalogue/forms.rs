@@ -96,7 +96,7 @@ fn quiet_for_long() -> (Row, Finds) {
         story,
         finds
             .but(&QUIET)
-            .saying("what is quiet for so long expires"),
+            .saying("so its version expired"),
     )
 }
 
@@ -156,7 +156,7 @@ fn refused_together() -> (Row, Finds) {
     let finds = row(F15, &[F15], 5, 10, &[]);
     (
         story,
-        finds.saying("refused 5 requests in … s with 429: it has too much to do"),
+        finds.saying("refused 5 requests in … s with 429: it is overloaded"),
     )
 }
 
@@ -227,7 +227,7 @@ fn defined_anew() -> (Row, Finds) {
     let finds = row(F17, &[F17], 5, 4, &[F11]).with("1.36.3");
     (
         story,
-        finds.saying("the storage of its type was built anew"),
+        finds.saying("the storage of its type was rebuilt"),
     )
 }
 
@@ -380,7 +380,7 @@ fn standing_still() -> (Row, Finds) {
         .with("1.29.4")
         .audited()
         .but(&[MISSING]);
-    (story, finds.saying("and does not come to it"))
+    (story, finds.saying("and does not reach the version of the list"))
 }
 
 /// Freezes the only server's cache of configmaps for 75 s; then it catches up.
@@ -450,7 +450,7 @@ fn from_the_future_of_a_quiet_type() -> (Row, Finds) {
     let finds = row(F32, &[F32], 7, 40, &[F08]).with("1.34.0").audited();
     (
         story,
-        finds.saying("two lists at … apart, were refused (504)"),
+        finds.saying("Two lists at … apart, were refused (504)"),
     )
 }
 
@@ -553,7 +553,7 @@ fn leaking() -> (Row, Finds) {
     let finds = row(F41, &[F41], 4, 45, &[]).audited();
     (
         without_right().form("a stream that goes on"),
-        finds.saying("goes on: it tells what nobody here may know"),
+        finds.saying("goes on: it delivers objects that this account may no longer read"),
     )
 }
 
@@ -571,7 +571,7 @@ fn seen_by_another() -> (Row, Finds) {
         .unjudged()
         .beside(maps());
     let finds = row(F43, &[F43], 5, 0, &[]);
-    (story, finds.saying("and default/configmaps has it at"))
+    (story, finds.saying("but default/configmaps has it at"))
 }
 
 /// A watch with a label selector. Twelve objects have the label, and no other watch sees them.
@@ -599,7 +599,7 @@ fn left_and_not_back() -> (Row, Finds) {
     let finds = row(F43, &[F43], 5, 4, &[]).audited();
     (
         story,
-        finds.saying("a GET of it was answered with 200 and the uid it had"),
+        finds.saying("a GET of it returned 200 with the same uid"),
     )
 }
 
@@ -620,6 +620,6 @@ fn gone_by_initial_events() -> (Row, Finds) {
         .but(&[CUT_OFF[0], CUT_OFF[1], GONE_WITH_SERVER]);
     (
         story,
-        finds.saying("The list shows that 2 objects of default/configmaps went"),
+        finds.saying("The list shows that 2 objects of default/configmaps disappeared"),
     )
 }

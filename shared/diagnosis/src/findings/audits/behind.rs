@@ -21,7 +21,8 @@ pub(super) fn behind_reads(watch: &WatchName, state: &State) -> Option<Shared> {
     Some(Shared {
         subject: place.server()?,
         summary: format!(
-            "Reads showed newer objects than {server} has told its watches of: it is behind, or something holds its events back."
+            "Reads showed newer objects than {server} has delivered to its watches: it is behind, or something holds \
+             its events back."
         ),
         together_us: TURN_US,
         waits_until: None,
@@ -32,7 +33,8 @@ pub(super) fn behind_reads(watch: &WatchName, state: &State) -> Option<Shared> {
 pub(super) fn beyond_servers() -> Shared {
     Shared {
         subject: Subject::Cluster,
-        summary: "Watches were opened beyond what their servers have come to, and these say nothing until they come further."
+        summary: "Watches were opened at versions that their servers have not reached. The servers send nothing \
+            until they reach them."
             .to_owned(),
         together_us: TURN_US,
         waits_until: None,
@@ -57,8 +59,8 @@ impl Audits {
         };
         let lag_s = AHEAD_US / 1_000_000;
         let summary = format!(
-            "Reads showed objects of {} at up to {read}. Its stream stands at {progress} and has delivered nothing for {lag_s} s \
-             since the first of these reads: its server is behind, or something holds its events back.",
+            "Reads showed objects of {} at up to {read}. Its stream is at {progress} and has delivered nothing in \
+             the {lag_s} s since the first of these reads. Its server is behind, or something holds its events back.",
             event.watch,
         );
         // A stream that has delivered an event was not opened above its server's version.
@@ -125,8 +127,8 @@ impl Audits {
         }
         let back = number(from).saturating_sub(number(current));
         let summary = format!(
-            "The watch was opened at {from}; its server has come to {current}, {back} before that, and says nothing until \
-             it comes further: two lists at {from}, {} apart, were refused (504).",
+            "The watch was opened at {from}, but its server has only reached {current}, {back} below that. It sends \
+             nothing until it gets there. Two lists at {from}, {} apart, were refused (504).",
             seconds(u64::try_from(apart_us / 1_000).unwrap_or(0)),
         );
         let evidence = vec![opened.seq, first.seq, record.seq];
@@ -151,13 +153,14 @@ impl Audits {
             return;
         };
         let what = format!(
-            "A list at {read} differs from what {watch} holds, whose stream stands at {progress}"
+            "A list at {read} differs from what {watch} holds. Its stream is at {progress}"
         );
         let subject = Subject::Watch(watch.clone());
         let found = if let Some(Moment { seq, at }) = edit {
             let ago = seconds(record.at.millis_since(at));
             let summary = format!(
-                "{what} and has said nothing for {ago}, since its definition was edited: the server left it behind."
+                "{what} and has delivered nothing for {ago}, since its definition was edited: the server left it \
+                 behind."
             );
             let evidence = vec![seq, record.seq];
             let found =
@@ -168,8 +171,10 @@ impl Audits {
                 ..found.alike(&[Row::F04, Row::F31])
             }
         } else {
-            let summary =
-                format!("{what} and does not come to it: its server is behind, or nothing passes.");
+            let summary = format!(
+                "{what} and does not reach the version of the list: its server is behind, or no events get \
+                    through."
+            );
             // Reads may have shown newer objects before.
             let silent = self.silent.get(watch);
             let sure = match silent.is_some_and(|silent| silent.contains(&Row::F31)) {
@@ -199,7 +204,7 @@ impl Audits {
             return;
         }
         for row in self.silent.remove(watch).unwrap_or_default() {
-            let why = "Its stream goes on, or is over.";
+            let why = "Its stream delivered again, or ended.";
             registry.clear(row, Subject::Watch(watch.clone()), record.seq, why);
         }
     }

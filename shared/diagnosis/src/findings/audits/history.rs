@@ -54,8 +54,8 @@ impl Audits {
         };
         let held = &held.resource_version;
         let summary = format!(
-            "A list at {} has {} at {listed}, which {} holds at {held}. In one history of etcd the resourceVersion of a \
-             living object never goes down: etcd holds an older state than it did.",
+            "A list at {} has {} at {listed}, but {} holds it at {held}. In one history of etcd the resourceVersion \
+             of an existing object never goes down: etcd went back to an older state.",
             event.resource_version,
             name(object),
             event.watch,
@@ -119,7 +119,8 @@ impl Audits {
         self.too_large.remove(name);
         let silent = self.silent.get_mut(name);
         if silent.is_some_and(|silent| silent.remove(&Row::F32)) {
-            let why = "The newest list is below what the watch has seen: it is not its server's cache that is behind.";
+            let why = "The newest list is below what the watch has seen: etcd went back, the server's cache is not \
+                behind.";
             registry.clear(Row::F32, Subject::Watch(name.clone()), record.seq, why);
         }
         let (read, progress) = (number(read), watch.progress.as_ref().map_or(0, number));
@@ -198,13 +199,13 @@ impl Audits {
     ) {
         let last = self.restored.as_ref().zip(before.watches.get(name));
         if last.is_some_and(|(last, watch)| last.is_kept(name, watch, version)) {
-            found.summary += " What it was given since is from before that still: the server's watch cache did not begin anew, \
-                              and may not until the server is restarted.";
+            found.summary += " Its newer events still come from the time before that. The server's watch cache did \
+                not begin anew, and may not until the server restarts.";
             return registry.raise(found, record.at);
         }
         let restored = Restored::now(before, record, below);
         if self.restored.replace(restored).is_some() {
-            let why = "etcd went back another time.";
+            let why = "etcd went back again.";
             registry.clear(Row::F33, Subject::Cluster, record.seq, why);
         }
         registry.raise(found, record.at);
@@ -231,8 +232,8 @@ impl Audits {
         evidence.extend(verdict.map(|open| open.since.seq));
         tree::sort(&mut evidence);
         let summary = format!(
-            "{} was told of {} at {at}, and read twice at that resourceVersion etcd has it not so: it has another history \
-             than it did, and has come further in it since.",
+            "{} received {} at {at}. Two reads of etcd at that resourceVersion do not show it: etcd has another \
+             history now, which has passed that version since.",
             event.watch,
             name(object),
         );

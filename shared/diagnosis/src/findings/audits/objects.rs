@@ -42,7 +42,7 @@ impl Audits {
                 let was_wrong = wrong.remove(&place);
                 if was_wrong && wrong.is_empty() {
                     for row in [Row::F24, Row::F45] {
-                        let why = "What the watch holds is so again.";
+                        let why = "The watch agrees with etcd again.";
                         registry.clear(row, subject.clone(), record.seq, why);
                     }
                 } else if was_wrong {
@@ -71,7 +71,8 @@ impl Audits {
                 let (row, alike) = match start {
                     Some(Start { from, until }) => {
                         summary += &format!(
-                            " Its event should have begun the stream from {from}, which brought nothing below {until}."
+                            " Its event should have been the first of the stream from {from}, which delivered \
+                             nothing below {until}."
                         );
                         (Row::F45, LIKE_A_RACE)
                     }
@@ -104,7 +105,7 @@ pub(super) fn sentence(event: &Verdict, wrong: usize) -> String {
         _ => format!("{name} is held at {held}, and etcd has it at {listed}"),
     };
     let wrong = are_wrong(wrong);
-    format!("Read twice at one resourceVersion, {what}; the stream never said so. {wrong}")
+    format!("Two reads at one resourceVersion agree: {what}. The stream never reported it. {wrong}")
 }
 
 fn are_wrong(objects: usize) -> String {

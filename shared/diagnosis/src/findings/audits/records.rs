@@ -50,7 +50,7 @@ impl Audits {
                 let unread = &registry.unread;
                 let (certainty, why) = unread.unless_why(&event.watch, Certainty::Definite);
                 let details = event.reason.as_deref().unwrap_or("");
-                let summary = format!("Of {}, {details}.{why}", event.watch);
+                let summary = format!("About {}: {details}.{why}", event.watch);
                 let subject = Subject::Watch(event.watch.clone());
                 let found =
                     FindingDraft::of(Row::F24, certainty, subject, evidence, record.at, summary);
@@ -61,8 +61,8 @@ impl Audits {
                 evidence.extend(watch.stream.as_ref().map(|stream| stream.since.seq));
                 tree::sort(&mut evidence);
                 let summary = format!(
-                    "The watch was opened at {progress}; its server knows nothing beyond {read}, {back} before that, and \
-                     says nothing until it does, though lists have changed."
+                    "The watch was opened at {progress}, but its server knows nothing beyond {read}, {back} below \
+                     that. It sends nothing until it gets there, though lists have changed."
                 );
                 let subject = Subject::Watch(event.watch.clone());
                 let since = watch

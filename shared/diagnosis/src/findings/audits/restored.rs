@@ -73,10 +73,10 @@ impl Below {
         let others = match all {
             None => String::new(),
             Some(1) => ", and there is no other server".to_owned(),
-            Some(servers) => format!(", and so say all {servers} servers"),
+            Some(servers) => format!(", and all {servers} servers agree"),
         };
         format!(
-            "{}{others}: etcd holds an older state than it did.",
+            "{}{others}: etcd went back to an older state.",
             self.sentence
         )
     }

@@ -128,8 +128,8 @@ impl Client {
             return;
         };
         let summary = format!(
-            "{name} watches {} and listed {}. Nothing that it watches changed, and it took up {}: it compares what is not \
-             the same.",
+            "{name} watches {} and listed {}. Nothing that it watches changed, but it handled {}: it compares \
+             different scopes.",
             compared.watched,
             compared.listed,
             count(handled, "difference")

@@ -56,7 +56,7 @@ impl Clients {
         }
         let left = self.versionless().len();
         if left < CROWD / 2 {
-            let why = format!("{left} clients are left that watch without a resourceVersion.");
+            let why = format!("Only {left} clients still watch without a resourceVersion.");
             registry.clear(Row::F20, Subject::Cluster, record.seq, &why);
         }
     }
@@ -124,8 +124,8 @@ pub(super) fn stale(
                     vec![listed.seq, record.seq],
                     listed.at,
                     format!(
-                        "{name} listed {} and got the state of {revision}, though {watch} had brought {version} before it \
-                         asked.",
+                        "{name} listed {} and got the state at {revision}, though {watch} had delivered {version} \
+                         before the request.",
                         belief.resource
                     ),
                 ),
@@ -162,7 +162,7 @@ pub(super) fn circle(
     }
     let evidence = client.circle.iter().map(|watched| watched.seq).collect();
     let summary = format!(
-        "{} listed {CIRCLE} times in {}, came no further than {version}, and its watch from there never lasted.",
+        "{} listed {CIRCLE} times in {}. No list went beyond {version}, and no watch from there lasted.",
         event.client,
         seconds(record.at.millis_since(began))
     );

@@ -34,7 +34,12 @@ impl Clients {
         };
         let subject = Subject::Client(event.client.clone());
         for row in [Row::F01, Row::F02, Row::F03, Row::F48] {
-            registry.clear(row, subject.clone(), record.seq, "The client asks again.");
+            registry.clear(
+                row,
+                subject.clone(),
+                record.seq,
+                "The client sends requests again.",
+            );
         }
         let version = line.options.version.as_deref();
         let version = version
@@ -66,7 +71,8 @@ impl Clients {
                 }
                 if client.unfinished.len() >= 2 {
                     let summary = format!(
-                        "{} asked for initial events again: at least two streams ended before the end of them.",
+                        "{} asked for initial events again: at least two streams ended before their initial events \
+                         were complete.",
                         event.client
                     );
                     let evidence = client.unfinished.clone();
@@ -85,8 +91,8 @@ impl Clients {
             let is_again = client.watched_paths.contains(line.path) && holds > 0;
             if version.is_none_or(|version| version == 0) && is_again {
                 let summary = format!(
-                    "{} watches again without a resourceVersion: the {holds} objects it holds come again, and of what was \
-                     deleted meanwhile it hears nothing.",
+                    "{} watches again without a resourceVersion. The {holds} objects that it holds come again, but \
+                     deletions in between do not.",
                     event.client
                 );
                 let evidence = vec![record.seq];
@@ -115,7 +121,7 @@ impl Clients {
                     && client.listed.is_none()
                 {
                     let summary = format!(
-                        "{} asked for what comes after {version}, though it holds an object at {held}: what it knows comes \
+                        "{} asked for events after {version}, though it holds an object at {held}: known events come \
                          again, deletions too.",
                         event.client
                     );
@@ -231,8 +237,8 @@ impl Clients {
                 let is_settled = record.at.micros_since(client.believed_at) >= OLDER_US;
                 if holds > 0 && handled >= holds && is_settled && !asked_since {
                     let summary = format!(
-                        "The handler of {} was given {handled} updates though nothing came and nothing it holds changed: a \
-                         resync.",
+                        "The handler of {} got {handled} updates, though no event came and nothing that it holds \
+                         changed: a resync.",
                         event.client
                     );
                     registry.raise(
@@ -259,7 +265,7 @@ impl Clients {
         }
         if !is_same_phase {
             for row in [Row::F01, Row::F02] {
-                let why = "The client turns no longer.";
+                let why = "The client's loop no longer spins.";
                 registry.clear(row, subject.clone(), record.seq, why);
             }
             client.phase = event.phase.clone();

@@ -49,14 +49,14 @@ impl Clients {
                 });
                 if at_once {
                     let summary = format!(
-                        "{name} returned right after it asked to resume, and has asked for nothing for {waited}: it hears \
-                         of nothing any more."
+                        "{name} returned right after it asked to resume, and has sent no request for {waited}: it \
+                         receives no more events."
                     );
                     (Row::F48, &[Row::F03], Certainty::Likely, summary)
                 } else {
                     let summary = format!(
-                        "{name} returned when its stream ended, and has asked for nothing for {waited}: it hears of nothing \
-                         any more."
+                        "{name} returned when its stream ended, and has sent no request for {waited}: it receives no \
+                         more events."
                     );
                     (Row::F03, &[Row::F48], Certainty::Likely, summary)
                 }
@@ -83,7 +83,7 @@ impl Clients {
             }
             ClientPhase::Syncing if now.micros_since(client.reported_at) >= STUCK_US => {
                 let summary = format!(
-                    "{name} reads initial events, of which none came for {}, and no bookmark says that they are over.",
+                    "{name} reads initial events, but none came for {} and no bookmark has marked their end.",
                     seconds(now.millis_since(client.reported_at))
                 );
                 (
@@ -123,7 +123,7 @@ pub(super) fn spin(
     }
     let does_handle = handled > iterations / 2;
     let (row, what) = if does_handle {
-        (Row::F01, "takes what it reads there for events")
+        (Row::F01, "takes the zero values for events")
     } else {
         (Row::F02, "goes on")
     };
@@ -135,8 +135,8 @@ pub(super) fn spin(
         vec![client.phase_seq, record.seq],
         client.phase_since,
         format!(
-            "{name} turns {per_s} times a second though no stream of it is open and it asks for none: it reads a closed \
-             channel and {what}."
+            "The loop of {name} runs {per_s} times a second without an open stream and without a request: it reads a \
+             closed channel and {what}."
         ),
     );
     found.lasts = Lasts::UntilCleared;
@@ -157,7 +157,7 @@ pub(super) fn merged(
     // Each such burst is reported once.
     client.changed = client.iterations;
     let summary = format!(
-        "The handler of {name} was given at least {} events fewer singly than came: changes of one object were merged.",
+        "The handler of {name} got at least {} fewer events than were delivered: changes of one object were merged.",
         open - client.most_objects
     );
     let subject = Subject::Client(name.clone());

@@ -190,8 +190,8 @@ impl Ended {
             run.ends.clone(),
             record.at,
             format!(
-                "{BARREN_STREAMS} streams of {} in a row{place} were accepted and ended at once, with nothing in them and \
-                 no ERROR.",
+                "{BARREN_STREAMS} streams of {} in a row{place} were accepted and ended at once, without an event \
+                 and without an ERROR.",
                 event.watch
             ),
         );
@@ -394,7 +394,7 @@ impl Ended {
         let mut summary = sentence(row, is_suspected, &end);
         let mut evidence = judgement.evidence.clone();
         if let Some(pause) = pause {
-            summary += " watchscope itself had not run before that.";
+            summary += " Just before that, watchscope itself had not run.";
             evidence.insert(0, pause.seq);
         }
         if let Some(edit) = edit.filter(|_| !is_consequence) {
@@ -456,7 +456,7 @@ impl Ended {
             return None;
         }
         let summary = format!(
-            "{server} went away while {} had no stream, and its history went with that (410).",
+            "{server} went away while {} had no stream, and its history was lost with it (410).",
             end.watch
         );
         let watch = Subject::Watch(end.watch.clone());

@@ -15,7 +15,8 @@ const EDITED_US: i64 = 1_000_000;
 /// Time in µs after which a blind watch is a warning, whatever ended its stream.
 pub(super) const BLIND_US: i64 = 60_000_000;
 /// The outcome of a watch whose server lost its history with the end.
-const EXPIRED: &str = " Its history was gone with that (410), and it listed again: what happened in between is not known.";
+const EXPIRED: &str =
+    " Its history was gone with it (410), so it listed again; what happened in between is unknown.";
 
 /// The course of a stream up to its end.
 #[derive(Clone, Copy, Debug)]
@@ -85,11 +86,11 @@ impl Outcome {
     /// Returns the sentence for an end of this row.
     pub(super) fn sentence(&self, row: Row) -> String {
         match (&self.from, self.explained_by) {
-            (Some(from), _) => format!(" It went on from {from}, and nothing was lost."),
+            (Some(from), _) => format!(" It resumed from {from}; nothing was lost."),
             (None, Some(by)) if by != row && !leaves_no_history(row) => {
-                format!(" It could not go on from where it was ({by}).")
+                format!(" It could not resume from its version ({by}).")
             }
-            (None, _) => " It listed again: what happened in between is not known.".to_owned(),
+            (None, _) => " It listed again; what happened in between is unknown.".to_owned(),
         }
     }
 }

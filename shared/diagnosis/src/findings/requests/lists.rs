@@ -70,7 +70,7 @@ impl Requests {
         if event.removed > 0 && state.lists > 1 {
             evidence.insert(0, record.seq);
             let summary = format!(
-                "The list shows that {} of {watch} went while no stream told of it.",
+                "The list shows that {} of {watch} disappeared while no stream reported it.",
                 count(event.removed, "object")
             );
             raise(Row::F28, &[], Certainty::Definite, evidence, summary);
@@ -89,7 +89,7 @@ impl Requests {
         };
         if let Some(progress) = progress.filter(|progress| version < *progress) {
             let summary = format!(
-                "{watch} had come to {progress}, and a list answered at {version}: a state from before."
+                "{watch} had reached {progress}, but a list returned the older state at {version}."
             );
             raise(
                 Row::F22,
@@ -124,7 +124,8 @@ impl Requests {
                 .map(|list| list.seq)
                 .collect();
             let summary = format!(
-                "{watch} was told {LISTS_AFTER_EXPIRY} times in {} that its history is gone, and each list came no further than {version}.",
+                "{watch} learned {LISTS_AFTER_EXPIRY} times in {} that its history is gone, and no list went beyond \
+                 {version}.",
                 seconds(record.at.millis_since(first.at))
             );
             let found = FindingDraft::of(

@@ -142,8 +142,8 @@ impl Requests {
                     Row::F13,
                     Certainty::Definite,
                     format!(
-                        "{} was told that its history is gone by HTTP status 410, where a server answers 200 and says it \
-                         in the stream.",
+                        "HTTP status 410 said that the history of {} is gone. Other servers answer 200 and say it in \
+                         the stream.",
                         event.watch
                     ),
                 )
@@ -255,8 +255,8 @@ impl Requests {
                     return;
                 }
                 let summary = format!(
-                    "{watch} may not be listed any more (403), and its stream, which was allowed, goes on: it tells what \
-                     nobody here may know."
+                    "{watch} may no longer be listed (403), but its stream goes on: it delivers objects that this \
+                     account may no longer read."
                 );
                 let evidence = vec![leak.since.seq, record.seq];
                 let (sure, since) = (Certainty::Definite, leak.since.at);
@@ -330,7 +330,7 @@ impl Requests {
                 Subject::Server(server.clone()),
                 evidence,
                 since,
-                format!("{server} refused {what} with 429: it has too much to do."),
+                format!("{server} refused {what} with 429: it is overloaded."),
             ),
             record.at,
         );

@@ -268,21 +268,23 @@ fn shared_sentence(row: Row, place: &Place) -> String {
     let (server, what) = (place.server_words(), place.type_words());
     match row {
         Row::F13 => format!(
-            "By HTTP status 410 {server} said that history is gone, where a server answers 200 and says it in the stream."
+            "With HTTP status 410 {server} said that history is gone. Other servers answer 200 and say it in the \
+             stream."
         ),
         Row::F14 => format!(
-            "Again and again {server} gave no list of {what} from which its watches can go on."
+            "Lists of {what} by {server} repeatedly had no version from which its watches can resume."
         ),
         Row::F18 => format!("{what} was served by {server} before, and is not found now (404)."),
         Row::F38 => format!(
-            "An object of {what} cannot be read or converted, and {server} gives nothing of its type."
+            "An object of {what} cannot be read or converted, so {server} returns nothing of its type."
         ),
         Row::F40 => {
             "The cluster answered before, and does not know the credentials now (401).".to_owned()
         }
         Row::F41 => format!("{what} was allowed at {server} before, and is forbidden now (403)."),
         Row::F50 => format!(
-            "Watch requests over a connection to {server} had no answer for {} s, beside at least {MANY_STREAMS} streams.",
+            "Watch requests over a connection to {server} had no answer for {} s. It carries at least {MANY_STREAMS} \
+             streams.",
             NO_ANSWER_US / 1_000_000
         ),
         _ => format!(

@@ -81,8 +81,8 @@ impl Requests {
             return;
         }
         let summary = format!(
-            "{} of {watch} in a row ended with an ERROR about what cannot be read or converted (500), though the lists \
-             between them succeeded.",
+            "{} of {watch} in a row ended with an ERROR about an object that cannot be read or converted (500). The \
+             lists between them succeeded.",
             count(state.stream_failures.times, "stream")
         );
         let found = unreadable(watch, Certainty::Likely, &state.stream_failures, summary);
@@ -109,8 +109,8 @@ impl Requests {
             return;
         }
         let summary = format!(
-            "An object of {watch} cannot be read or converted, and the server gives nothing of its type: it said \
-             so {}.",
+            "An object of {watch} cannot be read or converted, so the server returns nothing of its type. It said so \
+             {}.",
             count(state.list_failures.times, "time")
         );
         let found = unreadable(watch, Certainty::Likely, &state.list_failures, summary);
@@ -134,8 +134,8 @@ impl Requests {
             return;
         }
         let summary = format!(
-            "The lists of {watch} fail, {} in a row by now (500). What the server says of Secrets is not kept: perhaps \
-             it cannot read or convert one of them.",
+            "The lists of {watch} fail, {} in a row so far (500). watchscope keeps no server's message about \
+             Secrets; perhaps the server cannot read or convert one of them.",
             count(streak.times, "time")
         );
         let found = unreadable(watch, Certainty::Suspected, streak, summary);

@@ -46,29 +46,29 @@ impl Servers {
             }
             let more = match rest.len() {
                 0 => String::new(),
-                more => format!(", nor of {more} more"),
+                more => format!(", nor {more} more"),
             };
             let delivered = format!(
-                "{} at {version} {} s ago",
+                "{} at {version}, {} s ago",
                 place(namespace.as_ref(), object),
                 now.millis_since(event.at) / 1_000
             );
             let p95 = format!(
-                "p95 of its lag is {}, of {} in a minute.",
+                "p95 of its lag is {}, over {} in a minute.",
                 seconds(u64::try_from(p95_us / 1_000).unwrap_or(0)),
                 count(of as u64, "event")
             );
             let (row, summary): (_, String) = if member.is_direct {
                 let summary = format!(
-                    "{} told of {} {delivered}, and {} has not yet{more}: who moves from the one to the other goes back in \
-                     time. {p95}",
+                    "{} delivered {} of {delivered}, but {} has not yet{more}: a client that moves from the first to \
+                     the second goes back in time. {p95}",
                     event.first, event.change, member.server,
                 );
                 (Row::F31, summary)
             } else {
                 let summary = format!(
-                    "All its servers told directly of {} {delivered}, and it has not come to {watch} yet{more}: something on \
-                     the way holds it back. {p95}",
+                    "All its servers directly delivered {} of {delivered}, but {watch} has not received it \
+                     yet{more}: something on the way holds it back. {p95}",
                     event.change,
                 );
                 (Row::F44, summary)

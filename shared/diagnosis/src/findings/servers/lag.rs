@@ -155,7 +155,7 @@ impl Member {
         let row = self.row();
         let why = match p95 {
             Some((p95_us, of)) => format!(
-                "It has caught up: p95 of its lag is {}, of {} in a minute.",
+                "It has caught up: p95 of its lag is {}, over {} in a minute.",
                 seconds(u64::try_from(p95_us / 1_000).unwrap_or(0)),
                 count(of as u64, "event")
             ),
@@ -177,8 +177,8 @@ impl Member {
             let place = self.place.as_ref()?;
             let address = place.address()?;
             let summary = format!(
-                "Events come late by the configured address, {address}: all servers told directly of them at least {} s \
-                 before, so something on the way holds them back.",
+                "Events come late over the configured address, {address}: all servers delivered them directly at \
+                 least {} s earlier, so something on the way holds them back.",
                 HELD_UP_US / 1_000_000
             );
             (Subject::Server(address.clone()), summary)

@@ -56,7 +56,7 @@ impl Group {
         event.had_by |= bit(watch).unwrap_or(0);
         let (certainty, why) = registry.unread.unless_why(watch, Certainty::Definite);
         let summary = format!(
-            "{} told of {} {} at {version}; {} came to {} without it.{why}",
+            "{} delivered {} of {} at {version}; {} reached {} without it.{why}",
             event.first,
             event.change,
             place(namespace.as_ref(), object),

@@ -159,7 +159,7 @@ impl Streams {
                     evidence,
                     record.at,
                     format!(
-                        "A bookmark said {version} to {}, whose stream had come to {last} already.",
+                        "A bookmark at {version} came to {}, but its stream had already reached {last}.",
                         event.watch
                     ),
                 ),
@@ -176,7 +176,7 @@ impl Streams {
         {
             timers.unset(due, Timer::Initial(event.stream));
             let subject = Subject::Watch(event.watch.clone());
-            let why = "The bookmark came that ends the initial events.";
+            let why = "The bookmark that ends the initial events came.";
             registry.clear(NO_END, subject, record.seq, why);
             open.is_initial = true;
         } else if let Some(from) = open.start() {
@@ -231,8 +231,8 @@ impl Streams {
         let watch = &open.watch;
         let age = now.millis_since(open.since) / 1_000;
         let summary = format!(
-            "The stream of {watch} is {age} s old, stands at {progress}, and had no bookmark, though {by} came to {reached} \
-             long ago. Bookmarks are not promised."
+            "The stream of {watch} is {age} s old, is at {progress} and had no bookmark, though {by} reached \
+             {reached} long ago. Servers do not guarantee bookmarks."
         );
         // Another resource may have an etcd of its own.
         let certainty = if resource(watch) == resource(&by) {
@@ -303,7 +303,8 @@ impl StreamState {
             return None;
         }
         let summary = format!(
-            "The stream of {} is {} s old, its own events came for {}, and it had no bookmark. Bookmarks are not promised.",
+            "The stream of {} is {} s old, its own events came for {}, and it had no bookmark. Servers do not \
+             guarantee bookmarks.",
             self.watch,
             now.millis_since(self.since) / 1_000,
             seconds(last.millis_since(first))
@@ -323,7 +324,7 @@ impl StreamState {
     /// Returns F35: initial events stopped, and the bookmark that ends them did not come.
     fn lacks_end(&self, last: Time, now: Time) -> FindingDraft {
         let summary = format!(
-            "{} asked for initial events. None came for {}, and no bookmark says that they are over.",
+            "{} asked for initial events. None came for {}, and no bookmark has marked their end.",
             self.watch,
             seconds(now.millis_since(last))
         );

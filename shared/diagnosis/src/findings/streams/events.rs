@@ -25,7 +25,7 @@ impl Streams {
         registry: &mut FindingRegistry,
     ) {
         if event.stray == Some(true) {
-            let why = "whose selectors do not ask for it";
+            let why = "whose selectors do not match it";
             return unasked(event, why, vec![record.seq], record, registry);
         }
         let Some(stream) = event.stream else {
@@ -70,7 +70,7 @@ impl Streams {
         }
         let is_elsewhere = |namespace| event.object.namespace.as_ref() != Some(namespace);
         if watch.namespace.as_ref().is_some_and(is_elsewhere) {
-            let why = "which did not ask for its namespace";
+            let why = "which does not watch its namespace";
             return unasked(event, why, vec![record.seq, open.opened], record, registry);
         }
         let Some(version) = event.resource_version.number() else {
@@ -113,7 +113,7 @@ fn unasked(
     registry: &mut FindingRegistry,
 ) {
     let summary = format!(
-        "{} came to {} at {}, {why}.",
+        "{} was delivered to {} at {}, {why}.",
         name(&event.object),
         event.watch,
         event.resource_version

@@ -53,7 +53,7 @@ pub(super) fn check_life(
         (ChangeType::Added, None) if has_selector && memory.left.contains(uid) => {
             memory.left.retain(|gone| gone != uid);
             let summary = format!(
-                "{} came back to {} with the same uid at {}: its DELETED was only that it left the selector.",
+                "{} came back to {} with the same uid at {}: its DELETED only meant that it left the selector.",
                 name(&event.object),
                 event.watch,
                 event.resource_version

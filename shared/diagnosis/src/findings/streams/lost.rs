@@ -35,15 +35,16 @@ pub(super) fn lost(
             Severity::Error,
             Certainty::Likely,
             format!(
-                "{change} of {object} came to {watch} at {version}, and never its ADDED: an event was lost on the way."
+                "{change} of {object} was delivered to {watch} at {version}, but its ADDED never was: an event was \
+                 lost on the way."
             ),
         ),
         LostEvent::Deleted => (
             Severity::Error,
             Certainty::Likely,
             format!(
-                "{object} came to {watch} anew at {version}, and never the DELETED of the one before it: an event was \
-                 lost on the way."
+                "{object} was delivered to {watch} as a new object at {version}, but the DELETED of the old one \
+                 never was: an event was lost on the way."
             ),
         ),
         LostEvent::Modified { step } => (

@@ -83,32 +83,34 @@ pub(super) fn disorder(
                 remember(&mut memory.deleted_old, event.object.uid.clone(), GONE);
             }
             let summary = format!(
-                "DELETED of {object} carried {version}, a version from before {watch} had come to {reached}: who goes on \
-                 from there sees the past again."
+                "DELETED of {object} carried {version}, though {watch} had reached {reached}: a client that resumes \
+                 from there sees old events again."
             );
             (Row::F23, &[], summary)
         }
         Order::Again => {
-            let summary = format!("{what} of {object} at {version} came to {watch} a second time.");
+            let summary =
+                format!("{what} of {object} at {version} was delivered to {watch} a second time.");
             (Row::F29, &[Row::F21], summary)
         }
         Order::BelowBookmark(last, seq) => {
             evidence.push(*seq);
             let summary = format!(
-                "A bookmark said that {watch} had all up to {last}; then {what} of {object} came at {version}."
+                "A bookmark said that {watch} had everything up to {last}; then {what} of {object} came at {version}."
             );
             (Row::F35, &[], summary)
         }
         Order::BeforeStart => {
             let summary = format!(
-                "{watch} asked for what comes after {}, and got {what} of {object} at {version}.",
+                "{watch} asked for events after {}, but got {what} of {object} at {version}.",
                 open.from
             );
             (Row::F29, &[Row::F21, Row::F30], summary)
         }
         Order::Late => {
-            let summary =
-                format!("{what} of {object} came to {watch} at {version}, after {reached}.");
+            let summary = format!(
+                "{what} of {object} was delivered to {watch} at {version}, after {reached}."
+            );
             (Row::F30, &[], summary)
         }
     };

@@ -20,7 +20,7 @@ pub(super) fn write_lost_by_a_server() -> (Row, Finds) {
         write("a", 1),
         create("c"),
         "an older version in the list of another server",
-        "who answered has lost an event",
+        "the server that answered has lost an event",
     )
 }
 
@@ -29,7 +29,7 @@ pub(super) fn deletion_lost_by_a_server() -> (Row, Finds) {
         delete("a"),
         write("b", 1),
         "a deleted object in the list of another server",
-        "who answered has not heard of that",
+        "the server that answered missed the deletion",
     )
 }
 
@@ -90,7 +90,7 @@ pub(super) fn no_previous_value() -> (Row, Finds) {
     let finds = row(F26, &[F24], 5, 5, &[F28]).with("1.29.4");
     (
         story,
-        finds.saying("etcd gave it an event without what was there before"),
+        finds.saying("etcd gave it an event without the previous value"),
     )
 }
 
@@ -136,7 +136,7 @@ pub(super) fn delivered_to_another() -> (Row, Finds) {
         .at(30, [write("b", 0)])
         .lasts(200);
     let finds = row(F24, &[F24], 90, 45, &[]).with("1.29.4").audited();
-    (story, finds.saying("Of default/configmaps, "))
+    (story, finds.saying("About default/configmaps: "))
 }
 
 pub(super) fn kept_by_a_server() -> (Row, Finds) {
@@ -166,7 +166,7 @@ pub(super) fn birth_missed() -> (Row, Finds) {
         .form("a change of what was never there")
         .at(7, [write("c", 1)]);
     let finds = row(F45, &[F24], 7, 0, &[]).alone(FIRST_ALONE);
-    (story, finds.saying("and never its ADDED"))
+    (story, finds.saying("but its ADDED never was"))
 }
 
 pub(super) fn end_missed() -> (Row, Finds) {
@@ -176,7 +176,7 @@ pub(super) fn end_missed() -> (Row, Finds) {
     let finds = row(F45, &[F24], 7, 0, &[]).alone(FIRST_ALONE);
     (
         story,
-        finds.saying("and never the DELETED of the one before it"),
+        finds.saying("but the DELETED of the old one never was"),
     )
 }
 
@@ -223,6 +223,6 @@ pub(super) fn birth_missed_and_read() -> (Row, Finds) {
     let finds = row(F45, &[F45], 7, 20, &[]).audited().alone(FIRST_ALONE);
     (
         story,
-        finds.saying("Its event should have begun the stream from"),
+        finds.saying("Its event should have been the first of the stream from"),
     )
 }
