@@ -92,12 +92,7 @@ fn quiet_for_long() -> (Row, Finds) {
         .unjudged()
         .at(10, [expiry::event("moved")]);
     let finds = row(F12, &[F12], 1_203, 3, &[F06, F08, F34]).with_error(410);
-    (
-        story,
-        finds
-            .but(&QUIET)
-            .saying("so its version expired"),
-    )
+    (story, finds.but(&QUIET).saying("so its version expired"))
 }
 
 fn no_list_far_enough() -> (Row, Finds) {
@@ -225,10 +220,7 @@ fn defined_anew() -> (Row, Finds) {
             ],
         );
     let finds = row(F17, &[F17], 5, 4, &[F11]).with("1.36.3");
-    (
-        story,
-        finds.saying("the storage of its type was rebuilt"),
-    )
+    (story, finds.saying("the storage of its type was rebuilt"))
 }
 
 fn left_behind() -> (Row, Finds) {
@@ -380,7 +372,10 @@ fn standing_still() -> (Row, Finds) {
         .with("1.29.4")
         .audited()
         .but(&[MISSING]);
-    (story, finds.saying("and does not reach the version of the list"))
+    (
+        story,
+        finds.saying("and does not reach the version of the list"),
+    )
 }
 
 /// Freezes the only server's cache of configmaps for 75 s; then it catches up.

@@ -66,10 +66,7 @@ const SENTENCES: [Sentence; 121] = [
         "etcd has compacted the history",
         "only a type that is quiet for 5 min expires in etcd, and nothing else ends a watch of it meanwhile",
     ),
-    in_story(
-        "F13",
-        "HTTP status 410 said that the history of … is gone",
-    ),
+    in_story("F13", "HTTP status 410 said that the history of … is gone"),
     in_script(
         "F14",
         "learned … that its history is gone, and no list went beyond",
@@ -79,14 +76,8 @@ const SENTENCES: [Sentence; 121] = [
         "F14",
         "No list went beyond … and no watch from there lasted",
     ),
-    in_story(
-        "F15",
-        "refused … in a row of … with 429: it is overloaded",
-    ),
-    in_story(
-        "F15",
-        "refused … requests in … with 429: it is overloaded",
-    ),
+    in_story("F15", "refused … in a row of … with 429: it is overloaded"),
+    in_story("F15", "refused … requests in … with 429: it is overloaded"),
     in_story(
         "F15",
         "with 429 for … its cache of the type does not become ready",
@@ -133,9 +124,15 @@ const SENTENCES: [Sentence; 121] = [
         "F24",
         "in a list … the server that answered missed the deletion",
     ),
-    in_story("F24", "A list at … has … the server that answered has lost an event"),
+    in_story(
+        "F24",
+        "A list at … has … the server that answered has lost an event",
+    ),
     in_story("F24", "delivered … reached … without it"),
-    in_story("F24", "but its ADDED never was: an event was lost on the way"),
+    in_story(
+        "F24",
+        "but its ADDED never was: an event was lost on the way",
+    ),
     in_story(
         "F24",
         "but the DELETED of the old one never was: an event was lost on the way",
@@ -169,8 +166,14 @@ const SENTENCES: [Sentence; 121] = [
         "F32",
         "The watch was opened at … Two lists at … apart, were refused (504)",
     ),
-    in_story("F33", "still come from the time before that. The server's watch cache"),
-    in_story("F33", "and all … servers agree: etcd went back to an older state"),
+    in_story(
+        "F33",
+        "still come from the time before that. The server's watch cache",
+    ),
+    in_story(
+        "F33",
+        "and all … servers agree: etcd went back to an older state",
+    ),
     in_script(
         "F33",
         "there is no other server: etcd went back to an older state",
@@ -236,7 +239,10 @@ const SENTENCES: [Sentence; 121] = [
         "was allowed before, and is forbidden now (403); its stream had gone on",
     ),
     in_story("F41", "was allowed before, and is forbidden now (403)."),
-    in_story("F41", "goes on: it delivers objects that this account may no longer read"),
+    in_story(
+        "F41",
+        "goes on: it delivers objects that this account may no longer read",
+    ),
     in_story("F42", "it compares different scopes"),
     in_script(
         "F42",
@@ -250,10 +256,7 @@ const SENTENCES: [Sentence; 121] = [
     ),
     in_story("F43", "its DELETED only meant that it left the selector"),
     in_story("F43", "and … has it at … it only left the selector."),
-    in_story(
-        "F43",
-        "a GET of it returned 200 with the same uid",
-    ),
+    in_story("F43", "a GET of it returned 200 with the same uid"),
     in_story("F44", "The headers of the watch … came after"),
     in_story("F44", "The watch request of … has no answer"),
     in_story(
@@ -261,7 +264,10 @@ const SENTENCES: [Sentence; 121] = [
         "All its servers directly delivered … something on the way holds it back",
     ),
     in_story("F44", "A watch of … has no answer for"),
-    in_story("F45", "Its event should have been the first of the stream from"),
+    in_story(
+        "F45",
+        "Its event should have been the first of the stream from",
+    ),
     in_story("F46", "nothing that it holds changed: a resync"),
     in_story("F47", "ended inside an event"),
     in_story("F48", "returned right after it asked to resume"),
