@@ -1,7 +1,7 @@
 //! Attribution: why each stream ended (docs/semantics/streams.md#rules).
 //!
 //! ```text
-//!   judgement ◄─ end ◄─ own, runs, fact ◄─ facts ◄─ rules
+//!   judgement ◄─ end ◄─ own, runs, fact ◄─ facts ◄─ case ◄─ rules
 //! ```
 //!
 //! * [`judgement`] says why a stream ended, how certain that is and by which records.
@@ -10,8 +10,10 @@
 //! * [`runs`] counts streams of a watch in a row.
 //! * [`fact`] is an event after an end.
 //! * [`facts`] holds open streams, recent ends and the events around them.
+//! * [`case`] is an end with the facts around it.
 //! * [`rules`] is the list of all rules. The first rule that answers decides.
 
+mod case;
 mod end;
 mod fact;
 mod facts;

@@ -9,26 +9,21 @@
 //! anew if the list stands less than 100 revisions above the oldest one left. The distance of that oldest revision
 //! from the watch's progress proves nothing: it is as small in a cache that has just run over.
 
-use std::cell::OnceCell;
-
+use watchscope_model::Row;
 use watchscope_model::row::Attributed;
 use watchscope_model::vocabulary::{Cause, Certainty};
-use watchscope_model::{Row, Seq};
 
+use super::case::{Case, is_most};
 use super::end::{BARREN_MS, End};
-use super::fact::{Fact, FactKind};
+use super::fact::FactKind;
 use super::facts::StreamFacts;
 use super::judgement::Judgement;
 use super::own;
 
-/// Least buffer of a watcher at the server, in events (F36). A stream with fewer events cannot have filled it.
-const SMALLEST_BUFFER: u64 = 10;
 /// Number of barren streams in a row that are more than chance (F10).
 const BARREN_STREAMS: u32 = 3;
 /// Number of streams in a row that ended before all their initial events had come and are more than chance (F37).
 const CUT_SHORT_STREAMS: u32 = 2;
-/// Difference in ms from its timeout within which a stream was not cut off for slowness (F36).
-const SLOW_MARGIN_MS: u64 = 5_000;
 
 /// A rule: one reason for which streams end.
 ///
@@ -179,129 +174,6 @@ pub(crate) fn attribute(end: &End, facts: &StreamFacts) -> Judgement {
     let case = Case::new(end, facts);
     let judgement = RULES.iter().find_map(|rule| (rule.judge)(&case));
     judgement.unwrap_or_else(|| unexplained(end))
-}
-
-/// An end with the facts around it. Values that only later rules need are computed on first use.
-struct Case<'a> {
-    end: &'a End,
-    facts: &'a StreamFacts,
-    group: OnceCell<Group<'a>>,
-    left: OnceCell<Option<Judgement>>,
-}
-
-/// The streams to one server that ended together with an end, the end included.
-struct Group<'a> {
-    ended: Vec<&'a End>,
-    /// The number of streams to the server that lived on.
-    alive: usize,
-}
-
-impl<'a> Case<'a> {
-    fn new(end: &'a End, facts: &'a StreamFacts) -> Self {
-        Self {
-            end,
-            facts,
-            group: OnceCell::new(),
-            left: OnceCell::new(),
-        }
-    }
-
-    fn group(&self) -> &Group<'a> {
-        self.group.get_or_init(|| {
-            let (ended, alive) = match &self.end.stream.remote {
-                Some(remote) => self
-                    .facts
-                    .together(self.end, |other| other.remote.as_ref() == Some(remote)),
-                None => (vec![self.end], 0),
-            };
-            Group { ended, alive }
-        })
-    }
-
-    /// Returns the records of the group's ends.
-    fn also(&self) -> impl Iterator<Item = Seq> {
-        self.group().ended.iter().map(|other| other.seq)
-    }
-
-    /// Returns the facts of a kind that came after the end, to any watch of the group.
-    fn of_group(&self, kind: FactKind) -> Vec<Seq> {
-        self.after(kind, &self.group().ended)
-    }
-
-    /// Returns the facts of a kind that came after the end, to its own watch.
-    fn of_watch(&self, kind: FactKind) -> Vec<Seq> {
-        self.after(kind, &[self.end])
-    }
-
-    fn after(&self, kind: FactKind, ends: &[&End]) -> Vec<Seq> {
-        let facts = self.facts.facts_after(kind, self.end, ends);
-        facts.map(|fact: &Fact| fact.seq).collect()
-    }
-
-    /// Returns whether most streams to the server ended together, and at least two did.
-    fn is_whole_server(&self) -> bool {
-        let Group { ended, alive } = self.group();
-        ended.len() >= 2 && is_most(ended.len(), *alive)
-    }
-
-    /// Returns whether the connections of most streams of the group closed with their streams.
-    ///
-    /// A server that ends or resets a stream leaves its connection open. All other ends close the connection. The own
-    /// connection alone shows nothing about the server (docs/semantics/streams.md#with-connections).
-    fn is_connection_gone(&self) -> bool {
-        let ended = &self.group().ended;
-        let is_closed = |other: &&&End| {
-            if !matches!(other.cause, Cause::End | Cause::RstStream) {
-                return true;
-            }
-            let own = std::slice::from_ref(*other);
-            let mut facts = self.facts.facts_after(FactKind::Closed, other, own);
-            facts.any(|fact| fact.connection == other.stream.connection)
-        };
-        let closed = ended.iter().filter(is_closed).count();
-        is_most(closed, ended.len() - closed)
-    }
-
-    /// Returns the judgement that the server left after a GOAWAY.
-    ///
-    /// A GOAWAY lets open streams go on. So it explains an end only where most streams of the connection end too.
-    fn left(&self) -> Option<&Judgement> {
-        let left = self.left.get_or_init(|| {
-            let end = self.end;
-            let goaway = end.goaway?;
-            let is_of_connection = end.stream.connection;
-            let (ended, alive) = self
-                .facts
-                .together(end, |other| other.connection == is_of_connection);
-            // The last stream of the connection may have ended in order for any other reason.
-            let certainty = if end.cause == Cause::End && ended.len() == 1 {
-                Certainty::Suspected
-            } else {
-                Certainty::Likely
-            };
-            is_most(ended.len(), alive).then(|| {
-                end.judged(Row::F09, certainty)
-                    .with([goaway])
-                    .with(ended.iter().map(|other| other.seq))
-            })
-        });
-        left.as_ref()
-    }
-
-    fn is_near_timeout(&self) -> bool {
-        let is_near = |timeout_ms| self.end.age_ms.abs_diff(timeout_ms) <= SLOW_MARGIN_MS;
-        self.end.stream.timeout_ms.is_some_and(is_near)
-    }
-
-    /// Returns whether the stream can have filled a watcher's buffer, and did not end by its timeout.
-    fn may_be_slow(&self) -> bool {
-        self.end.events >= SMALLEST_BUFFER && !self.is_near_timeout()
-    }
-}
-
-/// Returns whether at least four fifths ended.
-fn is_most(ended: usize, alive: usize) -> bool {
-    ended * 5 >= (ended + alive) * 4
 }
 
 fn own_pause(case: &Case<'_>) -> Option<Judgement> {
@@ -518,7 +390,7 @@ fn unexplained(end: &End) -> Judgement {
 
 #[cfg(test)]
 mod tests {
-    use watchscope_model::{StreamId, Time};
+    use watchscope_model::{Seq, StreamId, Time};
 
     use super::super::end::{OwnPause, Stream};
     use super::*;

@@ -11,6 +11,7 @@
 //!                     ├─ as_of       the moment for which panels answer
 //!                     ├─ range       the marked range of time
 //!                     ├─ notes       notes of persons: writing, changing, withdrawing, going to them
+//!                     │    note_words   a row of the panel, the form, refusals
 //!                     ├─ export      the input of the dialogs of exports and charts
 //!                     ├─ palette     finding an action, a lane or a place
 //!                     ├─ search      hits in the log, and going from one to the next
@@ -29,6 +30,7 @@ mod export;
 mod findings;
 mod lanes;
 mod lesson;
+mod note_words;
 mod notes;
 mod overview;
 mod palette;
