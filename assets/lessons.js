@@ -90,7 +90,7 @@ const controls = make(
     button("|◀\uFE0E", () => say("previous"), { "aria-label": "Back to where this step begins", title: "Back to where this step begins" }),
     play,
     button("▶\uFE0E|", () => say("next"), { "aria-label": "To the next step", title: "To the next step" }),
-    button("Step", () => say("step"), { title: "On to what is told next, and not further" }),
+    button("Step", () => say("step"), { title: "To the next moment of the text, and no further" }),
     speed,
   ),
   make("div", { class: "time" }, make("div", { class: "when" }, clock, note), ticks, bar),
@@ -269,7 +269,7 @@ const writeNow = () => {
   set(speed, String(now.speed));
   const words = [];
   if (now.note) words.push(now.note);
-  if (!now.asWritten) words.push("You changed this run; the text tells of the one before.");
+  if (!now.asWritten) words.push("You changed this run; the text describes the run before your change.");
   note.replaceChildren(
     words.join(" ") || `seed ${now.seed}, going back runs it again`,
     ...(now.asWritten ? [] : [button("As written", () => say("as-written"))]),
@@ -330,7 +330,7 @@ const writeWire = () => {
         { class: isError ? "wrong" : asks ? "asks" : undefined },
         make("span", { class: "quiet" }, ((atUs - now.beginUs) / 1e6).toFixed(1)),
         make("b", { title: who }, short(who)),
-        make("span", { class: "quiet", "aria-label": asks ? "asks" : "is told" }, asks ? "→" : "←"),
+        make("span", { class: "quiet", "aria-label": asks ? "sends" : "receives" }, asks ? "→" : "←"),
         make("code", {}, words),
       ),
     ),
@@ -339,7 +339,7 @@ const writeWire = () => {
 };
 // Returns the verdict if there is no finding.
 const unfound = (names) => {
-  if (names.length === 0) return "Nothing wrong is found in what was heard.";
+  if (names.length === 0) return "No finding in the delivered events.";
   const hold = names.length === 1 ? "holds" : "hold";
   return `No event says that anything is wrong. But ${names.join(" and ")} ${hold} what is no longer in etcd: only a comparison shows that.`;
 };

@@ -68,9 +68,6 @@ enum Task {
     Check {
         /// Only list where sentences are hard to read, and what to write instead.
         only: Option<Listed>,
-        /// With `words`: write the lower counts into xtask/words.txt.
-        #[arg(long, requires = "only")]
-        write: bool,
     },
     /// Build everything and run every test.
     Test {
@@ -125,11 +122,10 @@ fn run(task: Task, installs: Installs) -> anyhow::Result<ExitCode> {
         Task::Build { release, target } => {
             build::build(&project, installs, release, target.as_deref())?;
         }
-        Task::Check { only: None, .. } => check::check(&project, installs)?,
+        Task::Check { only: None } => check::check(&project, installs)?,
         Task::Check {
             only: Some(Listed::Words),
-            write,
-        } => check::words(&project, write)?,
+        } => check::words(&project)?,
         Task::Test { long } => return test::test(&project, installs, long),
         Task::Mutate { ids } => mutate::mutate(&project, &ids)?,
         Task::Bench { list: true, .. } => bench::list(&project)?,

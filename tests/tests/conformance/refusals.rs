@@ -13,7 +13,7 @@ use super::wire::Ask;
 exchanges![
     more_concurrent_writes_than_a_server_accepts_are_refused,
     // This one is last, since the server is gone after it.
-    a_server_that_is_told_to_stop_refuses_and_ends_its_watches,
+    a_server_that_shuts_down_refuses_and_ends_its_watches,
 ];
 
 const LONG: Duration = Duration::from_secs(30);
@@ -37,9 +37,7 @@ async fn more_concurrent_writes_than_a_server_accepts_are_refused(
     d.side.empty(held).await
 }
 
-async fn a_server_that_is_told_to_stop_refuses_and_ends_its_watches(
-    d: &mut Dialogue<'_>,
-) -> Result<()> {
+async fn a_server_that_shuts_down_refuses_and_ends_its_watches(d: &mut Dialogue<'_>) -> Result<()> {
     let version = d.config_map("a").await?.version()?;
     let mut watch = d
         .watch(d.core(&format!("configmaps?watch=1&resourceVersion={version}")))

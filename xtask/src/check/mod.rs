@@ -132,12 +132,8 @@ fn document(command: &mut Command) -> Result<()> {
     shell::run(command)
 }
 
-/// Lists idioms that make sentences hard to read, and long sentences. With `writes` it writes the lower counts of idioms
-/// into their list instead.
-pub(crate) fn words(project: &Project, writes: bool) -> Result<()> {
-    if writes {
-        return report(words::write(project)?);
-    }
+/// Lists idioms that make sentences hard to read, and long sentences.
+pub(crate) fn words(project: &Project) -> Result<()> {
     print!("{}{}", words::list(project)?, Count::of(project)?.list());
     Ok(())
 }

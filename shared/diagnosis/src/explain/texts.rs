@@ -424,7 +424,7 @@ pub const EXPLANATIONS: [Explanation; Row::COUNT] = [
         ANY,
         "It tries every second, and has no object of the type.",
         "Read each object by itself, go on without the broken one, and report it.",
-        "The same text at least twice. For Secrets, of which watchscope keeps no text: five lists in a row.",
+        "The same text at least twice. For Secrets, whose texts watchscope does not keep: five lists in a row.",
         "kubernetes/kubernetes#57705",
     ),
     explain(

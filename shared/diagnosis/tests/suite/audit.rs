@@ -14,7 +14,9 @@ use watchscope_model::event::{
     RequestSent, StreamEnded, StreamOpened, WatchPhase, WatchStarted, WatchStopped,
 };
 use watchscope_model::read::{Page, Seen, Told};
-use watchscope_model::vocabulary::{Cause, ChangeType, Origin, Phase, PhaseReason, Standing, Verb};
+use watchscope_model::vocabulary::{
+    AuditMethod, Cause, ChangeType, Origin, Phase, PhaseReason, Standing, Verb,
+};
 use watchscope_model::{
     ConnectionId, Event, Object, Record, RequestId, ResourceVersion, State, StreamId, Text, Time,
     Uid, WatchName,
@@ -1348,7 +1350,7 @@ fn gone_together(level: Level, objects: u8, left: &[&str]) -> (Stage, usize, Vec
     let results = stage.results();
     let found = results
         .lines()
-        .filter(|line| line.contains("get of what left"));
+        .filter(|line| line.contains(AuditMethod::GetLeft.word()));
     let found = found.map(str::to_owned).collect();
     (stage, gets, found)
 }
@@ -1404,7 +1406,7 @@ fn a_new_object_with_the_name_of_a_deleted_one_has_not_left() {
     stage.unmatched = Some("a");
     stage.after_s(20);
     let results = stage.results();
-    assert!(!results.contains("get of what left"), "{results}");
+    assert!(!results.contains(AuditMethod::GetLeft.word()), "{results}");
     assert!(
         stage
             .reads

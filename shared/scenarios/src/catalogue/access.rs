@@ -34,7 +34,10 @@ fn f40() -> Row {
         .at(8, [close()])
         .at(9, [delete("a")])
         .at(20, [lift(expired)])
-        .says(5, "The token has expired. The open stream does not care.")
+        .says(
+            5,
+            "The token has expired. The server does not check it for the open stream.",
+        )
         .wire([
             Wire::Changes(ChangeType::Modified, Origin::Live, 1..=1),
             Wire::Ended(Cause::End, 1..=1),
@@ -69,7 +72,10 @@ pub(super) fn f41() -> Row {
         .at(5, [write("b", 1)])
         .at(8, [close()])
         .at(9, [delete("a")])
-        .says(5, "Whoever watches still gets what he may no longer list.")
+        .says(
+            5,
+            "The open watch still delivers objects that its client may no longer list.",
+        )
         .wire([
             Wire::Changes(ChangeType::Modified, Origin::Live, 1..=1),
             Wire::Ended(Cause::End, 1..=1),

@@ -109,8 +109,8 @@ pub(super) enum Flood {
 fn ghost(code: row::Row, flood: Flood, server: &str) -> Row {
     starved(code, flood, server, delete("a"), write("b", 1)).says(
         8,
-        "The deletion of a waits behind a full channel when etcd compacts it away. Here etcd is compacted at once; an \
-         apiserver compacts, every 5 min, only what is 5 min old or more.",
+        "The deletion of a waits behind a full channel when etcd compacts it away. Here etcd is compacted at once; \
+         an apiserver compacts every 5 min, and only history that is at least 5 min old.",
     )
 }
 
@@ -196,7 +196,8 @@ fn unusable_deletion(server: &str) -> Row {
         .at(5, [inject(slow(Duration::from_secs(2))), write("b", 1), delete("a"), inject(Fault::CompactEtcd)])
         .at(9, [lift(slow(Duration::from_secs(2)))])
         .at(15, [write("b", 2)])
-        .says(5, "What was there before is compacted before etcd has sent the deletion, which then says nothing of what it deletes.")
+        .says(5, "etcd compacts the previous value before it has sent the deletion. The deletion then does not \
+            contain the deleted object.")
         .lasts(30)
 }
 
@@ -240,7 +241,7 @@ pub(super) fn restored(bump: Option<u64>) -> Row {
         .at(5, [inject(Fault::RestoreSnapshot { bump })])
         .says(
             5,
-            "etcd is as it was at 3 s: a is back, c never was, and revisions count from there again.",
+            "etcd has its state of 3 s again: a is back, c is unknown, and revisions count on from there.",
         )
         .lasts(30)
 }

@@ -106,7 +106,7 @@ fn no_list_far_enough() -> (Row, Finds) {
     ];
     // While the expired watch waits to list, a balancer moves it to a frozen server.
     let story = Row::new(F14)
-        .form("twin: a list that the server has not come far enough for")
+        .form("twin: a list at a version that the server has not reached")
         .servers(&["1.35.0", "1.35.0"])
         .by_watch_list()
         .at(0, [out(SECOND)])
@@ -127,7 +127,7 @@ fn no_state_far_enough() -> (Row, Finds) {
         resource: Some(MAPS_TYPE.to_owned()),
     };
     let story = Row::new(F14)
-        .form("twin: initial events that the server has not come far enough for")
+        .form("twin: initial events at a version that the server has not reached")
         .by_watch_list()
         .at_ms(300, [inject(frozen.clone())])
         .at_ms(400, [write("b", 1)])
@@ -256,7 +256,7 @@ fn held_up() -> (Row, Finds) {
         bytes: 4096,
     };
     let mut story = Row::new(F44)
-        .form("events that come late by the configured address alone")
+        .form("events that come late over the configured address alone")
         .servers(&["1.30.0", "1.30.0"])
         .at(3, [inject(proxy)])
         .lasts(60);
@@ -363,7 +363,7 @@ fn standing_still() -> (Row, Finds) {
         resource: Some(MAPS_TYPE.to_owned()),
     };
     let story = Row::new(F31)
-        .form("a watch that does not come to what lists have")
+        .form("a watch that does not reach the version of lists")
         .at(4, [inject(still)])
         .at(5, [write("b", 1)])
         .lasts(200);
@@ -397,7 +397,7 @@ fn silent_for_75_s() -> (Row, Finds) {
     let story = silent("a stream of one address that lags 75 s").at(25, [write("b", 2)]);
     // A round of the audit, 3 s for each list that waits for the cache, and 10 s from which on it is a lag.
     let finds = row(F31, &[F31], 25, 31, &[]).with("1.30.0").audited();
-    (story, finds.saying("has delivered nothing for"))
+    (story, finds.saying("has delivered nothing in"))
 }
 
 fn silent_while_others_write() -> (Row, Finds) {

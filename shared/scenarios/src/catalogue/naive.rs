@@ -29,7 +29,8 @@ fn f01() -> Row {
         .client(informer(), correct("informer"))
         .at(5, [close()])
         .at(6, [delete("a")])
-        .says(5, "The server ends the watch, as it may at any time. The loop never asks whether the channel is closed.")
+        .says(5, "The server ends the watch, as it may at any time. The loop never checks whether the channel is \
+            closed.")
         .wire([Wire::Ended(Cause::End, 1..=1), Wire::Lists(1..=1)])
         .lasts(17)
 }
@@ -73,7 +74,8 @@ fn f19() -> Row {
         .client(informer(), correct("informer").handling(4..=4))
         .at(5, [close()])
         .at(6, [delete("a")])
-        .says(6, "While it sleeps, a is deleted. Its next watch begins with everything that is there, and nothing says what is not.")
+        .says(6, "While it sleeps, a is deleted. Its next watch begins with all existing objects, and no event \
+            reports the deleted one.")
         .wire([Wire::Ended(Cause::End, 1..=1), Wire::Lists(1..=1)])
 }
 

@@ -34,7 +34,7 @@ fn f09() -> Row {
         .at(6, [write("a", 1)])
         .at(10, [go_away(Some(Cut::Eof))])
         .at(11, [delete("a")])
-        .says(5, "The server asks everybody to use another connection for what comes next. Open streams go on.")
+        .says(5, "The server asks all clients to use another connection for new requests. Open streams go on.")
         .says(10, "A load balancer does not wait for them.")
         .wire([
             Wire::GoneAway(2..=2),

@@ -28,7 +28,7 @@ fn replay(server: &'static str) -> Row {
         .at(20, [close()])
         .says(
             10,
-            "The stream ends in order, and the last event it brought was a's end, with the version of a's birth: the \
+            "The stream ends in order. Its last event was the deletion of a, with the version of a's creation: the \
              reflector goes on from there.",
         )
         .lasts(30)

@@ -78,8 +78,8 @@ fn f14() -> Row {
         .at(11, [close()])
         .says(
             11,
-            "The list is answered by a server that stands still, the watch after it by one that has forgotten what \
-             came before.",
+            "The list reaches a server that no longer advances. The watch after it reaches one that no longer has \
+             that history.",
         )
         .wire([
             Wire::InTurn(vec![
@@ -118,7 +118,7 @@ fn f22() -> Row {
                 cut: Cut::Reset,
             })],
         )
-        .says(6, "A controller restarts and lists with resourceVersion=0. Its server's cache stands still.")
+        .says(6, "A controller restarts and lists with resourceVersion=0. Its server's cache no longer advances.")
         .wire([
             Wire::Ended(Cause::TcpReset, 1..=1),
             Wire::Changes(ChangeType::Deleted, Origin::Live, 1..=1),
@@ -149,7 +149,7 @@ fn f31() -> Row {
         .at(6, moved())
         .says(
             6,
-            "The load balancer moves everybody to a server that is 12 s behind.",
+            "The load balancer moves all clients to a server that is 12 s behind.",
         )
         .wire([
             Wire::Ended(Cause::TcpReset, 1..=1),
@@ -172,7 +172,7 @@ fn f32() -> Row {
         .at(4, [write("b", 1)])
         .at(6, moved())
         .at(8, [delete("a")])
-        .says(6, "The new server has not come as far as the version that is asked for. It accepts the watch and says nothing.")
+        .says(6, "The new server has not reached the requested version. It accepts the watch and sends nothing.")
         .wire([
             Wire::Ended(Cause::TcpReset, 1..=1),
             Wire::Changes(ChangeType::Modified, Origin::Live, 1..=1),

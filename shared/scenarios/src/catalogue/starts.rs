@@ -33,7 +33,8 @@ pub(super) fn f35() -> Row {
         .at(75, [lift(behind(FIRST))])
         .says(
             70,
-            "A bookmark said that all up to now was told. The watch from there does not bring what still was to come.",
+            "A bookmark said that all events up to now were sent. A watch from there misses the events that were \
+             still on their way.",
         )
         .at(80, [inject(Fault::NoEndBookmark { resource: maps() })])
         .client_at(
@@ -63,7 +64,7 @@ fn f37() -> Row {
         .client_at(8, reflector(34), correct("list-and-watch"))
         .says(
             8,
-            "To send what is there takes seconds. Meanwhile more changes come than the watch's buffer holds.",
+            "Sending the existing objects takes seconds. Meanwhile more changes come than the watch's buffer holds.",
         )
         .by_watch_list()
         .wire([Wire::Ended(Cause::End, 2..=20), Wire::Lists(0..=1)])

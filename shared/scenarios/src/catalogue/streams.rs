@@ -39,12 +39,13 @@ fn f04() -> Row {
         .at(30, [elsewhere])
         .says(
             30,
-            "A secret is written. etcd sends its progress every 5 s here, as kubeadm sets it, so that bookmarks of the \
-             quiet configmaps move, too; its default is 10 min.",
+            "A secret is written. etcd sends its progress every 5 s here, as kubeadm sets it. So bookmarks of the \
+             quiet configmaps advance, too. The default is 10 min.",
         )
         .at(66, [inject(forgets.clone())])
         .at(68, [lift(forgets), delete("a")])
-        .says(67, "A load balancer has forgotten the flows: nothing passes over them, and nobody is told. Only who pings notices.")
+        .says(67, "A load balancer has forgotten the flows. They carry nothing more, and neither side is notified. \
+            Only a client that pings notices.")
         .wire([
             Wire::By(150, Box::new(Wire::Changes(ChangeType::Deleted, Origin::Live, 0..=0))),
             Wire::Bookmarks(1..=2),
@@ -177,7 +178,8 @@ fn f36() -> Row {
         .at(35, readers.map(slow).map(lift))
         .at(35, [Deed::Read(true)])
         .at(40, [write("a", 100_000)])
-        .says(5, "Nobody reads: the buffers fill, at first the network's, then the watch's at the server, which then gives it up.")
+        .says(5, "No client reads. The network's buffers fill first, then the server's buffer for the watch. Then \
+            the server ends the watch.")
         .wire([
             Wire::By(35, Box::new(Wire::Ended(Cause::End, 0..=0))),
             Wire::Ended(Cause::End, 1..=1),

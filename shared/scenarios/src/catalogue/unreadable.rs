@@ -31,7 +31,8 @@ fn f38() -> Row {
         .at(5, [write("b", 1)])
         .at(6, [delete("a")])
         .at(20, [lift(poison)])
-        .says(5, "The conversion webhook is down. Whoever asks for configmaps is told of b, and nothing of the others.")
+        .says(5, "The conversion webhook is down. Every request for configmaps fails because of b, and returns none \
+            of the others.")
         .wire([
             Wire::Error(500, "conversion webhook"),
             Wire::Status(500, 1..=20),

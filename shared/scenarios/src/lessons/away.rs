@@ -16,7 +16,7 @@ pub(super) fn lesson() -> Lesson {
     Lesson {
         name: "away",
         title: "Deleted while you were away",
-        teaches: "Why a watch without a resourceVersion keeps what is gone",
+        teaches: "Why a watch without a resourceVersion keeps objects that are gone",
         lasts: secs(90.0),
         server: Version::DEFAULT,
         client: ClientGo::minor(34),
@@ -86,10 +86,10 @@ fn two() -> Passage {
         at: secs(3.0),
         shows: (secs(0.0), secs(8.0)),
         text: &[
-            "*correct* is an informer: it listed {1}, then watched from the list's resourceVersion. *naive* is the loop of a \
-             blog post: it only watches {2}, with no resourceVersion at all. It works: to such a watch the server first \
-             sends everything there is, as ADDED, and then what happens.",
-            "Both believe in prices, report and stock. So far nothing tells them apart.",
+            "*correct* is an informer. It listed {1}, then watched from the list's resourceVersion. *naive* is a \
+             loop from a blog post. It only watches {2}, without a resourceVersion. That works: the server first \
+             sends such a watch all existing objects as ADDED, and then each change.",
+            "Both believe in prices, report and stock. So far there is no difference between them.",
         ],
         moments: vec![
             Moment::first("correct lists", Sought::Asked("correct", "configmaps")),
@@ -103,7 +103,7 @@ fn two() -> Passage {
                 "Wait for the server",
             ],
             right: 1,
-            because: "An end is normal. What came meanwhile is told to whoever says where he was.",
+            because: "An end is normal. The server sends the missed events to a client that says where it was.",
         }),
     }
 }
@@ -114,10 +114,11 @@ fn ended() -> Passage {
         at: secs(7.0),
         shows: (secs(2.0), secs(12.0)),
         text: &[
-            "At 6 s the server ended all watches in order {1}. It may do so at any time, and does so at the latest after \
-             the timeout it was asked for. It is no error.",
-            "correct asked at once to go on from the last resourceVersion it saw {2}. naive does what its author added \
-             after its first version had fallen silent: it notices the end, sleeps five seconds {3}, and will then watch again.",
+            "At 6 s the server ended all watches in order {1}. It may do so at any time, and it does so at the \
+             requested timeout at the latest. This is not an error.",
+            "correct asked at once to resume from the last resourceVersion it saw {2}. naive's first version went \
+             silent here, so its author added a pause. It notices the end, sleeps five seconds {3}, and will then \
+             watch again.",
         ],
         moments: vec![
             Moment::first("the watches end", Sought::Ended),
@@ -128,20 +129,21 @@ fn ended() -> Passage {
             asks: "report is deleted now, while naive sleeps. What does naive believe?",
             answers: &["It is there", "It is gone", "It is unsure"],
             right: 0,
-            because: "It holds what it heard last, and it is not listening.",
+            because: "It holds the last state it received, and it has no stream now.",
         }),
     }
 }
 
 fn deleted() -> Passage {
     Passage {
-        title: "One hears it",
+        title: "One client hears it",
         at: secs(9.5),
         shows: (secs(4.0), secs(14.0)),
         text: &[
-            "report was deleted at 8 s {1}. correct was listening and dropped it {2}; so was watchscope {3}. naive slept.",
-            "The server still has the event in its window. Whoever asks for what came after the last resourceVersion he saw \
-             is told.",
+            "report was deleted at 8 s {1}. correct had a stream and dropped report {2}. watchscope received the \
+             event too {3}. naive slept.",
+            "The server still has the event in its window. A client that asks for the events after its last \
+             resourceVersion gets it.",
         ],
         moments: vec![
             Moment::first(
@@ -158,29 +160,30 @@ fn deleted() -> Passage {
             ),
         ],
         question: Some(Question {
-            asks: "naive wakes at 11 s and watches again, without a resourceVersion. What is it sent?",
+            asks: "naive wakes at 11 s and watches again, without a resourceVersion. What does the server send?",
             answers: &[
                 "DELETED report",
                 "ADDED prices, ADDED stock",
                 "Nothing until something changes",
             ],
             right: 1,
-            because: "Without a resourceVersion the server cannot know what naive missed. It sends what is.",
+            because: "Without a resourceVersion the server cannot know what naive missed. It sends the objects that \
+                exist.",
         }),
     }
 }
 
 fn back() -> Passage {
     Passage {
-        title: "What is, and not what was",
+        title: "The objects that exist, and no others",
         at: secs(12.5),
         shows: (secs(4.0), secs(16.0)),
         text: &[
-            "naive watched again {1} and got prices and stock as `ADDED`, a second time. Nothing in that stream says that \
-             report is gone: what is not there is not sent. naive put both into its map, over what it held, and kept the \
-             rest.",
-            "It now watches in good health. Its stream is open, its events come, its map has three entries. etcd has two \
-             of them.",
+            "naive watched again {1} and got prices and stock as `ADDED`, a second time. Nothing in that stream says \
+             that report is gone: the server does not send objects that do not exist. naive put both into its map, \
+             over its old entries, and kept the rest.",
+            "It now looks healthy. Its stream is open and delivers events. Its map has three entries, but etcd has \
+             only two of them.",
         ],
         moments: vec![Moment::after(
             1,
@@ -195,7 +198,8 @@ fn back() -> Passage {
                 "Another report, by that name",
             ],
             right: 2,
-            because: "Only an event about that very name touches that entry of its map. A bookmark carries a number and no objects.",
+            because: "Only an event about the same name changes that entry of its map. A bookmark carries a number \
+                and no objects.",
         }),
     }
 }
@@ -206,21 +210,21 @@ fn ghost() -> Passage {
         at: secs(18.0),
         shows: (secs(4.0), secs(22.0)),
         text: &[
-            "prices was written at 16 s {1}. Both heard it: naive is not deaf. It believes in one thing too many, a *ghost*, \
-             and no event about another name will tell it.",
-            "It does not lag either: its newest resourceVersion is as new as correct's. Lag can be measured from outside; \
-             a ghost can only be found by comparing what one holds with a list.",
+            "prices was written at 16 s {1}. Both clients received it, so naive's stream works. But naive believes \
+             in one object too many, a *ghost*. No event about another name will remove it.",
+            "naive does not lag either: its newest resourceVersion is as high as correct's. Lag can be measured from \
+             outside. A ghost shows only when the held objects are compared with a list.",
         ],
         moments: vec![Moment::first(
             "prices is written",
             Sought::Write(ChangeType::Modified, "prices"),
         )],
         question: Some(Question {
-            asks: "Somebody creates another report, by the same name. What does naive believe then?",
+            asks: "Another report is created, with the same name. What does naive believe then?",
             answers: &[
                 "The truth, by luck",
                 "In two reports",
-                "In the old one still",
+                "Still in the old one",
             ],
             right: 0,
             because: "ADDED goes into the map under its name, over the ghost.",
@@ -234,9 +238,10 @@ fn cure() -> Passage {
         at: secs(28.0),
         shows: (secs(4.0), secs(32.0)),
         text: &[
-            "At 26 s somebody created another report {1}: the same name, another uid. naive got ADDED and put it over the \
-             ghost {2}. Now it believes the truth, and nothing that it holds or logs shows that it did not for 18 seconds.",
-            "Anything that acted on report in between acted on nothing; anything that was to clean up behind it did not.",
+            "At 26 s another report was created {1}, with the same name and another uid. naive got ADDED and put it \
+             over the ghost {2}. Now its belief is true. Nothing in its state or log shows that it was false for 18 \
+             seconds.",
+            "In between, every action on report had no object, and every cleanup after its deletion did not happen.",
         ],
         moments: vec![
             Moment::after(
@@ -259,10 +264,10 @@ fn remember() -> Passage {
         at: secs(31.0),
         shows: (secs(0.0), secs(34.0)),
         text: &[
-            "Streams end. What counts is where the next one begins: from the last resourceVersion, you hear what you \
-             missed; without one, you hear what is.",
-            "If you must begin anew, list, *replace* all you hold, and treat what is missing as deleted. Adding to a map is \
-             not replacing it.",
+            "Streams end. It matters where the next stream begins. From the last resourceVersion, you get the events \
+             that you missed. Without one, you get only the objects that exist.",
+            "If you must begin anew, list, *replace* all held objects, and treat missing ones as deleted. Adding to \
+             a map does not replace it.",
             "An informer does all this. A loop over `Watch` does none of it.",
         ],
         moments: vec![],

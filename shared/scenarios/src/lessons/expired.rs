@@ -13,7 +13,7 @@ pub(super) fn lesson() -> Lesson {
     Lesson {
         name: "expired",
         title: "410 and relist",
-        teaches: "Why a watch cannot always go on from where it was, and what to do then",
+        teaches: "Why a watch cannot always resume from its resourceVersion, and what to do then",
         lasts: secs(90.0),
         server: Version::DEFAULT,
         client: ClientGo::minor(34),
@@ -89,10 +89,11 @@ fn three() -> Passage {
         at: secs(5.0),
         shows: (secs(0.0), secs(8.0)),
         text: &[
-            "Three configmaps: prices, report and stock. Three clients watch them: watchscope, whose watch is the lane \
-             default/configmaps; *informer*, as most controllers are; and *naive* {1}, a loop somebody wrote by hand.",
-            "prices was written {2}, and the event came over each of their watches {3}. If its stream ended now, each would \
-             ask to go on after the last resourceVersion it saw.",
+            "There are three configmaps: prices, report and stock. Three clients watch them. watchscope's watch is \
+             the lane default/configmaps. *informer* works as most controllers do. *naive* {1} is a loop written by \
+             hand.",
+            "prices was written {2}, and each watch delivered the event {3}. If its stream ended now, each client \
+             would ask to resume after the last resourceVersion it saw.",
         ],
         moments: vec![
             Moment::first("naive watches", Sought::Phase("naive", "watching")),
@@ -108,12 +109,13 @@ fn three() -> Passage {
         question: Some(Question {
             asks: "All connections are reset, and one configmap is deleted before any client is back. Is the deletion lost to them?",
             answers: &[
-                "Yes: nobody was listening",
+                "Yes: no client had a stream",
                 "No: the server still has it",
                 "Only to naive",
             ],
             right: 1,
-            because: "The watch cache keeps recent events. Whoever asks from the last resourceVersion he saw is told what came since.",
+            because: "The watch cache keeps recent events. A client that asks from its last resourceVersion gets all \
+                later events.",
         }),
     }
 }
@@ -124,10 +126,11 @@ fn away() -> Passage {
         at: secs(12.0),
         shows: (secs(4.0), secs(16.0)),
         text: &[
-            "At 8 s every connection was reset {1}, and new ones are refused. Meanwhile stock was written {2}, and report \
-             was deleted {3}. No client heard either.",
-            "That alone is no harm. The apiserver's watch cache keeps a window of recent events, and each client knows the \
-             last resourceVersion it saw. If it asks from there, it is told all that came since, the deletion too.",
+            "At 8 s every connection was reset {1}, and new ones are refused. Meanwhile stock was written {2}, and \
+             report was deleted {3}. No client received either event.",
+            "That alone does no harm. The apiserver's watch cache keeps a window of recent events, and each client \
+             knows the last resourceVersion it saw. If it asks from there, it gets all later events, including the \
+             deletion.",
         ],
         moments: vec![
             Moment::first("the stream ends", Sought::Ended),
@@ -148,7 +151,8 @@ fn away() -> Passage {
                 "It knows that it does not know",
             ],
             right: 0,
-            because: "A store holds what it last heard. It does not empty itself because the stream broke: that is right, and why lag must be shown.",
+            because: "A store holds the last state it received. It does not empty itself when the stream breaks. \
+                That is right, and it is why a client must show its lag.",
         }),
     }
 }
@@ -159,24 +163,26 @@ fn forgotten() -> Passage {
         at: secs(13.2),
         shows: (secs(4.0), secs(16.0)),
         text: &[
-            "At 13 s connections are let in again, but the watch cache has lost its history: it knows what *is*, and no \
-             longer what *happened*. Real ones lose it by restarting, or because more happened than fits into the window. \
-             etcd forgets, too: the apiserver has it compacted every five minutes, and here at the same moment.",
-            "So no history has the deletion of report {1} any more.",
+            "At 13 s the server accepts connections again, but the watch cache has lost its history. It knows the \
+             present objects, but no longer the events before. A real cache loses them by a restart, or because more \
+             events came than fit into the window. etcd drops history too: the apiserver compacts it every five \
+             minutes, and here at the same moment.",
+            "So the deletion of report {1} is in no history any more.",
         ],
         moments: vec![Moment::first(
             "report is deleted",
             Sought::Write(ChangeType::Deleted, "report"),
         )],
         question: Some(Question {
-            asks: "A client asks to go on from where it was. What should an honest server say?",
+            asks: "A client asks to resume from its last resourceVersion. What should an honest server answer?",
             answers: &[
-                "Send all there is as ADDED",
+                "Send all objects as ADDED",
                 "Go on from now",
                 "Refuse: too old",
             ],
             right: 2,
-            because: "Anything else would hide that events are missing. The refusal is 410 Expired: you have to start over.",
+            because: "Any other answer would hide that events are missing. The refusal is 410 Expired: the client \
+                has to start over.",
         }),
     }
 }
@@ -187,22 +193,22 @@ fn gone() -> Passage {
         at: secs(20.0),
         shows: (secs(6.0), secs(24.0)),
         text: &[
-            "watchscope's watch asked to go on from where it was. The answer was status 200 and, as the first thing in the \
-             stream, an `ERROR` event: code 410, *too old resource version* {1}. It mostly comes like this, not as an HTTP \
+            "watchscope's watch asked to resume. The answer had status 200, and the stream began with an `ERROR` \
+             event: code 410, *too old resource version* {1}. Servers mostly send it this way and not as an HTTP \
              status, so a client has to read it from the stream.",
-            "informer was told the same. The right answer is to list again. Both wait first: watchscope about a second, \
-             informer some seconds, since its pauses have grown while every connection was refused.",
+            "informer got the same ERROR. The right reaction is to list again. Both wait first: watchscope about a \
+             second, and informer some seconds, because its backoff grew while every connection was refused.",
         ],
         moments: vec![Moment::first("ERROR 410 in the stream", Sought::Error)],
         question: Some(Question {
             asks: "The new list will have prices and stock. How does the client learn that report was deleted?",
             answers: &[
                 "From a DELETED event",
-                "It compares with what it held",
+                "It compares the list with its store",
                 "It never does",
             ],
             right: 1,
-            because: "No DELETED comes, ever. What it held and the list has not is gone.",
+            because: "No DELETED ever comes. Objects that it held and that are not in the list are gone.",
         }),
     }
 }
@@ -213,12 +219,12 @@ fn relist() -> Passage {
         at: secs(28.0),
         shows: (secs(6.0), secs(32.0)),
         text: &[
-            "The new list {1} has no report, and watchscope held one: it infers the deletion {2}, drawn hollow, because \
-             nobody ever said it. stock is in both with another resourceVersion: a change {3} of which the steps between \
-             are lost.",
-            "client-go does the same in `Replace`. Its handlers get the last state it knew, wrapped in \
-             `DeletedFinalStateUnknown`: the object is gone, and how it looked at the end nobody can say. informer dropped \
-             report {4}.",
+            "The new list {1} has no report, but watchscope held one. So watchscope infers the deletion {2}. It is \
+             drawn hollow, because no event reported it. stock has another resourceVersion in the list: a change {3} \
+             whose steps in between are lost.",
+            "client-go does the same in `Replace`. Its handlers get the last known state in a \
+             `DeletedFinalStateUnknown`: the object is gone, and its final state is unknown. informer dropped report \
+             {4}.",
         ],
         moments: vec![
             Moment::after(1, "the relist is complete", Sought::Listed),
@@ -236,24 +242,24 @@ fn relist() -> Passage {
             ),
         ],
         question: Some(Question {
-            asks: "naive answers 410 by asking the same again. What does it believe?",
+            asks: "After 410 naive sends the same request again. What does it believe?",
             answers: &["Two configmaps", "Three configmaps", "None"],
             right: 1,
-            because: "It is refused each time, learns nothing, and keeps what it held.",
+            because: "The server refuses it each time. It learns nothing and keeps its old state.",
         }),
     }
 }
 
 fn again() -> Passage {
     Passage {
-        title: "The loop that asks the same",
+        title: "The loop that repeats its request",
         at: secs(44.0),
         shows: (secs(8.0), secs(48.0)),
         text: &[
-            "naive has asked to go on from the same resourceVersion about once a second since {1}: first nobody answered, \
-             then the answer was 410, each time. It is healthy by all that a process shows: it runs, logs, waits between tries. It believes in report, which is gone, \
-             and in an old stock.",
-            "At 40 s prices was written {2}. informer heard it. naive did not, and never will.",
+            "Since {1} naive has asked to resume from the same resourceVersion about once a second. At first there \
+             was no answer, later each answer was 410. The process looks healthy: it runs, logs, and waits between \
+             tries. But it believes in report, which is gone, and in an old stock.",
+            "At 40 s prices was written {2}. informer received it. naive did not, and never will.",
         ],
         moments: vec![
             Moment::after(1, "naive asks", Sought::Asked("naive", "watch")),
@@ -273,9 +279,9 @@ fn remember() -> Passage {
         at: secs(48.0),
         shows: (secs(0.0), secs(52.0)),
         text: &[
-            "A watch goes on from a resourceVersion only while the server still has the history after it: minutes, less \
-             when much is written.",
-            "410 is not a failure to be retried. It says: list again, *replace* what you hold, and infer what is gone.",
+            "A watch can resume from a resourceVersion only while the server still has the history after it. That is \
+             minutes, and less when there are many writes.",
+            "Do not retry after 410. List again, *replace* the held objects, and infer which are gone.",
             "It may come as a status or as an event in a stream that answered 200. Handle both.",
         ],
         moments: vec![],

@@ -14,7 +14,7 @@ pub(super) fn lesson() -> Lesson {
     Lesson {
         name: "ghost",
         title: "Watches ghost you",
-        teaches: "A loop that reads a dead stream, the loop repaired, and an informer, side by side",
+        teaches: "A loop that reads a dead stream, the repaired loop and an informer, side by side",
         lasts: secs(60.0),
         server: Version::DEFAULT,
         client: ClientGo::minor(34),
@@ -75,17 +75,18 @@ fn wait() -> Passage {
         at: secs(4.0),
         shows: (secs(0.0), secs(9.0)),
         text: &[
-            "A test has asked for web-1 to be deleted and now waits until it is. Three programs do the waiting. *broken* is \
-             how it was once written in Kubernetes' own tests: a `for` around a `select`, with the watch's channel {1} and a \
-             deadline of 30 s. *fixed* is the same with one line more. *informer* is a shared informer {2}.",
-            "All three listen. All three would hear the deletion if it came now.",
+            "A test has asked for the deletion of web-1 and now waits for it. Three programs wait. *broken* is a \
+             loop that was once in Kubernetes' own tests: a `for` around a `select`, with the watch's channel {1} \
+             and a deadline of 30 s. *fixed* is the same loop with one more line. *informer* is a shared informer \
+             {2}.",
+            "All three have an open stream. All three would receive the deletion if it came now.",
         ],
         moments: vec![
             Moment::first("broken watches", Sought::Phase("broken", "watching")),
             Moment::first("informer watches", Sought::Phase("informer", "watching")),
         ],
         question: Some(Question {
-            asks: "The server ends all watches now. What does Go give to whoever reads a closed channel?",
+            asks: "The server ends all watches now. What does a read of a closed channel return in Go?",
             answers: &["It blocks", "It panics", "A zero value, at once, each time"],
             right: 2,
             because: "`ev := <-ch` on a closed channel never waits. Only the second value, `ev, ok := <-ch`, says that it is closed.",
@@ -99,11 +100,11 @@ fn ended() -> Passage {
         at: secs(8.0),
         shows: (secs(3.0), secs(12.0)),
         text: &[
-            "At 6 s the server ended all watches in order {1}. Nothing is broken. It is what happens when an apiserver is \
-             replaced in good order, and when a watch reaches its time limit.",
-            "broken reads on {2}: an event with no type and no object, then the next, about a hundred thousand times a second. No \
-             byte comes from the network any more. fixed saw the closed channel and failed the test {3}: honest, if of no \
-             use. informer opened another stream from the last resourceVersion it knew {4}.",
+            "At 6 s the server ended all watches in order {1}. Nothing is broken. The same happens when an apiserver \
+             shuts down in order, and when a watch reaches its timeout.",
+            "broken goes on reading {2}. It reads events without type and object, about a hundred thousand a second. \
+             No more bytes come from the network. fixed saw the closed channel and failed the test {3}. That is \
+             honest, but it does not help. informer opened another stream from its last resourceVersion {4}.",
         ],
         moments: vec![
             Moment::first("the watches end", Sought::Ended),
@@ -112,10 +113,10 @@ fn ended() -> Passage {
             Moment::after(1, "informer goes on", Sought::Asked("informer", "watch")),
         ],
         question: Some(Question {
-            asks: "web-1 is deleted at 10 s. Who hears of it?",
+            asks: "web-1 is deleted at 10 s. Who receives the event?",
             answers: &["All three", "broken and informer", "Only informer"],
             right: 2,
-            because: "broken's stream is gone, however busily it reads; fixed has stopped. Only informer has a stream.",
+            because: "broken reads busily, but its stream is gone. fixed has stopped. Only informer has a stream.",
         }),
     }
 }
@@ -126,10 +127,10 @@ fn deleted() -> Passage {
         at: secs(12.0),
         shows: (secs(4.0), secs(16.0)),
         text: &[
-            "web-1 was deleted {1}. The event went over every open stream: watchscope's {2}, and informer's, which dropped \
-             web-1 {3}. What the test waits for has happened.",
-            "broken still believes in web-1. fixed believes nothing any more: its process has ended, with an error that says \
-             why.",
+            "web-1 was deleted {1}. Every open stream delivered the event: watchscope's {2} and informer's. informer \
+             dropped web-1 {3}. The test waits for exactly this event.",
+            "broken still believes in web-1. fixed believes nothing any more: its process has ended with an error \
+             that gives the reason.",
         ],
         moments: vec![
             Moment::first(
@@ -146,14 +147,14 @@ fn deleted() -> Passage {
             ),
         ],
         question: Some(Question {
-            asks: "What does broken believe now, and how would it look from outside?",
+            asks: "What does broken believe now, and how does it look from outside?",
             answers: &[
                 "web-1 exists; busy",
                 "web-1 is gone; done",
                 "Nothing; crashed",
             ],
             right: 0,
-            because: "It holds what it heard before the end, and burns a whole CPU reading nothing.",
+            because: "It holds the state from before the end, and uses a whole CPU to read nothing.",
         }),
     }
 }
@@ -164,11 +165,10 @@ fn log() -> Passage {
         at: secs(22.0),
         shows: (secs(4.0), secs(26.0)),
         text: &[
-            "Each turn of broken's loop printed what it read: nothing. Since {1} that is more than a million lines. \
-             Whoever opened the log of the failed test saw this, and the one line that mattered, *the channel is closed*, \
-             was never printed, because nobody asked.",
-            "This is the ghosting: the server said goodbye in an orderly way, and the client did not notice that it was \
-             left.",
+            "Each iteration of broken's loop printed the empty event that it read. Since {1} it has printed more \
+             than a million lines. The log of the failed test showed only these. The line that mattered, *the \
+             channel is closed*, was never printed, because the loop never checked.",
+            "This gave the lesson its name: the server left in an orderly way, and the client did not notice.",
         ],
         moments: vec![Moment::first(
             "broken spins",
@@ -182,7 +182,8 @@ fn log() -> Passage {
                 "Nothing: it passes",
             ],
             right: 0,
-            because: "It can only say what it knows: no deletion was heard. That it had no stream to hear it on, it never noticed.",
+            because: "It can only report what it knows: it received no deletion. It never noticed that it had no \
+                stream.",
         }),
     }
 }
@@ -193,19 +194,19 @@ fn deadline() -> Passage {
         at: secs(33.0),
         shows: (secs(4.0), secs(37.0)),
         text: &[
-            "After 30 s the test's own deadline ended broken {1}: it had waited for the deletion in vain. The deletion had \
-             come 21 seconds before. The test blames the cluster; the cluster did all it was asked.",
-            "fixed failed at 6 s with the true reason. informer has known since 10 s.",
+            "After 30 s the test's own deadline ended broken {1}. It had waited for the deletion in vain, though the \
+             deletion came 21 seconds before. The test blames the cluster, but the cluster did everything right.",
+            "fixed failed at 6 s with the true reason. informer has known of the deletion since 10 s.",
         ],
         moments: vec![Moment::first(
             "broken gives up",
             Sought::Phase("broken", "failed"),
         )],
         question: Some(Question {
-            asks: "The stream ended in order. What would have to be repaired so that this never happens again?",
+            asks: "The stream ended in order. What must be repaired so that this never happens again?",
             answers: &["The apiserver", "The network", "Nothing that can be"],
             right: 2,
-            because: "Every watch ends one day, by its own time limit if by nothing else. Only the reader can be repaired.",
+            because: "Every watch ends, at its timeout at the latest. Only the reader can be repaired.",
         }),
     }
 }
@@ -216,11 +217,11 @@ fn causes() -> Passage {
         at: secs(36.0),
         shows: (secs(4.0), secs(40.0)),
         text: &[
-            "In the case that gave this lesson its name, watches ended because another leader was elected, a node \
-             rebooted, or the network hiccuped. Some of these end a stream in order, others break it. None is a fault that one \
-             could remove.",
-            "Try it: *Reset connections* breaks the streams without a word, *End all watches* ends them in order. To \
-             informer it makes no difference.",
+            "In the case behind this lesson, watches ended because of an election of a leader, a reboot of a node, \
+             or a short failure of the network. Some of these end a stream in order, others break it. None of them \
+             can be prevented.",
+            "Try it: *Reset connections* breaks the streams without notice, and *End all watches* ends them in \
+             order. informer handles both alike.",
         ],
         moments: vec![],
         question: None,
@@ -233,11 +234,11 @@ fn remember() -> Passage {
         at: secs(40.0),
         shows: (secs(0.0), secs(44.0)),
         text: &[
-            "A watch may end at any time, without an error. Read `ev, ok`, and when it is closed, do something about it: \
-             watch again from the last resourceVersion, or fail at once and say so.",
-            "Better: do not write the loop. A shared informer lists, watches, goes on, and lists again when it must.",
-            "Seen from outside, a client that reads a dead stream looks busy and healthy. What shows it is what it believes, \
-             beside what is.",
+            "A watch may end at any time, without an error. Read `ev, ok`. When the channel is closed, watch again \
+             from the last resourceVersion, or fail at once and report it.",
+            "Better: do not write the loop. A shared informer lists, watches, resumes, and lists again when it must.",
+            "From outside, a client that reads a dead stream looks busy and healthy. Only a comparison of its belief \
+             with the cluster shows it.",
         ],
         moments: vec![],
         question: None,

@@ -108,13 +108,14 @@ fn list_then_watch() -> Passage {
         at: secs(2.0),
         shows: (secs(0.0), secs(8.0)),
         text: &[
-            "A client that wants to know about pods does two things. It *lists* {1}: `GET …/pods` brings every pod there \
-             is, and one resourceVersion for the list as a whole, 518. Then it *watches* {2}: the same address with \
-             `watch=true&resourceVersion=518`, and the response stays open.",
-            "The pod db-0 was in the list, with a resourceVersion of its own: the revision at which *it* was last written. \
-             The list's says up to where the list is complete. One goes on from the list's, never from an item's.",
-            "Two clients do so here: watchscope itself, whose watch is the lane default/pods, and *controller* {3}, an \
-             informer. Above them lies what no client ever sees: etcd, and the apiserver's watch cache.",
+            "A client that wants to know about pods does two things. First it *lists* {1}: `GET …/pods` returns all \
+             pods, and one resourceVersion for the list as a whole, 518. Then it *watches* {2}: it requests the same \
+             path with `watch=true&resourceVersion=518`, and the response stays open.",
+            "The pod db-0 was in the list, with its own resourceVersion: the revision at which *it* was last \
+             written. The list's resourceVersion says up to which revision the list is complete. A watch begins at \
+             the list's resourceVersion, never at an item's.",
+            "Two clients do so here: watchscope itself, whose watch is the lane default/pods, and *controller* {3}, \
+             an informer. Above them are two layers that no client ever sees: etcd, and the apiserver's watch cache.",
         ],
         moments: vec![
             Moment::first("the list is complete", Sought::Listed),
@@ -125,7 +126,7 @@ fn list_then_watch() -> Passage {
             ),
         ],
         question: Some(Question {
-            asks: "Somebody creates a pod now. What do the clients send to learn of it?",
+            asks: "A pod is created now. What do the clients send to learn about it?",
             answers: &["A list", "A GET of the pod", "Nothing"],
             right: 2,
             because: "Both streams are open. The server writes the event into them.",
@@ -135,14 +136,16 @@ fn list_then_watch() -> Passage {
 
 fn born() -> Passage {
     Passage {
-        title: "519: a pod is born",
+        title: "519: a pod is created",
         at: secs(4.5),
         shows: (secs(0.0), secs(8.0)),
         text: &[
-            "web-1 was written to etcd {1}, and that write got the next revision, 519. The apiserver has one watch on etcd \
-             for all pods; its *watch cache* took the event in {2} and passed it to every client that watches pods.",
-            "watchscope's watch got `ADDED` with resourceVersion 519 {3}, and controller believes in web-1 since {4}. \
-             An object's resourceVersion is the revision of etcd at which it was last written: one number, under two names.",
+            "web-1 was written to etcd {1}, and that write got the next revision, 519. The apiserver has one watch \
+             on etcd for all pods. Its *watch cache* received the event {2} and passed it to every client that \
+             watches pods.",
+            "watchscope's watch got `ADDED` with resourceVersion 519 {3}, and controller has believed in web-1 since \
+             {4}. An object's resourceVersion is the revision of etcd at which it was last written. It is one number \
+             with two names.",
         ],
         moments: vec![
             Moment::first("written in etcd", Sought::Write(ChangeType::Added, "web-1")),
@@ -157,10 +160,12 @@ fn born() -> Passage {
             ),
         ],
         question: Some(Question {
-            asks: "A node's lease is renewed 83 times now; no pod is written. What is web-1's resourceVersion then?",
+            asks: "A node's lease is renewed 83 times now, and no pod is written. What is web-1's resourceVersion \
+                then?",
             answers: &["519", "602", "603"],
             right: 0,
-            because: "etcd counts the writes of the whole store. An object's number moves only when it is written itself.",
+            because: "etcd counts the writes of the whole store. An object's number changes only when the object \
+                itself is written.",
         }),
     }
 }
@@ -171,10 +176,10 @@ fn others() -> Passage {
         at: secs(9.5),
         shows: (secs(3.0), secs(11.0)),
         text: &[
-            "A lease was renewed 83 times, from {1} to {2}. etcd is at revision 602. Not one event came over a watch of \
-             pods, and web-1 is still at 519: whoever watches pods hears of pods.",
-            "So a jump between two resourceVersions that follow each other on a watch tells nothing of missed events. Most \
-             revisions are somebody else's.",
+            "A lease was renewed 83 times, from {1} to {2}. etcd is at revision 602. No watch of pods delivered an \
+             event, and web-1 is still at 519: a watch of pods delivers only pods.",
+            "So a jump between two consecutive resourceVersions of a watch does not mean that events were missed. \
+             Most revisions belong to other objects.",
         ],
         moments: vec![
             Moment::first(
@@ -188,7 +193,7 @@ fn others() -> Passage {
             ),
         ],
         question: Some(Question {
-            asks: "The scheduler binds web-1 to a node now. What comes over the watch?",
+            asks: "The scheduler binds web-1 to a node now. What does the watch deliver?",
             answers: &["ADDED, 603", "MODIFIED, 603", "The changed field only"],
             right: 1,
             because: "The pod existed, so it is MODIFIED, and the write takes the store's next revision.",
@@ -204,7 +209,7 @@ fn again() -> Passage {
         text: &[
             "The scheduler bound web-1 to node-a {1}: `MODIFIED`, 603 {2}. Then the kubelet reported it running {3}: \
              `MODIFIED`, 604 {4}.",
-            "Each event carries the whole pod as it is then, not what changed in it. That is why order matters, and why a \
+            "Each event carries the whole pod at that moment, not only the changed fields. So order matters, and a \
              client may forget 603 once it has 604.",
         ],
         moments: vec![
@@ -228,7 +233,8 @@ fn again() -> Passage {
             asks: "A client got 604 and never 603. Is it wrong about the pod?",
             answers: &["Yes, the node is missing", "No"],
             right: 1,
-            because: "604 carries the whole pod, its node too. What it cannot do is count: events tell the state, not how often it changed.",
+            because: "604 carries the whole pod, including its node. But the client cannot count changes: events \
+                give the state, not the number of changes.",
         }),
     }
 }
@@ -239,23 +245,24 @@ fn fold() -> Passage {
         at: secs(14.0),
         shows: (secs(6.0), secs(16.0)),
         text: &[
-            "Begin with the list. For each event in turn: `ADDED` and `MODIFIED` put the object into the store under its \
-             namespace and name, `DELETED` takes it out. What is left is what the client believes. An informer's store is \
-             that and nothing more.",
-            "Look at the table of what each side believes. etcd, the watch cache, watchscope and controller agree: db-0, \
-             and web-1 at 604. Nobody compared anything. The watch cache, watchscope and controller each folded a list of \
-             their own and the same events behind it.",
+            "Begin with the list. Then apply each event in turn: `ADDED` and `MODIFIED` put the object into the \
+             store under its namespace and name, and `DELETED` removes it. The result is the client's belief. An \
+             informer's store is exactly this.",
+            "Look at the table of beliefs. etcd, the watch cache, watchscope and controller agree: db-0, and web-1 \
+             at 604. They agree without any comparison. The watch cache, watchscope and controller each folded their \
+             own list and the same events after it.",
         ],
         moments: vec![],
         question: Some(Question {
-            asks: "web-1 is deleted now, by the write with revision 605. What does the DELETED event carry?",
+            asks: "web-1 is deleted now, by the write with revision 605. What does the DELETED event contain?",
             answers: &[
                 "The last pod, 604",
                 "The last pod, stamped 605",
                 "Only its name",
             ],
             right: 1,
-            because: "The object is the last one there was; its resourceVersion is the deletion's. Before 1.9.3 it was the old one, and clients that went on from it were sent back in time (F23).",
+            because: "It contains the last state of the object, with the resourceVersion of the deletion. Before \
+                1.9.3 it was the old resourceVersion, and clients that resumed from it went back in time (F23).",
         }),
     }
 }
@@ -266,11 +273,11 @@ fn gone() -> Passage {
         at: secs(17.0),
         shows: (secs(9.0), secs(19.0)),
         text: &[
-            "The deletion {1} went the same way: etcd, cache {2}, stream {3}, belief {4}. Each client took web-1 out of its \
-             store, and each could now go on from 605.",
-            "No later event says again that web-1 is gone. A client that misses this one learns it only by a resume from \
-             before it, or by comparing a list with what it holds. Keep that in mind: all that follows is about clients \
-             that did not get it.",
+            "The deletion {1} took the same way: etcd, cache {2}, stream {3}, belief {4}. Each client removed web-1 \
+             from its store, and each could now resume from 605.",
+            "No later event says again that web-1 is gone. A client that misses this event learns of it in two ways \
+             only: it resumes from an earlier version, or it compares a list with its store. Keep that in mind: the \
+             next lessons are about clients that missed it.",
         ],
         moments: vec![
             Moment::first(
@@ -297,12 +304,12 @@ fn remember() -> Passage {
         at: secs(20.0),
         shows: (secs(0.0), secs(24.0)),
         text: &[
-            "A client holds a list and the events after it, folded. The list's resourceVersion is where its watch begins; \
-             the last event's is where it may go on.",
-            "resourceVersions come from one counter for the whole store, so a jump in them means nothing. Compare them only \
-             within one kind: a cluster may keep kinds in stores of their own.",
-            "A stream delivers a DELETED event once. All this holds while the stream is open. Press *End all watches*, see how both \
-             clients go on from where they were, then take the next lesson: 410 and relist.",
+            "A client holds a list and the events after it, folded. Its watch begins at the list's resourceVersion, \
+             and may resume from the last event's.",
+            "resourceVersions come from one counter for the whole store, so a jump in them means nothing. Compare \
+             them only within one kind, because a cluster may keep kinds in separate stores.",
+            "A stream delivers a DELETED event once, and only while it is open. Press *End all watches* and see how \
+             both clients resume. Then take the next lesson: 410 and relist.",
         ],
         moments: vec![],
         question: None,

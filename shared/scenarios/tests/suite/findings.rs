@@ -569,20 +569,26 @@ const AROUND: [&str; 3] = [
 const SEEDS: std::ops::Range<u64> = 0..2;
 
 const TABLE_HEAD: &str = "# What is found\n\n\
-    The tests of shared/scenarios play each row of the failure catalogue in six variants, each with two seeds. The \
-    variants are: as written; with another version of its servers; with other watches and writes around it; with these \
-    and a reset of one of them at the same time; as written, with `--audit light`; with others around it, all with \
-    `--audit full`. Each variant must find the row in time, find nothing that did not happen, and be as certain as the \
-    others. A row that is an exception says why. Only reads show F24 to F27, F32, F33 and F45. They are played with \
-    `--audit full`; with `--audit light` they need not be found in time. Seconds are virtual, from the failure to the \
-    finding. The bound is twice the waiting time of the row's rule, and a second. The tests write this page with \
-    `WATCHSCOPE_WRITE_DOCS=1`, and fail if it is not current.\n\n\
+    The tests of shared/scenarios play each row of the failure catalogue in six variants, each with two seeds:\n\n\
+    * as written;\n\
+    * with another version of its servers;\n\
+    * with other watches and writes around it;\n\
+    * with these, and a reset of one of them at the same time;\n\
+    * as written, with `--audit light`;\n\
+    * with others around it, all with `--audit full`.\n\n\
+    Each variant must find the row in time and find nothing that did not happen. Its certainty must be that of the \
+    others. A row that is an exception gives the reason.\n\n\
+    Only reads show F24 to F27, F32, F33 and F45. They are played with `--audit full`; with `--audit light` they need \
+    not be found in time.\n\n\
+    Seconds are virtual, from the failure to the finding. The bound is twice the waiting time of the row's rule, plus \
+    a second. The tests write this page with `WATCHSCOPE_WRITE_DOCS=1`, and fail if it is not current.\n\n\
     | Row | Failure | Played | Found | Slowest, s | Bound, s |\n|---|---|---|---|---|---|\n";
 
 const FORMS_HEAD: &str = "\n## In other forms\n\n\
-    Other forms of a row than its own story, played in the same variants under the same rules. The sentence of its \
-    finding identifies a form. Some story plays each sentence of diagnosis, except those that the tests name with a \
-    reason. A twin differs from the form above it in one thing, and its run may not find the row.\n\n\
+    A row may have other forms than its own story. They are played in the same variants under the same rules. The \
+    sentence of its finding identifies a form. Some story plays each sentence of diagnosis, except those that the \
+    tests name with a reason. A twin differs from the form above it in one thing, and its run may not find the \
+    row.\n\n\
     | Row | What shows it | Played | Found | Slowest, s | Bound, s |\n|---|---|---|---|---|---|\n";
 
 /// Compares a page of docs/ with its expected text; with `WATCHSCOPE_WRITE_DOCS=1` writes it.
@@ -605,7 +611,7 @@ fn is_current(page: &str, text: &str) {
 #[test]
 fn the_pages_of_the_findings_are_current() {
     let mut index = String::from(
-        "# Findings\n\nThe failure catalogue; `watchscope explain F11` says the same.\n\n",
+        "# Findings\n\nThe failure catalogue. `watchscope explain F11` prints the same text.\n\n",
     );
     for row in EXPLANATIONS {
         is_current(&format!("findings/{}.md", row.row), &row.markdown());

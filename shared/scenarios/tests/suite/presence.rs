@@ -32,7 +32,7 @@ fn confirmed_at(store: &Store, lane: LaneId) -> Option<u64> {
         .iter()
         .find(|(name, _)| *name == "confirmed")?;
     let (_, rest) = words
-        .strip_prefix("A read of ")?
+        .strip_prefix("A read at ")?
         .split_once(", at resourceVersion ")?;
     let digits: String = rest
         .chars()

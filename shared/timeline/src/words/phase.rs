@@ -34,7 +34,7 @@ pub(super) fn phase_words(
         (Phase::Refused, Some(delay)) => format!("Refused, and asking again only after {delay}"),
         (Phase::Refused, None) => "Refused".to_string(),
         (Phase::Stopped, _) => "Not watching".to_string(),
-        (Phase::Unknown, _) => "Doing what this page does not know".to_string(),
+        (Phase::Unknown, _) => "In a phase that this page does not know".to_string(),
     };
     format!("{doing}, because {}.", because(reason))
 }
@@ -49,18 +49,16 @@ fn because(reason: PhaseReason) -> &'static str {
         }
         PhaseReason::Opened => "the server accepted the watch",
         PhaseReason::Resume => "the stream ended and is opened again from the last resourceVersion",
-        PhaseReason::ShortStream => {
-            "two streams in a row were short and the server is to be spared"
-        }
+        PhaseReason::ShortStream => "two streams in a row were short, and it spares the server",
         PhaseReason::Expired => {
             "the server answered 410: the history since the last resourceVersion is gone"
         }
-        PhaseReason::TooLarge => "this server has not reached the resourceVersion it was asked for",
+        PhaseReason::TooLarge => "this server has not reached the requested resourceVersion",
         PhaseReason::ErrorEvent => {
-            "the server sent an ERROR event and the stream cannot be trusted"
+            "the server sent an ERROR event, so the stream cannot be trusted"
         }
-        PhaseReason::Decode => "what came could not be decoded and may have hidden an event",
-        PhaseReason::TooManyRequests => "the server answered 429 and asked to come later",
+        PhaseReason::Decode => "some bytes could not be decoded and may have hidden an event",
+        PhaseReason::TooManyRequests => "the server answered 429: try again later",
         PhaseReason::Unauthorized => "the server answered 401: it does not know these credentials",
         PhaseReason::Forbidden => {
             "the server answered 403: this account may not list or watch here"
@@ -72,17 +70,17 @@ fn because(reason: PhaseReason) -> &'static str {
         PhaseReason::TlsFailed => "the TLS handshake failed",
         PhaseReason::Timeout => "no answer came in time",
         PhaseReason::Broken => "the connection broke before the answer was complete",
-        PhaseReason::Idle => "nothing came for too long and a second watch proved the stream dead",
+        PhaseReason::Idle => "nothing came for too long, and a second watch proved the stream dead",
         PhaseReason::StopRequested => "someone asked it to stop",
         PhaseReason::NotDiscovered => "the server does not list this resource (yet)",
-        PhaseReason::Credentials => "no credentials could be had",
+        PhaseReason::Credentials => "there were no credentials",
         PhaseReason::RetryDue => "the wait is over",
         PhaseReason::WatchListRefused => {
-            "this server refuses streaming lists and gets an ordinary one"
+            "this server refuses streaming lists, so the watch makes an ordinary list"
         }
         PhaseReason::InitialEventsEnd => "the initial events are complete",
         PhaseReason::Malformed => "an answer did not have the shape of a list",
         PhaseReason::Restored => "a list shows that etcd went back to an older state",
-        PhaseReason::Unknown => "of a reason this page does not know",
+        PhaseReason::Unknown => "of a reason that this page does not know",
     }
 }

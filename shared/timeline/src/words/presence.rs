@@ -208,9 +208,9 @@ impl<'a> Knowledge<'a> {
             let held_for = duration(now.micros_since(life.start.at));
             format!("Held since {from} ({held_for}).")
         } else if self.live.is_some() {
-            format!("Not held now. It was held from {from}; what took it away is not loaded.")
+            format!("Not held now. It was held from {from}; the record of its end is not loaded.")
         } else {
-            format!("It was held from {from}; what became of it is not known.")
+            format!("It was held from {from}; what happened to it then is unknown.")
         };
         let mut grounds = Vec::new();
         // A divergence comes first, because the viewer came for it.
@@ -240,7 +240,7 @@ impl<'a> Knowledge<'a> {
             grounds.push((
                 "not known",
                 format!(
-                    "From {} on nobody here knows whether it existed.",
+                    "From {} on, it is unknown whether it existed.",
                     clock_ms(doubt)
                 ),
             ));
@@ -260,7 +260,7 @@ impl<'a> Knowledge<'a> {
         };
         let at = clock_ms(record.at);
         let Event::Change(change) = record.event else {
-            return format!("It was there when the watch was first told of, at {at}.");
+            return format!("It existed at the first record of the watch, at {at}.");
         };
         let at_version = version(&change.resource_version);
         match (change.origin, change.change) {
@@ -268,14 +268,15 @@ impl<'a> Knowledge<'a> {
                 format!("ADDED by the stream at {at}, at resourceVersion {at_version}.")
             }
             (Origin::Live, kind) => format!(
-                "{kind} by the stream at {at}, at resourceVersion {at_version}, though nothing had told of it: its ADDED \
-                 never came."
+                "{kind} by the stream at {at}, at resourceVersion {at_version}, though no earlier event had it: its \
+                 ADDED never came."
             ),
             (Origin::List, _) => format!(
-                "The list of {at} had it, at resourceVersion {at_version}: it is older than that."
+                "The list at {at} had it, at resourceVersion {at_version}: it is older than the list."
             ),
             (Origin::Initial, _) => format!(
-                "The initial events of a stream, at {at}, had it at resourceVersion {at_version}: it is older than that."
+                "The initial events of a stream, at {at}, had it at resourceVersion {at_version}: it is older than \
+                 these events."
             ),
             (Origin::Inferred | Origin::Unknown, _) => {
                 format!("It was inferred at {at}, at resourceVersion {at_version}.")
@@ -288,7 +289,7 @@ impl<'a> Knowledge<'a> {
         let record = self.store.record(self.record(end.seq));
         let at = clock_ms(end.at);
         match record.map(|record| record.event) {
-            None => "The record that took it away is not loaded.".to_owned(),
+            None => "The record of its end is not loaded.".to_owned(),
             Some(Event::Change(change)) if change.change == ChangeType::Deleted => {
                 if change.origin != Origin::Inferred {
                     let at_version = version(&change.resource_version);
@@ -296,9 +297,9 @@ impl<'a> Knowledge<'a> {
                 } else {
                     let gone = match change.stream {
                         Some(stream) => format!("Stream {stream} showed at {at} that it is gone"),
-                        None => format!("A list of {at} had it no longer"),
+                        None => format!("A list at {at} no longer had it"),
                     };
-                    format!("{gone}, so its DELETED is inferred: none came.")
+                    format!("{gone}, so its DELETED is inferred: no DELETED came.")
                 }
             }
             Some(_) => format!("The watch ended at {at}."),
@@ -332,7 +333,7 @@ impl<'a> Knowledge<'a> {
                 )
             }
             _ => format!(
-                "It is held at resourceVersion {}; the event that told of it is not loaded.",
+                "It is held at resourceVersion {}; the event with that version is not loaded.",
                 version(&self.held?.resource_version)
             ),
         };
@@ -362,7 +363,8 @@ impl<'a> Knowledge<'a> {
         let list = list.map(|(moment, items)| {
             let (at, among) = (clock_ms(moment.at), count(items, "object"));
             let words = format!(
-                "The watch's own list of {at} had it, among {among}; from Kubernetes 1.31 on such a list may be the watch cache's."
+                "The watch's own list at {at} had it, among {among}; from Kubernetes 1.31 on such a list may come \
+                 from the watch cache."
             );
             (moment, words)
         });
@@ -377,7 +379,7 @@ impl<'a> Knowledge<'a> {
         let none = if self.is_all_loaded() {
             "No read has confirmed it since"
         } else {
-            "None of the reads that are loaded has confirmed it since"
+            "No loaded read has confirmed it since"
         };
         let mut blind =
             agreeing.filter(|audit| audit.read.is_whole() && audit.read.may_be_a_caches());
@@ -465,5 +467,5 @@ fn read_words(audit: &AuditMark) -> String {
     };
     let why = read.reason.as_ref();
     let why = why.map_or(String::new(), |why| format!(": {why}"));
-    format!("A read of {when} ({method}{at}) compared {what} and agrees{why}.")
+    format!("A read at {when} ({method}{at}) compared {what} and agrees{why}.")
 }

@@ -316,7 +316,7 @@ impl Empty {
                 others,
             } => (
                 format!("401: the server does not know the account that watches {watch}."),
-                affected("It needs credentials that are still good", *others),
+                affected("It needs valid credentials", *others),
             ),
             Self::NoAccess {
                 watch,
@@ -348,7 +348,7 @@ impl Empty {
                 let open = count(*watches, "watch");
                 (
                     format!("{open} open, no event since {}.", clock(*since)),
-                    "Quiet is data: the plateaus are drawn, the pen moves.".into(),
+                    "Quiet is data: the pen moves and draws level lines.".into(),
                 )
             }
             Self::FilteredOut { lanes, filter } => (

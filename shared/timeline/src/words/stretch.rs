@@ -202,7 +202,7 @@ fn watch_stretch(
                 Some((_, cause)) => format!("Stream {}, {}.", what.stream, cause_words(cause)),
                 None if span.is_open() => format!("Stream {} is open.", what.stream),
                 None => format!(
-                    "Stream {} was open; what became of it is not known.",
+                    "Stream {} was open; what happened to it then is unknown.",
                     what.stream
                 ),
             };
@@ -217,30 +217,28 @@ fn watch_stretch(
             };
             let words = match span.what.outcome {
                 Some(GapOutcome { resumed: true, .. }) => {
-                    format!(
-                        "A gap: {began}. It was resumed from where it stopped; nothing is lost."
-                    )
+                    format!("A gap: {began}. The watch resumed where it stopped; nothing is lost.")
                 }
                 Some(GapOutcome {
                     lost: Some(lost), ..
                 }) => {
                     format!(
-                        "A gap: {began}. It could not be resumed; {} missed.",
+                        "A gap: {began}. The watch could not resume; {} missed.",
                         count(lost, "event")
                     )
                 }
                 Some(GapOutcome { lost: None, .. }) => {
                     format!(
-                        "A gap: {began}. It could not be resumed; how many events were missed is unknown."
+                        "A gap: {began}. The watch could not resume; it is unknown how many events it missed."
                     )
                 }
                 None if span.end.is_some() => {
                     format!("A gap: {began}, then the watch was stopped.")
                 }
                 None if span.is_open() => {
-                    format!("A gap: {began}. Whether anything is lost is not known yet.")
+                    format!("A gap: {began}. It is not known yet whether anything is lost.")
                 }
-                None => format!("A gap: {began}. What became of it is not known."),
+                None => format!("A gap: {began}. What happened then is unknown."),
             };
             (span_time(span, now), words, Vec::new())
         }
@@ -250,12 +248,12 @@ fn watch_stretch(
             let words = match (span.end, watch.doubt(object, span)) {
                 (None, _) if span.is_open() => "The watch holds this object.".to_string(),
                 (None, _) => {
-                    "The watch held this object; what became of it is not known.".to_string()
+                    "The watch held this object; what happened to it then is unknown.".to_string()
                 }
                 (Some(_), None) => "The watch held this object.".to_string(),
                 (Some(_), Some(doubt)) => {
                     format!(
-                        "The watch held this object; since {} nobody knows whether it existed.",
+                        "The watch held this object; since {} it is unknown whether it existed.",
                         clock_ms(doubt)
                     )
                 }

@@ -1181,7 +1181,7 @@ fn a_loop_without_waits_counts_its_empty_reads_and_one_that_returned_says_since_
     };
     assert_eq!(
         words::describe_record(&store, LaneId::Findings, id).what,
-        "Client naive is spinning: its loop reads a stream that is no more, 1,000,003 turns so far; it handled 3 events."
+        "Client naive is spinning: its loop reads a stream that has ended, 1,000,003 turns so far; it handled 3 events."
     );
 }
 

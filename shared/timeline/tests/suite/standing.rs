@@ -265,7 +265,7 @@ fn of_two(code: &str) -> Finding {
         watch: None,
         server: Some("10.0.0.1:6443".into()),
         evidence: vec![Seq(1)],
-        summary: "Of 2 watches: 2 went on where they were.".into(),
+        summary: "Of 2 watches: 2 resumed where they stopped.".into(),
         client: None,
         count: Some(1),
         since: Some(at(10.0)),
@@ -293,7 +293,7 @@ fn a_finding_of_several_watches_is_one_and_the_badge_of_each() {
     warning F11 F11 name ×1
       shop/configmaps | likely · since 09:31:36 | fell off | [1]
     warning F08 F08 name ×1
-      connection 7 | likely · since 09:31:10 | Of 2 watches: 2 went on where they were. | [1]
+      connection 7 | likely · since 09:31:10 | Of 2 watches: 2 resumed where they stopped. | [1]
         shop/configmaps and 1 more
     ");
     let badges = |store: &Store| badge(store, &muted(&[("F11 shop/configmaps", "")]));
@@ -656,9 +656,9 @@ up to date: At 09:31:45.000 the watch was at resourceVersion 160: by its own acc
     assert_snapshot!(why(&log, "cart-0", 40.0), @r#"
 Held since 09:31:00.100 (39 s).
 but: ghost · held 8 s after a read without it · not confirmed.
-from: The list of 09:31:00.100 had it, at resourceVersion 50: it is older than that.
+from: The list at 09:31:00.100 had it, at resourceVersion 50: it is older than the list.
 last told: ADDED by a list at 09:31:00.100, at resourceVersion 50.
-confirmed: The watch's own list of 09:31:46.000 had it, among 3 objects; from Kubernetes 1.31 on such a list may be the watch cache's.
+confirmed: The watch's own list at 09:31:46.000 had it, among 3 objects; from Kubernetes 1.31 on such a list may come from the watch cache.
 up to date: At 09:31:46.000 the watch was at resourceVersion 170: by its own account it missed nothing up to there.
 "#);
 }
@@ -719,7 +719,7 @@ fn confirmed(log: &Log, name: &str) -> String {
 }
 
 const OF_A_CACHE: &str =
-    "the list may be the watch cache's, and so show what only the cache believes";
+    "the list may come from the watch cache, which may believe in objects that etcd does not have";
 
 #[test]
 fn a_read_from_the_same_cache_does_not_confirm_an_object() {
@@ -732,7 +732,7 @@ fn a_read_from_the_same_cache_does_not_confirm_an_object() {
         Some(OF_A_CACHE),
         None,
     );
-    let shown = "No read has confirmed it since. A read of 09:31:40.000 (list exact, at resourceVersion 130) compared 3 objects and agrees: the list may be the watch cache's, and so show what only the cache believes.";
+    let shown = "No read has confirmed it since. A read at 09:31:40.000 (list exact, at resourceVersion 130) compared 3 objects and agrees: the list may come from the watch cache, which may believe in objects that etcd does not have.";
     assert_eq!(confirmed(&log, "web-0"), shown);
     // A list from another server's cache, and one from etcd.
     let by_another = Some("made by 10.0.0.2:6443");
@@ -743,7 +743,7 @@ fn a_read_from_the_same_cache_does_not_confirm_an_object() {
         by_another,
         None,
     );
-    assert_snapshot!(confirmed(&log, "web-0"), @"A read of 09:31:41.000 (list of another server, at resourceVersion 130) compared 3 objects and agrees: made by 10.0.0.2:6443.");
+    assert_snapshot!(confirmed(&log, "web-0"), @"A read at 09:31:41.000 (list of another server, at resourceVersion 130) compared 3 objects and agrees: made by 10.0.0.2:6443.");
     read(&mut log, 42.0, ("list exact again", 131, 3), None, None);
     read(
         &mut log,
@@ -752,7 +752,7 @@ fn a_read_from_the_same_cache_does_not_confirm_an_object() {
         Some(OF_A_CACHE),
         None,
     );
-    assert_snapshot!(confirmed(&log, "web-0"), @"A read of 09:31:42.000 (list exact again, at resourceVersion 131) compared 3 objects and agrees.");
+    assert_snapshot!(confirmed(&log, "web-0"), @"A read at 09:31:42.000 (list exact again, at resourceVersion 131) compared 3 objects and agrees.");
 }
 
 #[test]
@@ -765,7 +765,7 @@ fn events_and_samples_never_count_as_a_read_of_all_objects() {
         seq: asked,
     });
     let whole = confirmed(&log, "web-0");
-    let of = Some("of what came from 100 to 131");
+    let of = Some("in the events from 100 to 131");
     read(&mut log, 39.0, ("second watch", 131, 100), of, None);
     // A sample may be of one object twice, and of another one never.
     read(&mut log, 40.0, ("get", 131, 4), None, None);
@@ -779,7 +779,7 @@ fn events_and_samples_never_count_as_a_read_of_all_objects() {
         .map(|record| event_words(&record.event))
         .collect();
     assert_snapshot!(shown.join("\n"), @r"
-An audit read of 100 events (second watch): agrees: of what came from 100 to 131.
+An audit read of 100 events (second watch): agrees: in the events from 100 to 131.
 An audit read of 4 samples (get): agrees.
 An audit read of 4 samples (list one exact): agrees.
 ");
@@ -790,11 +790,11 @@ fn a_sweep_confirms_an_object_unless_some_changed_during_it() {
     let mut log = torn();
     log.change(37.0, PODS, ChangeType::Added, Origin::Live, "web-0", 130);
     let each = ("get each", 131, 2);
-    let why = Some("1 changed meanwhile: the stream tells of them");
+    let why = Some("1 changed meanwhile; the stream delivers these changes");
     read(&mut log, 38.0, each, why, None);
     assert_snapshot!(confirmed(&log, "web-0"), @"No read has confirmed it since.");
     let all = read(&mut log, 39.0, each, None, None);
-    assert_snapshot!(confirmed(&log, "web-0"), @"A read of 09:31:39.000 (get each, at resourceVersion 131) compared 2 objects and agrees.");
+    assert_snapshot!(confirmed(&log, "web-0"), @"A read at 09:31:39.000 (get each, at resourceVersion 131) compared 2 objects and agrees.");
     let shown = event_words(&log.records[all.0 as usize - 1].event);
     assert_snapshot!(shown, @"An audit read of 2 objects (get each): agrees.");
 }
@@ -815,7 +815,7 @@ fn a_read_older_than_an_object_does_not_confirm_it() {
         seq: Seq(asked.0 - 1),
     });
     assert_eq!(checked(&store, web.expect("it was met"), after), None);
-    let at_its_first = "A read of 09:31:40.000 (list exact, at resourceVersion 130) compared 2 objects and agrees.";
+    let at_its_first = "A read at 09:31:40.000 (list exact, at resourceVersion 130) compared 2 objects and agrees.";
     read(&mut log, 40.0, ("list exact", 130, 2), None, None);
     assert_eq!(confirmed(&log, "web-0"), at_its_first);
 }
@@ -826,7 +826,7 @@ fn an_object_without_added_is_described_by_its_first_event() {
     log.change(37.0, PODS, ChangeType::Modified, Origin::Live, "web-0", 130);
     let why = why(&log, "web-0", 40.0);
     let from = why.lines().find(|line| line.starts_with("from"));
-    assert_snapshot!(from.expect("it is held"), @"from: MODIFIED by the stream at 09:31:37.000, at resourceVersion 130, though nothing had told of it: its ADDED never came.");
+    assert_snapshot!(from.expect("it is held"), @"from: MODIFIED by the stream at 09:31:37.000, at resourceVersion 130, though no earlier event had it: its ADDED never came.");
 }
 
 #[test]
@@ -848,13 +848,13 @@ fn a_deletion_inferred_on_a_stream_names_the_stream_and_no_list() {
     };
     let shown = [None, Some(StreamId(12))].map(|stream| event_words(&Event::from(gone(stream))));
     assert_snapshot!(shown.join("\n"), @r"
-cart-0 was held and is not in the list: deleted while away, last seen at resourceVersion 50.
-cart-0 was held and stream 12 shows that it is gone: deleted unheard, last seen at resourceVersion 50.
+cart-0 was held and is not in the list: deleted while the watch was away, last seen at resourceVersion 50.
+cart-0 was held and stream 12 shows that it is gone: deleted without a DELETED, last seen at resourceVersion 50.
 ");
     log.push(37.0, gone(Some(StreamId(12))));
     assert_snapshot!(why(&log, "cart-0", 40.0), @r"
 Not held since 09:31:37.000 (3 s).
-gone by: Stream 12 showed at 09:31:37.000 that it is gone, so its DELETED is inferred: none came.
+gone by: Stream 12 showed at 09:31:37.000 that it is gone, so its DELETED is inferred: no DELETED came.
 ");
 }
 
@@ -885,9 +885,9 @@ fn an_answer_from_a_part_of_the_records_never_claims_to_know_all() {
         }
     }
     assert_snapshot!(shown.into_iter().collect::<Vec<_>>().join("\n"), @r"
-confirmed: None of the reads that are loaded has confirmed it since.
+confirmed: No loaded read has confirmed it since.
 from: The record that brought it is not loaded.
-last told: It is held at resourceVersion 140; the event that told of it is not loaded.
+last told: It is held at resourceVersion 140; the event with that version is not loaded.
 ");
     // A viewer that was moved to the head lacks the records between.
     for head in last.0 as usize..=log.records.len() {
@@ -909,9 +909,9 @@ last told: It is held at resourceVersion 140; the event that told of it is not l
     log.send(&mut store, 0, born.0 as usize + 1);
     log.send_from(&mut store, log.records.len());
     assert_snapshot!(why_of(&store, "web-0", 60.0), @r"
-Not held now. It was held from 09:31:37.000; what took it away is not loaded.
+Not held now. It was held from 09:31:37.000; the record of its end is not loaded.
 from: ADDED by the stream at 09:31:37.000, at resourceVersion 130.
-confirmed: The watch's own list of 09:31:39.000 had it, among 3 objects; from Kubernetes 1.31 on such a list may be the watch cache's.
+confirmed: The watch's own list at 09:31:39.000 had it, among 3 objects; from Kubernetes 1.31 on such a list may come from the watch cache.
 up to date: At 09:31:43.000 the watch was at resourceVersion 170: by its own account it missed nothing up to there.
 ");
 }
@@ -993,8 +993,8 @@ gone by: DELETED by the stream at 09:31:36.000, at resourceVersion 130.
     log.gap(31.0, PODS, false, Some(1));
     assert_snapshot!(why(&log, "cart-1", 40.0), @r#"
 Not held since 09:31:46.000 (0 µs).
-gone by: A list of 09:31:46.000 had it no longer, so its DELETED is inferred: none came.
-not known: From 09:31:37.000 on nobody here knows whether it existed.
+gone by: A list at 09:31:46.000 no longer had it, so its DELETED is inferred: no DELETED came.
+not known: From 09:31:37.000 on, it is unknown whether it existed.
 "#);
 }
 
@@ -1118,11 +1118,11 @@ fn a_requested_comparison_is_answered_by_a_record_about_it() {
 
     assert_eq!(
         confirmed(&log, "cart-1"),
-        "A read of 09:31:38.000 (get, at resourceVersion 120) compared it and agrees."
+        "A read at 09:31:38.000 (get, at resourceVersion 120) compared it and agrees."
     );
     assert_eq!(
         confirmed(&log, "cart-0"),
-        "A read of 09:31:36.500 (list exact, at resourceVersion 120) compared 2 objects and agrees."
+        "A read at 09:31:36.500 (list exact, at resourceVersion 120) compared 2 objects and agrees."
     );
 }
 

@@ -14,8 +14,8 @@ use watchscope_model::event::{
 use watchscope_model::field::Headers;
 use watchscope_model::id::Aside;
 use watchscope_model::vocabulary::{
-    AuditOutcome, Cause, Certainty, ChangeType, Divergence, ErrorText, FrameLoss, LossPlace,
-    Origin, Phase, PhaseReason, Standing,
+    AuditMethod, AuditOutcome, Cause, Certainty, ChangeType, Divergence, ErrorText, FrameLoss,
+    LossPlace, Origin, Phase, PhaseReason, Standing,
 };
 use watchscope_model::{
     ConnectionId, Event, Object, Record, RequestId, ResourceVersion, Seq, State, StreamId, Time,
@@ -964,7 +964,7 @@ impl Stage {
         self.record(Audit {
             watch: watch.into(),
             resource_version: Some(self.version(version)),
-            method: "get of what left".into(),
+            method: AuditMethod::GetLeft.word().into(),
             compared: 1,
             outcome: AuditOutcome::Agrees.word().into(),
             reason: None,

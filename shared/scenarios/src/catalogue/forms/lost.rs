@@ -128,7 +128,7 @@ fn unheard(code: row::Row, server: ServerId, at_s: u64) -> Row {
 
 pub(super) fn delivered_to_another() -> (Row, Finds) {
     let story = unheard(F24, FIRST, 90)
-        .form("a second watch that was told more")
+        .form("a second watch that received more")
         .at(
             2,
             [lift(Fault::OutOfRotation { server: SECOND }), out(FIRST)],
@@ -140,7 +140,7 @@ pub(super) fn delivered_to_another() -> (Row, Finds) {
 }
 
 pub(super) fn kept_by_a_server() -> (Row, Finds) {
-    let story = unheard(F24, SECOND, 5).form("an event that a server kept to itself");
+    let story = unheard(F24, SECOND, 5).form("an event that a server did not deliver");
     let finds = row(F24, &[F24], 6, 1, &[]).with("1.29.4").by_each_server();
     (story, finds.saying("without it"))
 }
@@ -163,7 +163,7 @@ const FIRST_ALONE: &str = "only the event right behind the requested revision is
 
 pub(super) fn birth_missed() -> (Row, Finds) {
     let story = race(F45, create("c"))
-        .form("a change of what was never there")
+        .form("a change of an object that was never added")
         .at(7, [write("c", 1)]);
     let finds = row(F45, &[F24], 7, 0, &[]).alone(FIRST_ALONE);
     (story, finds.saying("but its ADDED never was"))
@@ -171,7 +171,7 @@ pub(super) fn birth_missed() -> (Row, Finds) {
 
 pub(super) fn end_missed() -> (Row, Finds) {
     let story = race(F45, delete("a"))
-        .form("a birth of what was never gone")
+        .form("a second ADDED of an object that was never deleted")
         .at(7, [create("a")]);
     let finds = row(F45, &[F24], 7, 0, &[]).alone(FIRST_ALONE);
     (

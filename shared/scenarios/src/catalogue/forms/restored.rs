@@ -54,14 +54,14 @@ fn gone_back(of: row::Row) -> Row {
 }
 
 pub(super) fn list_from_before() -> (Row, Finds) {
-    let story = gone_back(F33).form("a list from before what was seen");
+    let story = gone_back(F33).form("a list older than the known state");
     let finds = row(F33, &[F33], 6, 15, &[F11, F28]).with("1.29.4");
     (story, finds.saying("A list of the newest state is at"))
 }
 
 pub(super) fn state_from_before() -> (Row, Finds) {
     let story = gone_back(F33)
-        .form("initial events from before what was seen")
+        .form("initial events older than the known state")
         .servers(&["1.35.0"])
         .by_watch_list();
     let finds = row(F33, &[F33], 6, 15, &[F11, F16, F28])
@@ -120,7 +120,7 @@ pub(super) fn put_back_of_two() -> (Row, Finds) {
 
 /// Words of the finding about a restore that raises the revision.
 const RAISED: &str =
-    "In one history of etcd the resourceVersion of a living object never goes down";
+    "In one history of etcd the resourceVersion of an existing object never goes down";
 
 pub(super) fn raised() -> (Row, Finds) {
     let story = restored_and_restarted(&["1.36.3"], Some(1_000_000))

@@ -21,7 +21,7 @@ pub(super) fn client_report(event: &ClientReport) -> String {
     );
     if event.doing() == ClientPhase::Spinning {
         return format!(
-            "Client {} is spinning: its loop reads a stream that is no more, {turns} so far; it handled {handled}.",
+            "Client {} is spinning: its loop reads a stream that has ended, {turns} so far; it handled {handled}.",
             event.client
         );
     }

@@ -51,8 +51,10 @@ pub(super) fn change(change: &Change) -> String {
         (ChangeType::Deleted, Origin::Inferred) => {
             // On a stream, another object has replaced it, or the initial events ended without it.
             let why = match change.stream {
-                Some(stream) => format!("stream {stream} shows that it is gone: deleted unheard"),
-                None => "is not in the list: deleted while away".to_owned(),
+                Some(stream) => {
+                    format!("stream {stream} shows that it is gone: deleted without a DELETED")
+                }
+                None => "is not in the list: deleted while the watch was away".to_owned(),
             };
             format!("{name} was held and {why}, last seen at resourceVersion {at}.")
         }

@@ -24,8 +24,8 @@ pub(super) fn clock(event: &Clock) -> String {
     match event.paused_ms {
         None => format!("The wall clock is {} ms off the log's.", event.off_ms),
         Some(paused_ms) => format!(
-            "watchscope did not run for {}: the machine slept, or had no time for it. What was late then was late by \
-                 us.",
+            "watchscope did not run for {}: the machine slept or was overloaded. Delays in that time are \
+             watchscope's own.",
             millis(paused_ms)
         ),
     }

@@ -54,7 +54,7 @@ pub(super) fn stream_error(event: &StreamError) -> String {
     // What the code means for a client; the other codes need no explanation.
     let means = match event.code {
         410 => {
-            " The history after the last resourceVersion is gone: only a list can tell what was missed."
+            " The history after the last resourceVersion is gone: only a list can show what was missed."
         }
         _ => "",
     };
@@ -108,15 +108,17 @@ pub(super) fn attribution(event: &Attribution) -> String {
     let how_sure = how_sure(event.certainty);
     match event.why() {
         Some(Attributed::Normal) => {
-            format!("Stream {stream} ended as it should: its time was over.")
+            format!("Stream {stream} ended at its timeout, as it should.")
         }
         Some(Attributed::Ours) if event.certainty == Certainty::Definite => {
-            format!("Stream {stream} was ended by us.")
+            format!("watchscope ended stream {stream}.")
         }
         Some(Attributed::Ours) => {
-            format!("Stream {stream} ended while watchscope did not run, {how_sure}for that.")
+            format!(
+                "Stream {stream} ended while watchscope did not run, {how_sure}because of that."
+            )
         }
-        Some(Attributed::Unknown) => format!("Why stream {stream} ended is not known."),
+        Some(Attributed::Unknown) => format!("It is unknown why stream {stream} ended."),
         Some(Attributed::Row(row)) => {
             format!("Stream {stream} ended: {how_sure}{} ({code}).", row.name())
         }

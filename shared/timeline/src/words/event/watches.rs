@@ -10,7 +10,7 @@ pub(super) fn watch_started(event: &WatchStarted) -> String {
     let by = event.server.as_ref();
     let by = by.map_or(String::new(), |server| format!(", by {server} only"));
     let versions = if event.aggregated == Some(true) {
-        " Its resourceVersions are another apiserver's, and only compared for equality."
+        " Its resourceVersions are another apiserver's and are only compared for equality."
     } else {
         ""
     };
@@ -31,13 +31,16 @@ pub(super) fn watch_stopped(event: &WatchStopped) -> String {
 
 pub(super) fn gap(event: &Gap) -> String {
     match (event.resumed, event.lost) {
-        (true, _) => "The gap closed: resumed from where it stopped, nothing is lost.".to_string(),
+        (true, _) => {
+            "The gap closed: the watch resumed where it stopped, and nothing is lost.".to_string()
+        }
         (false, Some(lost)) => format!(
             "The gap closed without a resume: {} missed.",
             count(lost, "event")
         ),
         (false, None) => {
-            "The gap closed without a resume: how many events were missed is unknown.".to_string()
+            "The gap closed without a resume: it is unknown how many events were missed."
+                .to_string()
         }
     }
 }

@@ -152,7 +152,7 @@ const SENTENCES: [Sentence; 121] = [
     in_story("F31", "delivered … but … has not yet"),
     in_story(
         "F31",
-        "Reads showed objects of … and has delivered nothing for",
+        "Reads showed objects of … and has delivered nothing in",
     ),
     in_story(
         "F31",
@@ -255,7 +255,7 @@ const SENTENCES: [Sentence; 121] = [
         "simulated servers deliver to a watch only events that its selectors match",
     ),
     in_story("F43", "its DELETED only meant that it left the selector"),
-    in_story("F43", "and … has it at … it only left the selector."),
+    in_story("F43", "but … has it at … it only left the selector."),
     in_story("F43", "a GET of it returned 200 with the same uid"),
     in_story("F44", "The headers of the watch … came after"),
     in_story("F44", "The watch request of … has no answer"),
@@ -423,11 +423,11 @@ pub(crate) fn unexpected_but(in_stories: &BTreeSet<Sentence>) -> String {
 }
 
 /// Words that are added to sentences, or that say why a finding was cleared.
-const PARTS: [&str; 55] = [
+const PARTS: [&str; 53] = [
+    "The client sends requests again.",
     "The watch agrees with etcd again.",
     "A list at … differs from what … holds. Its stream is at",
     "A list of the newest state is at … below … which … has seen",
-    "etcd went back again.",
     "and there is no other server",
     "and all … servers agree",
     "Its stream delivered again, or ended.",
@@ -469,7 +469,6 @@ const PARTS: [&str; 55] = [
     "runs {per_s} times a second without an open stream and without a request",
     "{} in a row of {}",
     "{server} refused {what} with 429: it is overloaded.",
-    ", nor {more} more",
     "{} was delivered to {} at {}, {why}.",
     "{} at {version}, {} s ago",
     "it was just put there",
@@ -478,7 +477,6 @@ const PARTS: [&str; 55] = [
     "Other watches have it from the same cause",
     "Its history was gone with it (410), so it listed again",
     "listed again and may have missed events",
-    "resumed where they stopped",
 ];
 
 /// Returns the texts between quotation marks in a source of diagnosis, without its own tests and without texts that no
