@@ -129,7 +129,12 @@ async fn a_spent_link_takes_a_pasted_one_and_another_protocol_asks_for_a_reload(
     driver
         .goto(format!("{}/#t=spent", visit.served.link.origin()))
         .await?;
-    says(&tab, "[data-part=banner]", "This link is spent").await?;
+    says(
+        &tab,
+        "[data-part=banner]",
+        "This link was used or is too old",
+    )
+    .await?;
     let field = driver.find(By::Css("[data-part=banner] input")).await?;
     field.send_keys("nothing of the kind" + Key::Enter).await?;
     says(&tab, "[data-part=banner] [role=alert]", "That is no link").await?;

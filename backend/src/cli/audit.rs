@@ -250,7 +250,7 @@ impl Compared {
         };
         (list.may_be_a_caches() && self.each.is_none()).then(|| {
             format!(
-                "a list agrees, but may be the watch cache's; of {} objects {looked_up} were looked \
+                "a list agrees, but may come from the watch cache; of {} objects {looked_up} were looked \
                  up in etcd and agree",
                 list.compared
             )
@@ -281,8 +281,7 @@ mod tests {
 
     use super::*;
 
-    const LIST_AGREES: &str =
-        "the list may be the watch cache's, and so show what only the cache believes";
+    const LIST_AGREES: &str = "the list may come from the watch cache, which may believe in objects that etcd does not have";
 
     fn object(namespace: &str, name: &str) -> Arc<Object> {
         Arc::new(Object {
@@ -381,7 +380,7 @@ mod tests {
         assert_snapshot!(ends([
             audit("list exact", 6_000, AuditOutcome::Agrees.word(), Some(LIST_AGREES)),
             audit("get", 16, AuditOutcome::Agrees.word(), None),
-        ]), @"4: undecided: */configmaps: a list agrees, but may be the watch cache's; of 6000 objects 16 were looked up in etcd and agree");
+        ]), @"4: undecided: */configmaps: a list agrees, but may come from the watch cache; of 6000 objects 16 were looked up in etcd and agree");
     }
 
     #[test]
@@ -408,10 +407,11 @@ mod tests {
             AuditOutcome::Agrees.word(),
             Some(LIST_AGREES),
         );
-        let why = "the watch was stopped when 358 of 1000 objects had been looked up in etcd and found to be so";
+        let why =
+            "the watch was stopped when 358 of 1000 objects had been looked up in etcd and agreed";
         let each = audit("get each", 358, AuditOutcome::CannotTell.word(), Some(why));
         let late = Some(Duration::from_secs(150));
-        assert_snapshot!(ends_late([list, each], late), @"4: undecided: */configmaps: the watch was stopped when 358 of 1000 objects had been looked up in etcd and found to be so; --for allowed 150 s");
+        assert_snapshot!(ends_late([list, each], late), @"4: undecided: */configmaps: the watch was stopped when 358 of 1000 objects had been looked up in etcd and agreed; --for allowed 150 s");
     }
 
     #[test]

@@ -144,7 +144,7 @@ mod tests {
             watch: "shop/pods".into(), from: Some(Phase::Connecting), to: Phase::Waiting,
             reason: PhaseReason::TooManyRequests, delay_ms: Some(2_450),
             error: None,
-        }), @"09:00:00.004  shop/pods               watch.phase         Waiting 2.4 s before the next request, because the server answered 429 and asked to come later.");
+        }), @"09:00:00.004  shop/pods               watch.phase         Waiting 2.4 s before the next request, because the server answered 429: try again later.");
     }
 
     /// Row 29 of the attack table.

@@ -400,7 +400,7 @@ fn a_note_that_the_page_knows_to_be_wrong_is_not_sent() {
         );
         page.refusal()
     };
-    assert_eq!(saves(" \n"), "It says nothing. Write a line, or cancel.");
+    assert_eq!(saves(" \n"), "The note is empty. Write a line, or cancel.");
     assert_eq!(
         saves(&"é".repeat(2_049)),
         "The text has 4,098 bytes; a note has at most 4,096."

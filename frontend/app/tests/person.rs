@@ -524,7 +524,7 @@ fn a_link_to_a_missing_lane_shows_an_error_after_5_s() {
     );
     host.frame(12_000.0);
     let trouble = host.model.borrow().trouble.clone();
-    assert!(trouble.unwrap().contains("kept no longer"));
+    assert!(trouble.unwrap().contains("no longer kept"));
     host.person(Person::Dismiss);
     // All of this is loaded, and it has no such lane.
     let (from, to) = (at(8.0).0, at(9.0).0);
@@ -561,7 +561,7 @@ fn a_link_opens_panels_and_theme_and_one_into_another_log_shows_an_error() {
     let trouble = host.model.borrow().trouble.clone();
     assert_eq!(
         trouble.as_deref(),
-        Some("The link leads into the log other; this page shows log.")
+        Some("The link leads to the log other; this page shows log.")
     );
 }
 

@@ -37,7 +37,7 @@ fn compare(before: &Body, after: &Body) -> Result<Vec<diff::Difference>, String>
                 found.truncate(diff::MAX_DIFFERENCES);
                 found
             })
-            .ok_or_else(|| "One of the two is no JSON, so they cannot be compared.".to_owned()),
+            .ok_or_else(|| "One of the two is not JSON, so they cannot be compared.".to_owned()),
         (Body::Gone, _) => {
             Err("410: the version before was dropped to stay within the body budget.".to_owned())
         }

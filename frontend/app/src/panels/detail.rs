@@ -345,7 +345,7 @@ fn ObjectTab(
     manager: Option<String>,
 ) -> impl IntoView {
     let written = manager.map_or_else(
-        || "Who wrote it is not known: the newest entries of managedFields disagree, or there are none.".to_owned(),
+        || "It is unknown who wrote it: the newest entries of managedFields disagree, or there are none.".to_owned(),
         |manager| format!("Written by {manager}."),
     );
     // The bodies of another selection may still be here.
@@ -398,7 +398,7 @@ fn object(bodies: &Bodies) -> AnyView {
 /// Shows the differences from the previous version, or why they are unknown.
 fn difference(has_before: bool, bodies: &Bodies) -> AnyView {
     match &bodies.difference {
-        _ if !has_before => view! { <p class="prose soft">"There is no version before this one in what the page has loaded."</p> }.into_any(),
+        _ if !has_before => view! { <p class="prose soft">"The page has loaded no version before this one."</p> }.into_any(),
         None => view! { <p class="prose soft">"Fetching the version before."</p> }.into_any(),
         Some(Err(words)) => view! { <p class="prose">{words.clone()}</p> }.into_any(),
         Some(Ok(found)) if found.is_empty() => {

@@ -38,7 +38,7 @@ pub(super) fn RestoredBanner(panels: Signals) -> impl IntoView {
                     <p>{restored.words}</p>
                     <button on:click=show>"Show it"</button>
                     <button
-                        title="Until it is raised anew; the finding stays"
+                        title="Until it is raised again; the finding stays open"
                         on:click=move |_| act(Person::MarkRead((&*raising).into()))
                     >
                         "Close"
@@ -85,7 +85,8 @@ fn Open(panels: Signals) -> impl IntoView {
             </div>
             <div class="findings-body">
                 {move || (board.with(|board| board.standing.is_empty()) && is_known()).then(|| view! {
-                    <p class="prose none">"No finding stands. A stream that ends on its timeout is none: it is what should happen."</p>
+                    <p class="prose none">"No finding is open. A stream that ends at its timeout is not a finding: \
+                        that is normal."</p>
                 })}
                 <For
                     each=codes
@@ -301,7 +302,7 @@ fn MuteForm(key: String, asks: RwSignal<bool>) -> impl IntoView {
                 autocomplete="off"
                 maxlength="200"
                 aria-label="Why it is muted"
-                placeholder="Why? It stays in this browser only"
+                placeholder="Why? Only this browser keeps it"
                 prop:value=move || reason.get()
                 on:input:target=move |event| reason.set(event.target().value())
             />

@@ -132,7 +132,7 @@ pub(super) fn Header(panels: Signals) -> impl IntoView {
                 <input
                     type="search"
                     placeholder="Filter lanes"
-                    title="Words a name must have, -word it must not, kind=pods, kind≠events"
+                    title="Words that a name must have, -word that it must not have, kind=pods, kind≠events"
                     autocomplete="off"
                     spellcheck="false"
                     node_ref=field
@@ -225,7 +225,7 @@ fn ThemeButton(panels: Signals) -> impl IntoView {
     view! {
         <button
             class="control"
-            title="Colours: dark, light, or as the system"
+            title="Colours: dark, light, or those of the system"
             aria-label=move || format!("colours {}. Switch to {}", shown_word(panels.theme.get()), shown_word(next()))
             on:click=move |_| act(Person::Theme(next()))
         >
@@ -330,7 +330,7 @@ fn Locked(lock: Lock) -> impl IntoView {
             "watchscope printed one when it started; Enter in its terminal prints another, and so does",
         ),
         Lock::LinkSpent => (
-            "This link is spent: each is good for one browser, within 10 minutes.",
+            "This link was used or is too old: each works in one browser, within 10 minutes.",
             "Enter in watchscope's terminal prints another, and so does",
         ),
         Lock::SessionOver => (
@@ -356,7 +356,7 @@ fn Locked(lock: Lock) -> impl IntoView {
                 on:input:target=move |event| pasted.set(event.target().value())
             />
             <button type="submit">"Open"</button>
-            <span role="alert">{move || refused.get().then_some("That is no link: it has no #t=…")}</span>
+            <span role="alert">{move || refused.get().then_some("That is not a link: it has no #t=…")}</span>
         </form>
     }
 }

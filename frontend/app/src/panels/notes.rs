@@ -156,7 +156,7 @@ fn Open(panels: Signals) -> impl IntoView {
                                 <kbd>"M"</kbd> " writes one about the moment that panels answer for, or under the pointer; "
                                 <kbd>"Shift M"</kbd> " about the marked range. "
                             </span>
-                            "Everybody who looks at this log sees it."
+                            "Every viewer of this log sees it."
                         </p>
                     })}
                     {move || {
@@ -315,7 +315,7 @@ fn Form(panels: Signals) -> impl IntoView {
                 <span class="figures">{move || of(|form| form.time.clone())}</span>
             </p>
             <textarea
-                aria-label="What it says; the first line is the heading"
+                aria-label="Its text; the first line is the heading"
                 placeholder="The first line is the heading"
                 spellcheck="true"
                 prop:value=text

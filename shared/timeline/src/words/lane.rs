@@ -46,7 +46,7 @@ pub fn accessible(known: Known<'_>, lane: LaneId) -> String {
     let Some(watch_name) = watch_name else {
         let words = tally(known, &Muted::default()).words;
         if words.is_empty() {
-            return "No finding stands.".to_string();
+            return "No finding is open.".to_string();
         }
         return format!("Standing: {words}.");
     };

@@ -337,7 +337,7 @@ impl<'a> Knowledge<'a> {
                 version(&self.held?.resource_version)
             ),
         };
-        Some(("last told", words))
+        Some(("last event", words))
     }
 
     /// Returns the least resourceVersion that it is known to have had in this life, if it is a number.

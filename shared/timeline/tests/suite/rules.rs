@@ -545,7 +545,7 @@ fn each_kind_of_empty_view_gives_its_reason_and_a_remedy() {
     says(
         shown(&quiet.store(), "", 0.0, 60.0),
         "1 watch open, no event since 09:31:05.",
-        "Quiet is data: the plateaus are drawn, the pen moves.",
+        "Quiet is data: the pen moves and draws level lines.",
     );
     // A watch at two servers counts once, and a watch that only checks another does not count.
     for (name, ids) in [("shop/pods#2", 2), ("shop/pods#w", 3)] {
@@ -555,7 +555,7 @@ fn each_kind_of_empty_view_gives_its_reason_and_a_remedy() {
     says(
         shown(&quiet.store(), "", 0.0, 60.0),
         "2 watches open, no event since 09:31:05.",
-        "Quiet is data: the plateaus are drawn, the pen moves.",
+        "Quiet is data: the pen moves and draws level lines.",
     );
 
     // It says refused only while no object at all is held.
@@ -597,7 +597,7 @@ fn each_kind_of_empty_view_gives_its_reason_and_a_remedy() {
     says(
         shown(&refused(&[(PODS, unknown)]).store(), "", 0.0, 60.0),
         "401: the server does not know the account that watches shop/pods.",
-        "It needs credentials that are still good. Nothing else is affected.",
+        "It needs valid credentials. Nothing else is affected.",
     );
     let mut partly = refused(&[("shop/jobs.batch", no)]);
     partly.opened(5.0, PODS, 1, &["cart-0"], 1_000);
@@ -1151,7 +1151,7 @@ fn a_watch_of_an_aggregated_api_says_so_first() {
     insta::assert_snapshot!(shown.join("\n"), @r"
     Watch -/projects.project.openshift.io started.
     Watch -/projects.project.openshift.io started, by 10.0.0.1:6443 only.
-    Watch -/projects.project.openshift.io started. Its resourceVersions are another apiserver's, and only compared for equality.
+    Watch -/projects.project.openshift.io started. Its resourceVersions are another apiserver's and are only compared for equality.
     ");
 }
 
@@ -1360,7 +1360,10 @@ fn a_stretch_open_at_a_seam_is_not_described_as_going_on() {
     let (mut store, stream) = (old.store(), StretchKind::Stream);
     assert!(shown(&store, stream, PODS).ends_with("Stream 10 is open."));
     assert!(shown(&store, StretchKind::Life, PODS).contains("holds this object"));
-    assert!(shown(&store, StretchKind::Gap, MAPS).ends_with("not known yet."));
+    assert!(
+        shown(&store, StretchKind::Gap, MAPS)
+            .ends_with("It is not known yet whether anything is lost.")
+    );
     assert!(has_text(&scene_of(&store, 40.0), "trying again"));
 
     let mut new = Log::new("b");
@@ -1371,12 +1374,12 @@ fn a_stretch_open_at_a_seam_is_not_described_as_going_on() {
         shown(&store, stream, PODS),
         format!(
             "{lasted}: It received events as they happened, because the server accepted the watch. \
-             Stream 10 was open; what became of it is not known."
+             Stream 10 was open; what happened to it then is unknown."
         )
     );
     let life = shown(&store, StretchKind::Life, PODS);
-    assert!(life.contains("held this object; what became of it is not known."));
-    assert!(shown(&store, StretchKind::Gap, MAPS).ends_with("What became of it is not known."));
+    assert!(life.contains("held this object; what happened to it then is unknown."));
+    assert!(shown(&store, StretchKind::Gap, MAPS).ends_with("What happened then is unknown."));
     let texts_now = scene_of(&store, 40.0);
     assert!(
         has_text(&texts_now, "unreachable") && !has_text(&texts_now, "trying again"),
@@ -1651,7 +1654,7 @@ fn a_click_on_a_phase_gives_the_clients_action_and_reason_in_one_sentence() {
         shown,
         [
             "It received events as they happened, because the server accepted the watch. Stream 10, reset by peer.",
-            "Waiting 1.6 s before the next request, because the server answered 429 and asked to come later.",
+            "Waiting 1.6 s before the next request, because the server answered 429: try again later.",
             "Asking for a stream and waiting for the answer, because the wait is over.",
             "It received events as they happened, because the server accepted the watch. Stream 11, ended.",
             "Reading a list of all objects, because the server answered 410: the history since the last \

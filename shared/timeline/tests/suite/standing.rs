@@ -647,7 +647,7 @@ fn an_answer_names_the_event_that_brought_an_object_and_the_read_that_confirmed_
     assert_snapshot!(why(&log, "web-0", 40.0), @r#"
 Held since 09:31:36.000 (4 s).
 from: ADDED by the stream at 09:31:36.000, at resourceVersion 130.
-last told: MODIFIED by the stream at 09:31:37.000, at resourceVersion 131.
+last event: MODIFIED by the stream at 09:31:37.000, at resourceVersion 131.
 confirmed: No read has confirmed it since.
 up to date: At 09:31:45.000 the watch was at resourceVersion 160: by its own account it missed nothing up to there.
 "#);
@@ -657,7 +657,7 @@ up to date: At 09:31:45.000 the watch was at resourceVersion 160: by its own acc
 Held since 09:31:00.100 (39 s).
 but: ghost · held 8 s after a read without it · not confirmed.
 from: The list at 09:31:00.100 had it, at resourceVersion 50: it is older than the list.
-last told: ADDED by a list at 09:31:00.100, at resourceVersion 50.
+last event: ADDED by a list at 09:31:00.100, at resourceVersion 50.
 confirmed: The watch's own list at 09:31:46.000 had it, among 3 objects; from Kubernetes 1.31 on such a list may come from the watch cache.
 up to date: At 09:31:46.000 the watch was at resourceVersion 170: by its own account it missed nothing up to there.
 "#);
@@ -735,7 +735,7 @@ fn a_read_from_the_same_cache_does_not_confirm_an_object() {
     let shown = "No read has confirmed it since. A read at 09:31:40.000 (list exact, at resourceVersion 130) compared 3 objects and agrees: the list may come from the watch cache, which may believe in objects that etcd does not have.";
     assert_eq!(confirmed(&log, "web-0"), shown);
     // A list from another server's cache, and one from etcd.
-    let by_another = Some("made by 10.0.0.2:6443");
+    let by_another = Some("read from 10.0.0.2:6443");
     read(
         &mut log,
         41.0,
@@ -743,7 +743,7 @@ fn a_read_from_the_same_cache_does_not_confirm_an_object() {
         by_another,
         None,
     );
-    assert_snapshot!(confirmed(&log, "web-0"), @"A read at 09:31:41.000 (list of another server, at resourceVersion 130) compared 3 objects and agrees: made by 10.0.0.2:6443.");
+    assert_snapshot!(confirmed(&log, "web-0"), @"A read at 09:31:41.000 (list of another server, at resourceVersion 130) compared 3 objects and agrees: read from 10.0.0.2:6443.");
     read(&mut log, 42.0, ("list exact again", 131, 3), None, None);
     read(
         &mut log,
@@ -867,7 +867,7 @@ fn an_answer_from_a_part_of_the_records_never_claims_to_know_all() {
     // The fold knows a list that is not loaded.
     let mut late = Store::default();
     log.send_from(&mut late, log.records.len());
-    let own = "confirmed: The watch's own list of 09:31:39.000 had it, among 3 objects";
+    let own = "confirmed: The watch's own list at 09:31:39.000 had it, among 3 objects";
     let shown = why_of(&late, "web-0", 60.0);
     assert!(shown.contains(own), "{shown}");
     read(&mut log, 40.0, ("list exact", 136, 3), None, None);
@@ -887,7 +887,7 @@ fn an_answer_from_a_part_of_the_records_never_claims_to_know_all() {
     assert_snapshot!(shown.into_iter().collect::<Vec<_>>().join("\n"), @r"
 confirmed: No loaded read has confirmed it since.
 from: The record that brought it is not loaded.
-last told: It is held at resourceVersion 140; the event with that version is not loaded.
+last event: It is held at resourceVersion 140; the event with that version is not loaded.
 ");
     // A viewer that was moved to the head lacks the records between.
     for head in last.0 as usize..=log.records.len() {

@@ -185,7 +185,7 @@ impl Model {
             && theirs != ours
         {
             self.trouble = Some(format!(
-                "The link leads into the log {theirs}; this page shows {ours}."
+                "The link leads to the log {theirs}; this page shows {ours}."
             ));
             self.panels.address.wanted = None;
             return;
@@ -215,7 +215,7 @@ impl Model {
 /// Returns the message about the missing part of a place.
 fn missing(place: &Place, is_kept: bool) -> String {
     if !is_kept {
-        return "The link leads to a time that is kept no longer.".to_owned();
+        return "The link leads to a time that is no longer kept.".to_owned();
     }
     match (&place.lane, &place.record) {
         (_, Some((epoch, seq))) => {

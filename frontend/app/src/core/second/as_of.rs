@@ -78,7 +78,7 @@ impl Model {
                 Ok(_) => None,
                 Err(Unknown::NotLoaded) => Some("Its records are being loaded."),
                 Err(Unknown::NotWatched) => Some("watchscope did not run then."),
-                Err(Unknown::NotKept) => Some("Its records are kept no longer."),
+                Err(Unknown::NotKept) => Some("Its records are no longer kept."),
             },
         });
         self.follow_presence(now);

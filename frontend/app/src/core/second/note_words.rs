@@ -12,7 +12,7 @@ const LATER_US: i64 = 60_000_000;
 /// The words for a note about no watch in particular.
 const WHOLE_LOG: &str = "the whole log";
 /// The server's refusal for a log that is over.
-const OVER: &str = "This log is over: it takes no note.";
+const OVER: &str = "This log is over, so it takes no notes.";
 
 /// Returns the row of a note in the panel. `here` is the epoch of notes that only this page keeps.
 pub(super) fn row(
@@ -97,16 +97,16 @@ pub(super) fn about_words(watch: Option<&WatchName>, object: Option<&Object>) ->
 /// Returns why a note was refused, and what the person can do.
 pub(super) fn refusal_words(refusal: NoteRefusal) -> &'static str {
     match refusal {
-        NoteRefusal::Empty => "It says nothing. Write a line, or cancel.",
+        NoteRefusal::Empty => "The note is empty. Write a line, or cancel.",
         NoteRefusal::TooLong => "The text is longer than 4 KiB. Make it shorter.",
         NoteRefusal::NotText => "The text is not in UTF-8. Type it again.",
         NoteRefusal::UnknownWatch => {
-            "No watch of this log has that name any more. Have the note be about the whole log."
+            "No watch of this log has that name any more. Write the note about the whole log."
         }
         NoteRefusal::BadObject => {
-            "The object's name is too long for a note. Have the note be about its watch."
+            "The object's name is too long for a note. Write the note about its watch."
         }
-        NoteRefusal::BadSpan => "Its time ends before it begins. Mark the range anew.",
+        NoteRefusal::BadSpan => "Its time ends before it begins. Mark the range again.",
         NoteRefusal::UnknownNote => {
             "watchscope no longer has this note, so it cannot be changed. Write a new one."
         }
@@ -114,12 +114,12 @@ pub(super) fn refusal_words(refusal: NoteRefusal) -> &'static str {
             "A session may write 10 notes a minute. Save it again in a minute."
         }
         NoteRefusal::TooMany => {
-            "The log has 10,000 notes, changes and withdrawals counted. It takes no more."
+            "The log has 10,000 notes, with changes and withdrawals. It takes no more."
         }
         NoteRefusal::Busy => "watchscope is busy with other commands. Save it again in a moment.",
         NoteRefusal::NotKept => OVER,
         NoteRefusal::Unknown => {
-            "watchscope did not take it, for a reason that this page does not know. Reload the page."
+            "watchscope refused it for a reason that this page does not know. Reload the page."
         }
     }
 }

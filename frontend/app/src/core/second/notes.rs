@@ -32,15 +32,14 @@ const PATIENCE_MS: u64 = 15_000;
 
 /// How long notes are kept: without a history.
 const BY_RING: &str =
-    "Without --history a note goes when its record leaves the memory of watchscope.";
-const BY_HISTORY: &str = "Kept in the history, for as long as that is.";
+    "Without --history a note is lost when its record leaves the memory of watchscope.";
+const BY_HISTORY: &str = "The history keeps them as long as its other records.";
 /// The server of a recording takes no notes, so the page keeps them itself.
-const RECORDING: &str =
-    "Notes that are written here are not saved: export a recording, which has them.";
+const RECORDING: &str = "Notes that you write here are not saved. Export a recording to keep them.";
 const LESSON: &str = "A lesson keeps no notes.";
 
-const ANSWER_LOST: &str = "watchscope has not answered. The note may be in the log all the same: look before you save \
-                           it again.";
+const ANSWER_LOST: &str =
+    "watchscope has not answered. The note may be in the log; look before you save it again.";
 const NOT_CONNECTED: &str = "Not connected: nothing was saved. The text stays here.";
 
 impl Model {
@@ -198,8 +197,8 @@ impl Model {
         let text = draft.text.trim_end().to_owned();
         let refusal = if text.trim_start().is_empty() {
             Some(match draft.replaces {
-                Some(_) => "It says nothing. To take the note back, withdraw it.".to_owned(),
-                None => "It says nothing. Write a line, or cancel.".to_owned(),
+                Some(_) => "The note is empty. To remove the note, withdraw it.".to_owned(),
+                None => "The note is empty. Write a line, or cancel.".to_owned(),
             })
         } else if text.len() > MAX_NOTE_BYTES {
             let bytes = format::number(text.len() as u64);
@@ -509,7 +508,7 @@ impl Model {
             (Ok(notes), Some(log)) => self.store.list_notes(&log, notes),
             (Err(_), _) => {
                 self.panels.notes.trouble = Some(
-                    "The notes of earlier times could not be read; those of records that are loaded are here.",
+                    "The earlier notes could not be read; the notes of loaded records are here.",
                 );
             }
             (_, None) => {}

@@ -127,7 +127,7 @@ impl Model {
     pub(super) fn set_speed(&mut self, speed: u32) {
         if SPEEDS.contains(&speed) {
             self.panels.speed.0 = speed;
-            self.say(format!("{speed} times as fast as it was."));
+            self.say(format!("{speed} times the original speed."));
             self.changed();
         }
     }

@@ -195,7 +195,7 @@ impl Model {
                 self.center(about);
             }
             self.say(
-                "This record is not loaded. The picture is where it was; ask again once that is."
+                "This record is not loaded. The picture now shows its place; try again once that is loaded."
                     .to_owned(),
             );
             return;
