@@ -395,7 +395,7 @@ mod tests {
         };
         assert_snapshot!(ends([list(), audit("get each", 1_000, AuditOutcome::Agrees.word(), None)]), @"0");
         // Two objects were created or deleted meanwhile.
-        let why = Some("2 changed meanwhile: the stream tells of them");
+        let why = Some("2 changed meanwhile; the stream delivers these changes");
         assert_snapshot!(ends([list(), audit("get each", 998, AuditOutcome::Agrees.word(), why)]), @"0");
     }
 

@@ -139,8 +139,8 @@ fn the_timeline_lists_failures_and_the_time_between_runs() {
     | **2026-11-19** | | | |
     | 09:31:00.000 | shop/pods | Watch shop/pods started. | 1 |
     | 09:31:18.900 | shop/pods | F08 F08 name raised: It was reset. | 24 |
-    | 09:31:19.800 | shop/pods | ERROR 410 (Expired) ended stream 7. The history after the last resourceVersion is gone: only a list can tell what was missed. | 25 |
-    | 09:31:20.800 | shop/pods | The gap closed without a resume: how many events were missed is unknown. | 26 |
+    | 09:31:19.800 | shop/pods | ERROR 410 (Expired) ended stream 7. The history after the last resourceVersion is gone: only a list can show what was missed. | 25 |
+    | 09:31:20.800 | shop/pods | The gap closed without a resume: it is unknown how many events were missed. | 26 |
     | 09:31:20.900 | shop/pods | F11 F11 name raised: History is gone. | 27 |
     | 09:31:21.800 | shop/pods | F08 F08 name cleared: It streams. | 28 |
     | 09:31:21.800 |  | Nobody watched until 09:32:00.000, for 38 s: watchscope was restarted. |  |

@@ -112,7 +112,7 @@ fn slices_open_at_a_seam_or_at_the_end_say_that_their_end_is_unknown() {
     2 60.1 streams: begin stream 10 record=10 words="Stream 10 opened from resourceVersion 200." from="200"
     2 65.0 streams: end end_record=12 end_words="Stream 10 ended (reset by peer) after 4.8 s and 1 event." cause="tcp-reset" events=1 bytes=100
     2 65.0 gaps: begin gap since_record=12 reason="tcp-reset"
-    2 66.0 gaps: end end_record=13 end_words="The gap closed: resumed from where it stopped, nothing is lost." resumed=true lost=0
+    2 66.0 gaps: end end_record=13 end_words="The gap closed: the watch resumed where it stopped, and nothing is lost." resumed=true lost=0
     2 66.0 streams: begin stream 11 record=14 words="Stream 11 opened from resourceVersion 200." from="200"
     2 67.0 streams: end end_record=16 end_words="Stream 11 ended after 1 s and 1 event." cause="end" events=1 bytes=100
     2 67.0 gaps: begin gap since_record=16 reason="end"
