@@ -477,7 +477,7 @@ fn the_panel_shows_beforehand_how_long_notes_are_kept() {
     page.host
         .send(Msg::Message(encode_server(&history.into(), &[])));
     page.passes();
-    assert!(keeping(&page).starts_with("Kept in the history"));
+    assert!(keeping(&page).starts_with("The history keeps them"));
 }
 
 #[test]
