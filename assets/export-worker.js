@@ -1,26 +1,47 @@
-// The worker of an export: from the frames that a page hands over it makes the dialog's previews, and files. The module
-// decides; this script is its host.
-import init, { Records } from "./{{export.js}}";
+// The worker of an export: from the frames that a page hands over it makes the dialog's previews, and files. It runs an
+// instance of the page's own modules, which the browser has already, with one more part. The module decides; this
+// script is its host.
+import init from "./{{frontend.js}}";
 import { deflatedBy } from "./{{streams.js}}";
 
+// The numbers of requests to the module, as answer.rs has them.
+const RECORDS = 0, CHAPTER = 1, NOTES = 2, MAKE = 3, SVG = 4, MARKDOWN = 5, CSV = 6, JSONL = 7, TRACE = 8, REPORT = 9;
+const CHARTS = 10, HTML = 11, DEFLATED = 12, RECORDING = 13;
 // The most lines and letters of a text's preview.
 const LINES = 20, LETTERS = 4_000;
 // Above this number of records a text or trace has no preview, since each one would take seconds.
 const MOST_SHOWN = 50_000;
 
-const load = async () => {
-  const { body } = await fetch(new URL("./{{export_bg.wasm}}", import.meta.url));
-  // Compiled as it comes, whatever type the server gives it.
-  await init({ module_or_path: new Response(body, { headers: { "Content-Type": "application/wasm" } }) });
+// Compiled as it comes, whatever type the server gives it.
+const fetched = async (url) => {
+  const { body } = await fetch(url);
+  return new Response(body, { headers: { "Content-Type": "application/wasm" } });
 };
-const loaded = load();
+// Promises the function that takes requests. It comes from the part of exports, which the page's modules load where they
+// find no page.
+const loaded = new Promise((resolve, reject) => {
+  const wasm = (url) => {
+    const module = fetched(url);
+    module.catch(reject);
+    return module;
+  };
+  globalThis.watchscopeBridge = { listen: resolve, wasm };
+  init({ module_or_path: wasm(new URL("./{{frontend_bg.wasm}}", import.meta.url)) }).catch(reject);
+});
+let take;
+// Sends a request to the module, and returns the answer.
+const ask = (what, given) => {
+  const request = { ...given };
+  take(what, request);
+  if (request.why !== undefined) throw new Error(request.why);
+  return request.answer;
+};
 const seed = crypto.getRandomValues(new Uint8Array(32));
 
-// The results of the last wish: each form is made once, since the preview is the file.
-let records, made, wished;
+// The number of chapters; the facts of the last wish, and its files: each is made once, since the preview is the file.
+let count, made, wished;
 const files = new Map();
 const forget = () => {
-  made?.free();
   made = wished = undefined;
   files.clear();
 };
@@ -35,22 +56,22 @@ const fileOf = async (form) => {
 
 const decoder = new TextDecoder();
 const recording = async () => {
-  await deflatedBy((bytes) => made.nextOfRecording(bytes));
-  return made.recording();
+  await deflatedBy((bytes) => ask(DEFLATED, { bytes }));
+  return ask(RECORDING);
 };
 const html = async () => {
   const answer = await fetch(new URL("./single.html", import.meta.url));
   if (!answer.ok) throw new Error("the page that the file would hold cannot be loaded");
-  return made.html(await answer.text(), await fileOf("wscope"));
+  return ask(HTML, { text: await answer.text(), bytes: await fileOf("wscope") });
 };
 const FORMS = {
-  svg: () => made.picture(),
-  md: () => made.markdown(),
-  csv: () => made.csv(),
-  jsonl: () => made.jsonl(),
-  trace: () => made.trace(),
-  report: () => records.report(made),
-  charts: () => records.charts(made),
+  svg: () => ask(SVG),
+  md: () => ask(MARKDOWN),
+  csv: () => ask(CSV),
+  jsonl: () => ask(JSONL),
+  trace: () => ask(TRACE),
+  report: () => ask(REPORT),
+  charts: () => JSON.parse(ask(CHARTS)),
   html,
   wscope: recording,
 };
@@ -80,22 +101,21 @@ const preview = async (form, { records: count }) => {
 const hear = {
   records({ fromUs, toUs, chapters, notes }) {
     forget();
-    records?.free();
-    records = new Records(fromUs, toUs, seed);
+    ask(RECORDS, { fromUs, toUs, bytes: seed });
+    count = chapters.length;
     // The module has a copy.
-    while (chapters.length) records.add(chapters.shift());
-    records.addNotes(notes);
+    while (chapters.length) ask(CHAPTER, { bytes: chapters.shift() });
+    ask(NOTES, { bytes: notes });
     return {};
   },
-  async make({ wish, form }, progress) {
-    const words = JSON.stringify(wish);
-    if (wished !== words) {
+  async make({ wish, form }, tell) {
+    const text = JSON.stringify(wish);
+    if (wished !== text) {
       forget();
-      made = records.make(words, progress);
-      wished = words;
+      made = JSON.parse(ask(MAKE, { text, progress: (done) => tell(done, count) }));
+      wished = text;
     }
-    const facts = JSON.parse(made.facts());
-    return { facts, preview: await preview(form, facts) };
+    return { facts: made, preview: await preview(form, made) };
   },
   async file({ form }) {
     return { file: await fileOf(form) };
@@ -107,7 +127,7 @@ let work = Promise.resolve();
 onmessage = ({ data }) => {
   const progress = (done, of) => postMessage({ id: data.id, done, of });
   const answer = async () => {
-    await loaded;
+    take ??= await loaded;
     postMessage({ id: data.id, ...(await hear[data.do](data, progress)) });
   };
   work = work.then(answer).catch((error) => postMessage({ id: data.id, why: error.message ?? String(error) }));

@@ -77,8 +77,8 @@ async fn the_first_paint_needs_only_files_that_the_document_names_and_panels_com
     assert!(unnamed.is_empty(), "{unnamed:?} are not in {needed:?}");
     assert_eq!(
         files(&after).len(),
-        7,
-        "the second part, the module that it shares with the third, its styles, the icon, three scripts that open files: {after:?}"
+        9,
+        "the second part, three modules that it shares with others, its styles, the icon, three scripts that open files: {after:?}"
     );
 
     let sheets = tab.script("return window.sheetsOfPanels ?? null").await?;

@@ -21,6 +21,8 @@
 pub mod body;
 pub mod core;
 pub mod decimal;
+#[cfg(target_arch = "wasm32")]
+mod exports;
 pub mod input;
 pub mod paint;
 #[cfg(target_arch = "wasm32")]

@@ -14,14 +14,17 @@ use watchscope_timeline::records::RECORDS;
 
 use crate::core::model::{Model, Second};
 use crate::core::msg::Msg;
-use crate::panels;
-use crate::runtime::page::send;
+use crate::runtime::page::{is_open, send};
+use crate::{exports, panels};
 
 /// The cut: code that this function reaches and the first part does not is the second part.
 #[wasm_split(second, wasm_split_path = leptos::wasm_split, fallible)]
 fn second_part() -> Result<Second, SplitLoaderError> {
     // From here on a panic reports its place; before, the console has only its stack.
     console_error_panic_hook::set_once();
+    if !is_open() {
+        exports::begin();
+    }
     Ok(Second {
         segment: Model::take_segment,
         chapter: Store::chapter,
@@ -54,10 +57,9 @@ pub(crate) fn load_soon() {
 /// Polls after the next paint: a frame's callbacks come before its paint, a timer's after it.
 fn poll_soon() {
     let poll = Closure::once_into_js(poll);
-    if let Some(window) = web_sys::window() {
-        // It fails for no function.
-        let _ = window.set_timeout_with_callback(poll.unchecked_ref());
-    }
+    // Workers have the same function. It fails for no function.
+    let window: web_sys::Window = js_sys::global().unchecked_into();
+    let _ = window.set_timeout_with_callback(poll.unchecked_ref());
 }
 
 struct PollSoon;
@@ -75,6 +77,8 @@ fn poll() {
     let waker = Waker::from(Arc::new(PollSoon));
     match loading.as_mut().poll(&mut Context::from_waker(&waker)) {
         Poll::Pending => LOADING.set(Some(loading)),
+        // In a worker the second part has begun the exports.
+        Poll::Ready(Ok(_)) if !is_open() => {}
         Poll::Ready(Ok(second)) => send(Msg::Loaded(second)),
         Poll::Ready(Err(_)) => send(Msg::NotLoaded),
     }

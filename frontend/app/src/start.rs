@@ -5,9 +5,14 @@ use crate::runtime::elements::Elements;
 use crate::runtime::{bridge, page, theme};
 use crate::second;
 
-/// Starts the page in its document.
+/// Starts the page in its document, or exports in a worker.
 pub fn start() {
-    let Some(elements) = web_sys::window().and_then(Elements::find) else {
+    let Some(window) = web_sys::window() else {
+        // A worker has no window. There the page's modules make exports.
+        second::load_soon();
+        return;
+    };
+    let Some(elements) = Elements::find(window) else {
         return;
     };
     let elements: &Elements = Box::leak(Box::new(elements));

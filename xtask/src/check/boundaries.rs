@@ -90,7 +90,15 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("watchscope-binary", &["watchscope"]),
     (
         "watchscope-app",
-        &["watchscope-log", "watchscope-model", "watchscope-timeline"],
+        &[
+            "watchscope-export",
+            "watchscope-hiding",
+            "watchscope-log",
+            "watchscope-model",
+            "watchscope-probe",
+            "watchscope-recording",
+            "watchscope-timeline",
+        ],
     ),
     (
         "watchscope-lesson-worker",
@@ -112,17 +120,6 @@ const ARROWS: &[(&str, &[&str])] = &[
             "watchscope-probe",
             "watchscope-recording",
             "watchscope-replay",
-        ],
-    ),
-    (
-        "watchscope-export-worker",
-        &[
-            "watchscope-export",
-            "watchscope-hiding",
-            "watchscope-model",
-            "watchscope-probe",
-            "watchscope-recording",
-            "watchscope-timeline",
         ],
     ),
     (

@@ -30,6 +30,42 @@ const OWN: [(&str, &str); 17] = [
     ("passStringToWasm0", "$p"),
 ];
 
+/// The beginning of the names of classes that nobody uses. They are those of wasm-streams, as in `sections.rs`.
+const UNUSED: &str = "IntoUnderlying";
+
+/// Returns the glue without its classes that nobody uses.
+pub(super) fn without_unused_classes(glue: &str) -> Result<String> {
+    let mut kept = String::with_capacity(glue.len());
+    // The end of the statement that is being left out.
+    let mut until = None;
+    for line in glue.lines() {
+        if until.is_none() {
+            let begins = |word: &str| {
+                line.strip_prefix(word)
+                    .is_some_and(|rest| rest.starts_with(UNUSED))
+            };
+            until = if begins("export class ") {
+                Some("}")
+            } else if begins("const ") || begins("if (Symbol.dispose) ") {
+                Some(";")
+            } else {
+                kept.push_str(line);
+                kept.push('\n');
+                None
+            };
+        }
+        // A method's end is indented.
+        if until.is_some_and(|end| line.ends_with(end) && (end == ";" || line == end)) {
+            until = None;
+        }
+    }
+    ensure!(
+        !kept.contains(UNUSED),
+        "the glue uses a class {UNUSED}…, so it cannot be left out"
+    );
+    Ok(kept)
+}
+
 /// Short names by the long names that they replace.
 #[derive(Debug, Default)]
 pub(super) struct Names(BTreeMap<String, String>);
@@ -163,6 +199,21 @@ mod tests {
         _0(a); x__wbg_fetch_0123456789abcdef();
         },
         ");
+    }
+
+    #[test]
+    fn classes_that_nobody_uses_are_left_out() {
+        let glue = "export class IntoUnderlyingSink {\n    free() {\n        wasm.free(this);\n    }\n}\n\
+                    if (Symbol.dispose) IntoUnderlyingSink.prototype[Symbol.dispose] = IntoUnderlyingSink.prototype.free;\n\
+                    export class Used {\n}\n\
+                    const IntoUnderlyingSinkFinalization = (typeof FinalizationRegistry === 'undefined')\n    ? { }\n    : new FinalizationRegistry(f);\n\
+                    let wasm;\n";
+        insta::assert_snapshot!(without_unused_classes(glue).unwrap(), @r"
+        export class Used {
+        }
+        let wasm;
+        ");
+        assert!(without_unused_classes("new IntoUnderlyingSink();").is_err());
     }
 
     #[test]

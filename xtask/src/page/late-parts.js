@@ -1,6 +1,6 @@
 // Loads the late parts of the page, each linked to the first, and reports to the page whether that worked. It replaces
 // the loader that wasm_split_cli_support writes. It stands at the end of wasm-bindgen's glue, whose `wasm` are the
-// exports of the first part.
+// exports of the first part. Behind it stands `modules`: the modules that each part adds.
 const tellWhether = async (loading, tell, told) => {
   let isLoaded = true;
   try {
@@ -14,19 +14,18 @@ const tellWhether = async (loading, tell, told) => {
   }
   wasm.__indirect_function_table.get(tell)(told, isLoaded);
 };
-const part = (url) => WebAssembly.instantiateStreaming(globalThis.watchscopeBridge.wasm(url), { __wasm_split: wasm });
-// The second part comes with the code that it shares with the third, and with the styles of all panels.
-const loadSecondPart = (tell, told) => {
+const link = (module) =>
+  WebAssembly.instantiateStreaming(globalThis.watchscopeBridge.wasm(new URL(module, import.meta.url)), { __wasm_split: wasm });
+const part = (name) => (tell, told) => tellWhether(() => modules[name].map(link), tell, told);
+// The second part comes with the styles of all panels. A worker has no document for them.
+const secondPart = (tell, told) => {
   // The texts of the failures are fetched at their first use.
   globalThis.watchscopeTexts = new URL("./{{findings.json}}", import.meta.url).href;
   return tellWhether(() => [
-    part(new URL("./{{frontend_second.wasm}}", import.meta.url)),
-    part(new URL("./{{frontend_shared.wasm}}", import.meta.url)),
-    loadStyles(new URL("./{{panels.css}}", import.meta.url)),
+    ...modules.second.map(link),
+    globalThis.document && loadStyles(new URL("./{{panels.css}}", import.meta.url)),
   ], tell, told);
 };
-const loadThirdPart = (tell, told) =>
-  tellWhether(() => [part(new URL("./{{frontend_third.wasm}}", import.meta.url))], tell, told);
 // Waits for the styles: panels without them would be visible for a moment.
 function loadStyles(url) {
   const link = document.createElement("link");

@@ -3,10 +3,9 @@
 //!
 //! ```text
 //! frontend/app ─► cargo (wasm32) ─► parts.rs ─┬─► wasm-bindgen ─► glue.rs ─► frontend.js, frontend_bg.wasm ─┐
-//!                                             └─► frontend_second.wasm, …shared.wasm, …third.wasm ─────────┤
+//!                                             └─► frontend_second.wasm, …third.wasm, …export.wasm … ───────┤
 //! frontend/lesson-worker ─► cargo (wasm32) ─► wasm-bindgen ─► glue.rs ─► lesson.js, lesson_bg.wasm ────────┤
 //! frontend/recording-worker ─► the same ─► recording.js, recording_bg.wasm ────────────────────────────────┤
-//! frontend/export-worker ─► the same ─► export.js, export_bg.wasm ─────────────────────────────────────────┤
 //! assets/index.html with boot.js and styles.css in it; panels.css, findings.json … ────────────────────────┤
 //! docs/findings/F01.svg … ─────────────────────────────────────────────────────────────────────────────────┴─► names.rs ─► dist.rs
 //! ```
@@ -42,10 +41,9 @@ use crate::setup::{Installs, targets};
 use crate::shell;
 
 /// The workers: their packages, and the stem of each one's files.
-const WORKERS: [(&str, &str); 3] = [
+const WORKERS: [(&str, &str); 2] = [
     ("watchscope-lesson-worker", "lesson"),
     ("watchscope-recording-worker", "recording"),
-    ("watchscope-export-worker", "export"),
 ];
 /// With this flag Leptos has one type for all elements, instead of one for each shape of a view; the page gets 4 %
 /// smaller. All builds for wasm32 have the flag, so that they share compiled crates.
@@ -109,7 +107,7 @@ pub(crate) fn build(project: &Project, installs: Installs, profile: PageProfile)
         let module = folder.join(format!("{APP}.wasm"));
         let parts = parts::cut(&module, &folder.join("page-parts"), keeps_names(profile))?;
         files.extend(bind(parts, profile)?);
-        let uncut = uncut::uncut(&module, &folder.join("page-parts"))?;
+        let uncut = uncut::uncut(&module, &folder.join("page-parts/uncut"))?;
         let whole = bind_uncut(&uncut, profile)?;
         for (package, name) in WORKERS {
             let (script, module) = bind_alone(&folder, package, name, profile)?;
@@ -182,7 +180,7 @@ fn bind(parts: parts::Parts, profile: PageProfile) -> Result<BTreeMap<String, na
     let mut bindgen = bindgen(&parts.first, "frontend", profile)?;
     // The late parts link to these exports.
     bindgen.keep_lld_exports(true);
-    let (script, mut first) = glue_of(bindgen, profile, parts::join)?;
+    let (script, mut first) = glue_of(bindgen, profile, |glue| parts::join(glue, &parts.late))?;
     if !keeps_names(profile) {
         first = order::by_likeness(&first)?;
     }
@@ -195,7 +193,7 @@ fn bind(parts: parts::Parts, profile: PageProfile) -> Result<BTreeMap<String, na
         ),
     ]);
     let late = parts.late.into_iter();
-    files.extend(late.map(|(name, part)| (name, names::Source::Finished(part))));
+    files.extend(late.map(|part| (part.file_name(), names::Source::Finished(part.bytes))));
     Ok(files)
 }
 
@@ -259,7 +257,7 @@ fn glue_of(
         foreign.is_empty(),
         "crates of the page bring JavaScript of their own ({foreign:?}), which the page build does not carry: do without it"
     );
-    let mut script = join(output.js())?;
+    let mut script = join(&glue::without_unused_classes(output.js())?)?;
     if profile == PageProfile::Release {
         let mut names = glue::Names::of_glue();
         for import in output.wasm_mut().imports.iter_mut() {

@@ -1,8 +1,8 @@
-//! Sections of a module: removes those that no browser needs, and exports the function table.
+//! Sections of a module: removes those that no browser needs.
 
 use anyhow::{Context as _, Result, bail};
 
-/// The export name of the function table.
+/// The name under which a cut exports the function table.
 pub(super) const FUNCTIONS: &str = "__indirect_function_table";
 
 /// Parts of the names of exports that nobody calls: classes of wasm-streams, which comes with Leptos' server functions.
@@ -66,31 +66,6 @@ pub(super) fn without_unused_exports(module: &[u8]) -> Result<Vec<u8>> {
     Ok(kept)
 }
 
-/// Returns a module that also exports its function table, under the name that the cut gives it.
-pub(super) fn with_table(module: &[u8]) -> Result<Vec<u8>> {
-    const TABLE: u8 = 1;
-    let (header, sections) = sections(module)?;
-    let mut made = header.to_vec();
-    for section in &sections {
-        if section.id == EXPORTS {
-            let (count, at) = varint(section.content, 0)?;
-            let mut exports = Vec::new();
-            push_varint(&mut exports, count + 1);
-            exports.extend_from_slice(&section.content[at..]);
-            push_varint(&mut exports, FUNCTIONS.len());
-            exports.extend_from_slice(FUNCTIONS.as_bytes());
-            // A module of ours has one table, number 0.
-            exports.extend_from_slice(&[TABLE, 0]);
-            made.push(EXPORTS);
-            push_varint(&mut made, exports.len());
-            made.extend_from_slice(&exports);
-        } else {
-            made.extend_from_slice(section.whole);
-        }
-    }
-    Ok(made)
-}
-
 /// Returns the content of an export section without [`UNUSED_EXPORTS`].
 fn used_exports(content: &[u8]) -> Result<Vec<u8>> {
     let (count, mut at) = varint(content, 0)?;
@@ -140,20 +115,6 @@ fn varint(bytes: &[u8], mut at: usize) -> Result<(usize, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_function_table_is_exported_after_all_other_exports() {
-        let module = |exports: &[u8]| {
-            let section = [&[7, exports.len() as u8], exports].concat();
-            [&b"\0asm\x01\0\0\0"[..], &section].concat()
-        };
-        let one = [4, b'm', b'a', b'i', b'n', 0, 3];
-        let table = [&[25], FUNCTIONS.as_bytes(), &[1, 0]].concat();
-        assert_eq!(
-            with_table(&module(&[&[1], &one[..]].concat())).unwrap(),
-            module(&[&[2], &one[..], &table].concat())
-        );
-    }
 
     #[test]
     fn sections_for_tools_are_left_out_and_the_others_stay() {

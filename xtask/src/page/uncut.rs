@@ -1,19 +1,25 @@
-//! Prepares the page's module without a cut, for the page in one file, which loads no part later.
+//! Prepares the page's module for the page in one file, which loads no part later. Only what that page lacks is cut off.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, anyhow, ensure};
+use wasm_split_cli_support::{Options, transform};
 use wasmparser::{Parser, Payload};
 
-use super::parts::{LATE, LOADING, without_imports};
-use super::sections::{FUNCTIONS, with_table, without_unused_exports};
+use super::parts::{LATE, LOADING, LatePart, without_imports};
+use super::sections::{FUNCTIONS, without_unused_exports};
 
 /// The name of the module from which an uncut page imports the loaders of the late parts, and the one function of each
 /// part. A cut would put them in place.
 const UNCUT: &str = "__wasm_split_placeholder__";
 
-/// A module that is not cut.
+/// The beginnings of names by which a cut knows a part's function, and what stands in their place where it must not.
+/// Both are equally long, so a module with the other has all its bytes in their places.
+const CUT: &str = "__wasm_split_00";
+const KEPT: &str = "__wasm_whole_00";
+
+/// A module that has all parts but those that the page in one file lacks.
 pub(super) struct Uncut {
     /// The path of the module, for wasm-bindgen.
     pub(super) module: PathBuf,
@@ -23,18 +29,38 @@ pub(super) struct Uncut {
 
 /// Returns the beginning of the name under which a late part's function is imported.
 fn imported(part: &str) -> String {
-    format!("__wasm_split_00{part}00_import_")
+    format!("{KEPT}{part}00_import_")
 }
 
 /// Returns the beginning of the name under which a late part's function is exported.
 fn exported(part: &str) -> String {
-    format!("__wasm_split_00{part}00_export_")
+    format!("{KEPT}{part}00_export_")
 }
 
-/// Prepares the module that a cut takes: exports its function table, and removes unused exports.
+/// Returns the late parts that the page in one file has.
+fn kept() -> impl Iterator<Item = &'static LatePart> {
+    LATE.iter().filter(|part| part.is_in_one_file)
+}
+
+/// Prepares the module that a cut takes: cuts off the parts that the page in one file lacks, and removes unused exports.
+/// Intermediate files go into `folder`.
 pub(super) fn uncut(module: &Path, folder: &Path) -> Result<Uncut> {
     let input = fs::read(module).with_context(|| format!("reading {}", module.display()))?;
-    let input = with_table(&without_unused_exports(&input)?)?;
+    let mut input = without_unused_exports(&input)?;
+    for part in kept() {
+        let name = |begin: &str| format!("{begin}{}00", part.name).into_bytes();
+        replace(&mut input, &name(CUT), &name(KEPT));
+    }
+    fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+    let module = folder.join("uncut.wasm");
+    let mut options = Options::new(&input);
+    options.output_dir = folder;
+    options.main_out_path = &module;
+    options.link_name = UNCUT;
+    transform(options)
+        .map_err(|error| anyhow!("{error:#}"))
+        .with_context(|| format!("cutting {}", module.display()))?;
+    let input = fs::read(&module).with_context(|| format!("reading {}", module.display()))?;
     let mut names = Vec::new();
     for payload in Parser::new(0).parse_all(&input) {
         if let Payload::ImportSection(imports) = payload.context("reading the page's module")? {
@@ -47,15 +73,22 @@ pub(super) fn uncut(module: &Path, folder: &Path) -> Result<Uncut> {
         }
     }
     let functions = functions(&names)?;
-    let module = folder.join("uncut.wasm");
-    fs::write(&module, input).with_context(|| format!("writing {}", module.display()))?;
     Ok(Uncut { module, functions })
+}
+
+/// Replaces each run of bytes by another one of the same length.
+fn replace(within: &mut [u8], old: &[u8], new: &[u8]) {
+    for at in 0..within.len().saturating_sub(old.len()) {
+        if within[at..].starts_with(old) {
+            within[at..at + new.len()].copy_from_slice(new);
+        }
+    }
 }
 
 /// Finds the one function of each late part among the names that the page imports.
 fn functions(names: &[String]) -> Result<Vec<(&'static str, String)>> {
     let mut functions = Vec::new();
-    for part in &LATE {
+    for part in kept() {
         let own = names
             .iter()
             .filter_map(|name| name.strip_prefix(&imported(part.name)));
@@ -84,8 +117,12 @@ impl Uncut {
              await undefined;\n\
              wasm.{FUNCTIONS}.get(tell)(told, true);\n\
              }};\n\
+             const lackPart = (tell, told) => wasm.{FUNCTIONS}.get(tell)(told, false);\n\
              const uncut = {{\n"
         ));
+        for part in LATE.iter().filter(|part| !part.is_in_one_file) {
+            script.push_str(&format!("{LOADING}{}: lackPart,\n", part.name));
+        }
         for (part, function) in &self.functions {
             let (imported, exported) = (imported(part), exported(part));
             script.push_str(&format!(
@@ -120,9 +157,11 @@ mod tests {
         await undefined;
         wasm.__indirect_function_table.get(tell)(told, true);
         };
+        const lackPart = (tell, told) => wasm.__indirect_function_table.get(tell)(told, false);
         const uncut = {
+        __wasm_split_load_export: lackPart,
         __wasm_split_load_second: loadPart,
-        __wasm_split_00second00_import_1f_second_part: (...given) => wasm.__wasm_split_00second00_export_1f_second_part(...given),
+        __wasm_whole_00second00_import_1f_second_part: (...given) => wasm.__wasm_whole_00second00_export_1f_second_part(...given),
         };
         const import1 = uncut;
         const import2 = uncut;
@@ -142,7 +181,7 @@ mod tests {
         for wrong in [
             &["second"][..],
             &["second", "third", "third"],
-            &["second", "third", "fourth"],
+            &["second", "third", "export"],
         ] {
             assert!(functions(&names(wrong)).is_err(), "{wrong:?}");
         }

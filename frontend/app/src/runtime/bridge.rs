@@ -89,7 +89,7 @@ pub(crate) use self::boot::{
 
 /// Passes the events of boot.js on as messages.
 pub(crate) fn listen(send: fn(Msg)) {
-    let listener = Closure::<dyn FnMut(u32, JsValue)>::new(move |what: u32, brought: JsValue| {
+    take(move |what, brought| {
         send(match what {
             SESSION => Msg::Link(Input::Session(session_status(&brought))),
             EXCHANGED => Msg::Link(Input::Exchanged(
@@ -102,6 +102,11 @@ pub(crate) fn listen(send: fn(Msg)) {
             _ => Msg::Link(Input::Timer),
         });
     });
+}
+
+/// Gives the bridge the function that takes its events: each event's number and its data.
+pub(crate) fn take(taker: impl FnMut(u32, JsValue) + 'static) {
+    let listener = Closure::<dyn FnMut(u32, JsValue)>::new(taker);
     boot::listen(&listener);
     // It listens as long as the page lives.
     listener.forget();

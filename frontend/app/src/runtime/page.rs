@@ -36,6 +36,11 @@ pub(crate) fn open(elements: &'static Elements, load: fn()) {
     PAGE.set(Some(Box::leak(Box::new(page))));
 }
 
+/// Whether there is a page. A worker has none.
+pub(crate) fn is_open() -> bool {
+    PAGE.get().is_some()
+}
+
 /// Handles a message now, or after the one that is being handled.
 pub(crate) fn send(message: Msg) {
     let page = page();

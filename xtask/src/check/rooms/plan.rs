@@ -147,7 +147,12 @@ const APP: Crate = Crate {
                 "body", "core", "decimal", "input", "paint", "runtime", "source",
             ],
         ),
-        room("second", &["second"], &["core", "panels", "runtime"]),
+        room("exports", &["exports"], &["runtime"]),
+        room(
+            "second",
+            &["second"],
+            &["core", "exports", "panels", "runtime"],
+        ),
         room(
             "root",
             &["lib", "main", "start"],

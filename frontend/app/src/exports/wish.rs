@@ -9,7 +9,7 @@ use watchscope_timeline::Theme;
 /// The records to export, and their form.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Wish {
+pub(super) struct Wish {
     /// The first time, in microseconds.
     from_us: i64,
     /// The last time.
@@ -21,12 +21,12 @@ pub(crate) struct Wish {
     filter: String,
     hide: Vec<HiddenPart>,
     /// The person's title; empty for a default one.
-    pub(crate) title: String,
+    pub(super) title: String,
     is_dark: bool,
     width_px: u32,
     height_px: u32,
     /// The viewer's offset from UTC, in minutes.
-    pub(crate) zone_offset_min: i32,
+    pub(super) zone_offset_min: i32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -41,22 +41,22 @@ enum Lanes {
 }
 
 impl Wish {
-    pub(crate) fn range(&self) -> (Time, Time) {
+    pub(super) fn range(&self) -> (Time, Time) {
         (Time(self.from_us), Time(self.to_us))
     }
 
-    pub(crate) fn lanes(&self) -> WantedLanes {
+    pub(super) fn lanes(&self) -> WantedLanes {
         match self.lanes {
             Lanes::All | Lanes::Page => WantedLanes::All,
             Lanes::Findings => WantedLanes::WithFindings,
         }
     }
 
-    pub(crate) fn parts(&self) -> Parts {
+    pub(super) fn parts(&self) -> Parts {
         self.hide.iter().copied().collect()
     }
 
-    pub(crate) fn theme(&self) -> Theme {
+    pub(super) fn theme(&self) -> Theme {
         if self.is_dark {
             Theme::Dark
         } else {
@@ -64,7 +64,7 @@ impl Wish {
         }
     }
 
-    pub(crate) fn size(&self) -> Size {
+    pub(super) fn size(&self) -> Size {
         Size {
             width_px: self.width_px,
             height_px: self.height_px,
@@ -73,7 +73,7 @@ impl Wish {
 
     /// Returns the rows that a picture shows. A filter names objects: where names are hidden, it would show whose
     /// pseudonym is whose.
-    pub(crate) fn shown(&self) -> Shown<'_> {
+    pub(super) fn shown(&self) -> Shown<'_> {
         match self.lanes {
             Lanes::Page if self.parts().changes_texts() => Shown::AsOnPage {
                 choices: "",

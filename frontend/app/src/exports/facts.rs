@@ -10,25 +10,25 @@ const MOST_EXAMPLES: usize = 6;
 /// The facts that the dialog shows beside the preview.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Facts {
-    pub(crate) title: String,
-    pub(crate) watches: usize,
-    pub(crate) records: u64,
-    pub(crate) changes: u64,
-    pub(crate) findings: usize,
-    pub(crate) notes: usize,
+pub(super) struct Facts {
+    pub(super) title: String,
+    pub(super) watches: usize,
+    pub(super) records: u64,
+    pub(super) changes: u64,
+    pub(super) findings: usize,
+    pub(super) notes: usize,
     /// The number of texts of each part that can be hidden.
-    pub(crate) parts: Vec<Part>,
+    pub(super) parts: Vec<Part>,
     /// Names, and what replaces them.
-    pub(crate) examples: Vec<Example>,
+    pub(super) examples: Vec<Example>,
     /// The parts that are not hidden, in words; never empty.
-    pub(crate) not_hidden: Vec<&'static str>,
+    pub(super) not_hidden: Vec<&'static str>,
 }
 
 /// A part that can be hidden.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Part {
+pub(super) struct Part {
     part: HiddenPart,
     count: usize,
 }
@@ -36,13 +36,13 @@ pub(crate) struct Part {
 /// A name, and what replaces it.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Example {
+pub(super) struct Example {
     name: String,
     becomes: String,
 }
 
 impl Facts {
-    pub(crate) fn new(
+    pub(super) fn new(
         title: String,
         counts: Counts,
         known: &Known,

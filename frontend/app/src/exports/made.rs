@@ -1,28 +1,25 @@
 //! The results of a wish: facts, and a file in any form.
 
-use wasm_bindgen::prelude::wasm_bindgen;
 use watchscope_export::{
     DrawnChart, REPORT_SIZE, RecordingFile, ReportParts, Says, Taken, charts, csv, html, jsonl,
     markdown, report, svg, trace, view,
 };
 
-use crate::facts::Facts;
-use crate::records::text;
-use crate::wish::Wish;
+use super::facts::Facts;
+use super::records::text;
+use super::wish::Wish;
 
 /// The records for one wish, and the forms they can be exported in.
-#[wasm_bindgen]
-pub struct Made {
+pub(super) struct Made {
     taken: Taken,
     wish: Wish,
     facts: Facts,
     recording: RecordingFile,
 }
 
-#[wasm_bindgen]
 impl Made {
     /// Returns the facts that the dialog shows beside the preview, as JSON.
-    pub fn facts(&self) -> String {
+    pub(super) fn facts(&self) -> String {
         serde_json::to_string(&self.facts).expect("texts and numbers are always written as JSON")
     }
 
@@ -30,7 +27,7 @@ impl Made {
     ///
     /// # Errors
     /// If a frame cannot be read.
-    pub fn picture(&self) -> Result<String, String> {
+    pub(super) fn picture(&self) -> Result<String, String> {
         svg(
             &self.taken,
             &self.says(),
@@ -45,7 +42,7 @@ impl Made {
     ///
     /// # Errors
     /// If `template` is no template.
-    pub fn html(&self, template: &str, recording: &[u8]) -> Result<String, String> {
+    pub(super) fn html(&self, template: &str, recording: &[u8]) -> Result<String, String> {
         let view = view(Some(self.wish.theme()));
         html(template, &self.facts.title, view, recording).map_err(text)
     }
@@ -54,7 +51,7 @@ impl Made {
     ///
     /// # Errors
     /// If a frame cannot be read.
-    pub fn markdown(&self) -> Result<String, String> {
+    pub(super) fn markdown(&self) -> Result<String, String> {
         markdown(&self.taken, &self.says()).map_err(text)
     }
 
@@ -62,7 +59,7 @@ impl Made {
     ///
     /// # Errors
     /// If a frame cannot be read.
-    pub fn csv(&self) -> Result<Vec<u8>, String> {
+    pub(super) fn csv(&self) -> Result<Vec<u8>, String> {
         csv(&self.taken).map_err(text)
     }
 
@@ -70,7 +67,7 @@ impl Made {
     ///
     /// # Errors
     /// If a frame cannot be read.
-    pub fn jsonl(&self) -> Result<Vec<u8>, String> {
+    pub(super) fn jsonl(&self) -> Result<Vec<u8>, String> {
         jsonl(&self.taken).map_err(text)
     }
 
@@ -78,7 +75,7 @@ impl Made {
     ///
     /// # Errors
     /// If a frame cannot be read.
-    pub fn trace(&self) -> Result<Vec<u8>, String> {
+    pub(super) fn trace(&self) -> Result<Vec<u8>, String> {
         trace(&self.taken).map_err(text)
     }
 
@@ -86,23 +83,20 @@ impl Made {
     ///
     /// # Errors
     /// If a part does not fit in a block.
-    #[wasm_bindgen(js_name = nextOfRecording)]
-    pub fn next_of_recording(
+    pub(super) fn next_of_recording(
         &mut self,
-        deflated: Option<Vec<u8>>,
+        deflated: Option<&[u8]>,
     ) -> Result<Option<Vec<u8>>, String> {
-        let raw = self.recording.step(&self.taken, deflated.as_deref());
+        let raw = self.recording.step(&self.taken, deflated);
         raw.map(|raw| raw.map(<[u8]>::to_vec)).map_err(text)
     }
 
     /// Returns the recording, at its end. A second call returns no bytes.
-    pub fn recording(&mut self) -> Vec<u8> {
+    pub(super) fn recording(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.recording).into_bytes()
     }
-}
 
-impl Made {
-    pub(crate) fn new(taken: Taken, wish: Wish, facts: Facts) -> Self {
+    pub(super) fn new(taken: Taken, wish: Wish, facts: Facts) -> Self {
         Self {
             taken,
             wish,
@@ -111,17 +105,17 @@ impl Made {
         }
     }
 
-    pub(crate) fn wish(&self) -> &Wish {
+    pub(super) fn wish(&self) -> &Wish {
         &self.wish
     }
 
     /// Returns the charts of a stretch of time, as SVG.
-    pub(crate) fn charts_of(&self, looked: &Taken) -> Result<Vec<String>, String> {
+    pub(super) fn charts_of(&self, looked: &Taken) -> Result<Vec<String>, String> {
         let drawn = self.drawn(looked)?;
         Ok(drawn.into_iter().map(|chart| chart.svg).collect())
     }
 
-    pub(crate) fn report_of(&self, looked: &Taken) -> Result<String, String> {
+    pub(super) fn report_of(&self, looked: &Taken) -> Result<String, String> {
         let drawn = self.drawn(looked)?;
         let says = self.says();
         let (theme, shown) = (self.wish.theme(), self.wish.shown());

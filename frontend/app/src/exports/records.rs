@@ -2,9 +2,6 @@
 
 use std::fmt;
 
-use js_sys::Function;
-use wasm_bindgen::JsValue;
-use wasm_bindgen::prelude::wasm_bindgen;
 use watchscope_export::{Taken, WantedLanes, context};
 use watchscope_hiding::Seed;
 use watchscope_model::notes::decode_notes;
@@ -12,17 +9,16 @@ use watchscope_model::{Notes, Time};
 use watchscope_probe::REDACTION_VERSION;
 use watchscope_recording::{Excerpt, Lanes, Stretch};
 
-use crate::facts::Facts;
-use crate::made::Made;
-use crate::wish::Wish;
+use super::facts::Facts;
+use super::made::Made;
+use super::wish::Wish;
 
 const EMPTY: &str = "no record is in the range";
 
 /// The frames of a page's chapters, in the order of their records.
 ///
 /// A page's limits for its log bound them.
-#[wasm_bindgen]
-pub struct Records {
+pub(super) struct Records {
     chapters: Vec<Vec<u8>>,
     notes: Notes,
     seed: Seed,
@@ -30,15 +26,13 @@ pub struct Records {
     span: (Time, Time),
 }
 
-#[wasm_bindgen]
 impl Records {
     /// Begins with the records' first and last time, in microseconds, and the seed of the pseudonyms. The seed is 32
     /// random bytes: pseudonyms of a known seed could be guessed.
     ///
     /// # Errors
     /// If the seed does not have 32 bytes.
-    #[wasm_bindgen(constructor)]
-    pub fn new(from_us: f64, to_us: f64, seed: &[u8]) -> Result<Self, String> {
+    pub(super) fn new(from_us: f64, to_us: f64, seed: &[u8]) -> Result<Self, String> {
         let seed = seed.try_into().map_err(|_| "no chance for pseudonyms")?;
         Ok(Self {
             chapters: Vec::new(),
@@ -49,7 +43,7 @@ impl Records {
     }
 
     /// Adds the frames of the next chapter.
-    pub fn add(&mut self, chapter: Vec<u8>) {
+    pub(super) fn add(&mut self, chapter: Vec<u8>) {
         self.chapters.push(chapter);
     }
 
@@ -57,29 +51,22 @@ impl Records {
     ///
     /// # Errors
     /// If they cannot be read.
-    #[wasm_bindgen(js_name = addNotes)]
-    pub fn add_notes(&mut self, notes: &[u8]) -> Result<(), String> {
+    pub(super) fn add_notes(&mut self, notes: &[u8]) -> Result<(), String> {
         for note in decode_notes(notes).map_err(text)? {
             self.notes.insert(note);
         }
         Ok(())
     }
 
-    /// Makes the result of a wish, which is JSON. Calls `progress` with the number of chapters read, and the number of
-    /// all.
+    /// Makes the result of a wish, which is JSON. Calls `read` with the number of chapters that are read.
     ///
     /// # Errors
     /// If nothing can be made of it: the reason, in a sentence.
-    pub fn make(&self, wish: &str, progress: &Function) -> Result<Made, String> {
+    pub(super) fn make(&self, wish: &str, read: impl Fn(usize)) -> Result<Made, String> {
         let wish: Wish = serde_json::from_str(wish).map_err(text)?;
         let parts = wish.parts();
         let (from, to) = wish.range();
-        let told = |done: usize| {
-            let (done, of) = (JsValue::from(done), JsValue::from(self.chapters.len()));
-            // Progress is only shown; a failure of showing it changes nothing.
-            let _ = progress.call2(&JsValue::NULL, &done, &of);
-        };
-        let taken = self.taken((from, to), told)?;
+        let taken = self.taken((from, to), read)?;
         let taken = taken.ok_or(EMPTY)?;
         let taken = wish.lanes().of(taken).map_err(text)?;
         let counts = taken.counts().map_err(text)?;
@@ -104,7 +91,7 @@ impl Records {
     ///
     /// # Errors
     /// If a frame cannot be read.
-    pub fn charts(&self, made: &Made) -> Result<Vec<String>, String> {
+    pub(super) fn charts(&self, made: &Made) -> Result<Vec<String>, String> {
         let looked = self.looked_at(made)?;
         made.charts_of(&looked)
     }
@@ -113,7 +100,7 @@ impl Records {
     ///
     /// # Errors
     /// If a frame cannot be read.
-    pub fn report(&self, made: &Made) -> Result<String, String> {
+    pub(super) fn report(&self, made: &Made) -> Result<String, String> {
         let looked = self.looked_at(made)?;
         made.report_of(&looked)
     }
@@ -140,11 +127,11 @@ impl Records {
         hidden.map(|(hidden, _)| hidden).map_err(text)
     }
 
-    /// Takes the records of a range; calls `told` with the number of chapters read.
+    /// Takes the records of a range; calls `read` with the number of chapters that are read.
     fn taken(
         &self,
         (from, to): (Time, Time),
-        told: impl Fn(usize),
+        read: impl Fn(usize),
     ) -> Result<Option<Taken>, String> {
         let stretch = Stretch::Times { from, to };
         let version = env!("CARGO_PKG_VERSION");
@@ -152,7 +139,7 @@ impl Records {
         let mut runs = Vec::new();
         for (place, chapter) in self.chapters.iter().enumerate() {
             runs.extend(excerpt.chapter(chapter.clone()).map_err(text)?);
-            told(place + 1);
+            read(place + 1);
         }
         runs.extend(excerpt.finish());
         let taken = Taken::new(from, to, runs);
@@ -161,6 +148,6 @@ impl Records {
 }
 
 /// Returns an error as a text.
-pub(crate) fn text(error: impl fmt::Display) -> String {
+pub(super) fn text(error: impl fmt::Display) -> String {
     error.to_string()
 }
