@@ -40,7 +40,7 @@ export const show = async (of, hand) => {
   body.focus();
   try {
     const [chapters, notes] = await hand(fromUs, toUs);
-    const loaded = { fromUs: of.loaded[0], toUs: of.loaded[1], chapters, notes };
+    const loaded = { fromUs: of.loaded[0], toUs: of.loaded[1], chapters, notes, shown: {} };
     await worker.ask("records", loaded, chapters.map(({ buffer }) => buffer));
     const { theme } = document.documentElement.dataset;
     const isDark = theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;

@@ -4,8 +4,8 @@
 //
 // The worker makes everything that the dialog shows of an export, with the code that makes the file.
 import { button, make } from "./{{elements.js}}";
-import { hire, inPlace, loadStyles } from "./{{exports.js}}";
-import { download, sizeOf, stampOf } from "./{{recordings.js}}";
+import { hire, inPlace, loadStyles, shownBy } from "./{{exports.js}}";
+import { download, sizeOf, stampOf, tellSaved } from "./{{recordings.js}}";
 
 // A form's name, use, ending and type. `isText`: it can be copied as text.
 const FORMS = {
@@ -99,7 +99,7 @@ const choice = (name, words, options, chosen, choose) =>
 const row = (label, ...children) => make("div", { class: "row-of" }, make("span", { class: "label" }, label), ...children);
 
 // Opens the dialog for an export's facts; `hand` promises the frames between two times, and all notes.
-export const show = async (of, hand) => {
+export const show = async (of, hand, _notify, around) => {
   await loadStyles();
   document.querySelector("dialog.export")?.close();
   const ranges = { ...(of.marked && { marked: "Selected" }), view: "In view", loaded: "All loaded" };
@@ -353,7 +353,8 @@ export const show = async (of, hand) => {
     const [chapters, notes] = await hand(fromUs, toUs);
     worker ??= hire(onProgress);
     const buffers = chapters.map(({ buffer }) => buffer);
-    await worker.ask("records", { fromUs: of.loaded[0], toUs: of.loaded[1], chapters, notes }, buffers);
+    const source = await shownBy(around);
+    await worker.ask("records", { fromUs: of.loaded[0], toUs: of.loaded[1], chapters, notes, shown: source }, buffers);
     handed = [fromUs, toUs];
   };
   // Makes the present choice for the preview. Of several changes meanwhile, only the last is made.
@@ -477,7 +478,7 @@ export const show = async (of, hand) => {
     const { type } = FORMS[state.form], made = fileName();
     // If so, the file has the notes that only this page had (open.js); not if some are out of its range or hidden.
     const hasNotes = state.form === "wscope" && state.hide.size === 0 && latest.facts.notes >= of.notes;
-    const { unsaved } = document.body.dataset;
+    const { kept } = document.body.dataset;
     busy(`Making ${made}`);
     keep([...state.hide]);
     const by = ++turn;
@@ -486,7 +487,7 @@ export const show = async (of, hand) => {
       if (by !== turn) return;
       if (Array.isArray(file)) file.forEach((svg, at) => download(svg, fileName(`chart-${at + 1}`), type));
       else download(file, made, type);
-      if (unsaved && hasNotes) document.body.dataset.saved = unsaved;
+      if (kept && hasNotes) tellSaved(kept, made);
       busy("");
       progressWords.textContent = Array.isArray(file) ? `Exported ${file.length} charts` : `Exported ${made}`;
       goOn();

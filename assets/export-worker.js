@@ -6,7 +6,9 @@ import { deflatedBy } from "./{{streams.js}}";
 
 // The numbers of requests to the module, as answer.rs has them.
 const RECORDS = 0, CHAPTER = 1, NOTES = 2, MAKE = 3, SVG = 4, MARKDOWN = 5, CSV = 6, JSONL = 7, TRACE = 8, REPORT = 9;
-const CHARTS = 10, HTML = 11, DEFLATED = 12, RECORDING = 13;
+const CHARTS = 10, HTML = 11, DEFLATED = 12, RECORDING = 13, HASHES = 14, HASH = 15, HASHED = 16;
+// The bytes of a file that are hashed at once.
+const PIECE_BYTES = 1 << 20;
 // The most lines and letters of a text's preview.
 const LINES = 20, LETTERS = 4_000;
 // Above this number of records a text or trace has no preview, since each one would take seconds.
@@ -40,6 +42,8 @@ const seed = crypto.getRandomValues(new Uint8Array(32));
 
 // The number of chapters; the facts of the last wish, and its files: each is made once, since the preview is the file.
 let count, made, wished;
+// The hash of the file that the page shows, where a picture names it.
+let source;
 const files = new Map();
 const forget = () => {
   made = wished = undefined;
@@ -98,9 +102,21 @@ const preview = async (form, { records: count }) => {
   return form === "trace" ? { lines: "", bytes } : { lines: firstLines(file), bytes };
 };
 
+// Returns the hash of an opened file, or the one that the server has of its file; undefined if neither is named.
+const hashOf = async ({ file, isEnded, hash }) => {
+  if (!file) return hash;
+  if (!ask(HASHES, { isEnded, length: file.size })) return undefined;
+  for (let at = 0; at < file.size; at += PIECE_BYTES) {
+    const bytes = await file.slice(at, at + PIECE_BYTES).arrayBuffer();
+    ask(HASH, { bytes: new Uint8Array(bytes) });
+  }
+  return ask(HASHED);
+};
+
 const hear = {
-  records({ fromUs, toUs, chapters, notes }) {
+  async records({ fromUs, toUs, chapters, notes, shown }) {
     forget();
+    source ??= await hashOf(shown);
     ask(RECORDS, { fromUs, toUs, bytes: seed });
     count = chapters.length;
     // The module has a copy.
@@ -112,7 +128,7 @@ const hear = {
     const text = JSON.stringify(wish);
     if (wished !== text) {
       forget();
-      made = JSON.parse(ask(MAKE, { text, progress: (done) => tell(done, count) }));
+      made = JSON.parse(ask(MAKE, { text, source, progress: (done) => tell(done, count) }));
       wished = text;
     }
     return { facts: made, preview: await preview(form, made) };

@@ -27,6 +27,17 @@ export const hire = (progress) => {
   };
 };
 
+// Returns what the page shows: the opened file, or the hash of a served recording.
+export const shownBy = async (around) => {
+  if (around) return { file: around.file, isEnded: around.about.isEnded };
+  try {
+    const { source } = await (await fetch("session")).json();
+    return { hash: source };
+  } catch {
+    return {};
+  }
+};
+
 // Returns the address of a picture that holds the picture itself, so that no request is made for it.
 export const inPlace = (svg) => `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
 let styles;

@@ -63,8 +63,8 @@ const ask = (question, words, yes) =>
   });
 
 // Notes that a person wrote over a recording are only in its page, until an exported recording has them all. The page's
-// body has the number of notes written (panels/notes.rs), and the number that was in a file (export-dialog.js).
-const hasUnsaved = (page) => page?.body?.dataset.unsaved !== page?.body?.dataset.saved;
+// body has the number of those that would be lost (panels/mount.rs).
+const hasUnsaved = (page) => Number(page?.body?.dataset.unsaved) > 0;
 
 // The page around the frame
 
@@ -130,6 +130,7 @@ const show = (file, worker, about, fragment) => {
   shown?.worker.end();
   uncover ??= cover();
   globalThis.watchscopeOpening = {
+    file,
     worker,
     about,
     isLive: !isLesson() && !isReplay(),
@@ -376,7 +377,7 @@ const listenToDrops = () => {
 
 const showOver = (dialog) => (facts, hand) =>
   dialog().then(
-    ({ show }) => show(facts, hand, notify),
+    ({ show }) => show(facts, hand, notify, around),
     () => notify({ what: "The dialog could not be loaded.", advice: "Reload the page." }),
   );
 

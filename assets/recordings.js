@@ -12,6 +12,12 @@ export const download = (bytes, name, type = "application/octet-stream") => {
   setTimeout(() => URL.revokeObjectURL(url), DOWNLOAD_MS);
 };
 
+// Tells the page that a file has all notes that it had when it had made `kept` of them.
+export const tellSaved = (kept, name) => {
+  Object.assign(document.body.dataset, { saved: kept, savedIn: name });
+  dispatchEvent(new Event("notes-saved"));
+};
+
 // Returns the time in the name of a file: `20261127-031148`, in UTC.
 export const stampOf = (us) =>
   new Date(us / 1e3).toISOString().replace(/\.\d+Z$/, "").replace(/[-:]/g, "").replace("T", "-");

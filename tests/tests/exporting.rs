@@ -6,10 +6,12 @@ use anyhow::{Context as _, Result, ensure};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
 use thirtyfour::{By, Key, WebDriver};
 use watchscope_tests::{Served, WatchscopeBinary, eventually, or_skip, patient};
 
 use crate::browser::{LONG, Tab, Visit, has_page};
+use crate::opening::{drop_files, shows_file};
 
 /// Names of the demo's cluster: a namespace, a deployment, a config map, a node. The cluster's own name is not here,
 /// since it is also a word of watchscope's texts.
@@ -68,6 +70,42 @@ pub(crate) async fn export(driver: &WebDriver, folder: &Path, ending: &str) -> R
     .await
 }
 
+/// Returns the picture that the command draws of a whole recording.
+async fn by_command(binary: &WatchscopeBinary, file: &str, lanes: &str) -> Result<String> {
+    let folder = tempfile::tempdir()?;
+    let out = folder.path().join("a.svg");
+    let whole = [
+        "--from",
+        "2000-01-01T00:00:00Z",
+        "--to",
+        "2100-01-01T00:00:00Z",
+    ];
+    let rest = [
+        "--lanes",
+        lanes,
+        "-o",
+        out.to_str().context("a plain name")?,
+    ];
+    let told = binary
+        .with(&[&["export", file], &whole[..], &rest].concat())
+        .run(patient(LONG))
+        .await?;
+    ensure!(told.code() == Some(0), "{told:?}");
+    Ok(std::fs::read_to_string(out)?)
+}
+
+/// Exports the picture of all that a page holds, with these lanes, and checks that it is like the command's.
+async fn draws_like(driver: &WebDriver, folder: &Path, lanes: &str, of_host: &str) -> Result<()> {
+    let tab = Tab(driver);
+    choose(&tab, "lanes", lanes).await?;
+    choose(&tab, "form", "svg").await?;
+    let of_page = std::fs::read_to_string(export(driver, folder, "svg").await?)?;
+    let lines = of_page.lines().zip(of_host.lines());
+    let differs = lines.into_iter().find(|(one, other)| one != other);
+    ensure!(of_page == of_host, "{lanes}: {differs:?}");
+    Ok(())
+}
+
 #[tokio::test]
 async fn the_page_and_the_command_write_the_same_picture_of_the_same_recording() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
@@ -81,8 +119,8 @@ async fn the_page_and_the_command_write_the_same_picture_of_the_same_recording()
     choose(&tab, "range", "loaded").await?;
     choose(&tab, "form", "wscope").await?;
     let downloads = demo.browser.downloads();
-    let file = export(driver, &downloads, "wscope").await?;
-    let file = file.to_str().context("a plain name")?;
+    let path = export(driver, &downloads, "wscope").await?;
+    let file = path.to_str().context("a plain name")?;
 
     // Serves that recording: the page draws it as the command does.
     let served = Served::start(binary.with(&["replay", file])).await?;
@@ -91,32 +129,41 @@ async fn the_page_and_the_command_write_the_same_picture_of_the_same_recording()
     tab.is_live().await?;
     open_dialog(&tab).await?;
     choose(&tab, "range", "loaded").await?;
-    let folder = tempfile::tempdir()?;
-    for (lanes, of_command) in [("all", "all"), ("page", "expanded")] {
-        choose(&tab, "lanes", lanes).await?;
-        choose(&tab, "form", "svg").await?;
-        let of_page = std::fs::read_to_string(export(driver, &downloads, "svg").await?)?;
-        let out = folder.path().join("a.svg");
-        let out = out.to_str().context("a plain name")?;
-        let whole = [
-            "--from",
-            "2000-01-01T00:00:00Z",
-            "--to",
-            "2100-01-01T00:00:00Z",
-        ];
-        let rest = ["--lanes", of_command, "-o", out];
-        let told = binary
-            .with(&[&["export", file], &whole[..], &rest].concat())
-            .run(patient(LONG))
-            .await?;
-        ensure!(told.code() == Some(0), "{told:?}");
-        let of_host = std::fs::read_to_string(out)?;
-        let differs = of_page
-            .lines()
-            .zip(of_host.lines())
-            .find(|(one, other)| one != other);
-        ensure!(of_page == of_host, "{lanes}: {differs:?}");
-    }
+    let all = by_command(&binary, file, "all").await?;
+    let bytes = std::fs::read(&path)?;
+    let hash: String = Sha256::digest(&bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    ensure!(all.contains(&format!("sha256 {hash}")), "{hash}");
+    draws_like(driver, &downloads, "all", &all).await?;
+    let expanded = by_command(&binary, file, "expanded").await?;
+    draws_like(driver, &downloads, "page", &expanded).await?;
+    // The hash would name the file from which names are hidden.
+    let hide = "document.querySelector('.export input[name=hide]').click(); return true";
+    tab.script(hide).await?;
+    preview_is_made(&tab).await?;
+    let hidden = std::fs::read_to_string(export(driver, &downloads, "svg").await?)?;
+    ensure!(!hidden.contains("sha256"), "{hidden}");
+    driver
+        .active_element()
+        .await?
+        .send_keys(Key::Escape + "")
+        .await?;
+
+    // So does a page that opens the file itself.
+    let name = path.file_name().and_then(|name| name.to_str());
+    let name = name.context("a plain name")?;
+    drop_files(&tab, &[(name, &bytes)]).await?;
+    eventually("the page asks", LONG, async || {
+        Ok(driver.find(By::Css(".ask .first")).await?.click().await?)
+    })
+    .await?;
+    shows_file(driver, name).await?;
+    open_dialog(&tab).await?;
+    choose(&tab, "range", "loaded").await?;
+    draws_like(driver, &downloads, "all", &all).await?;
+    driver.enter_default_frame().await?;
     demo.browser.console_is_quiet().await
 }
 

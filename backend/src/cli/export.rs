@@ -17,7 +17,7 @@ use watchscope_timeline::Theme;
 use super::args::{ExportArgs, FormArg, HideArg};
 use super::exit::Failure;
 use crate::raster::{Fonts, png};
-use crate::recordings::{Joined, Past as _, UNFINISHED, deflated};
+use crate::recordings::{Joined, Past as _, UNFINISHED, deflated, source_of};
 use crate::web::EmbeddedPage;
 
 /// The time that is shown before the first finding and after the last one, in microseconds.
@@ -78,6 +78,8 @@ pub(super) fn export(args: &ExportArgs, page: EmbeddedPage) -> Result<(), Failur
         ))
     })?;
     let taken = taken.with_notes(&joined.notes());
+    let source = source_of(&args.recordings.files, &joined).map_err(Failure::failed)?;
+    let taken = taken.with_source(source);
     let (lanes, shown) = lanes(&args.lanes);
     let taken = lanes.of(taken).map_err(|error| no_lanes(error, range))?;
     let needs_charts = outs.iter().any(|(_, wanted)| wanted.needs_charts());

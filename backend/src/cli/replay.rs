@@ -9,6 +9,7 @@ use super::judged::judged_again;
 use super::page::{Plan, eprint_line};
 use super::signals::stop_flag;
 use crate::hub::LogHub;
+use crate::recordings::source_of;
 use crate::replay::{Replay, name_of};
 use crate::stop::stopped;
 use crate::web::EmbeddedPage;
@@ -22,6 +23,13 @@ pub(super) async fn replay(args: ReplayArgs, page: EmbeddedPage) -> Result<(), F
     let opened = tokio::task::block_in_place(|| {
         let joined = args.recordings.open()?;
         let name = name_of(&args.recordings.files);
+        let source = match args.judge {
+            Judge::Recorded => {
+                source_of(&args.recordings.files, &joined).map_err(Failure::failed)?
+            }
+            // The page shows other judgements than those of the file.
+            Judge::Again => None,
+        };
         let judged = match args.judge {
             Judge::Recorded => {
                 for file in joined.files() {
@@ -42,17 +50,19 @@ pub(super) async fn replay(args: ReplayArgs, page: EmbeddedPage) -> Result<(), F
                 Replay::judged_again(judged.joined, joined, judged.numbers, &name)
             }
         };
-        opened.map_err(|error| Failure::failed(format!("{name}: {error}")))
+        let opened = opened.map_err(|error| Failure::failed(format!("{name}: {error}")))?;
+        Ok::<_, Failure>((opened, source))
     });
+    let (opened, source) = opened?;
     let Replay {
         log,
         past,
         recording,
-    } = opened?;
+    } = opened;
     let mut stop = stop_flag().map_err(Failure::failed)?;
     let page = plan.open().await?;
     let (hub, mut commands) = LogHub::new(log.clone(), env!("CARGO_PKG_VERSION"));
-    let hub = hub.with_recording(recording, past);
+    let hub = hub.with_recording(recording, past, source);
     let (end, ending) = watch::channel(false);
     let (goodbye, stopping) = (hub.clone(), stop.clone());
     let refusing = async move {

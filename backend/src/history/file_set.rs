@@ -13,7 +13,7 @@ use super::HistoryConfig;
 use super::archive::ArchivedFile;
 use super::budget::{self, Weighed};
 use crate::recordings::{
-    Disk, Finished, OpenFile, UNFINISHED, ended, is_ended, merged, notes_in, without_bodies,
+    Disk, Finished, OpenFile, UNFINISHED, ended, merged, notes_in, without_bodies,
 };
 
 /// The suffix of the files of a history.
@@ -392,7 +392,7 @@ impl FileSet {
         let Some(file) = self.files.get(&number) else {
             return;
         };
-        if file.contents.as_ref().is_some_and(is_ended) {
+        if file.contents.as_ref().is_some_and(Contents::is_ended) {
             return;
         }
         let path = file.path.clone();

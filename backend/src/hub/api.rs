@@ -23,6 +23,11 @@ pub trait Hub: Clone + Send + Sync + 'static {
     /// Makes a viewer of a session that has just connected and has sent nothing yet.
     fn viewer(&self, session: SessionId) -> Self::Viewer;
 
+    /// The SHA-256 of the one ended file that the log is, in hex digits; `None` for any other log.
+    fn source(&self) -> Option<&str> {
+        None
+    }
+
     /// `/api/records`: the log in the JSON form, first what is kept, then live. It starts after `since` (`EPOCH.SEQ`, of any
     /// run that is kept), or at the first record in memory. Each run begins with its own `log` line. The stream ends when
     /// the hub shuts down, or when `web` cuts it at the drain deadline.

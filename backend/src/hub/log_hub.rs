@@ -37,6 +37,8 @@ pub struct LogHub {
     history: watch::Receiver<Option<HistoryState>>,
     past: PastReader,
     recording: Option<Recording>,
+    /// The SHA-256 of the one ended file that is served, in hex digits.
+    source: Option<String>,
     ending: watch::Sender<Option<Ending>>,
     viewers: Arc<AtomicU64>,
     note_rates: Arc<NoteRates>,
@@ -57,6 +59,7 @@ impl LogHub {
             history: watch::channel(None).1,
             past: PastReader::default(),
             recording: None,
+            source: None,
             ending: watch::Sender::default(),
             viewers: Arc::default(),
             note_rates: Arc::default(),
@@ -80,11 +83,18 @@ impl LogHub {
         }
     }
 
-    /// Makes it a hub over recordings instead of a live log.
+    /// Makes it a hub over recordings instead of a live log. `source` is the SHA-256 of the one ended file that these
+    /// are.
     #[must_use]
-    pub fn with_recording(self, recording: Recording, past: Arc<dyn Past>) -> Self {
+    pub fn with_recording(
+        self,
+        recording: Recording,
+        past: Arc<dyn Past>,
+        source: Option<String>,
+    ) -> Self {
         Self {
             recording: Some(recording),
+            source,
             past: PastReader::new(past),
             ..self
         }
@@ -136,6 +146,10 @@ impl LogHub {
 
 impl Hub for LogHub {
     type Viewer = HubViewer;
+
+    fn source(&self) -> Option<&str> {
+        self.source.as_deref()
+    }
 
     fn viewer(&self, session: SessionId) -> HubViewer {
         let news = News::new(

@@ -13,6 +13,7 @@ mod open_file;
 mod past;
 mod recorder;
 mod rewrite;
+mod source;
 
 pub use self::disk::{Disk, DiskFile, HostDisk};
 pub use self::joined::{JoinError, Joined};
@@ -25,7 +26,8 @@ pub(crate) use self::past::{
 };
 pub use self::recorder::{Lost, RecordError, Recorder, file_block, record};
 pub use self::rewrite::Finished;
-pub(crate) use self::rewrite::{UNFINISHED, ended, is_ended, merged, without_bodies};
+pub(crate) use self::rewrite::{UNFINISHED, ended, merged, without_bodies};
+pub use self::source::source_of;
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use watchscope_model::State;
 use watchscope_recording::{
     ChapterEntry, Contents, FileBlock, Form, FrameSummarizer, Frames, Piece, ReadChapter, Source,
-    Tag, Writer, compact, copy,
+    Writer, compact, copy,
 };
 
 use super::disk::{Disk, DiskFile};
@@ -73,13 +73,6 @@ fn copied(disk: &dyn Disk, files: &[OpenFile], with_bodies: bool) -> io::Result<
     let pieces = copy(&sources, Form::Recorded).map_err(io::Error::other)?;
     let files: Vec<&dyn DiskFile> = files.iter().map(OpenFile::file).collect();
     replaced(disk, last.path(), &pieces, &files)
-}
-
-/// Whether a file was ended: it has no part that a closed chapter superseded, and its last block is an index.
-pub(crate) fn is_ended(contents: &Contents) -> bool {
-    let mut tags = contents.blocks.iter().map(|block| block.header.tag);
-    let is_open = |tag| matches!(tag, Tag::Opening | Tag::Segments);
-    tags.next_back() == Some(Tag::Index) && contents.cut.is_none() && !tags.any(is_open)
 }
 
 /// Ends a file whose writer is gone: closes its open chapters and compacts it. Returns `None` if a part of the file cannot

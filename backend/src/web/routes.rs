@@ -111,17 +111,22 @@ async fn guard<H: Hub>(
     }
 }
 
-impl<H> Web<H> {
-    /// Returns what the server is, and whether these headers come from a browser with a session.
+impl<H: Hub> Web<H> {
+    /// Returns what the server is, and whether these headers come from a browser with a session. With a session also the
+    /// hash of the recording that exports name.
     fn session_status(&self, headers: &HeaderMap) -> String {
         let instance = self.config.policy.sessions.instance();
         let session = self.config.policy.has_session(headers);
+        let source = self.hub.source().filter(|_| session);
+        let source = source.map_or_else(String::new, |hash| format!(r#","source":"{hash}""#));
         // The fields are in the documented order. No value needs escaping.
         format!(
-            r#"{{"product":"watchscope","protocol":{PROTOCOL_VERSION},"instance":"{instance}","session":{session}}}"#
+            r#"{{"product":"watchscope","protocol":{PROTOCOL_VERSION},"instance":"{instance}","session":{session}{source}}}"#
         )
     }
+}
 
+impl<H> Web<H> {
     fn refuse(
         &self,
         refusal: Refusal,

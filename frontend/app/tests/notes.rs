@@ -512,8 +512,23 @@ fn a_note_in_a_recording_is_in_this_page_only_and_the_panel_shows_that() {
     );
     does(NoteDeed::Withdraw(id));
     assert_eq!(rows(), []);
-    let unsaved = host.model.borrow().shown.notes.unsaved;
-    assert_eq!(unsaved, 3, "a note, its change and its withdrawal");
+    let unsaved = || {
+        let notes = host.model.borrow().shown.notes.clone();
+        (notes.kept, notes.unsaved)
+    };
+    assert_eq!(unsaved(), (3, 0), "a withdrawn note is no loss");
+
+    host.person(Person::Key(Action::WriteNote, None));
+    does(NoteDeed::Typed("seen again".into()));
+    does(NoteDeed::Save);
+    assert_eq!(unsaved(), (4, 1));
+    let (kept, name) = (4, "a.wscope".into());
+    host.person(Person::NotesSaved { kept, name });
+    assert_eq!(rows(), [("seen again".into(), "saved in a.wscope".into())]);
+    assert_eq!(unsaved(), (4, 0));
+    let id = host.model.borrow().shown.notes.rows[0].id;
+    does(NoteDeed::Withdraw(id));
+    assert_eq!(unsaved(), (5, 1), "the file still has the note");
 }
 
 #[test]

@@ -30,6 +30,7 @@ mod measured;
 mod picture;
 mod recording;
 mod report;
+mod source;
 mod taken;
 mod trace;
 
@@ -45,5 +46,6 @@ pub use self::markdown::markdown;
 pub use self::picture::{REPORT_SIZE, Shown, Size, svg};
 pub use self::recording::{RecordingFile, recording};
 pub use self::report::{ReportParts, report};
+pub use self::source::{SourceHash, is_hashed};
 pub use self::taken::{Counts, Says, Taken};
 pub use self::trace::trace;

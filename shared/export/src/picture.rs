@@ -99,13 +99,17 @@ pub fn svg(
         notes.insert(note.clone());
     }
     let notes = flags(&notes, taken);
+    let hidden = taken.hidden();
+    // The hash of a file in which something is hidden names the file all the same.
+    let source = taken.source.as_deref().filter(|_| hidden.is_empty());
     let caption = Caption {
         title: says.title,
         filter: lanes.filter(),
         version,
         zone_offset_min: says.zone_offset_min,
         least_height: least,
-        hidden: &taken.hidden(),
+        hidden: &hidden,
+        source: source.unwrap_or_default(),
         notes: &notes,
     };
     let scene = saved(&picture, &caption);

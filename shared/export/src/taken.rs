@@ -33,6 +33,8 @@ pub struct Taken {
     pub(crate) runs: Vec<TakenRun>,
     /// Persons' notes about the range whose records are in none of the runs, in the order of their records' times.
     pub(crate) notes: Vec<KeptNote>,
+    /// The SHA-256 of the one closed file that it was made of, in hex digits; `None` for other sources.
+    pub(crate) source: Option<String>,
 }
 
 /// Counts of an export.
@@ -68,7 +70,15 @@ impl Taken {
             to,
             runs,
             notes: Vec::new(),
+            source: None,
         })
+    }
+
+    /// Adds the SHA-256 of the one closed file that it was made of ([`SourceHash`](crate::SourceHash)). It is forgotten
+    /// once anything is hidden, because it would name the file.
+    #[must_use]
+    pub fn with_source(self, source: Option<String>) -> Self {
+        Self { source, ..self }
     }
 
     /// Adds notes: those of persons about the range, wherever their records lie.
@@ -98,6 +108,7 @@ impl Taken {
             to,
             runs,
             mut notes,
+            source,
         } = self;
         // A note without a watch stays, as records without a watch do.
         notes.retain(|note| {
@@ -109,7 +120,11 @@ impl Taken {
             clients: BTreeSet::new(),
         };
         let kept = again(runs, Stretch::Times { from, to }, lanes, None)?;
-        Ok(Self::new(from, to, kept).map(|taken| Self { notes, ..taken }))
+        Ok(Self::new(from, to, kept).map(|taken| Self {
+            notes,
+            source,
+            ..taken
+        }))
     }
 
     /// Returns all names in the export, by the parts that can be hidden.
@@ -156,6 +171,7 @@ impl Taken {
             to,
             runs,
             mut notes,
+            source: _,
         } = self;
         for note in &mut notes {
             note.key.rewrite(&mut hider);
@@ -168,6 +184,7 @@ impl Taken {
                 to,
                 runs: kept.into_iter().map(TakenRun::of).collect(),
                 notes,
+                source: None,
             },
             hider,
         ))

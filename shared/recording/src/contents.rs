@@ -39,6 +39,14 @@ impl Contents {
     pub fn file_of(&self, entry: &ChapterEntry) -> Option<&FileBlock> {
         entry.file.and_then(|file| self.files.get(file))
     }
+
+    /// Whether the file was ended: it has no part that a closed chapter superseded, and its last block is an index.
+    #[must_use]
+    pub fn is_ended(&self) -> bool {
+        let mut tags = self.blocks.iter().map(|block| block.header.tag);
+        let is_open = |tag| matches!(tag, Tag::Opening | Tag::Segments);
+        tags.next_back() == Some(Tag::Index) && self.cut.is_none() && !tags.any(is_open)
+    }
 }
 
 /// The place at which a file was cut inside a block.

@@ -20,6 +20,8 @@ pub struct About {
     pub name: String,
     /// Length of the file in bytes.
     pub bytes: u64,
+    /// Whether its writer ended it. Nothing is added to such a file any more.
+    pub is_ended: bool,
     /// Time of the first record that the page shows at once, in microseconds since 1970-01-01T00:00:00Z.
     pub from_us: i64,
     /// Time of the last record, in the same unit.
@@ -57,6 +59,7 @@ impl About {
         Some(Self {
             name: name.to_owned(),
             bytes: contents.size,
+            is_ended: contents.is_ended(),
             from_us: recording.from.0,
             to_us: recording.to.0,
             records: joined.records(),

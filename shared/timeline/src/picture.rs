@@ -41,6 +41,8 @@ pub struct Caption<'a> {
     pub least_height: Px,
     /// What was hidden from the log beforehand, in words; empty: nothing.
     pub hidden: &'a str,
+    /// The SHA-256 of the recording that it was drawn of, in hex digits; empty: it has none that stays.
+    pub source: &'a str,
     /// Notes of the range, by rising time.
     pub notes: &'a [Flag],
 }
@@ -51,6 +53,8 @@ const TREE_WIDTH: Px = Px::whole(212);
 const HEAD_HEIGHT: Px = Px::whole(108);
 /// Height of the foot, in px.
 const FOOT_HEIGHT: Px = Px::whole(56);
+/// Height of the line of the foot that names the source, in px.
+const SOURCE_LINE: Px = Px::whole(16);
 /// Height of the heading of the list of findings, in px.
 const FINDING_HEADING: Px = Px::whole(28);
 /// Height of a line of the list of findings, in px.
@@ -101,14 +105,18 @@ pub fn saved(picture: &Picture<'_>, caption: &Caption<'_>) -> Scene {
     let findings = findings(picture, shown(picture));
     let lanes_bottom = top + RULER_HEIGHT + flags.row_height() + lanes.height;
     let findings_end = notes_end + height_of_findings(&findings);
-    let height = (findings_end + FOOT_HEIGHT).max(caption.least_height);
+    let foot_height = match caption.source {
+        "" => FOOT_HEIGHT,
+        _ => FOOT_HEIGHT + SOURCE_LINE,
+    };
+    let height = (findings_end + foot_height).max(caption.least_height);
     page.ground(height);
     page.head(picture, caption, page.scene.width);
     page.lanes(picture, lanes, top, Some(flags.row_height()));
     page.flags(&flags, picture.view, (top + RULER_HEIGHT, lanes_bottom));
     page.flag_texts(&flags, legend_end);
     page.findings(&findings, notes_end, page.scene.width);
-    page.foot(picture, caption, height - FOOT_HEIGHT, page.scene.width);
+    page.foot(picture, caption, height - foot_height, page.scene.width);
     page.outline();
     page.scene
 }
@@ -554,6 +562,12 @@ impl Page {
             clock(last)
         );
         self.text(EDGE, y + Px::whole(34), made, Look::small(Token::Text3));
+        if !caption.source.is_empty() {
+            let source = format!("Drawn of a recording with sha256 {}", caption.source);
+            let source = shortened(&source, width - EDGE - EDGE, 400, Cut::End);
+            let at = y + Px::whole(34) + SOURCE_LINE;
+            self.text(EDGE, at, source, Look::small(Token::Text3));
+        }
     }
 }
 

@@ -211,12 +211,7 @@ async fn a_history_holds_each_record_of_each_run_in_a_file_of_its_own() {
     000002-2025-11-21T09-00-00Z.wscope
     000003-2025-11-21T09-00-00Z.wscope
     ");
-    assert!(
-        bench
-            .files()
-            .iter()
-            .all(|file| crate::recordings::is_ended(file.contents()))
-    );
+    assert!(bench.files().iter().all(|file| file.contents().is_ended()));
 }
 
 #[tokio::test(start_paused = true)]

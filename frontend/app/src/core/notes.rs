@@ -43,6 +43,8 @@ pub struct NotesState {
     pub here: Option<EpochId>,
     /// The number of notes that exist only in this page, counting changes and withdrawals.
     pub kept_here: u64,
+    /// The last exported recording with all notes of this page: its [`kept_here`](Self::kept_here) and its name.
+    pub saved: Option<(u64, Box<str>)>,
     /// The note that was sent and has no answer yet.
     pub sent: Option<Sent>,
     /// The last error that does not concern the draft.
@@ -119,7 +121,10 @@ pub struct NotesShown {
     pub keeping: &'static str,
     /// Whether writing notes is impossible here.
     pub is_closed: bool,
-    /// The number of notes, changes and withdrawals that exist only in this page. They are lost when it closes.
+    /// The number of notes, changes and withdrawals that were made in this page.
+    pub kept: u64,
+    /// The number of those that are lost when the page closes: they are in no exported recording. A note that was
+    /// withdrawn before it was exported counts no more.
     pub unsaved: u64,
     /// The last error.
     pub trouble: Option<String>,
@@ -144,8 +149,8 @@ pub struct NoteRow {
     pub rest: String,
     /// Its subject.
     pub about: String,
-    /// When it was changed, or written if that is over a minute after its time; otherwise empty. `not saved` if only
-    /// this page has the note.
+    /// When it was changed, or written if that is over a minute after its time; otherwise empty. For a note of
+    /// this page: `not saved`, or `saved in NAME` once an exported recording has it.
     pub written: String,
     /// Whether it is selected.
     pub is_selected: bool,

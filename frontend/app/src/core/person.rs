@@ -199,6 +199,13 @@ pub enum Person {
     Note(NoteDeed),
     /// The server's notes came, encoded as block `N` of a recording.
     NotesCame(Box<[u8]>),
+    /// A recording was exported that has all notes of this page.
+    NotesSaved {
+        /// The [`NotesState::kept_here`](super::notes::NotesState::kept_here) of its notes.
+        kept: u64,
+        /// The name of its file.
+        name: Box<str>,
+    },
 
     /// Uses this context of the kubeconfig.
     UseContext(Box<str>),

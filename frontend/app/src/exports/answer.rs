@@ -2,6 +2,7 @@
 
 use js_sys::{Function, Reflect, Uint8Array};
 use wasm_bindgen::{JsCast as _, JsValue};
+use watchscope_export::{SourceHash, is_hashed};
 
 use super::made::Made;
 use super::records::{Records, text};
@@ -22,6 +23,9 @@ const CHARTS: u32 = 10;
 const HTML: u32 = 11;
 const DEFLATED: u32 = 12;
 const RECORDING: u32 = 13;
+const HASHES: u32 = 14;
+const HASH: u32 = 15;
+const HASHED: u32 = 16;
 
 /// The error of a request that came before the requests that it rests on.
 const TOO_EARLY: &str = "the page has handed over no records";
@@ -30,8 +34,22 @@ const TOO_EARLY: &str = "the page has handed over no records";
 pub(super) fn listen() {
     let mut records = None;
     let mut made = None;
+    let mut hash = SourceHash::default();
     bridge::take(move |what, request| {
-        let (field, value) = match answer(&mut records, &mut made, what, &request) {
+        let answered = match what {
+            HASHES => {
+                let is_ended = get(&request, "isEnded").is_truthy();
+                let bytes = number(&request, "length") as u64;
+                Ok(JsValue::from_bool(is_hashed(is_ended, bytes)))
+            }
+            HASH => {
+                hash.add(&bytes(&request, "bytes"));
+                Ok(JsValue::UNDEFINED)
+            }
+            HASHED => Ok(std::mem::take(&mut hash).finish().into()),
+            _ => answer(&mut records, &mut made, what, &request),
+        };
+        let (field, value) = match answered {
             Ok(answer) => ("answer", answer),
             Err(why) => ("why", JsValue::from_str(&why)),
         };
@@ -69,9 +87,10 @@ fn answer(
                 // The page shows the progress; a failure of showing it changes nothing.
                 let _ = progress.call1(request, &JsValue::from_f64(chapters as f64));
             };
+            let source = get(request, "source").as_string();
             // The one before is dropped first, because both would be large.
             *made = None;
-            let made = made.insert(records.make(&string(request, "text"), read)?);
+            let made = made.insert(records.make(&string(request, "text"), source, read)?);
             return Ok(JsValue::from_str(&made.facts()));
         }
         _ => {}

@@ -58,16 +58,21 @@ impl Records {
         Ok(())
     }
 
-    /// Makes the result of a wish, which is JSON. Calls `read` with the number of chapters that are read.
+    /// Makes the result of a wish, which is JSON. `source` is the hash of the file that the page shows. Calls `read` with the number of chapters that are read.
     ///
     /// # Errors
     /// If nothing can be made of it: the reason, in a sentence.
-    pub(super) fn make(&self, wish: &str, read: impl Fn(usize)) -> Result<Made, String> {
+    pub(super) fn make(
+        &self,
+        wish: &str,
+        source: Option<String>,
+        read: impl Fn(usize),
+    ) -> Result<Made, String> {
         let wish: Wish = serde_json::from_str(wish).map_err(text)?;
         let parts = wish.parts();
         let (from, to) = wish.range();
         let taken = self.taken((from, to), read)?;
-        let taken = taken.ok_or(EMPTY)?;
+        let taken = taken.ok_or(EMPTY)?.with_source(source);
         let taken = wish.lanes().of(taken).map_err(text)?;
         let counts = taken.counts().map_err(text)?;
         let known = taken.known().map_err(text)?;

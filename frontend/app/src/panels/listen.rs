@@ -125,6 +125,7 @@ fn tabs() {
     window_event_listener(ev::popstate, |_| {
         act(Person::GoTo(address::fragment().into()));
     });
+    on(&window(), "notes-saved", |_: Event| notes_saved());
     window_event_listener(ev::focus, move |_| poke());
     window_event_listener(ev::online, move |_| poke());
     window_event_listener(ev::storage, move |event| {
@@ -134,6 +135,17 @@ fn tabs() {
     });
     on(&document(), "visibilitychange", |_: Event| tell_hidden());
     tell_hidden();
+}
+
+/// Passes on that an exported recording has the notes: export-dialog.js wrote its name into the document's body.
+fn notes_saved() {
+    let said = |name: &str| document().body()?.get_attribute(name);
+    if let Some(name) = said("data-saved-in")
+        && let Some(kept) = said("data-saved").and_then(|kept| kept.parse().ok())
+    {
+        let name = name.into();
+        act(Person::NotesSaved { kept, name });
+    }
 }
 
 /// Passes on whether the tab is hidden. The server sends nothing to a hidden tab.

@@ -62,7 +62,7 @@ pub(super) fn mount() {
 }
 
 /// Sets attributes of the document's body for assets/open.js: whether the page shows a recording, and how many notes
-/// exist only in this page. A view calls this, because only a view can make an effect.
+/// were made in this page, and how many of them are in no exported recording. A view calls this, because only a view can make an effect.
 fn tell_scripts(panels: Signals) {
     let says = |name: &str, value: &str| {
         if let Some(body) = document().body() {
@@ -84,8 +84,9 @@ fn tell_scripts(panels: Signals) {
         act(Person::Redraw);
     });
     Effect::new(move |_| {
-        let unsaved = panels.notes.with(|notes| notes.unsaved);
-        if unsaved > 0 {
+        let (kept, unsaved) = panels.notes.with(|notes| (notes.kept, notes.unsaved));
+        if kept > 0 {
+            says("data-kept", &kept.to_string());
             says("data-unsaved", &unsaved.to_string());
         }
     });

@@ -236,6 +236,7 @@ fn a_page_receives_the_numbers_of_an_opened_file_and_its_last_run() {
     {
       "name": "a.wscope",
       "bytes": 4032,
+      "isEnded": false,
       "fromUs": 1763715600700000,
       "toUs": 1763715642000000,
       "records": 60,

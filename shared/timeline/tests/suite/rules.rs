@@ -1268,6 +1268,7 @@ fn only_lost_records_count_as_lost_by_watchscope() {
             zone_offset_min: 0,
             least_height: Px::ZERO,
             hidden: "",
+            source: "",
             notes: &[],
         };
         watchscope_timeline::picture::saved(&picture, &caption)
@@ -1318,6 +1319,7 @@ fn a_saved_picture_distinguishes_not_loaded_not_shown_and_hidden() {
             zone_offset_min: 0,
             least_height: Px::ZERO,
             hidden: "",
+            source: "",
             notes: &[],
         };
         let scene = watchscope_timeline::picture::saved(&picture, &caption);

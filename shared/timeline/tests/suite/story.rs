@@ -203,6 +203,7 @@ fn the_story_of_the_look_is_drawn() {
             zone_offset_min: 60,
             least_height: Px::ZERO,
             hidden: "",
+            source: "",
             notes: &[],
         };
         let input = Picture {

@@ -32,6 +32,7 @@ mod lanes;
 mod lesson;
 mod note_words;
 mod notes;
+mod notes_saved;
 mod overview;
 mod palette;
 mod person;

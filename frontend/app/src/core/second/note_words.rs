@@ -2,10 +2,10 @@
 
 use watchscope_model::notes::StandingNote;
 use watchscope_model::vocabulary::NoteRefusal;
-use watchscope_model::{EpochId, Object, Time, WatchName};
+use watchscope_model::{Object, Time, WatchName};
 use watchscope_timeline::format;
 
-use crate::core::notes::{About, Draft, NoteForm, NoteRow};
+use crate::core::notes::{About, Draft, NoteForm, NoteRow, NotesState};
 
 /// A note that was written this long after its time, or later, shows when it was written. In microseconds.
 const LATER_US: i64 = 60_000_000;
@@ -14,13 +14,9 @@ const WHOLE_LOG: &str = "the whole log";
 /// The server's refusal for a log that is over.
 const OVER: &str = "This log is over, so it takes no notes.";
 
-/// Returns the row of a note in the panel. `here` is the epoch of notes that only this page keeps.
-pub(super) fn row(
-    number: u32,
-    note: &StandingNote<'_>,
-    now: Time,
-    here: Option<&EpochId>,
-) -> NoteRow {
+/// Returns the row of a note in the panel. `notes` says which notes only this page keeps, and which of them
+/// a saved copy has.
+pub(super) fn row(number: u32, note: &StandingNote<'_>, now: Time, notes: &NotesState) -> NoteRow {
     let text = note.note.text.trim_start();
     let rest = text
         .split_once('\n')
@@ -32,7 +28,10 @@ pub(super) fn row(
     let is_changed = note.key != note.last;
     let is_later = note.written_at.micros_since(note.to) > LATER_US;
     let written = match (is_changed, is_later) {
-        _ if here == Some(&note.last.epoch) => "not saved".to_owned(),
+        _ if notes.here.as_ref() == Some(&note.last.epoch) => match &notes.saved {
+            Some((kept, name)) if note.last.seq.0 <= *kept => format!("saved in {name}"),
+            _ => "not saved".to_owned(),
+        },
         (false, false) => String::new(),
         (is_changed, _) => format!(
             "{} {}{}",

@@ -660,6 +660,7 @@ impl Model {
     /// Computes the contents of the panel.
     fn list_notes(&mut self, now: Time) {
         let (keeping, is_closed) = self.keeping();
+        let unsaved = self.unsaved_notes();
         let notes = &mut self.panels.notes;
         let rows = std::mem::take(&mut self.shown.notes.rows);
         let rows = match (notes.is_open, notes.has_rows) {
@@ -672,7 +673,7 @@ impl Model {
                 let row = |(number, note)| NoteRow {
                     id: notes.ids.get(note_key(note)).copied().unwrap_or(u32::MAX),
                     is_selected: notes.selected.as_ref() == Some(note_key(note)),
-                    ..row(number, note, now, notes.here.as_ref())
+                    ..row(number, note, now, notes)
                 };
                 listed.map(row).collect()
             }
@@ -687,7 +688,8 @@ impl Model {
             form,
             keeping,
             is_closed,
-            unsaved: notes.kept_here,
+            kept: notes.kept_here,
+            unsaved,
             trouble: notes.trouble.map(str::to_owned),
             has_flags: !notes.marks.is_empty(),
         };

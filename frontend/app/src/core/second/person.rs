@@ -96,6 +96,7 @@ impl Model {
             Person::Lanes(deed) => self.do_with_lanes(deed),
             Person::Note(deed) => self.do_with_note(deed),
             Person::NotesCame(bytes) => self.take_notes(&bytes),
+            Person::NotesSaved { kept, name } => self.take_saved(kept, name),
 
             Person::UseContext(name) => {
                 let command = self

@@ -1,0 +1,56 @@
+//! The hash of the closed file that an export was made of. A picture's caption names it.
+
+use std::fmt::Write as _;
+
+use sha2::{Digest as _, Sha256};
+
+/// The most bytes of a file that is hashed. The picture of a larger one names no hash, on host and page alike: hashing
+/// it would take a page over 2 s.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// Whether the hash of a file is named: its writer must have ended it, and it has at most 256 MiB.
+#[must_use]
+pub fn is_hashed(is_closed: bool, bytes: u64) -> bool {
+    is_closed && bytes <= MOST_BYTES
+}
+
+/// The SHA-256 of a file, from its bytes in order.
+#[derive(Clone, Debug, Default)]
+pub struct SourceHash(Sha256);
+
+impl SourceHash {
+    /// Takes in the next bytes.
+    pub fn add(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// Returns the hash in 64 hex digits.
+    #[must_use]
+    pub fn finish(self) -> String {
+        let mut text = String::new();
+        for byte in self.0.finalize() {
+            // Writing to a String does not fail.
+            let _ = write!(text, "{byte:02x}");
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_is_that_of_all_bytes_in_order() {
+        let mut hash = SourceHash::default();
+        hash.add(b"a");
+        hash.add(b"bc");
+        insta::assert_snapshot!(hash.finish(), @"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    }
+
+    #[test]
+    fn only_closed_files_of_at_most_256_mib_are_hashed() {
+        assert!(is_hashed(true, MOST_BYTES) && !is_hashed(true, MOST_BYTES + 1));
+        assert!(!is_hashed(false, 1));
+    }
+}
