@@ -10,7 +10,14 @@ use anyhow::{Result, ensure};
 const CALLBACK: &str = "__closures_____invoke__h";
 
 /// Functions and variables of the glue itself that it uses often, with their short names.
-const OWN: [(&str, &str); 17] = [
+const OWN: [(&str, &str); 29] = [
+    ("CLOSURE_DTORS", "$e"),
+    ("MAX_SAFARI_DECODE_BYTES", "$m"),
+    ("WASM_VECTOR_LEN", "$l"),
+    ("__wbg_finalize_init", "$f"),
+    ("__wbg_get_imports", "$i"),
+    ("__wbg_init_once", "$o"),
+    ("__wbg_init_promise", "$r"),
     ("addToExternrefTable0", "$x"),
     ("arg0", "$0"),
     ("arg1", "$1"),
@@ -20,6 +27,9 @@ const OWN: [(&str, &str); 17] = [
     ("arg5", "$5"),
     ("arg6", "$6"),
     ("cachedDataViewMemory0", "$d"),
+    ("cachedTextDecoder", "$b"),
+    ("cachedTextEncoder", "$k"),
+    ("cachedUint8ArrayMemory0", "$y"),
     ("getArrayU8FromWasm0", "$a"),
     ("getDataViewMemory0", "$v"),
     ("getStringFromWasm0", "$s"),
@@ -27,7 +37,9 @@ const OWN: [(&str, &str); 17] = [
     ("handleError", "$h"),
     ("isLikeNone", "$n"),
     ("makeMutClosure", "$c"),
+    ("numBytesDecoded", "$z"),
     ("passStringToWasm0", "$p"),
+    ("takeFromExternrefTable0", "$t"),
 ];
 
 /// The beginning of the names of classes that nobody uses. They are those of wasm-streams, as in `sections.rs`.
@@ -35,32 +47,26 @@ const UNUSED: &str = "IntoUnderlying";
 
 /// Returns the glue without its classes that nobody uses.
 pub(super) fn without_unused_classes(glue: &str) -> Result<String> {
+    const DISPOSES: &str = "if (Symbol.dispose) ";
+    let begins = |line: &str, word: &str| {
+        let rest = line.trim_start().strip_prefix(word);
+        rest.is_some_and(|rest| rest.starts_with(UNUSED))
+    };
     let mut kept = String::with_capacity(glue.len());
-    // The end of the statement that is being left out.
-    let mut until = None;
+    let (mut in_class, mut in_const) = (false, false);
     for line in glue.lines() {
-        if until.is_none() {
-            let begins = |word: &str| {
-                line.strip_prefix(word)
-                    .is_some_and(|rest| rest.starts_with(UNUSED))
-            };
-            until = if begins("export class ") {
-                Some("}")
-            } else if begins("const ") || begins("if (Symbol.dispose) ") {
-                Some(";")
-            } else {
-                kept.push_str(line);
-                kept.push('\n');
-                None
-            };
+        in_class |= begins(line, "export class ");
+        in_const |= begins(line, "const ");
+        if !in_class && !in_const {
+            kept.push_str(line);
+            kept.push('\n');
         }
-        // A method's end is indented.
-        if until.is_some_and(|end| line.ends_with(end) && (end == ";" || line == end)) {
-            until = None;
-        }
+        // A class is followed by the line that makes it disposable.
+        in_class &= !begins(line, DISPOSES);
+        in_const &= !line.ends_with(';');
     }
     ensure!(
-        !kept.contains(UNUSED),
+        !in_class && !in_const && !kept.contains(UNUSED),
         "the glue uses a class {UNUSED}…, so it cannot be left out"
     );
     Ok(kept)
