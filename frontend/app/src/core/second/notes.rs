@@ -533,7 +533,7 @@ impl Model {
     }
 
     /// Updates flags and panel at once after a person's action.
-    fn show_notes(&mut self) {
+    pub(super) fn show_notes(&mut self) {
         self.make_flags();
         self.list_notes(self.now());
     }
