@@ -81,6 +81,7 @@ async fn a_ghost_is_marked_explained_and_checked_on_request() -> Result<()> {
     problem.click().await?;
     tab.has(&format!(".row.selected[data-lane='{GHOST}']"), 1)
         .await?;
+    tab.has(".detail-head .chip", 1).await?;
     assert_eq!(tab.text(".detail-head .chip").await?, "F24");
     let told: Value = tab
         .script("return [...document.querySelectorAll('.evidence tbody tr')].map(row => [row.cells[0].textContent, row.cells[4].textContent.replaceAll(',', '')])")

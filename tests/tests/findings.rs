@@ -214,7 +214,7 @@ async fn the_page_says_of_an_object_why_it_is_here() -> Result<()> {
     let why = why.as_str().unwrap_or_default();
     assert!(why.contains("Why it is here"), "{why}");
     assert!(
-        why.contains("The list of ") && why.contains("had it"),
+        why.contains("The list at ") && why.contains("had it"),
         "{why}"
     );
     visit.browser.console_is_quiet().await

@@ -429,7 +429,7 @@ async fn the_picture_is_dark_or_light_as_the_system_or_the_person_says() -> Resu
     // The person's choice overrides the system's, and is remembered.
     let choose = async || {
         // In a window of this width the button is in the menu.
-        let script = "document.querySelector(`button[aria-label^='Colours:']`).click()";
+        let script = "document.querySelector(`button[aria-label^='colours']`).click()";
         tab.script(script).await.map(drop)
     };
     choose().await?;

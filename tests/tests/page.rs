@@ -137,7 +137,12 @@ async fn a_spent_link_takes_a_pasted_one_and_another_protocol_asks_for_a_reload(
     .await?;
     let field = driver.find(By::Css("[data-part=banner] input")).await?;
     field.send_keys("nothing of the kind" + Key::Enter).await?;
-    says(&tab, "[data-part=banner] [role=alert]", "That is no link").await?;
+    says(
+        &tab,
+        "[data-part=banner] [role=alert]",
+        "That is not a link",
+    )
+    .await?;
     field.clear().await?;
     field
         .send_keys(visit.served.link.text().to_owned() + Key::Enter)

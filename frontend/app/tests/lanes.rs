@@ -60,7 +60,7 @@ fn kinds(host: &Host, kind: RowKind) -> usize {
 }
 
 #[test]
-fn the_lanes_bar_comes_with_more_than_60_lanes_or_by_its_key() {
+fn the_lanes_bar_comes_with_more_than_60_watches_or_by_its_key() {
     let few = page_of(&log());
     assert!(!few.model.borrow().shown.lanes.is_bar);
     few.person(Person::Act(Action::LanesBar));

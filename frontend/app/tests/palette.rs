@@ -56,7 +56,7 @@ fn actions_come_before_lanes_and_what_cannot_be_done_now_comes_last_with_its_rea
         "Action: [S]how all that is kept | 0",
         "Action: A [s]creen of lanes up | PageUp",
         "Action: A [s]creen of lanes down | PageDown",
-        "Action: [S]how charts of the [s]ame | C",
+        "Action: [S]how or hide the lanes bar: group and [s]ort | L",
         "Lane: [s]hop/jobs.batch | watch",
         "Lane: [s]hop/pods | watch",
         "Lane: cart-0 | shop/pods",

@@ -17,7 +17,7 @@ use watchscope_model::vocabulary::{Cause, Severity, Standing};
 use watchscope_timeline::words::ProblemPlace;
 use watchscope_timeline::{LaneId, View};
 
-/// The watches, of which there are more than fit in the window.
+/// The watches: more than fit in the window.
 fn watches() -> Vec<String> {
     (0..40).map(|place| format!("ns-{place:02}/pods")).collect()
 }
@@ -152,6 +152,7 @@ fn the_edges_count_trouble_in_each_direction_and_a_click_goes_there() {
         lines.collect::<Vec<_>>().join("\n")
     };
     insta::assert_snapshot!(words(&host), @r"
+    1 problem earlier F11 ns-00/pods 09:32:45, open
     3 problems later gap lost ns-20/pods 09:39:25 F11 ns-39/pods 09:36:06, open
     2 problems below F11 ns-39/pods 09:36:06, open F11 ns-39/pods 09:36:05
     ");
@@ -159,7 +160,10 @@ fn the_edges_count_trouble_in_each_direction_and_a_click_goes_there() {
     host.person(Person::ShowTrouble(below.goes_to));
     host.frame(4_000.0);
     assert!(stepper(&host).contains("ns-39/pods"));
-    insta::assert_snapshot!(words(&host), @"1 problem above F11 ns-00/pods 09:32:45, open");
+    insta::assert_snapshot!(words(&host), @r"
+    1 problem earlier F11 ns-00/pods 09:32:45, open
+    1 problem above F11 ns-00/pods 09:32:45, open
+    ");
 }
 
 #[test]

@@ -105,9 +105,10 @@ pub fn saved(picture: &Picture<'_>, caption: &Caption<'_>) -> Scene {
     let findings = findings(picture, shown(picture));
     let lanes_bottom = top + RULER_HEIGHT + flags.row_height() + lanes.height;
     let findings_end = notes_end + height_of_findings(&findings);
-    let foot_height = match caption.source {
-        "" => FOOT_HEIGHT,
-        _ => FOOT_HEIGHT + SOURCE_LINE,
+    let foot_height = if caption.source.is_empty() {
+        FOOT_HEIGHT
+    } else {
+        FOOT_HEIGHT + SOURCE_LINE
     };
     let height = (findings_end + foot_height).max(caption.least_height);
     page.ground(height);

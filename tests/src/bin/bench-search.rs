@@ -8,6 +8,7 @@
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
+    clippy::disallowed_methods,
     reason = "a benchmark speaks to a person"
 )]
 

@@ -37,7 +37,7 @@ const AT_ONCE: usize = 1;
 
 /// All searches of one log; cheap to clone.
 ///
-/// They share an index of what the records of closed chapters name, at most
+/// They share an index of the names in records of closed chapters, at most
 /// [`MAX_INDEX_BYTES`](watchscope_search::MAX_INDEX_BYTES). A search that reads a chapter adds it.
 #[derive(Clone, Debug)]
 pub(super) struct Searches {

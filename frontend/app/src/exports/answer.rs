@@ -4,8 +4,9 @@ use js_sys::{Function, Reflect, Uint8Array};
 use wasm_bindgen::{JsCast as _, JsValue};
 use watchscope_export::{SourceHash, is_hashed};
 
+use super::failure::text;
 use super::made::Made;
-use super::records::{Records, text};
+use super::records::Records;
 use crate::runtime::bridge;
 
 // The numbers of requests, as in export-worker.js.

@@ -6,7 +6,7 @@ use watchscope_export::{
 };
 
 use super::facts::Facts;
-use super::records::text;
+use super::failure::text;
 use super::wish::Wish;
 
 /// The records for one wish, and the forms they can be exported in.

@@ -8,6 +8,7 @@
 
 mod answer;
 mod facts;
+mod failure;
 mod made;
 mod records;
 mod wish;

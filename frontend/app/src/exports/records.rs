@@ -1,7 +1,5 @@
 //! The frames that a page handed over.
 
-use std::fmt;
-
 use watchscope_export::{Taken, WantedLanes, context};
 use watchscope_hiding::Seed;
 use watchscope_model::notes::decode_notes;
@@ -10,6 +8,7 @@ use watchscope_probe::REDACTION_VERSION;
 use watchscope_recording::{Excerpt, Lanes, Stretch};
 
 use super::facts::Facts;
+use super::failure::text;
 use super::made::Made;
 use super::wish::Wish;
 
@@ -150,9 +149,4 @@ impl Records {
         let taken = Taken::new(from, to, runs);
         Ok(taken.map(|taken| taken.with_notes(&self.notes)))
     }
-}
-
-/// Returns an error as a text.
-pub(super) fn text(error: impl fmt::Display) -> String {
-    error.to_string()
 }

@@ -1,4 +1,5 @@
 //! The cost of an arrangement of many lanes. It prints times and asserts none, because machines differ.
+#![allow(clippy::disallowed_methods, reason = "it prints times to a person")]
 
 use std::time::Instant;
 

@@ -285,8 +285,8 @@ proptest! {
         let (top, bottom) = (Px::whole(top), Px::whole(top + height));
         let (above, below) = troubles.off_rows(&rows, top, bottom);
         let ys = |watch: WatchId| {
-            let of = rows.rows.iter().filter(|row| row.id.watch() == Some(watch));
-            let (first, last) = (of.clone().next().unwrap(), of.last().unwrap());
+            let mut of = rows.rows.iter().filter(|row| row.id.watch() == Some(watch));
+            let (first, last) = (of.clone().next().unwrap(), of.next_back().unwrap());
             (first.y - first.label, last.bottom())
         };
         let is_above = |of: &Trouble| of.watches.first().is_some_and(|&watch| ys(watch).1 <= top);

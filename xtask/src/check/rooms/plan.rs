@@ -471,6 +471,7 @@ const EXPORT: Crate = Crate {
         room("digits", &["digits"], &[]),
         room("context", &["context"], &[]),
         room("taken", &["taken"], &[]),
+        room("source", &["source"], &[]),
         room("lanes", &["lanes"], &["taken"]),
         room("measured", &["measured"], &["taken"]),
         room("charts", &["charts"], &["measured", "taken"]),

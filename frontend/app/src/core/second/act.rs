@@ -119,7 +119,7 @@ impl Model {
             Action::Search => self.open_search(),
             Action::NextHit => self.do_with_search(SearchDeed::Next),
             Action::PreviousHit => self.do_with_search(SearchDeed::Previous),
-            Action::CloseSearch => self.close_search(),
+            Action::CloseSearch => self.do_with_search(SearchDeed::Close),
             Action::Findings => self.toggle_findings(),
             Action::Watches => self.toggle_watches(),
             Action::Notes => self.toggle_notes(),

@@ -8,7 +8,7 @@ use crate::core::lanes::{LanesDeed, LanesShown, OwnerShown};
 use crate::core::model::Model;
 use crate::core::place::Place;
 
-/// The number of lanes of a log above which the lanes bar comes by itself.
+/// The number of rows, or of watches, above which the lanes bar comes by itself.
 const MANY: usize = 60;
 /// Windows wider than this, in px, have room for a column with the names of sections. panels.css has its width.
 const WIDE_PX: f64 = 1_400.0;
@@ -225,8 +225,11 @@ impl Model {
                 format::count(sections.count() as u64, grouping.word())
             ),
         };
+        // The bar stays once it is there: the rows that it takes away may be those above the number.
+        let watches = self.store.state().map_or(0, |state| state.watches.len());
+        let has_many = self.shown.lanes.is_bar || self.rows.rows.len().max(watches) > MANY;
         self.shown.lanes = LanesShown {
-            is_bar: !self.panels.is_lesson && self.panels.lanes.bar.unwrap_or(all > MANY),
+            is_bar: !self.panels.is_lesson && self.panels.lanes.bar.unwrap_or(has_many),
             has_columns: self.lanes.has_columns(),
             grouping: setup.grouping,
             sorting: setup.sorting,

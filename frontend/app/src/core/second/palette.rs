@@ -45,7 +45,7 @@ struct Found {
 enum Match {
     /// Each word of the text begins a word of the name.
     Words,
-    /// Each word of the text begins a word of the name or of what the name belongs to.
+    /// Each word of the text begins a word of the name or of the namespace or watch around it.
     Around,
     /// The letters of the text occur in the name, in this order. Such names count only if no name matches better.
     Letters,

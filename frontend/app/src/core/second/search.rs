@@ -86,7 +86,7 @@ impl Model {
     }
 
     /// Closes the search. Its answers count no longer.
-    pub(super) fn close_search(&mut self) {
+    fn close_search(&mut self) {
         if self.panels.search.take().is_some() {
             self.panels.searches += 1;
             self.want(Effect::Panel(PanelEffect::EndSearch));

@@ -171,8 +171,8 @@ fn resource(watch: &WatchName) -> &str {
     resource
 }
 
-/// Plays a row's story beside a watch of services, one of which is written at 4.5 s. Returns what a question says
-/// of its stream at these seconds.
+/// Plays a row's story beside a watch of services, and one service is written at 4.5 s. Returns what a
+/// question says of its stream at these seconds.
 fn asked(row: Row, seconds: [u64; 3], question: impl Fn(&Open<'_>) -> bool) -> [bool; 3] {
     let mut rows = catalogue::rows().into_iter();
     let mut row = rows.find(|it| it.row == row).expect("each row has a story");
