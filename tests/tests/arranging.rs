@@ -47,7 +47,8 @@ async fn many_lanes_are_grouped_folded_pinned_moved_and_hidden_and_a_reload_keep
     let visit = or_skip!(Visit::of(&load, &[]).await?);
     let (driver, tab) = visit.open().await?;
     let (pods, jobs) = ("shop/pods", "shop/jobs.batch");
-    eventually("the bar comes with many lanes", LONG, async || {
+    tab.press("l").await?;
+    eventually("the bar comes by its key", LONG, async || {
         let words = tab.text("[data-part='lanes-words']").await?;
         ensure!(words.ends_with(" lanes"), "{words}");
         Ok(())

@@ -62,7 +62,11 @@ async fn the_first_paint_needs_only_files_that_the_document_names_and_panels_com
         eventually("a lane is painted, and all is loaded", LONG, async || {
             let fetched: Value = tab.script(fetched).await?;
             ensure!(fetched.is_array(), "no lane yet");
-            Ok(serde_json::from_value(fetched)?)
+            let (before, after): (Vec<String>, Vec<String>) = serde_json::from_value(fetched)?;
+            // The scripts that open files are offered last.
+            let is_offered = after.iter().any(|path| path.starts_with("/recordings-"));
+            ensure!(is_offered, "not all is loaded: {after:?}");
+            Ok((before, after))
         })
         .await?;
     let needed = needed_first(&document);

@@ -65,9 +65,19 @@ fn the_lanes_bar_comes_with_more_than_60_watches_or_by_its_key() {
     assert!(!few.model.borrow().shown.lanes.is_bar);
     few.person(Person::Act(Action::LanesBar));
     assert!(few.model.borrow().shown.lanes.is_bar);
-    let many = many();
+    let mut log = Log::new("a");
+    for number in 0..61 {
+        log.opened(
+            0.0,
+            &format!("space-{number:02}/pods"),
+            number + 1,
+            &[],
+            1_000,
+        );
+    }
+    let many = page_of(&log);
     assert!(many.model.borrow().shown.lanes.is_bar);
-    assert_eq!(many.model.borrow().shown.lanes.words, "80 lanes");
+    assert_eq!(many.model.borrow().shown.lanes.words, "61 lanes");
     many.person(Person::Act(Action::LanesBar));
     assert!(!many.model.borrow().shown.lanes.is_bar);
 }

@@ -101,7 +101,6 @@ fn Step(panels: Signals, is_next: bool) -> impl IntoView {
         <button
             class="step"
             class:end=is_end
-            aria-label=name
             aria-keyshortcuts=keys
             title=format!("{name} ({keys})")
             data-part=part
@@ -109,6 +108,7 @@ fn Step(panels: Signals, is_next: bool) -> impl IntoView {
         >
             {(!is_next).then(|| view! { <kbd aria-hidden="true">"N"</kbd> })}
             <span class="step-sign" aria-hidden="true">{if is_next { "›" } else { "‹" }}</span>
+            <span class="unseen">{name}</span>
             {is_next.then(|| view! { <kbd aria-hidden="true">"n"</kbd> })}
         </button>
     }

@@ -45,8 +45,8 @@ impl Kind {
 }
 
 /// Returns the problems between `from` and `to`, the most severe first, in the words of [`super::state::problems`].
-/// Of chapters that are not loaded it counts the lost gaps. A watch that waits or is refused counts only at the moment `at`, because one that went
-/// on is no problem.
+/// Of chapters that are not loaded it counts the lost gaps. A watch that waits or is refused counts only at the moment
+/// `at`, because one that went on is no problem.
 #[must_use]
 pub fn problems_in(
     store: &Store,
@@ -94,7 +94,21 @@ pub fn problems_in(
                 for span in of.verdicts.all() {
                     if span.what.is_confirmed && reaches(span.start.at, span.end_at(now)) {
                         let kind = span.what.kind;
-                        let spot = ProblemPlace::Record(record(span.start.seq));
+                        // A finding about it says more than the verdict alone.
+                        let name = store.names().watch_name(watch);
+                        let finding = epoch.trace.findings.all().iter().rfind(|finding| {
+                            let what = &finding.what;
+                            let subject = what.subject.as_ref();
+                            what.severity == Severity::Divergence
+                                && subject.is_none_or(|subject| **subject == *name.as_str())
+                                && finding.start.at <= span.end_at(now)
+                                && finding.end_at(now) >= span.start.at
+                                && !muted.has(&Finding::key_of(&what.code, subject))
+                        });
+                        let spot = match finding {
+                            Some(finding) => ProblemPlace::Finding(record(finding.what.raised)),
+                            None => ProblemPlace::Record(record(span.start.seq)),
+                        };
                         let of = divergences.entry(kind.word());
                         let of = of.or_insert_with(|| (kind, Kind::new(Token::Divergence)));
                         of.1.places.push((span.start.at, spot));
