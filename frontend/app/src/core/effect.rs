@@ -131,6 +131,8 @@ pub enum Focus {
     Palette,
     /// The search's field.
     Search,
+    /// The field with the lanes' filter.
+    Filter,
 }
 
 /// A kind of text that a browser keeps until the page is loaded again.

@@ -37,14 +37,27 @@ pub struct Recent {
 /// An action of a person on the palette.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PaletteDeed {
+    /// Open the palette, or close it.
+    Open {
+        /// Whether it offers lanes alone.
+        lanes_only: bool,
+    },
     /// The text is now this.
     Typed(Box<str>),
     /// Choose the row at this place of the list.
     Pick(usize),
     /// Do what the row at this place says.
     Do(usize),
+    /// Choose the row above.
+    Up,
+    /// Choose the row below.
+    Down,
+    /// Do what the chosen row says.
+    Choose,
     /// The browser closed the palette.
     Closed,
+    /// Compute the rows again, because lanes or time have changed.
+    Renew,
 }
 
 /// The palette as it is shown.

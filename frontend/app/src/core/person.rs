@@ -5,6 +5,7 @@ use watchscope_timeline::words::ProblemPlace;
 use watchscope_timeline::{LaneId, RecordId};
 
 use super::lanes::LanesDeed;
+use super::late::Late;
 use super::notes::NoteDeed;
 use super::palette::PaletteDeed;
 use super::panel_state::Tab;
@@ -185,6 +186,9 @@ pub enum Person {
     MarkRead(Box<str>),
     /// The muted findings of the log, as this browser keeps them.
     Muted(Option<Box<str>>),
+
+    /// The third part is loaded.
+    Late(Late),
 
     /// Acts on the palette.
     Palette(PaletteDeed),

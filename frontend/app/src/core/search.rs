@@ -71,6 +71,8 @@ pub struct SearchHit {
 /// An action of a person on the search, or an answer to it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SearchDeed {
+    /// Open the search, or give its field the focus.
+    Open,
     /// The text is now this.
     Typed(Box<str>),
     /// Go to the next hit, towards the past.

@@ -48,6 +48,7 @@ pub(super) fn focus_soon(focus: Focus) {
         Focus::Notes => ".notes .detail-body",
         Focus::SelectedNote => ".note-row.selected .note-heading",
         Focus::NoteField => ".note-form textarea",
+        Focus::Filter => ".filter input",
         Focus::Search => ".search input",
         Focus::Palette => ".palette input",
         Focus::Tab => ".tab[aria-selected=true]",

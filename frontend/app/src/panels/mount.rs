@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
 
 use super::signals::Signals;
-use super::third::Late;
+use super::third::LatePanels;
 use super::{debug, events, header, listen, notes, overlay, overview, signals, status, trouble};
 use crate::core::person::Person;
 use crate::runtime::bridge;
@@ -12,7 +12,7 @@ use crate::runtime::page::{act, read};
 
 /// Mounts the panels in the document, and starts listening to the person.
 pub(super) fn mount() {
-    let (panels, late) = signals::begin(Late::new);
+    let (panels, late) = signals::begin(LatePanels::new);
     signals::show(&read());
     put("above", move || {
         late.load_on_demand();

@@ -19,6 +19,8 @@ use super::status::Help;
 use super::watches::WatchesPanel;
 use super::{bodies, focus, search, texts};
 use crate::core::effect::Focus;
+use crate::core::late::Late;
+use crate::core::model::Model;
 use crate::core::palette::PaletteDeed;
 use crate::core::person::Person;
 use crate::core::shown::ObjectPane;
@@ -41,6 +43,7 @@ pub(super) struct Third {
     pub(super) help: Panel,
     pub(super) search: Panel,
     pub(super) palette: Panel,
+    late: Late,
     fetch_bodies: fn(u64, ObjectPane),
     fetch_texts: fn(),
     ask_search: fn(u64, &str, Option<&str>),
@@ -62,6 +65,10 @@ fn third_part() -> Result<Third, SplitLoaderError> {
         help: |panels| view! { <Help panels/> }.into_any(),
         search: |panels| view! { <SearchBar panels/> }.into_any(),
         palette: |panels| view! { <Palette panels/> }.into_any(),
+        late: Late {
+            palette: Model::do_with_palette,
+            search: Model::do_with_search,
+        },
         fetch_bodies: bodies::fetch_for,
         fetch_texts: texts::ask,
         ask_search: search::ask,
@@ -87,12 +94,12 @@ thread_local! {
 
 /// The places of the third part's panels.
 #[derive(Clone, Copy)]
-pub(super) struct Late {
+pub(super) struct LatePanels {
     panels: Signals,
     is_here: Trigger,
 }
 
-impl Late {
+impl LatePanels {
     pub(super) fn new(panels: Signals) -> Self {
         let is_here = Trigger::new();
         Self { panels, is_here }
@@ -142,6 +149,7 @@ fn load(is_here: Trigger) {
             Ok(third) => {
                 THIRD.set(Some(third));
                 is_here.notify();
+                act(Person::Late(third.late));
                 do_what_waits(third);
             }
             // The next panel that opens tries again.

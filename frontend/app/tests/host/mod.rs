@@ -5,6 +5,7 @@
 use std::cell::{Cell, RefCell};
 
 use watchscope_app::core::effect::Effect;
+use watchscope_app::core::late::Late;
 use watchscope_app::core::model::{Model, Now, Second};
 use watchscope_app::core::msg::{Msg, Painted};
 use watchscope_app::core::person::Person;
@@ -38,6 +39,12 @@ pub(crate) const SECOND: Second = Second {
     drawn: || {},
     carry_out: |_| {},
     catalogue: Model::take_catalogue,
+};
+
+/// The functions of the third part.
+pub(crate) const LATE: Late = Late {
+    palette: Model::do_with_palette,
+    search: Model::do_with_search,
 };
 
 /// The second part without publishing: a frame is about the picture alone.
@@ -145,6 +152,7 @@ impl Host {
         self.frame(100.0);
         self.send(Msg::Loaded(SECOND));
         self.live(log, writer, from);
+        self.person(Person::Late(LATE));
         self.person(Person::Begin {
             is_lesson: false,
             opened: None,

@@ -2,8 +2,9 @@
 
 use watchscope_timeline::{LaneId, View, WatchId};
 
-use crate::core::effect::{Effect, Focus, Kept, PanelEffect};
+use crate::core::effect::{Effect, Kept, PanelEffect};
 use crate::core::model::Model;
+use crate::core::palette::PaletteDeed;
 use crate::core::person::FocusedPanel;
 use crate::core::search::SearchDeed;
 use crate::input::actions::Action;
@@ -99,8 +100,8 @@ impl Model {
                 }
             }
             Action::Clear => {
-                if self.close_palette() {
-                    self.focus_soon(Focus::Picture);
+                if self.shown.palette.is_some() {
+                    self.palette(PaletteDeed::Closed);
                 } else if self.panels.help {
                     self.panels.help = false;
                 } else if let Some(panel) = focused {
@@ -116,20 +117,20 @@ impl Model {
             Action::Export => self.open_export(false),
             Action::Charts => self.want(Effect::Panel(PanelEffect::OpenCharts)),
             Action::Filter => self.want(Effect::Panel(PanelEffect::FocusFilter)),
-            Action::Search => self.open_search(),
-            Action::NextHit => self.do_with_search(SearchDeed::Next),
-            Action::PreviousHit => self.do_with_search(SearchDeed::Previous),
-            Action::CloseSearch => self.do_with_search(SearchDeed::Close),
+            Action::Search => self.search(SearchDeed::Open),
+            Action::NextHit => self.search(SearchDeed::Next),
+            Action::PreviousHit => self.search(SearchDeed::Previous),
+            Action::CloseSearch => self.search(SearchDeed::Close),
             Action::Findings => self.toggle_findings(),
             Action::Watches => self.toggle_watches(),
             Action::Notes => self.toggle_notes(),
             Action::WriteNote => self.write_note(false),
             Action::WriteNoteOnRange => self.write_note(true),
-            Action::Palette => self.toggle_palette(false),
-            Action::GoToLane => self.toggle_palette(true),
-            Action::RowUp => self.step_row(false),
-            Action::RowDown => self.step_row(true),
-            Action::Choose => self.choose_row(),
+            Action::Palette => self.palette(PaletteDeed::Open { lanes_only: false }),
+            Action::GoToLane => self.palette(PaletteDeed::Open { lanes_only: true }),
+            Action::RowUp => self.palette(PaletteDeed::Up),
+            Action::RowDown => self.palette(PaletteDeed::Down),
+            Action::Choose => self.palette(PaletteDeed::Choose),
             Action::LanesBar => self.toggle_lanes_bar(),
             Action::CollapseAll => self.collapse_all(),
             Action::OpenTrouble => self.open_trouble(),

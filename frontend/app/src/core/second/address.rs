@@ -3,10 +3,11 @@
 
 use watchscope_model::id::LogId;
 use watchscope_timeline::scene::Target;
-use watchscope_timeline::{LaneId, RecordId, View};
+use watchscope_timeline::{LaneId, RecordId, View, format, words};
 
 use crate::core::effect::{Effect, PanelEffect};
 use crate::core::model::Model;
+use crate::core::palette::{RECENT_MOST, Recent};
 use crate::core::panel_state::Selection;
 use crate::core::place::Place;
 use crate::core::screen::ThemeChoice;
@@ -75,6 +76,30 @@ impl Model {
             // A later frame writes it, when it is due.
             self.changed();
         }
+    }
+
+    /// Remembers a place that the person visits, for the palette.
+    fn remember_place(&mut self, fragment: &str) {
+        let lane = self
+            .panels
+            .selection
+            .as_ref()
+            .map(|selection| selection.lane);
+        let lane = lane.map(|lane| words::lane_words(&self.store, lane));
+        let at = self
+            .moment()
+            .unwrap_or_else(|| self.view.right().min(self.now()));
+        let recent = Recent {
+            fragment: fragment.to_owned(),
+            words: match lane.filter(|lane| !lane.is_empty()) {
+                Some(lane) => format!("{lane}, {}", format::clock(at)),
+                None => format!("{} {}", format::date(at), format::clock(at)),
+            },
+        };
+        let known = &mut self.panels.palette.recent;
+        known.retain(|other| other.words != recent.words);
+        known.truncate(RECENT_MOST - 1);
+        known.push_front(recent);
     }
 
     fn write_address(&mut self, is_new: bool) {

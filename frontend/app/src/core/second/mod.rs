@@ -29,6 +29,7 @@ mod comparison;
 mod export;
 mod findings;
 mod lanes;
+mod late;
 mod lesson;
 mod note_words;
 mod notes;

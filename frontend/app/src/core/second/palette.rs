@@ -1,13 +1,11 @@
 //! The palette: finds an action, a lane or a place by the text that a person typed, and does what the chosen row says.
 
 use watchscope_model::Time;
-use watchscope_timeline::{LaneId, format, words};
+use watchscope_timeline::{LaneId, format};
 
-use crate::core::effect::{Effect, Focus, PanelEffect};
+use crate::core::effect::Focus;
 use crate::core::model::Model;
-use crate::core::palette::{
-    PaletteDeed, PaletteOpen, PaletteRow, PaletteShown, RECENT_MOST, Recent, RowKind,
-};
+use crate::core::palette::{PaletteDeed, PaletteOpen, PaletteRow, PaletteShown, RowKind};
 use crate::input::actions::Action;
 use crate::input::keys::{self, Scope};
 
@@ -53,7 +51,7 @@ enum Match {
 
 impl Model {
     /// Opens the palette, or closes it.
-    pub(super) fn toggle_palette(&mut self, lanes_only: bool) {
+    fn toggle_palette(&mut self, lanes_only: bool) {
         let palette = &mut self.panels.palette;
         if palette.open.take().is_some() {
             self.shown.palette = None;
@@ -63,19 +61,23 @@ impl Model {
             lanes_only,
             ..PaletteOpen::default()
         });
-        self.show_palette();
         self.focus_soon(Focus::Palette);
     }
 
     /// Closes the palette. Returns whether it was open.
-    pub(super) fn close_palette(&mut self) -> bool {
+    fn close_palette(&mut self) -> bool {
         self.shown.palette = None;
         self.panels.palette.open.take().is_some()
     }
 
     /// Handles an action on the palette.
-    pub(super) fn do_with_palette(&mut self, deed: PaletteDeed) {
+    pub fn do_with_palette(&mut self, deed: PaletteDeed) {
         match deed {
+            PaletteDeed::Open { lanes_only } => self.toggle_palette(lanes_only),
+            PaletteDeed::Up => self.step_row(false),
+            PaletteDeed::Down => self.step_row(true),
+            PaletteDeed::Choose => self.choose_row(),
+            PaletteDeed::Renew => {}
             PaletteDeed::Typed(text) => {
                 if let Some(open) = &mut self.panels.palette.open {
                     open.text = text.into();
@@ -88,21 +90,23 @@ impl Model {
                 self.choose_row();
             }
             PaletteDeed::Closed => {
-                self.close_palette();
+                // After a choice the browser reports it too, when the focus may be elsewhere already.
+                if self.close_palette() {
+                    self.focus_soon(Focus::Picture);
+                }
             }
         }
         self.show_palette();
     }
 
     /// Chooses the row above or below. After the last row comes the first.
-    pub(super) fn step_row(&mut self, down: bool) {
+    fn step_row(&mut self, down: bool) {
         let Some(shown) = &self.shown.palette else {
             return;
         };
         let count = shown.rows.len().max(1);
         let step = if down { 1 } else { count - 1 };
         self.pick_row((shown.picked + step) % count);
-        self.show_palette();
     }
 
     fn pick_row(&mut self, place: usize) {
@@ -112,7 +116,7 @@ impl Model {
     }
 
     /// Does what the chosen row says, and closes the palette. A row that cannot be done now says why in the live region.
-    pub(super) fn choose_row(&mut self) {
+    fn choose_row(&mut self) {
         let Some(open) = self.panels.palette.open.clone() else {
             return;
         };
@@ -125,8 +129,9 @@ impl Model {
             return;
         }
         self.close_palette();
-        self.want(Effect::Panel(PanelEffect::FocusSoon(Focus::Picture)));
         match destination {
+            // A field takes the focus only once the palette has closed.
+            Destination::Action(Action::Filter) => self.focus_soon(Focus::Filter),
             Destination::Action(action) => self.act(action, None),
             Destination::Lane(lane) => self.go_to_lane(lane),
             Destination::At(at) => {
@@ -142,7 +147,7 @@ impl Model {
     }
 
     /// Brings a lane into the window and selects it. A lane without a row gets one first.
-    pub(super) fn go_to_lane(&mut self, lane: LaneId) {
+    fn go_to_lane(&mut self, lane: LaneId) {
         self.leave_place();
         self.uncover();
         if !self.panels.filter.is_empty() {
@@ -160,7 +165,7 @@ impl Model {
     }
 
     /// Computes the palette's rows, while it is open.
-    pub(super) fn show_palette(&mut self) {
+    fn show_palette(&mut self) {
         self.shown.palette = self.panels.palette.open.as_ref().map(|open| {
             let found = self.found(open);
             let lanes = format::count(found.lanes as u64, "lane");
@@ -194,30 +199,6 @@ impl Model {
                 nothing,
             }
         });
-    }
-
-    /// Remembers a place that the person visits, for the palette.
-    pub(super) fn remember_place(&mut self, fragment: &str) {
-        let lane = self
-            .panels
-            .selection
-            .as_ref()
-            .map(|selection| selection.lane);
-        let lane = lane.map(|lane| words::lane_words(&self.store, lane));
-        let at = self
-            .moment()
-            .unwrap_or_else(|| self.view.right().min(self.now()));
-        let recent = Recent {
-            fragment: fragment.to_owned(),
-            words: match lane.filter(|lane| !lane.is_empty()) {
-                Some(lane) => format!("{lane}, {}", format::clock(at)),
-                None => format!("{} {}", format::date(at), format::clock(at)),
-            },
-        };
-        let known = &mut self.panels.palette.recent;
-        known.retain(|other| other.words != recent.words);
-        known.truncate(RECENT_MOST - 1);
-        known.push_front(recent);
     }
 
     /// Finds what matches the text: actions, lanes, places, and last what cannot be done now.

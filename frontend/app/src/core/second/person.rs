@@ -91,8 +91,9 @@ impl Model {
             Person::MarkRead(raising) => self.change_muted(|muted| muted.read(&raising)),
             Person::Muted(text) => self.muted_before(text.as_deref()),
 
-            Person::Palette(deed) => self.do_with_palette(deed),
-            Person::Search(deed) => self.do_with_search(deed),
+            Person::Late(late) => self.take_late(late),
+            Person::Palette(deed) => self.palette(deed),
+            Person::Search(deed) => self.search(deed),
             Person::Lanes(deed) => self.do_with_lanes(deed),
             Person::Note(deed) => self.do_with_note(deed),
             Person::NotesCame(bytes) => self.take_notes(&bytes),

@@ -53,15 +53,15 @@ struct KeptFrom {
 
 impl Model {
     /// Opens the search, or gives its field the focus.
-    pub(super) fn open_search(&mut self) {
+    fn open_search(&mut self) {
         self.panels.search.get_or_insert_default();
-        self.show_search();
         self.focus_soon(Focus::Search);
     }
 
     /// Handles an action on the search, or an answer.
-    pub(super) fn do_with_search(&mut self, deed: SearchDeed) {
+    pub fn do_with_search(&mut self, deed: SearchDeed) {
         match deed {
+            SearchDeed::Open => self.open_search(),
             SearchDeed::Typed(text) => self.begin_search(text.into()),
             SearchDeed::Next => self.step_hit(true),
             SearchDeed::Previous => self.step_hit(false),
@@ -291,7 +291,7 @@ impl Model {
     }
 
     /// Computes the words of the search.
-    pub(super) fn show_search(&mut self) {
+    fn show_search(&mut self) {
         self.shown.search = self.panels.search.as_ref().map(|search| {
             let current = search.current.and_then(|place| search.hits.get(place));
             let current = current.map(|hit| {

@@ -8,6 +8,7 @@ use watchscope_timeline::words::{self, Empty};
 use watchscope_timeline::{View, format};
 
 use crate::core::model::Model;
+use crate::core::palette::PaletteDeed;
 use crate::core::panel_state::{StoryFit, Walk};
 use crate::core::shown::{Emptiness, HistoryWords, Remedy, StatusBar};
 use crate::core::summary;
@@ -61,7 +62,9 @@ impl Model {
             .filter(|&new| new > 0);
         self.publish_overview(now);
         self.publish_address();
-        self.show_palette();
+        if self.shown.palette.is_some() {
+            self.palette(PaletteDeed::Renew);
+        }
         self.shown.status = self.status_bar(now);
         let known = self.known(now);
         let lane_text = self.pick.focused.zip(known);
