@@ -1507,9 +1507,9 @@ fn ahead_of_silence(after_s: u64, is_dead: bool) -> String {
 #[test]
 fn a_lag_waits_for_the_second_look_at_a_silent_stream_that_is_about_to_come() {
     assert_eq!(ahead_of_silence(64, true), "");
-    assert_snapshot!(ahead_of_silence(64, false), @"125.01 shop/pods reads ahead at 13 0 cannot-tell: the stream is at 12 and has delivered nothing for 20 s, in which reads showed an object at 13");
+    assert_snapshot!(ahead_of_silence(64, false), @"125.01 shop/pods reads ahead at 13 0 cannot-tell: the stream is at 12 and has delivered nothing for 20 s; meanwhile reads showed an object at 13");
     // Long before a second look the lag is reported, whatever the look will show.
-    assert_snapshot!(ahead_of_silence(5, true), @"55.02 shop/pods reads ahead at 13 0 cannot-tell: the stream is at 12 and has delivered nothing for 10 s, in which reads showed an object at 13");
+    assert_snapshot!(ahead_of_silence(5, true), @"55.02 shop/pods reads ahead at 13 0 cannot-tell: the stream is at 12 and has delivered nothing for 10 s; meanwhile reads showed an object at 13");
 }
 
 #[test]
