@@ -307,7 +307,7 @@ async fn a_real_compaction_is_a_410_a_relist_and_inferred_deletions() -> Result<
         "{found}"
     );
     let says = found["summary"].as_str().unwrap_or_default();
-    assert!(says.contains("had not run before that"), "{says}");
+    assert!(says.contains("watchscope itself had not run"), "{says}");
     let followed = follow(&history, &records, "default/configmaps")?;
     assert_eq!((followed.inferred, followed.passed_over), (5, 7));
     assert_eq!(followed.held, existing_at(&history, head));

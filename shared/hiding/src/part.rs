@@ -97,7 +97,8 @@ impl Parts {
         all.filter(move |&part| self.has(part))
     }
 
-    /// The contents that are not hidden, each in a few words; never empty.
+    /// Returns the contents that are not hidden, each as a phrase; never empty. Bodies are never in the list: they are
+    /// left out if anything is hidden.
     #[must_use]
     pub fn not_hidden(self) -> Vec<&'static str> {
         let kept = HiddenPart::ALL.into_iter();

@@ -179,7 +179,8 @@ impl Catalogue {
         self.runs.iter().find(|run| run.epoch == *epoch)
     }
 
-    /// Whether a file holds a record.
+    /// Returns whether files hold the listed chapter of a record; `false` if no chapter with it is listed. For several
+    /// chapters as one entry: whether files hold any of them, so the record itself may be missing.
     #[must_use]
     pub fn is_in_file(&self, epoch: &EpochId, seq: Seq) -> bool {
         let listed = self.run(epoch).and_then(|run| run.entry(seq));

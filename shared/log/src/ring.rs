@@ -258,7 +258,7 @@ impl Ring {
             .map_or(chapter.at, |segment| segment.first_at)
     }
 
-    /// The last sealed record; 0 before the first.
+    /// The seq of the last sealed record. Before the first, it is the seq before [`Ring::first`]: 0 in a new run.
     #[must_use]
     pub fn head(&self) -> Seq {
         self.head

@@ -7,6 +7,9 @@ use watchscope_model::wire;
 use watchscope_model::{LogId, Seq, State, Time};
 
 /// A sealed sequence of records, encoded once for all readers.
+///
+/// The sealer bounds it: the record that reaches [`SEAL_BYTES`](crate::SEAL_BYTES) or
+/// [`SEAL_RECORDS`](crate::SEAL_RECORDS) is its last. A segment of a file is as large as its writer made it.
 #[derive(Clone, Debug)]
 pub struct SealedSegment {
     /// The first record.
@@ -110,7 +113,7 @@ pub struct Sealed {
 pub struct NextChapter {
     /// The head frame.
     pub opening: Bytes,
-    /// The chapter's first record.
+    /// The seq that the chapter's first record will have.
     pub first: Seq,
     /// When it was opened.
     pub at: Time,

@@ -77,7 +77,8 @@ pub trait Field: Sized {
     fn entry<M: SerializeMap>(&self, name: &'static str, map: &mut M) -> Result<(), M::Error>;
 }
 
-/// A struct of fields.
+/// A struct whose fields each have a binary form and a JSON form ([`Field`]). The methods write and read the fields
+/// alone. A struct inside a struct has its length before them.
 pub trait Fields: Sized {
     /// Writes the fields in order, without a length.
     fn write_fields(&self, writer: &mut Writer<'_>);
@@ -87,8 +88,8 @@ pub trait Fields: Sized {
         self.write_fields(writer);
     }
 
-    /// Reads the fields. Missing fields at the end become absent; unknown bytes after them stay unread. Errors as in
-    /// [`Field::read`].
+    /// Reads the fields. Optional fields that are missing at the end become absent; unknown bytes after them stay
+    /// unread. Errors are as in [`Field::read`]; a missing required field is [`DecodeError::MissingField`].
     fn read_fields(reader: &mut Reader<'_>) -> Self;
 
     /// Writes the JSON entries in order.

@@ -46,7 +46,8 @@ impl Header {
         (is_sensible && word(16) == checksum(&[&bytes[..16]])).then_some(header)
     }
 
-    /// Returns the header's 20 bytes.
+    /// Returns the header's 20 bytes: tag, three zeros, stored length, raw length, checksum, and the CRC-32 of these 16
+    /// bytes (docs/recordings.md#a-block). Numbers have 4 bytes and are little-endian.
     #[must_use]
     pub fn bytes(self) -> [u8; BLOCK_HEADER_BYTES] {
         let mut bytes = [0; BLOCK_HEADER_BYTES];

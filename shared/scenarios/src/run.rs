@@ -216,12 +216,14 @@ impl Run {
         self.reads = Some(READS);
     }
 
-    /// Adds a probe and starts it. A probe that is pinned to a server (see [`address_of`]) bypasses the load balancer.
+    /// Adds a probe and starts it; `seed` determines its jitter. A probe that is pinned to a server (see
+    /// [`address_of`]) bypasses the load balancer.
     pub fn watch(&mut self, spec: WatchSpec, config: ProbeConfig, seed: u64) {
         self.add(spec, config, seed, false);
     }
 
-    /// Like [`watch`](Self::watch), over one connection with all probes that were added by this function.
+    /// Like [`watch`](Self::watch), but over one connection with the probes that this function added for the same
+    /// server or for the load balancer. Each probe still has a side connection of its own.
     pub fn watch_sharing(&mut self, spec: WatchSpec, config: ProbeConfig, seed: u64) {
         self.add(spec, config, seed, true);
     }

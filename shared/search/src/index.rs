@@ -14,7 +14,8 @@ use crate::versions::Versions;
 /// The most bytes of an index, by its own estimate: 64 MiB. Above it the chapters of the oldest records are forgotten,
 /// up to 64 of them at once; they are then read again.
 pub const MAX_INDEX_BYTES: usize = 64 << 20;
-/// The chapters that share one table of objects and texts.
+/// The most chapters that share one table of objects and texts. The next chapter begins a new table. A table is
+/// forgotten with all its chapters.
 const BLOCK_CHAPTERS: usize = 64;
 /// The bytes of a table's entry beside its text: two allocations, a place and a hash.
 const ENTRY_BYTES: usize = 160;

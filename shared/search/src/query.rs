@@ -9,7 +9,7 @@ use crate::text::Needle;
 pub const MAX_QUERY_BYTES: usize = 256;
 /// The fewest characters by which the beginning of a uid is found. A shorter query finds only a uid that is equal.
 const MIN_UID_CHARS: usize = 8;
-/// The places of the hyphens in a UUID.
+/// The indexes of the hyphens in the text of a UUID, in bytes from 0.
 const HYPHENS: [usize; 4] = [8, 13, 18, 23];
 
 /// Why a text is no query.

@@ -2,7 +2,8 @@
 
 /// The most ranges. Above it the two ranges that are nearest to each other become one.
 const MAX_RANGES: usize = 32;
-/// The largest distance at which a number joins the range before it, so that usual steps make one range.
+/// The largest distance of resourceVersions at which a number joins the range before it, so that usual steps make one
+/// range. A number further away begins a new range.
 const NEAR: u64 = 64;
 
 /// Ranges that hold all numbers that were added, and possibly others; at most [`MAX_RANGES`].

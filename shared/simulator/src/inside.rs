@@ -104,14 +104,14 @@ pub struct EtcdLook {
     pub has_leader: bool,
 }
 
-/// How far the reflector of a watch cache is.
+/// How far the reflector of a watch cache is (docs/semantics/servers.md#cache-start).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CacheState {
-    /// It lists etcd.
+    /// It lists etcd. Until it is ready, reads of the cache wait or are refused.
     Listing,
     /// It answers requests.
     Ready,
-    /// Its watch of etcd failed; it lists again soon.
+    /// Its list or its watch of etcd failed. After 1 s all watches of the resource end, and it lists again.
     Failed,
 }
 

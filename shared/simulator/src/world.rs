@@ -304,7 +304,8 @@ impl World {
     }
 
     /// Takes the requests that were answered 501 since the last call, because the simulator does not model them. Each
-    /// has its method, its path and the reason; a server keeps at most 64.
+    /// is `METHOD PATH: reason`; they come server by server, the oldest first. A server names the first 64 until they
+    /// are taken. [`World::unmodelled`] counts the further ones too.
     pub fn take_unmodelled(&mut self) -> Vec<String> {
         let servers = self.servers.iter_mut();
         servers.flat_map(Apiserver::take_unmodelled).collect()

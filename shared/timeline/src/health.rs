@@ -76,8 +76,8 @@ pub struct HealthRow {
     pub cells: [Cell; COLUMNS.len()],
 }
 
-/// Returns the table sorted by watch name, now or as of a moment. Watches that watchscope opens only to check another
-/// one are left out.
+/// Returns the table sorted by watch name, now or as of a moment: one row for each watch, and none before the first
+/// snapshot. Watches that watchscope opens only to check another one are left out.
 #[must_use]
 pub fn table(known: Known<'_>, muted: &Muted) -> Vec<HealthRow> {
     let Some(state) = known.state else {

@@ -10,9 +10,11 @@ use super::fact::{Fact, FactKind};
 use super::facts::StreamFacts;
 use super::judgement::Judgement;
 
-/// Least buffer of a watcher at the server, in events (F36). A stream with fewer events cannot have filled it.
+/// Least buffer of a watcher at the server, in events (F36; docs/semantics/servers.md#buffers). A stream with fewer
+/// events cannot have filled it.
 const SMALLEST_BUFFER: u64 = 10;
-/// Difference in ms from its timeout within which a stream was not cut off for slowness (F36).
+/// Greatest difference in ms between a stream's age and its timeout at which the end counts as that timeout. Such an
+/// end shows no slowness (F36; docs/semantics/streams.md#rule-slow-reader) and no rebuilt cache (F16, F17).
 const SLOW_MARGIN_MS: u64 = 5_000;
 
 /// An end with the facts around it. Values that only later rules need are computed on first use.

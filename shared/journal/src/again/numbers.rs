@@ -18,8 +18,8 @@ struct Shift {
 }
 
 /// The distances between recorded and new seqs. A distance changes only where fewer or more judgements are made again
-/// than are recorded. At most 65,536 are held: above it the oldest is forgotten, and older seqs use the
-/// oldest one left.
+/// than are recorded. At most 65,536 are held: above it the oldest is forgotten, and older seqs use the oldest one
+/// left.
 #[derive(Clone, Debug, Default)]
 pub struct Numbers(VecDeque<Shift>);
 
@@ -47,7 +47,8 @@ impl Numbers {
         Seq(recorded.0.wrapping_add(shift.map_or(0, |shift| shift.by)))
     }
 
-    /// The recorded seq of a new one; `None` for a judgement that was made again.
+    /// Returns the recorded seq of a new one. A judgement that was made again has none of its own. It gives `None`, or
+    /// the seq of the recorded judgement in its place.
     #[must_use]
     pub fn recorded(&self, new: Seq) -> Option<Seq> {
         let begins = |shift: &Shift| Seq(shift.from.0.wrapping_add(shift.by));

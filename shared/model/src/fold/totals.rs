@@ -54,7 +54,8 @@ const UNKNOWN: u64 = 52;
 /// The number that is added to an F number.
 const CATALOGUE: u64 = 100;
 
-/// The totals of a watch. They are empty if the fold was encoded by a version that did not count.
+/// The totals of a watch. They are empty if the fold was encoded by a version that did not count. Then every number is
+/// 0, and [`are_known`](Self::are_known) is false.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals(Vec<u64>);
 

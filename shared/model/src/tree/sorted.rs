@@ -277,7 +277,7 @@ impl<T> Set<T> {
         self.iter().next()
     }
 
-    /// The greatest thing.
+    /// The greatest thing; `None` if the set is empty.
     #[must_use]
     pub fn last(&self) -> Option<&T> {
         self.iter().next_back()

@@ -12,7 +12,8 @@ pub const PAGE_HEADER: &str = "x-watchscope-page";
 /// The most bytes of a message. A server cuts a larger one into pieces, and a viewer's larger one is refused.
 pub const MAX_MESSAGE_BYTES: usize = 64 << 10;
 
-/// The most bytes of messages on the way to a viewer without acknowledgement. At the bound the server waits.
+/// The most bytes of the log's messages on the way to a viewer without acknowledgement. At the bound they wait.
+/// Heartbeats and answers count too, but never wait.
 pub const WINDOW_BYTES: u64 = 1 << 20;
 
 /// The number of received bytes after which a viewer acknowledges them, if [`ACKNOWLEDGE_MS`] does not pass first.

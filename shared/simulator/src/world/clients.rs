@@ -261,7 +261,8 @@ impl World {
         owned.map(|(connection, _)| *connection).collect()
     }
 
-    /// What a client does and counts now; `None` if it was stopped.
+    /// Returns what a client does and counts now; `None` if it was stopped. `belief` is always `None` here:
+    /// [`World::client_beliefs`] returns the beliefs.
     pub fn client_report(&self, client: ClientId) -> Option<ClientReport> {
         let client = self.clients.clients.get(&client)?;
         let (iterations, handled) = client.counts(self.now);

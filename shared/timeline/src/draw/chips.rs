@@ -14,7 +14,8 @@ use crate::scene::{Align, Area, Primitive, Px, StretchKind, Stroke, Target};
 use crate::store::{Occurrence, Span};
 use crate::tokens::Token;
 
-/// Least distance of two chips, in px. Nearer chips of one code are one chip.
+/// Least distance of two chips, in px. Nearer chips of one code are one chip. Of nearer chips of two codes, the less
+/// severe one becomes a tick, but a selected one stays.
 const APART: Px = Px::whole(2);
 /// The most subjects that the words of a merged chip name. The chip's number counts all.
 const SUBJECTS: usize = 4;

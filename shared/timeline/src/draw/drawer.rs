@@ -24,7 +24,7 @@ use crate::view::View;
 pub struct Marked {
     /// The moment that the panels answer for; `None`: now.
     pub as_of: Option<Time>,
-    /// The marked range: its start and its end.
+    /// The marked range: its start and its end; `None`: no range.
     pub range: Option<(Time, Time)>,
 }
 

@@ -38,7 +38,7 @@ pub struct FlagMark {
     pub number: Option<u32>,
     /// Start of the time span that the note is about.
     pub from: Time,
-    /// End of that span.
+    /// End of that span; the same as `from` for a note about a moment.
     pub to: Time,
     /// Whether the viewer has selected it.
     pub is_selected: bool,

@@ -16,10 +16,11 @@ use crate::store::{MarkKind, Store, WatchTrace};
 pub(crate) const OBJECTS_MOST: usize = 12;
 /// The time after its deletion from which an object is folded into the row of gone objects, in microseconds.
 const GONE_US: i64 = 60_000_000;
-/// The objects of a watch up to which its rows are chosen again with each record. With more of them there is at least
-/// [`PACE_US`] between two choices, because each looks at all objects.
+/// The most objects of a watch whose rows are chosen again with each record. With more of them [`PACE_US`] lies between
+/// two choices, because each looks at all objects.
 const SMALL: usize = 200;
-/// The least time between two choices of the rows of a large watch, in microseconds.
+/// The least time between two choices of the rows of a watch with more than [`SMALL`] objects, in microseconds. If the
+/// viewer opens, closes or sorts, the rows are chosen at once.
 const PACE_US: i64 = 250_000;
 
 /// What a choice of rows depends on, besides the log.

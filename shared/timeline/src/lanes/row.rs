@@ -8,7 +8,7 @@ use crate::id::{LaneId, ObjectId, WatchId};
 use crate::scene::Px;
 use crate::tokens::Token;
 
-/// Height of the room for the name of a section, above its first row.
+/// Height of the room for the name of a section, above its first row, in px.
 pub(super) const SECTION: Px = Px::whole(20);
 
 /// The height of rows.

@@ -11,7 +11,7 @@ use watchscope_model::{State, Time, WatchName};
 use crate::findings::Muted;
 use crate::store::Store;
 
-/// The wait from which a waiting watch is in trouble, in microseconds.
+/// The longest wait of a watch that is no trouble, in microseconds. A longer one is a warning.
 const WAIT_US: i64 = 5_000_000;
 
 /// The trouble of a watch. A greater one is worse, or as bad and later.

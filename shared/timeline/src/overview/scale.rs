@@ -37,10 +37,11 @@ pub(super) const EXPIRED_PX: i64 = 132;
 /// Least width in px of a strip with a stub. A narrower one has only the break.
 const STUB_FROM_PX: i64 = 640;
 
-/// The scale of an overview: which stretch of time the strip shows, and its width.
+/// The scale of an overview: which stretch of time the strip shows, and its width of 16 to 16,384 px. A view outside of
+/// these bounds gets a strip of the nearer one.
 ///
-/// The left edge is a multiple of a density column's duration, and that duration grows in steps of 1 to 2 %. So a live
-/// strip stands still, then moves by whole columns, and nothing shimmers.
+/// The left edge is a multiple of a density column's duration, and that duration grows in steps of 0.8 to 1.6 %. So a
+/// live strip stands still, then moves by whole columns, and nothing shimmers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overview {
     left: Time,

@@ -14,7 +14,7 @@ pub(super) const QUIET_TYPE_MS: u64 = 300_000;
 const EDITED_US: i64 = 1_000_000;
 /// Time in µs after which a blind watch is a warning, whatever ended its stream.
 pub(super) const BLIND_US: i64 = 60_000_000;
-/// The outcome of a watch whose server lost its history with the end.
+/// The outcome of a watch whose server lost its history with the end (docs/semantics/requests.md#expired).
 const EXPIRED: &str =
     " Its history was gone with it (410), so it listed again; what happened in between is unknown.";
 
