@@ -82,7 +82,7 @@ async fn a_plate_at_the_edge_counts_what_is_off_the_view_and_goes_there() -> Res
     for _ in 0..3 {
         tab.press("w").await?;
     }
-    for _ in 0..6 {
+    for _ in 0..14 {
         tab.press("a").await?;
     }
     says(&tab, "[data-part=edge-right]", "later").await?;
