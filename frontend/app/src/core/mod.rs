@@ -12,7 +12,6 @@ pub mod deliver;
 pub mod effect;
 pub mod frame;
 pub mod lanes;
-pub mod late;
 pub mod layout;
 pub mod link;
 pub mod model;

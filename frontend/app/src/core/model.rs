@@ -11,9 +11,11 @@ use watchscope_timeline::store::StoreError;
 use watchscope_timeline::{LaneId, RecordId, Scene, Store, View};
 
 use super::effect::{Effect, PanelEffect};
+use super::palette::PaletteDeed;
 use super::panel_state::PanelState;
 use super::person::Person;
 use super::screen::Screen;
+use super::search::SearchDeed;
 use super::shown::Shown;
 use crate::source::backfill::Backfill;
 use crate::source::clock::ServerClock;
@@ -62,6 +64,8 @@ pub struct Model {
     pub trouble: Option<String>,
     /// The second part, once it is loaded.
     pub second: Option<Second>,
+    /// The functions of the third part, once it is loaded.
+    pub late: Option<Late>,
     /// Time and chance of the message in progress.
     pub now: Now,
     /// The effects of the message in progress.
@@ -194,6 +198,16 @@ pub struct Now {
     pub random: f64,
 }
 
+/// The functions of the model that only the third part of the page has. The second part, which every page loads, does not
+/// carry their code.
+#[derive(Clone, Copy, Debug)]
+pub struct Late {
+    /// Handles an action on the palette.
+    pub palette: fn(&mut Model, PaletteDeed),
+    /// Handles an action on the search, or an answer to it.
+    pub search: fn(&mut Model, SearchDeed),
+}
+
 /// The table of functions that the first part calls in the second. The second part fills it when it is loaded.
 #[derive(Clone, Copy, Debug)]
 pub struct Second {
@@ -263,6 +277,7 @@ impl Model {
             said: String::new(),
             trouble: None,
             second: None,
+            late: None,
             now,
             effects: Vec::new(),
         }

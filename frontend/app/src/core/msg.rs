@@ -1,6 +1,6 @@
 //! The page's messages. The page handles each one completely before the next.
 
-use super::model::Second;
+use super::model::{Late, Second};
 use super::person::Person;
 use super::screen::{Size, Surroundings, ThemeChoice, Window};
 use crate::source::connection::Input;
@@ -43,6 +43,8 @@ pub enum Msg {
     Opened,
     /// The second part is loaded.
     Loaded(Second),
+    /// The third part is loaded.
+    Late(Late),
     /// The second part could not be loaded.
     NotLoaded,
     /// A person acted, or a panel did so on the person's behalf.

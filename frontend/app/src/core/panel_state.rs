@@ -10,7 +10,6 @@ use watchscope_timeline::words::{PresenceBasis, Problem, ProblemPlace};
 use watchscope_timeline::{LaneId, Overview, RecordId, Scene, Troubles, View};
 
 use super::lanes::LanesState;
-use super::late::Late;
 use super::notes::NotesState;
 use super::palette::PaletteState;
 use super::place::Place;
@@ -77,8 +76,6 @@ pub struct PanelState {
     pub filter: String,
     /// Whether the help is open.
     pub help: bool,
-    /// The functions of the third part, once it is loaded.
-    pub late: Option<Late>,
     /// The palette.
     pub palette: PaletteState,
     /// The search, while it is open.

@@ -5,7 +5,6 @@ use watchscope_timeline::words::ProblemPlace;
 use watchscope_timeline::{LaneId, RecordId};
 
 use super::lanes::LanesDeed;
-use super::late::Late;
 use super::notes::NoteDeed;
 use super::palette::PaletteDeed;
 use super::panel_state::Tab;
@@ -187,8 +186,8 @@ pub enum Person {
     /// The muted findings of the log, as this browser keeps them.
     Muted(Option<Box<str>>),
 
-    /// The third part is loaded.
-    Late(Late),
+    /// The third part is loaded, and the model has its functions.
+    LateCame,
 
     /// Acts on the palette.
     Palette(PaletteDeed),

@@ -3,6 +3,7 @@
 use super::effect::Effect;
 use super::model::{Model, Now};
 use super::msg::Msg;
+use super::person::Person;
 use super::screen::Surroundings;
 use crate::source::connection::Input;
 
@@ -35,14 +36,20 @@ pub fn update(model: &mut Model, message: Msg, now: Now) -> Vec<Effect> {
         Msg::Opened => model.opened(),
         Msg::Loaded(second) => model.join(second),
         Msg::NotLoaded => model.want(Effect::TellIncomplete),
-        Msg::Person(person) => {
-            // Panels come with the second part, so it is loaded.
-            if let Some(second) = model.second {
-                (second.person)(model, person);
-            }
+        Msg::Late(late) => {
+            model.late = Some(late);
+            act(model, Person::LateCame);
         }
+        Msg::Person(person) => act(model, person),
     }
     std::mem::take(&mut model.effects)
+}
+
+/// Handles an action of a person. Panels come with the second part, so it is loaded.
+fn act(model: &mut Model, person: Person) {
+    if let Some(second) = model.second {
+        (second.person)(model, person);
+    }
 }
 
 impl Model {

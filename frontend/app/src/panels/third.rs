@@ -19,12 +19,12 @@ use super::status::Help;
 use super::watches::WatchesPanel;
 use super::{bodies, focus, search, texts};
 use crate::core::effect::Focus;
-use crate::core::late::Late;
-use crate::core::model::Model;
+use crate::core::model::{Late, Model};
+use crate::core::msg::Msg;
 use crate::core::palette::PaletteDeed;
 use crate::core::person::Person;
 use crate::core::shown::ObjectPane;
-use crate::runtime::page::act;
+use crate::runtime::page::{act, send};
 
 /// A function that makes a panel's view.
 type Panel = fn(Signals) -> AnyView;
@@ -149,7 +149,7 @@ fn load(is_here: Trigger) {
             Ok(third) => {
                 THIRD.set(Some(third));
                 is_here.notify();
-                act(Person::Late(third.late));
+                send(Msg::Late(third.late));
                 do_what_waits(third);
             }
             // The next panel that opens tries again.

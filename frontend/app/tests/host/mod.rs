@@ -5,8 +5,7 @@
 use std::cell::{Cell, RefCell};
 
 use watchscope_app::core::effect::Effect;
-use watchscope_app::core::late::Late;
-use watchscope_app::core::model::{Model, Now, Second};
+use watchscope_app::core::model::{Late, Model, Now, Second};
 use watchscope_app::core::msg::{Msg, Painted};
 use watchscope_app::core::person::Person;
 use watchscope_app::core::queue::Queue;
@@ -152,7 +151,7 @@ impl Host {
         self.frame(100.0);
         self.send(Msg::Loaded(SECOND));
         self.live(log, writer, from);
-        self.person(Person::Late(LATE));
+        self.send(Msg::Late(LATE));
         self.person(Person::Begin {
             is_lesson: false,
             opened: None,

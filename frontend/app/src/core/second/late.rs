@@ -1,14 +1,12 @@
 //! Palette and search, whose functions come with the third part of the page.
 
-use crate::core::late::Late;
 use crate::core::model::Model;
 use crate::core::palette::{PaletteDeed, PaletteShown};
 use crate::core::search::{SearchDeed, SearchShown};
 
 impl Model {
-    /// Takes the functions of the third part. What was opened to load it is opened in earnest.
-    pub(super) fn take_late(&mut self, late: Late) {
-        self.panels.late = Some(late);
+    /// Opens in earnest what was opened to load the third part.
+    pub(super) fn open_what_waits(&mut self) {
         if let Some(waiting) = self.shown.palette.take() {
             let lanes_only = waiting.lanes_only;
             self.palette(PaletteDeed::Open { lanes_only });
@@ -20,7 +18,7 @@ impl Model {
 
     /// Handles an action on the palette. Without the third part, an empty palette opens, which loads that part.
     pub(super) fn palette(&mut self, deed: PaletteDeed) {
-        match (self.panels.late, deed) {
+        match (self.late, deed) {
             (Some(late), deed) => (late.palette)(self, deed),
             (None, PaletteDeed::Open { lanes_only }) => {
                 self.shown.palette = Some(PaletteShown {
@@ -35,7 +33,7 @@ impl Model {
 
     /// Handles an action on the search. Without the third part, an empty search opens, which loads that part.
     pub(super) fn search(&mut self, deed: SearchDeed) {
-        match (self.panels.late, deed) {
+        match (self.late, deed) {
             (Some(late), deed) => (late.search)(self, deed),
             (None, SearchDeed::Open) => self.shown.search = Some(SearchShown::default()),
             (None, SearchDeed::Close) => self.shown.search = None,

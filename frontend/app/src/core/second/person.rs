@@ -91,7 +91,7 @@ impl Model {
             Person::MarkRead(raising) => self.change_muted(|muted| muted.read(&raising)),
             Person::Muted(text) => self.muted_before(text.as_deref()),
 
-            Person::Late(late) => self.take_late(late),
+            Person::LateCame => self.open_what_waits(),
             Person::Palette(deed) => self.palette(deed),
             Person::Search(deed) => self.search(deed),
             Person::Lanes(deed) => self.do_with_lanes(deed),
