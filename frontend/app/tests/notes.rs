@@ -14,7 +14,6 @@ use watchscope_app::core::notes::{NoteDeed, NoteForm, NoteRow};
 use watchscope_app::core::person::{FocusedPanel, Person};
 use watchscope_app::input::actions::Action;
 use watchscope_app::input::gesture::Pointer;
-use watchscope_app::input::keys::{InForce, Key, Modifiers, binding};
 use watchscope_model::chapter::ChapterWriter;
 use watchscope_model::event::Note;
 use watchscope_model::notes::push_note;
@@ -150,17 +149,7 @@ impl Page {
 
 #[test]
 fn m_writes_a_note_and_shift_m_one_about_the_range() {
-    let pressed = |shift| {
-        let key = Key {
-            code: "KeyM",
-            key: "m",
-            modifiers: Modifiers {
-                shift,
-                ..Modifiers::default()
-            },
-        };
-        binding(key, InForce::default()).map(|binding| binding.action)
-    };
+    let pressed = |shift| host::action_of("KeyM", "m", shift);
     assert_eq!(pressed(false), Some(Action::WriteNote));
     assert_eq!(pressed(true), Some(Action::WriteNoteOnRange));
 }

@@ -11,7 +11,6 @@ use host::Host;
 use watchscope_app::core::person::Person;
 use watchscope_app::core::shown::Nth;
 use watchscope_app::input::actions::Action;
-use watchscope_app::input::keys::{InForce, Key, Modifiers, binding};
 use watchscope_model::Time;
 use watchscope_model::vocabulary::{Cause, Severity, Standing};
 use watchscope_timeline::words::ProblemPlace;
@@ -116,17 +115,7 @@ fn capital_n_while_the_picture_follows_goes_to_the_latest() {
     let host = page_of(&troubled());
     press(&host, Action::PreviousTrouble);
     assert!(stepper(&host).starts_with("Last of 4: gap lost ns-20/pods"));
-    let key = |shift| {
-        let key = Key {
-            code: "KeyN",
-            key: "n",
-            modifiers: Modifiers {
-                shift,
-                ..Modifiers::default()
-            },
-        };
-        binding(key, InForce::default()).map(|binding| binding.action)
-    };
+    let key = |shift| host::action_of("KeyN", "n", shift);
     assert_eq!(key(false), Some(Action::NextTrouble));
     assert_eq!(key(true), Some(Action::PreviousTrouble));
 }

@@ -10,6 +10,9 @@ use crate::format::{clock, count, duration, number};
 use crate::id::{LaneId, RecordId};
 use crate::store::{Epoch, Known, Store};
 
+/// The longest wait of a watch that is no trouble, in microseconds. A longer one is, even without a finding.
+pub(crate) const LONG_WAIT_US: i64 = 5_000_000;
+
 /// Most cleared findings that are listed, the newest first. Older ones are only counted.
 pub const MAX_OVER: usize = 100;
 /// Most muted findings. One more unmutes the oldest.

@@ -11,6 +11,8 @@ use watchscope_app::core::person::Person;
 use watchscope_app::core::queue::Queue;
 use watchscope_app::core::screen::{Size, Surroundings, ThemeChoice, Window};
 use watchscope_app::core::update::update;
+use watchscope_app::input::actions::Action;
+use watchscope_app::input::keys::{InForce, Key, Modifiers, binding};
 use watchscope_app::source::connection::{self, Input, SessionStatus};
 use watchscope_model::chapter::ChapterWriter;
 use watchscope_model::vocabulary::{ChangeType, Origin};
@@ -39,6 +41,19 @@ pub(crate) const SECOND: Second = Second {
     carry_out: |_| {},
     catalogue: Model::take_catalogue,
 };
+
+/// Returns the action of a key of the page, with or without Shift.
+pub(crate) fn action_of(code: &str, key: &str, shift: bool) -> Option<Action> {
+    let key = Key {
+        code,
+        key,
+        modifiers: Modifiers {
+            shift,
+            ..Modifiers::default()
+        },
+    };
+    binding(key, InForce::default()).map(|binding| binding.action)
+}
 
 /// The functions of the third part.
 pub(crate) const LATE: Late = Late {

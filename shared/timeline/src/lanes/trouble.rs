@@ -8,11 +8,8 @@ use watchscope_model::fold::Watch;
 use watchscope_model::vocabulary::{Phase, Severity};
 use watchscope_model::{State, Time, WatchName};
 
-use crate::findings::Muted;
+use crate::findings::{LONG_WAIT_US, Muted};
 use crate::store::Store;
-
-/// The longest wait of a watch that is no trouble, in microseconds. A longer one is a warning.
-const WAIT_US: i64 = 5_000_000;
 
 /// The trouble of a watch. A greater one is worse, or as bad and later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -96,7 +93,7 @@ fn add_known(trouble: &mut Trouble, known: &Watch, now: Time) {
     if let Some(open) = &known.phase {
         match open.phase {
             Phase::Refused => trouble.add(Severity::Error, open.since.at),
-            Phase::Waiting if now.micros_since(open.since.at) > WAIT_US => {
+            Phase::Waiting if now.micros_since(open.since.at) > LONG_WAIT_US => {
                 trouble.add(Severity::Warning, open.since.at);
             }
             _ => {}

@@ -4,10 +4,8 @@ use watchscope_model::Time;
 use watchscope_model::fold::Moment;
 use watchscope_model::vocabulary::Phase;
 
+use crate::findings::LONG_WAIT_US;
 use crate::store::{PhaseSpan, Span};
-
-/// A watch that waits longer than this, in µs, is trouble.
-const LONG_WAIT_US: i64 = 5_000_000;
 
 /// A stretch in which a watch waited or was refused, with the tries in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
