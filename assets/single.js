@@ -11,18 +11,17 @@ import { read } from "./{{recordings.js}}";
 const FORMAT = "deflate-raw";
 
 const held = (name) => document.getElementById(name)?.textContent;
-// Four bytes are five digits; a shorter end has one digit more than bytes. shared/export/src/digits.rs writes them,
-// with all printable ASCII but these.
-const NO_DIGITS = [33, 34, 36, 38, 39, 60, 62, 92, 96];
-const values = [];
-for (let code = 33, value = 0; code < 127; code++) if (!NO_DIGITS.includes(code)) values[code] = value++;
+// A character is seven bits. shared/export/src/seven_bits.rs writes them; there the three values that a document would
+// change or read as markup are moved to this code and above.
+const MOVED_FROM = 192;
 const decoded = (text) => {
-  const bytes = new Uint8Array(Math.floor(text.length * 4 / 5));
-  for (let from = 0, to = 0; from < text.length; from += 5, to += 4) {
-    let value = 0;
-    for (let at = from; at < from + 5; at++) value = value * 85 + (values[text.charCodeAt(at)] ?? 84);
-    // Bytes past the end are dropped.
-    for (let at = 3; at >= 0; at--, value = Math.floor(value / 256)) bytes[to + at] = value;
+  const bytes = new Uint8Array(Math.floor(text.length * 7 / 8));
+  let bits = 0, count = 0, to = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    bits = (bits << 7 | (code < 128 ? code : code - MOVED_FROM)) & 65535;
+    count += 7;
+    if (count >= 8) bytes[to++] = bits >> (count -= 8);
   }
   return bytes;
 };

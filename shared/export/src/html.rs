@@ -6,8 +6,8 @@
 use thiserror::Error;
 use watchscope_timeline::Theme;
 
-use crate::digits::digits;
 use crate::letters;
+use crate::seven_bits::seven_bits;
 
 /// The template's placeholder for the document's title. Each placeholder occurs once, in the order of these constants.
 const TITLE: &str = "{{watchscope:title}}";
@@ -48,7 +48,7 @@ pub fn html(
         before_opened,
         &opened(title, view),
         before_recording,
-        &digits(recording),
+        &seven_bits(recording),
         rest,
     ]
     .concat())
@@ -95,8 +95,8 @@ mod tests {
 
     #[test]
     fn title_view_and_recording_replace_their_placeholders() {
-        let made = html(TEMPLATE, "Shop", "v=1&from=5&to=9", b"wscope").unwrap();
-        insta::assert_snapshot!(made, @r#"<title>Shop</title><script type="application/json">{"title":"Shop","view":"v=1\u0026from=5\u0026to=9"}</script><script type="application/octet-stream">NI=?9L0R</script><script>run()</script>"#);
+        let made = html(TEMPLATE, "Shop", "v=1&from=5&to=9", b"a").unwrap();
+        insta::assert_snapshot!(made, @r#"<title>Shop</title><script type="application/json">{"title":"Shop","view":"v=1\u0026from=5\u0026to=9"}</script><script type="application/octet-stream">0@</script><script>run()</script>"#);
     }
 
     #[test]

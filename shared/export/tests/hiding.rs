@@ -276,10 +276,11 @@ fn forms(taken: &Taken, title: &str) -> Vec<(&'static str, Vec<u8>)> {
         context: (taken.from, taken.to),
     };
     let of_report = report(taken, &parts).unwrap();
-    let template = "{{watchscope:title}}\n{{watchscope:opened}}\n{{watchscope:recording}}";
+    let template =
+        "{{watchscope:title}}\n{{watchscope:opened}}\nrecording:{{watchscope:recording}}";
     let page = html(template, title, "v=1", &file).unwrap();
-    let (said, digits) = page.rsplit_once('\n').unwrap();
-    let held = of_digits(digits);
+    let (said, characters) = page.split_once("\nrecording:").unwrap();
+    let held = of_seven_bits(characters);
     assert_eq!(held, file);
     vec![
         ("state", states(&file)),
@@ -294,20 +295,18 @@ fn forms(taken: &Taken, title: &str) -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Decodes digits of base 85, as assets/single.js does.
-fn of_digits(digits: &str) -> Vec<u8> {
-    let values: Vec<u8> = (b'!'..=b'~')
-        .filter(|code| !b"!\"$&'<>\\`".contains(code))
-        .collect();
-    let mut bytes = Vec::new();
-    for group in digits.as_bytes().chunks(5) {
-        let mut value = 0_u64;
-        for at in 0..5 {
-            let digit = group.get(at);
-            let place = digit.map(|digit| values.iter().position(|code| code == digit).unwrap());
-            value = value * 85 + place.unwrap_or(84) as u64;
+/// Decodes characters of seven bits, as assets/single.js does.
+fn of_seven_bits(characters: &str) -> Vec<u8> {
+    let (mut bytes, mut bits, mut count) = (Vec::new(), 0_u32, 0);
+    for letter in characters.chars() {
+        let code = u32::from(letter);
+        let value = if code < 0x80 { code } else { code - 0xc0 };
+        bits = (bits << 7 | value) & 0xffff;
+        count += 7;
+        if count >= 8 {
+            count -= 8;
+            bytes.push((bits >> count) as u8);
         }
-        bytes.extend(&u32::try_from(value).unwrap().to_be_bytes()[..group.len() - 1]);
     }
     bytes
 }

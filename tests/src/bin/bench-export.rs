@@ -114,8 +114,8 @@ fn main() -> Result<()> {
     let hundred_thousand = range(600, 960);
     let (_, html_mb) = export(&busy, "a.html", &hundred_thousand)?;
     let (_, recording_mb) = export(&busy, "a.wscope", &hundred_thousand)?;
-    // The page holds the recording in base 85: five digits for four bytes.
-    let empty_mb = html_mb - recording_mb * 1.25;
+    // The page holds seven bits of the recording in a character. Three characters of 128 take two bytes.
+    let empty_mb = html_mb - recording_mb * 8.0 / 7.0 * 131.0 / 128.0;
     println!(
         "{}",
         row("HTML without data", EMPTY_HTML_MB_BAR, empty_mb, "MB")

@@ -15,14 +15,14 @@
 //! the page without an error.
 
 mod bundle;
-#[path = "../../../shared/export/src/digits.rs"]
-mod digits;
 mod dist;
 mod glue;
 mod names;
 mod order;
 mod parts;
 mod sections;
+#[path = "../../../shared/export/src/seven_bits.rs"]
+mod seven_bits;
 mod single;
 mod uncut;
 

@@ -1,7 +1,7 @@
 //! Builds the page in one file: a template that an export puts a recording into. The result opens from a disk.
 //!
 //! ```text
-//!   frontend/app, not cut ─► wasm-bindgen ─┬─► deflated, base 85 ─► elements that do nothing ─┐
+//!   frontend/app, not cut ─► wasm-bindgen ─┬─► deflated, 7 bits ──► elements that do nothing ─┐
 //!   recording worker, its module, findings ┘                                                 ├─► names.rs ─► single.html
 //!   boot.js, open.js, glue … ─► bundle.rs ─► one script, allowed by its hash ────────────────┘
 //! ```
@@ -18,9 +18,9 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::bundle::bundle;
-use super::digits::digits;
 use super::dist::deflated;
 use super::names::{INDEX, Source};
+use super::seven_bits::seven_bits;
 
 /// The files of assets/ that only this file uses.
 const OWN: [&str; 4] = [
@@ -157,7 +157,7 @@ fn findings(files: &BTreeMap<String, Source>) -> Result<String> {
     Ok(serde_json::json!({ "texts": texts, "pictures": pictures }).to_string())
 }
 
-/// Returns the bytes deflated, in digits of base 85. The deflated bytes are kept under `name`, with a hash of their
+/// Returns the bytes deflated, as characters of seven bits. The deflated bytes are kept under `name`, with a hash of their
 /// source.
 fn inert(folder: &Path, name: &str, bytes: &[u8]) -> Result<String> {
     let path = folder.join(format!("single-{name}.deflated"));
@@ -172,7 +172,7 @@ fn inert(folder: &Path, name: &str, bytes: &[u8]) -> Result<String> {
             made
         }
     };
-    Ok(digits(&deflated))
+    Ok(seven_bits(&deflated))
 }
 
 #[cfg(test)]

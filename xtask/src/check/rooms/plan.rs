@@ -468,7 +468,7 @@ const EXPORT: Crate = Crate {
     folder: "shared/export",
     rooms: &[
         room("form", &["form"], &[]),
-        room("digits", &["digits"], &[]),
+        room("seven_bits", &["seven_bits"], &[]),
         room("context", &["context"], &[]),
         room("taken", &["taken"], &[]),
         room("source", &["source"], &[]),
@@ -491,7 +491,7 @@ const EXPORT: Crate = Crate {
                 "report",
                 "trace",
             ],
-            &["charts", "digits", "taken"],
+            &["charts", "seven_bits", "taken"],
         ),
         room(
             "root",
