@@ -26,7 +26,7 @@ const LABEL: u8 = 11;
 /// Room for the labels of a vertical axis, in px. It is the same in all charts over time, so that their time axes are
 /// equal.
 const LEFT: i32 = 68;
-/// Room for the labels of rows, in px.
+/// Room for the labels of rows, in px; a longer label ends in `…`.
 const ROW_LEFT: i32 = 226;
 /// Room right of a plot, in px: for half a label, and for the words behind a row.
 const RIGHT: i32 = 36;
@@ -38,11 +38,11 @@ const BOTTOM: i32 = 24;
 const HEIGHT: i32 = 150;
 /// Height of a row of bars, in px; a chart has room for at least three rows.
 const ROW: i32 = 21;
-/// Width that rows leave for their words, in px.
+/// Width that rows leave for their words, in px; longer words end in `…`.
 const ROW_WORDS: i32 = 190;
-/// The text of an empty chart.
+/// The text in the middle of an empty chart.
 const NOTHING: &str = "nothing in this range";
-/// The least distance between the two lines of a seam, in units.
+/// The least distance between the two lines of a seam, in eighths of a px, so that a short one is visible.
 const SEAM: i32 = 4 * UNITS;
 
 pub(crate) type Area<'a> = DrawingArea<SceneBackend<'a>, Shift>;

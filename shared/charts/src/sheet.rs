@@ -15,7 +15,8 @@ use crate::pen::{Pen, UNITS, line_of};
 use crate::plot::{self, divergence, dot, fill, label_width, plot, seam_lines, style_of};
 use crate::text::{fitted, lines};
 
-/// Width of every chart, in px; titles and notes that are wider continue on the next line.
+/// Width of every chart, in px, so that their time axes are equal. Titles and notes that are wider continue on the next
+/// line, at most on two.
 pub const CHART_WIDTH: Px = Px::whole(640);
 /// The name of the series that stands for those without room in the legend.
 pub(crate) const OTHERS: &str = "others";
@@ -24,14 +25,15 @@ pub(crate) const OTHERS: &str = "others";
 const EDGE: i32 = 16;
 /// Height of a row of the legend, in px.
 const LEGEND_ROW: i32 = 18;
-/// The most rows of a legend; series that would need another row become "others".
+/// The most rows of a legend; series that would need another row become "others". So a chart of many series stays
+/// readable.
 const LEGEND_ROWS: usize = 2;
 /// Width of a legend's sign with the space behind it, in px.
 const SIGN: i32 = 30;
 /// The most width of a name in a legend, in px; a longer name ends in `…`.
 const NAME: Px = Px::whole(170);
 
-/// The reason why a chart could not be drawn.
+/// The reason why a chart could not be drawn. Our backend cannot fail, so it is an error of plotters itself.
 #[derive(Debug, Error)]
 pub enum ChartError {
     /// plotters could not place an element.
@@ -39,7 +41,9 @@ pub enum ChartError {
     Plotters(#[from] DrawingAreaErrorKind<Infallible>),
 }
 
-/// Draws a chart. If the legend would have more than two rows, the least important series are drawn as one, "others".
+/// Draws a chart; returns a scene of [`CHART_WIDTH`] that is as high as its texts and rows need. If the legend would
+/// have more than two rows, the least important series are drawn as one, "others". A chart without numbers says that
+/// nothing is in its range.
 ///
 /// # Errors
 /// [`ChartError::Plotters`] if plotters cannot place an element.

@@ -11,8 +11,8 @@ const HOUR_US: i64 = 60 * MINUTE_US;
 /// A day, in microseconds.
 const DAY_US: i64 = 24 * HOUR_US;
 
-/// Round lengths of time, in microseconds. Each that is shorter than a day divides a day, so its ticks stand at round
-/// times.
+/// Round lengths of time, in microseconds, rising. Each that is shorter than a day divides a day, so its ticks stand at
+/// round times.
 const TIME_STEPS: [i64; 33] = [
     MILLISECOND_US,
     2 * MILLISECOND_US,
@@ -49,7 +49,7 @@ const TIME_STEPS: [i64; 33] = [
     365 * DAY_US,
 ];
 
-/// Durations at which a log axis has ticks, in microseconds. A longer duration stands at the end of the axis.
+/// Durations at which a log axis has ticks, in microseconds, rising. A longer duration stands at the end of the axis.
 const LOG_TICKS: [i64; 16] = [
     1,
     10,
@@ -69,11 +69,12 @@ const LOG_TICKS: [i64; 16] = [
     4_000 * DAY_US,
 ];
 
-/// The most steps between the ticks of a time axis; it has at most 9 ticks, and a longer span has longer steps.
+/// The most steps between the ticks of a time axis, so it has at most 9 ticks. Then their labels do not touch in a
+/// chart of 640 px. A longer span has longer steps.
 pub const MOST_TICKS: i64 = 8;
 
-/// Returns the shortest round length of time that fits at most `most` times into `span_us`. For a longer span than the
-/// table has, it returns a multiple of 365 days.
+/// Returns the shortest round length of time, in microseconds, that fits at most `most` times into `span_us`. It is at
+/// least 1 ms. For a longer span than the table has, it returns a multiple of 365 days. A `most` below 1 counts as 1.
 #[must_use]
 pub fn time_step(span_us: i64, most: i64) -> i64 {
     let most = most.max(1);
@@ -86,7 +87,8 @@ pub fn time_step(span_us: i64, most: i64) -> i64 {
     })
 }
 
-/// Returns the round times of a stretch, at most [`MOST_TICKS`] + 1, and their distance in microseconds.
+/// Returns the round times of a stretch, rising, and their distance in microseconds. There are at most [`MOST_TICKS`] +
+/// 1. There is none if no whole millisecond lies in the stretch, or if it ends before it begins.
 #[must_use]
 pub fn time_ticks(from: Time, to: Time) -> (Vec<Time>, i64) {
     let step = time_step(to.micros_since(from), MOST_TICKS);
@@ -104,15 +106,18 @@ pub fn time_ticks(from: Time, to: Time) -> (Vec<Time>, i64) {
     (ticks, step)
 }
 
-/// Returns the label of a tick of time, in UTC. If the ticks are at least 1 s apart, midnight has its date.
+/// Returns the label of a tick of time, in UTC: `09:31:15`. Ticks `step_us` microseconds apart have milliseconds if
+/// they are closer than 1 s, and no seconds from 1 min on. From 1 day on, the label is a date, `11-19`. If the ticks
+/// are at least 1 s apart, midnight has its date, too.
 #[must_use]
 pub fn time_label(at: Time, step_us: i64) -> String {
     let begins_day = at.0.rem_euclid(DAY_US) == 0 && step_us >= SECOND_US;
     tick(at, if begins_day { DAY_US } else { step_us })
 }
 
-/// Returns ticks from 0 to `most` thousandths or the next tick above it, at most five. They are 1, 2 or 5 times a power
-/// of ten apart. If `is_whole`, they are whole numbers.
+/// Returns ticks from 0 to `most` thousandths or the next tick above it: rising, two to five. They are 1, 2 or 5 times
+/// a power of ten apart. If `is_whole`, they are whole numbers. A `most` below 1 counts as 1, and one over 5.7·10^17 as
+/// that.
 #[must_use]
 pub fn number_ticks(most: i64, is_whole: bool) -> Vec<i64> {
     let most = most.clamp(1, i64::MAX / 16);
@@ -131,7 +136,7 @@ pub fn number_ticks(most: i64, is_whole: bool) -> Vec<i64> {
     (0..=count).map(|place| place * step).collect()
 }
 
-/// Returns the label of a tick of thousandths: `0.5`, `1,200`.
+/// Returns the label of a tick of thousandths: `0.5`, `1,200`. It drops the sign.
 #[must_use]
 pub fn number_label(thousandths: i64) -> String {
     let value = thousandths.unsigned_abs();
@@ -144,8 +149,9 @@ pub fn number_label(thousandths: i64) -> String {
     text
 }
 
-/// Returns the ticks of a log axis for durations from `least` to `most` microseconds: at least three. If there would be
-/// more than seven, it returns every other one.
+/// Returns the ticks of a log axis for durations from `least` to `most` microseconds: rising, three to nine. If there
+/// would be more than seven, it returns every other one. A `least` below 1 counts as 1. The last possible tick is at
+/// 4,000 days, whatever `most` is.
 #[must_use]
 pub fn log_ticks(least: i64, most: i64) -> Vec<i64> {
     let last = LOG_TICKS.len() - 1;
@@ -168,7 +174,8 @@ pub fn log_ticks(least: i64, most: i64) -> Vec<i64> {
     ticks
 }
 
-/// Returns the ticks of a linear axis of durations from 0, in microseconds: at most six.
+/// Returns the ticks of a linear axis of durations, in microseconds: rising from 0, two to six. The last is `most` or
+/// above it. A `most` below 1 counts as 1; it may be at most half of [`i64::MAX`].
 #[must_use]
 pub fn duration_ticks(most: i64) -> Vec<i64> {
     let step = time_step(most.max(1), 4);
@@ -178,7 +185,7 @@ pub fn duration_ticks(most: i64) -> Vec<i64> {
         .collect()
 }
 
-/// Returns the label of a tick of a duration.
+/// Returns the label of a tick of a duration of µs: `0`, else as [`duration`] does.
 #[must_use]
 pub fn duration_label(micros: i64) -> String {
     if micros == 0 {

@@ -8,13 +8,14 @@ use watchscope_model::Row;
 pub use explanation::Explanation;
 pub use texts::EXPLANATIONS;
 
-/// Returns the texts about a row.
+/// Returns the texts about a row; each row has them.
 #[must_use]
 pub fn explanation(row: Row) -> &'static Explanation {
     &EXPLANATIONS[row as usize]
 }
 
-/// Returns the row whose code is nearest to a typed code: by its number, if it has one.
+/// Returns the row whose code is nearest to a typed code: that of its number, which its digits in order make. F50 for a
+/// greater number. F01 for 0, for a code without digits, and for a number that no `usize` holds.
 #[must_use]
 pub fn nearest(asked: &str) -> Row {
     let digits: String = asked.chars().filter(char::is_ascii_digit).collect();

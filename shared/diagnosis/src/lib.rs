@@ -42,7 +42,8 @@ pub use self::findings::{
 };
 
 /// Returns whether an event raises, for the first time, that the cluster holds an older state than its watches have
-/// seen (F33). Each watch must begin anew then, because its objects may belong to a history that is gone.
+/// seen (F33; docs/semantics/versions.md#restored-measured). False for a recurrence, and for a finding about a single
+/// watch, server or client. Each watch must begin anew then, because its objects may belong to a history that is gone.
 #[must_use]
 pub fn is_restored(event: &Event) -> bool {
     matches!(
@@ -60,7 +61,8 @@ pub fn is_restored(event: &Event) -> bool {
 }
 
 /// The machine of diagnosis. It holds open streams, ends and facts while they can matter, and the open findings.
-/// [`MAX_ENDS`], [`MAX_FACTS`], [`MAX_FINDINGS`] and [`MAX_CLIENTS`] bound it; each says what happens at its bound.
+/// [`MAX_ENDS`], [`MAX_FACTS`], [`MAX_FINDINGS`] and [`MAX_CLIENTS`] bound it; each says what happens at its bound. All
+/// else that it holds has one entry of bounded size for each watch, stream or connection of the log.
 #[derive(Clone, Debug, Default)]
 pub struct Diagnosis {
     facts: StreamFacts,
@@ -69,7 +71,8 @@ pub struct Diagnosis {
 }
 
 impl Diagnosis {
-    /// Starts from a fold: its open streams are judged when they end.
+    /// Returns a diagnosis that continues after a fold. The fold's open streams are judged when they end. Findings that
+    /// were open are unknown to it, so it neither counts on nor clears them.
     #[must_use]
     pub fn since(state: &State) -> Self {
         Self {
@@ -79,7 +82,7 @@ impl Diagnosis {
         }
     }
 
-    /// Adds the next record. `before` is the fold of all records before it.
+    /// Adds the next record of the log, judgements included. `before` is the fold of all records before it.
     pub fn observe(&mut self, before: &State, record: &Record) {
         if let Event::Clock(Clock {
             paused_ms: Some(paused_ms),
@@ -102,8 +105,8 @@ impl Diagnosis {
             .observe(before, &record.event, &options, now, awake, facts);
     }
 
-    /// Returns when [`Diagnosis::conclude`] has an event, if no record comes before; `None` if never. A past time
-    /// means now.
+    /// Returns when [`Diagnosis::conclude`] may have an event, on the log's clock, if no record comes before; `None` if
+    /// never. A past time means now.
     #[must_use]
     pub fn wake_at(&self) -> Option<Time> {
         let due = [self.facts.wake_at(), self.findings.wake_at()];
@@ -111,7 +114,8 @@ impl Diagnosis {
         due.map(|due| self.awake.logged(due))
     }
 
-    /// Returns the events to append at `now`. There are none before [`Diagnosis::wake_at`].
+    /// Returns the events to append at `now`, in their order: findings, then attributions. There are none before
+    /// [`Diagnosis::wake_at`], and there may be none at it.
     ///
     /// An attribution says why a stream ended. It is repeated with a better judgement if a later event gives one:
     /// within [`REVISED_US`] after the end, or within [`SUSPICION_REVISED_US`] for a suspicion. Findings are raised,

@@ -1,9 +1,10 @@
 //! Times after which the audit reports something and findings judge it.
 
-/// Time in µs after which the audit repeats a list that the server refused because its cache had not come so far. Two
-/// refusals that far apart show a watch from the future (F32).
+/// Time in µs after which the audit repeats a list that the server refused because its cache had not come so far
+/// (docs/semantics/requests.md#too-large). Two refusals that far apart show a watch from the future (F32).
 pub(crate) const TOO_LARGE_US: i64 = 20_000_000;
-/// Time in µs for which reads show newer versions of objects before a stream that delivers nothing lags (F31).
+/// Time in µs for which reads show newer versions of objects before a stream that delivers nothing lags (F31;
+/// docs/semantics/checks.md#ahead).
 pub(crate) const AHEAD_US: i64 = 10_000_000;
 /// Time in µs of silence after which the probe takes a second look at a stream that has had a bookmark
 /// (docs/semantics/clients.md#probe-silence).

@@ -12,7 +12,7 @@ use crate::taken::{Says, Taken};
 /// A chart as SVG.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DrawnChart {
-    /// The name of its file without the ending; it is the same in every export.
+    /// The name of its file without the ending, as `life-of-streams`; it is the same in every export.
     pub name: &'static str,
     /// Its title: a sentence that states the finding. Names in it come from a cluster and are hostile.
     pub title: String,
@@ -36,8 +36,9 @@ pub enum ChartsError {
     },
 }
 
-/// Draws all charts of an export, in the order of a report. Their time axes show `taken.from` to `taken.to`. A grey
-/// band marks `reported`, if it is less than that.
+/// Draws all charts of an export: eight, in the order of a report. Their time axes show `taken.from` to `taken.to`. A
+/// grey band marks `reported`, if it is less than that; `None` draws no band. A chart without numbers is drawn, too,
+/// and says so. Of `says`, only the time zone is used.
 ///
 /// # Errors
 /// If a frame cannot be read, or a chart cannot be drawn.

@@ -5,9 +5,11 @@ use watchscope_model::Time;
 /// The length of the charts' time as a multiple of the range, unless a person chooses another.
 const CONTEXT: i64 = 10;
 
-/// Returns the time that charts show around a range. It reaches equally far before and behind the range, within the
-/// recorded time `all`. `wanted_us` is the wanted length in microseconds; without it, the length is ten times the
-/// range.
+/// Returns the time that charts show around a range, as its begin and end. It reaches equally far before and behind the
+/// range, within the recorded time `all`. Time that is missing on one side is added on the other.
+///
+/// `wanted_us` is the wanted length in microseconds; without it, the length is ten times the range. The length is at
+/// least the range, and at most the longer of the range and `all`.
 #[must_use]
 pub fn context(
     (from, to): (Time, Time),

@@ -24,8 +24,9 @@ const COLUMNS: [&str; 12] = [
     "words",
 ];
 
-/// Returns a line of column names, then a line for each record. A line follows for each person's note about the range
-/// whose record lies elsewhere. A cell that a spreadsheet would compute begins with an apostrophe.
+/// Returns a line of column names, then a line for each record, run by run in the order of their seqs. A line follows
+/// for each person's note about the range whose record lies elsewhere. Times are RFC 3339 in UTC; a cell without a
+/// value is empty. Lines end as in RFC 4180. A cell that a spreadsheet would compute begins with an apostrophe.
 ///
 /// # Errors
 /// If a frame cannot be read.

@@ -25,11 +25,12 @@ pub enum DigestError {
     Nothing,
 }
 
-/// Draws the charts of one run's records in both themes. Returns a line for each chart: name, theme and hash of its
-/// bytes ([`fnv`]).
+/// Draws the charts of one run's records, which follow each other without a hole, in both themes. Returns a line for
+/// each chart: name, `light` or `dark`, and hash of its bytes ([`fnv`]) in 16 hex digits. All light charts come first,
+/// in the order of [`charts`].
 ///
 /// # Errors
-/// If there is no record, or the charts cannot be drawn.
+/// If there is no record, or if the records do not make a readable chapter. Also if the charts cannot be drawn.
 pub fn digest_of_charts(records: &[Record]) -> Result<String, DigestError> {
     let (Some(first), Some(last)) = (records.first(), records.last()) else {
         return Err(DigestError::Nothing);

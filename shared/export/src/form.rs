@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The other ending of a trace, which Perfetto's own files have.
+/// The other ending of a file's name for a trace, which Perfetto's own files have. Only [`Form::of_name`] knows it.
 const PERFETTO: &str = "pftrace";
 
 /// The form of an export.
@@ -29,7 +29,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// All forms.
+    /// All forms, pictures first; [`Form::Html`] stands before [`Form::Report`], which has the same ending.
     pub const ALL: [Self; 9] = [
         Self::Svg,
         Self::Png,
@@ -42,7 +42,7 @@ impl Form {
         Self::Recording,
     ];
 
-    /// Returns the ending of a file's name for this form.
+    /// Returns the ending of a file's name for this form, in lower case and without the dot.
     #[must_use]
     pub const fn ending(self) -> &'static str {
         match self {
@@ -57,7 +57,8 @@ impl Form {
         }
     }
 
-    /// Returns the form that a file's name asks for; `None` if its ending is unknown.
+    /// Returns the form that a file's name asks for by the part behind its last dot, in either case. `pftrace` asks for
+    /// a trace, too, and `html` never for a report. `None` if the ending is unknown or missing.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         let (_, ending) = name.rsplit_once('.')?;

@@ -11,24 +11,25 @@ use crate::seven_bits::seven_bits;
 
 /// The template's placeholder for the document's title. Each placeholder occurs once, in the order of these constants.
 const TITLE: &str = "{{watchscope:title}}";
-/// The placeholder for title and view, as the script reads them.
+/// The placeholder for title and view as JSON, as the script reads them.
 const OPENED: &str = "{{watchscope:opened}}";
-/// The placeholder for the recording.
+/// The placeholder for the recording, as digits of base 85.
 const RECORDING: &str = "{{watchscope:recording}}";
 
 /// Why no file can be made.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum HtmlError {
-    /// The template lacks this placeholder: it belongs to another version.
+    /// The template lacks this placeholder behind the one before it: it belongs to another version.
     #[error("the template of the page has no {0}")]
     NoPlace(&'static str),
 }
 
-/// Returns the whole file. `view` is the fragment of a link without `#`; if it is empty, the file opens like any
-/// recording. `recording` is the file of a recording.
+/// Returns the whole file: the page's `template` with title, view and recording in place of its placeholders. `view` is
+/// the fragment of a link without `#`; if it is empty, the file opens like any recording. `recording` is the file of a
+/// recording. Of the title, the first 400 letters are kept.
 ///
 /// # Errors
-/// [`HtmlError::NoPlace`] if the template lacks a placeholder.
+/// [`HtmlError::NoPlace`] if the template lacks a placeholder, or has them in another order.
 pub fn html(
     template: &str,
     title: &str,
@@ -54,7 +55,8 @@ pub fn html(
     .concat())
 }
 
-/// Returns the view of the whole file in a theme; without a theme, in that of the viewer's system.
+/// Returns the view of the whole file in a theme, as the fragment of a link without `#`. Without a theme it is empty:
+/// the file opens in the theme of the viewer's system.
 #[must_use]
 pub const fn view(theme: Option<Theme>) -> &'static str {
     match theme {

@@ -9,14 +9,14 @@ use watchscope_recording::ExcerptError;
 
 use crate::taken::Taken;
 
-/// The watches that a person wants to export.
+/// The watches that a person wants to export. Records about no watch and no client go with them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WantedLanes {
-    /// All watches.
+    /// All watches: nothing is left out.
     All,
-    /// The watches that a finding of the range concerns.
+    /// The watches that a finding of the range concerns. A finding that was open at the begin of a run counts.
     WithFindings,
-    /// The watches with these names.
+    /// The watches with these names; without one, only records about no watch and no client.
     Named(BTreeSet<WatchName>),
 }
 
@@ -26,15 +26,15 @@ pub enum LanesError {
     /// No finding of the range concerns a watch.
     #[error("no finding of the range concerns a watch")]
     NoFinding,
-    /// The range has no such watch.
+    /// The range has no watch of this name. It is the first such name in the order of names.
     #[error("no watch of the range is called {name}")]
     Unknown {
         /// The wanted name.
         name: WatchName,
-        /// The names of the range's watches.
+        /// The names of the range's watches, sorted; may be empty.
         known: BTreeSet<WatchName>,
     },
-    /// No wanted lane has a record in the range.
+    /// The range has no record. Records that the lanes leave out count as records.
     #[error("the lanes have no record in the range")]
     Empty,
     /// A frame cannot be read.
@@ -49,7 +49,8 @@ impl WantedLanes {
     /// Narrows an export to these lanes.
     ///
     /// # Errors
-    /// If there is no such lane, if it has no record in the range, or if a frame cannot be read.
+    /// If no finding concerns a watch, or if a named watch is not in the range. Also if the range has no record, or if
+    /// a frame cannot be read.
     pub fn of(self, taken: Taken) -> Result<Taken, LanesError> {
         let watches = match self {
             Self::All => return Ok(taken),

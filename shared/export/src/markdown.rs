@@ -10,7 +10,9 @@ use crate::account::{Account, MOST_ROWS};
 use crate::letters;
 use crate::taken::{Says, Taken};
 
-/// Returns findings with their evidence, and the failures in order of time.
+/// Returns findings with their evidence, and the failures in order of time. Each table has at most 1,000 rows, and a
+/// last line counts the others. Commands follow that repeat the checks of watches with findings. Texts have at most 400
+/// letters.
 ///
 /// # Errors
 /// If a frame cannot be read.

@@ -13,10 +13,11 @@ use watchscope_timeline::{Lanes, Picture, Px, Row, Store, Theme, View};
 
 use crate::taken::{Says, Taken, frames};
 
-/// The memory for the records of a picture, in bytes. Beyond it, the store drops records, and the picture lacks them.
+/// The memory for the records of a picture, in bytes: 384 MiB. Beyond it, the store drops records, and the picture
+/// lacks them.
 const BUDGET_BYTES: usize = 384 << 20;
-/// The most height of the lanes, in px of the picture. Taller lanes are drawn as on the page, where quiet watches are
-/// strips. Rows that still have no room are left out and counted.
+/// The most height of the lanes, in px of the picture: a PNG and its viewers need memory for each px. Taller lanes are
+/// drawn as on the page, where quiet watches are strips. Rows that still have no room are left out and counted.
 const MOST_HEIGHT_PX: u32 = 8_192;
 
 /// The size of a picture in px.
@@ -24,7 +25,7 @@ const MOST_HEIGHT_PX: u32 = 8_192;
 pub struct Size {
     /// Width in px.
     pub width_px: u32,
-    /// Least height in px; more lanes make it higher.
+    /// Least height in px; more lanes make it higher, up to 8,192 px of lanes.
     pub height_px: u32,
 }
 
@@ -41,17 +42,20 @@ pub enum Shown<'a> {
     All,
     /// The rows that a page shows: a quiet watch is one strip.
     AsOnPage {
-        /// The rows that a person opened and closed, as [`Lanes::choices`] writes them.
+        /// The rows that a person opened and closed, as [`Lanes::choices`] writes them; empty for none. Lines that
+        /// cannot be read are skipped.
         choices: &'a str,
-        /// The filter as typed.
+        /// The filter as typed; empty for none.
         filter: &'a str,
     },
 }
 
-/// Draws the picture as SVG.
+/// Draws the picture as SVG, with title, notes and caption. The caption says what is hidden, and counts the rows
+/// without room. It names the hash of the source file if nothing is hidden. Lanes have at most 8,192 px; beyond 384 MiB
+/// of records, the picture lacks some.
 ///
 /// # Errors
-/// If a frame cannot be read.
+/// [`StoreError`] if a frame cannot be read.
 pub fn svg(
     taken: &Taken,
     says: &Says<'_>,

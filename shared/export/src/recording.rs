@@ -7,7 +7,7 @@ use crate::taken::Taken;
 /// Returns the whole file. `deflate` is the host's raw deflate (RFC 1951).
 ///
 /// # Errors
-/// [`WriteError::TooLarge`] if a part does not fit in a block.
+/// [`WriteError::TooLarge`] if a part does not fit in a block. [`WriteError::Frame`] if a frame cannot be read.
 pub fn recording(
     taken: &Taken,
     mut deflate: impl FnMut(&[u8]) -> Vec<u8>,
@@ -27,11 +27,12 @@ pub fn recording(
 pub struct RecordingFile(ExcerptFile);
 
 impl RecordingFile {
-    /// Takes in the deflated bytes (raw deflate, RFC 1951) of the last step. Returns the next bytes to deflate, or
-    /// `None` at the end. `taken` must be the same at each step.
+    /// Takes in the deflated bytes (raw deflate, RFC 1951) of the last step; `None` at the first step. Returns the next
+    /// bytes to deflate, or `None` at the end. `taken` must be the same at each step.
     ///
     /// # Errors
-    /// If a part does not fit in a block, or if the deflated bytes are missing.
+    /// If a part does not fit in a block, if a frame cannot be read, or if the deflated bytes are missing. After an
+    /// error the machine is of no use.
     pub fn step(
         &mut self,
         taken: &Taken,

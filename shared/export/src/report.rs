@@ -17,11 +17,13 @@ use crate::charts::DrawnChart;
 use crate::letters;
 use crate::taken::{Says, Taken};
 
-/// The most rows of a timeline that stands before the charts; a longer one stands behind them.
+/// The most rows of a timeline that stands before the charts, where it takes about one page. A longer one stands behind
+/// them.
 const SHORT_ROWS: usize = 40;
-/// The most pieces of evidence of a finding that are written; the report counts the others.
+/// The most pieces of evidence of a finding that are written, so that its row fits on a page; the report counts the
+/// others.
 const MOST_EVIDENCE: usize = 8;
-/// The most subjects that are named as affected; the report counts the others.
+/// The most subjects that are named as affected, in one line; the report counts the others.
 const MOST_AFFECTED: usize = 3;
 
 /// The alternative text of the picture, for people who do not see it.
@@ -34,9 +36,9 @@ const STYLE: &str = include_str!("report.css");
 pub struct ReportParts<'a> {
     /// Title and time zone.
     pub says: &'a Says<'a>,
-    /// The picture of the range, as SVG.
+    /// The picture of the range, as SVG; see [`REPORT_SIZE`](crate::REPORT_SIZE).
     pub picture: &'a str,
-    /// The charts, in their order.
+    /// The charts, in their order; if there are none, the report has no part about them.
     pub charts: &'a [DrawnChart],
     /// Begin and end of the charts' time axes.
     pub context: (Time, Time),
@@ -47,7 +49,8 @@ macro_rules! put {
     ($out:expr, $($arg:tt)*) => {{ let _ = writeln!($out, $($arg)*); }};
 }
 
-/// Returns the whole file.
+/// Returns the whole file in HTML. Each table has at most 1,000 rows, and a last line counts the others. A finding has
+/// at most 8 pieces of evidence. Texts have at most 400 letters.
 ///
 /// # Errors
 /// If a frame cannot be read.

@@ -8,23 +8,24 @@ use sha2::{Digest as _, Sha256};
 /// a page has to read and hash the whole file before it can draw the picture.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// Whether the hash of a file is named: its writer must have ended it, and it has at most 256 MiB.
+/// Returns whether the hash of a file is named: its writer must have ended it, and it has at most 256 MiB. `bytes` is
+/// its length.
 #[must_use]
 pub fn is_hashed(is_closed: bool, bytes: u64) -> bool {
     is_closed && bytes <= MOST_BYTES
 }
 
-/// The SHA-256 of a file, from its bytes in order.
+/// The SHA-256 of a file, from its bytes in order. It holds no bytes of the file.
 #[derive(Clone, Debug, Default)]
 pub struct SourceHash(Sha256);
 
 impl SourceHash {
-    /// Takes in the next bytes.
+    /// Takes in the next bytes, in pieces of any length.
     pub fn add(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
-    /// Returns the hash in 64 hex digits.
+    /// Returns the hash in 64 hex digits, in lower case.
     #[must_use]
     pub fn finish(self) -> String {
         let mut text = String::new();

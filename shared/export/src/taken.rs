@@ -16,16 +16,18 @@ use watchscope_timeline::picture;
 /// The texts and the time zone that all forms of an export use.
 #[derive(Clone, Copy, Debug)]
 pub struct Says<'a> {
-    /// The title, chosen by a person or made by [`Taken::title`].
+    /// The title, chosen by a person or made by [`Taken::title`]. Forms with markup keep its first 400 letters.
     pub title: &'a str,
-    /// The viewer's offset from UTC in minutes.
+    /// The viewer's offset from UTC in minutes, positive in the east. Pictures and charts name it; their times stay
+    /// UTC.
     pub zone_offset_min: i32,
 }
 
-/// The data of an export. It holds the frames: about 24 bytes for each record, and a snapshot about every 1 MiB.
+/// The data of an export. It holds the frames: about 24 bytes for each record, and a snapshot about every 1 MiB. The
+/// range bounds them.
 #[derive(Debug)]
 pub struct Taken {
-    /// Begin of the range.
+    /// Begin of the range, included.
     pub from: Time,
     /// End of the range, included.
     pub to: Time,
@@ -40,15 +42,16 @@ pub struct Taken {
 /// Counts of an export.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// The number of watches.
+    /// The number of watches, without watchscope's own requests about them.
     pub watches: usize,
-    /// The number of records, without those left out.
+    /// The number of records that the export keeps, without those left out.
     pub records: u64,
     /// The number of changes of objects.
     pub changes: u64,
-    /// The number of findings that are open at any time of the range.
+    /// The number of findings that are open at any time of the range. A finding that goes on over a restart counts once
+    /// for each run.
     pub findings: usize,
-    /// The number of current notes of persons about the range.
+    /// The number of current notes of persons about the range: replaced and withdrawn ones do not count.
     pub notes: usize,
 }
 
@@ -61,7 +64,8 @@ pub(crate) struct TakenRun {
 }
 
 impl Taken {
-    /// Makes an export from the runs of an excerpt; `None` if there is no run.
+    /// Makes an export from the runs of an excerpt, in their order; `None` if there is no run. `from` and `to` are the
+    /// range of the excerpt. It has no notes from elsewhere and no source.
     #[must_use]
     pub fn new(from: Time, to: Time, runs: Vec<ExcerptRun>) -> Option<Self> {
         let runs: Vec<TakenRun> = runs.into_iter().map(TakenRun::of).collect();
@@ -74,14 +78,16 @@ impl Taken {
         })
     }
 
-    /// Adds the SHA-256 of the one closed file that it was made of ([`SourceHash`](crate::SourceHash)). It is forgotten
-    /// once anything is hidden, because it would name the file.
+    /// Sets the SHA-256 of the one closed file that it was made of, as
+    /// [`SourceHash::finish`](crate::SourceHash::finish) returns it; `None` for other sources. Hiding forgets it,
+    /// because it would name the file.
     #[must_use]
     pub fn with_source(self, source: Option<String>) -> Self {
         Self { source, ..self }
     }
 
-    /// Adds notes: those of persons about the range, wherever their records lie.
+    /// Takes from `notes` those of persons about the range whose records are in none of the runs. They replace the
+    /// notes from an earlier call.
     #[must_use]
     pub fn with_notes(self, notes: &Notes) -> Self {
         let runs = self.runs.iter().map(|run| &run.run);
@@ -98,7 +104,8 @@ impl Taken {
         notes
     }
 
-    /// Narrows the export to some watches; `None` if they have no record.
+    /// Narrows the export to some watches, and to records about no watch and no client. `None` if the range has no
+    /// record; records that are left out count.
     ///
     /// # Errors
     /// If a frame cannot be read.
@@ -127,10 +134,10 @@ impl Taken {
         }))
     }
 
-    /// Returns all names in the export, by the parts that can be hidden.
+    /// Returns all names in the export and in its notes, by the parts that can be hidden.
     ///
     /// # Errors
-    /// If a frame cannot be read.
+    /// If a frame cannot be read; the error counts the chapters of all runs from 1.
     pub fn known(&self) -> Result<Known, ExcerptError> {
         let mut known = Known::default();
         let chapters = self.runs.iter().flat_map(|run| &run.run.chapters);
@@ -146,7 +153,8 @@ impl Taken {
         Ok(known)
     }
 
-    /// Hides parts of the export. Also returns the hider, which hides the same names in other texts.
+    /// Hides parts of the export. Also returns the hider, which hides the same names in other texts. The hash of the
+    /// source is forgotten.
     ///
     /// # Errors
     /// If a frame cannot be read.
@@ -197,7 +205,7 @@ impl Taken {
         words.collect::<Vec<&str>>().join(", ")
     }
 
-    /// Counts watches, records, changes, findings and notes.
+    /// Counts watches, records, changes, findings and notes. It reads all records.
     ///
     /// # Errors
     /// If a frame cannot be read.
@@ -222,7 +230,8 @@ impl Taken {
         Ok(counts)
     }
 
-    /// Returns the names of the export's watches.
+    /// Returns the names of the export's watches, sorted, without watchscope's own requests about them. It may be
+    /// empty.
     #[must_use]
     pub fn watches(&self) -> BTreeSet<WatchName> {
         let watches = self.runs.iter().flat_map(|run| &run.run.of.watches);
@@ -231,7 +240,8 @@ impl Taken {
             .collect()
     }
 
-    /// Returns the watches that a finding concerns.
+    /// Returns the watches that a finding of the range concerns, sorted; empty if none does. A finding that was open at
+    /// the begin of a run counts.
     ///
     /// # Errors
     /// If a frame cannot be read.
@@ -247,7 +257,8 @@ impl Taken {
         Ok(with)
     }
 
-    /// Returns a title that names the namespaces and the cluster: `Watches of shop in prod`.
+    /// Returns a title that names the namespaces, sorted, and the cluster of the last run: `Watches of shop in prod`.
+    /// Without namespaces it is `Watches of prod`; an unknown cluster is `a cluster`.
     #[must_use]
     pub fn title(&self) -> String {
         let of = self.runs.last().map(|run| &run.run.of);

@@ -13,19 +13,19 @@ use crate::part::Parts;
 /// It is a trait, so a program that only makes extracts without hiding has no code of it: a browser downloads that
 /// code.
 pub trait Hide: Debug {
-    /// The parts that are hidden.
+    /// Returns the parts that are hidden.
     fn parts(&self) -> Parts;
 
     /// Hides names in the name of the log.
     fn log(&mut self, log: &mut LogId);
 
-    /// Hides names in the folds at the opening of a chapter.
+    /// Hides names in the folds at the opening of a chapter: that of the records, and that of the inside records.
     fn opening(&mut self, state: &mut State, layers: &mut Layers);
 
-    /// Hides names in a record.
+    /// Hides names in a record. Its seq and its time stay.
     fn entry(&mut self, entry: &mut Entry);
 
-    /// A copy that hides the same.
+    /// Returns a copy that hides the same parts with the same pseudonyms.
     fn again(&self) -> Box<dyn Hide>;
 }
 

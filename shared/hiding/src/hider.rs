@@ -14,13 +14,14 @@ use crate::pseudonym::Seed;
 use crate::sentence::Check;
 use crate::table::Table;
 
-/// The most rewritten texts that are cached. At this number all are dropped, which costs time only.
+/// The most rewritten texts that are cached: many records repeat a text. Before one more, all are dropped, which costs
+/// time only.
 const REMEMBERED: usize = 4_096;
 
-/// Rewrites the texts of a log whose names are all known.
+/// Rewrites the texts of a log whose names are all known. It is the [`Rewriter`] of the second pass over the records.
 ///
-/// It holds each known text with its new form, shared with its clones; each object with its new form; and at most
-/// 4,096 other texts.
+/// It holds each known text with its new form, shared with its clones. Of its own it holds each object and each
+/// controller with its new form, which the log bounds. It also holds at most 4,096 other texts.
 #[derive(Clone, Debug)]
 pub struct Hider {
     names: Arc<Table>,
@@ -30,7 +31,8 @@ pub struct Hider {
 }
 
 impl Hider {
-    /// A hider of parts of a log, with pseudonyms from a seed.
+    /// Makes a hider of parts of a log, with pseudonyms from a seed. `known` has the names of the whole log. If `parts`
+    /// has nothing but bodies, or nothing at all, the hider changes no text of a record.
     #[must_use]
     pub fn new(known: Known, parts: Parts, seed: Seed) -> Self {
         Self {
@@ -41,13 +43,14 @@ impl Hider {
         }
     }
 
-    /// The parts that are hidden.
+    /// Returns the parts that are hidden.
     #[must_use]
     pub fn parts(&self) -> Parts {
         self.names.parts
     }
 
-    /// A person's text with known names replaced.
+    /// Returns a person's text with the hidden names in it replaced, and with hidden uids and IP addresses, which it
+    /// finds by their form. All other words stay, so a name that the log does not know stays, too.
     #[must_use]
     pub fn said(&self, text: &str) -> String {
         self.names.inside(text)
@@ -155,9 +158,10 @@ impl Rewriter for Hider {
 
 /// The class of a header's value.
 fn class_of_header(name: &str) -> TextClass {
-    /// Headers with values that are words of a protocol.
+    /// Headers, in lower case, with values that are words of a protocol.
     const FIXED: [&str; 2] = ["content-type", "retry-after"];
-    /// Headers with uids: priority and fairness identifies its flow schema and priority level by them.
+    /// Headers, in lower case, with uids: priority and fairness (KEP-1040) identifies its flow schema and priority
+    /// level by them.
     const UIDS: [&str; 3] = [
         "audit-id",
         "x-kubernetes-pf-flowschema-uid",

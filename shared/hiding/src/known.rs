@@ -18,9 +18,11 @@ use crate::pseudonym::LETTERS;
 use crate::request::{Segment, named_by, segments};
 use crate::selector;
 
-/// The texts that name something. It is a [`Rewriter`] that changes nothing.
+/// The names in a log: each text that names something, with the parts that it names. It is a [`Rewriter`] that changes
+/// nothing.
 ///
-/// The records that it reads bound it: each text is held once.
+/// The records that it reads bound it: each text and each watch is held once. Uids with the form of a UUID are not
+/// held, because a hider finds them by their form.
 #[derive(Clone, Debug)]
 pub struct Known {
     /// Texts, each with the parts that it names.
@@ -58,10 +60,11 @@ impl Default for Known {
 }
 
 impl Known {
-    /// Reads a chapter: a head frame and segment frames.
+    /// Reads a chapter: a head frame, and segment frames in their order. It adds the names in the opening snapshot and
+    /// in all records.
     ///
     /// # Errors
-    /// If a frame cannot be read.
+    /// If a frame cannot be read or does not follow. Names from the frames before it stay.
     pub fn chapter<'a>(
         &mut self,
         head: &[u8],
@@ -83,14 +86,16 @@ impl Known {
         Ok(())
     }
 
-    /// The number of texts that name a part.
+    /// Returns the number of different texts that name a part. Uids with the form of a UUID do not count, and bodies
+    /// have no texts.
     #[must_use]
     pub fn count(&self, part: HiddenPart) -> usize {
         let parts = self.texts.values();
         parts.filter(|parts| parts.has(part)).count()
     }
 
-    /// The texts that name a part, sorted.
+    /// Iterates over the texts that name a part, sorted by their bytes; there may be none. A text may name several
+    /// parts. Uids with the form of a UUID are not among them.
     pub fn texts_of(&self, part: HiddenPart) -> impl Iterator<Item = &str> {
         let texts = self.texts.iter();
         texts.filter_map(move |(text, parts)| parts.has(part).then_some(&**text))

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A part of a log that can be hidden. The order is that of lists.
+/// A part of a log that can be hidden. Lists of parts have this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum HiddenPart {
@@ -10,25 +10,25 @@ pub enum HiddenPart {
     Names,
     /// Names of namespaces.
     Namespaces,
-    /// Keys and values in label selectors, except keys of Kubernetes itself.
+    /// Keys and values in label selectors, except keys with a prefix of Kubernetes (`kubernetes.io`, `k8s.io`).
     Labels,
-    /// Uids of objects and of the cluster.
+    /// Uids of objects and of the cluster, and texts with the form of a UUID.
     Uids,
-    /// Addresses of servers.
+    /// Hosts of servers, as names or IP addresses; IP addresses in any text; and path segments before the API in a URL.
     Addresses,
     /// Names of nodes.
     Nodes,
     /// The name of the cluster, and that of the log.
     Cluster,
-    /// Bodies of objects. They are left out if any other part is hidden, because a body may name anything.
+    /// Bodies of objects. They are left out if any part is hidden, because a body may name anything.
     Bodies,
-    /// A part of a later version.
+    /// A part that a later version added: every unknown word in a file. This build cannot hide it.
     #[serde(other)]
     Later,
 }
 
 impl HiddenPart {
-    /// All parts that this build can hide.
+    /// All parts that this build can hide, in order; [`HiddenPart::Later`] is not among them.
     pub const ALL: [Self; 8] = [
         Self::Names,
         Self::Namespaces,
@@ -40,7 +40,7 @@ impl HiddenPart {
         Self::Bodies,
     ];
 
-    /// The part in one to four words.
+    /// Returns the part as an English phrase of one to five words.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -57,18 +57,18 @@ impl HiddenPart {
     }
 }
 
-/// A set of parts.
+/// A set of parts. It may be empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parts(u16);
 
 impl Parts {
-    /// Whether a part is in the set.
+    /// Returns whether a part is in the set.
     #[must_use]
     pub const fn has(self, part: HiddenPart) -> bool {
         self.0 & 1 << part as u16 != 0
     }
 
-    /// The set with one more part.
+    /// Returns the set with one more part. It is the same set if the part was in it.
     #[must_use]
     pub const fn with(self, part: HiddenPart) -> Self {
         Self(self.0 | 1 << part as u16)
@@ -79,26 +79,26 @@ impl Parts {
         self.0 & other.0 != 0
     }
 
-    /// Whether the set is empty.
+    /// Returns whether the set is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether texts may change: a part other than bodies is in the set.
+    /// Returns whether texts may change: a part other than bodies is in the set.
     #[must_use]
     pub const fn changes_texts(self) -> bool {
         self.0 & !(1 << HiddenPart::Bodies as u16) != 0
     }
 
-    /// All parts in the set, in order.
+    /// Iterates over the parts in the set, in the order of [`HiddenPart::ALL`]. It leaves out [`HiddenPart::Later`].
     pub fn iter(self) -> impl Iterator<Item = HiddenPart> {
         let all = HiddenPart::ALL.into_iter();
         all.filter(move |&part| self.has(part))
     }
 
-    /// Returns the contents that are not hidden, each as a phrase; never empty. Bodies are never in the list: they are
-    /// left out if anything is hidden.
+    /// Returns the contents that are not hidden, each as a phrase: first parts in their order, then contents that are
+    /// never hidden. The list is never empty. Bodies are never in it: they are left out if anything is hidden.
     #[must_use]
     pub fn not_hidden(self) -> Vec<&'static str> {
         let kept = HiddenPart::ALL.into_iter();

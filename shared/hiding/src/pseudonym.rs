@@ -4,17 +4,21 @@ use sha2::{Digest as _, Sha256};
 
 use crate::part::HiddenPart;
 
-/// Letters and digits without vowels, which spell no words. Kubernetes makes the endings of generated names from them.
+/// Letters and digits without vowels, which spell no words. Kubernetes makes the endings of generated names from them
+/// (apimachinery, `util/rand`).
 pub(crate) const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 /// The number of letters of a pseudonym, or of its first piece: 2.8·10^11 are possible. If two names get the same
 /// pseudonym, one of them gets a further letter.
 const FIRST_LETTERS: usize = 8;
-/// The number of letters of each further piece: 3.9·10^8 are possible.
+/// The number of letters of each further piece: 3.9·10^8 are possible. Fewer letters suffice, because it only separates
+/// names that share the pieces before it.
 const NEXT_LETTERS: usize = 6;
-/// The most pieces of a pseudonym. The rest of a longer name goes into the last piece.
+/// The most pieces of a pseudonym, which so has at most 34 letters and one for each clash. The rest of a longer name
+/// goes into the last piece.
 const MOST_PIECES: usize = 4;
 
-/// The seed of pseudonyms: 32 random bytes. They are drawn once for all files that must agree, and stored nowhere.
+/// The seed of pseudonyms: 32 random bytes. They are drawn once for all files that must agree, and stored nowhere. Its
+/// debug form does not show them.
 #[derive(Clone)]
 pub struct Seed([u8; 32]);
 
@@ -26,7 +30,8 @@ impl std::fmt::Debug for Seed {
 }
 
 impl Seed {
-    /// A seed of random bytes that the caller drew.
+    /// Makes a seed of 32 random bytes that the caller drew. They must be unpredictable: with the seed, anybody can try
+    /// names.
     #[must_use]
     pub const fn new(chance: [u8; 32]) -> Self {
         Self(chance)

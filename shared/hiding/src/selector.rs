@@ -25,14 +25,14 @@ pub(crate) fn labels(selector: &str, mut word: impl FnMut(&str, &mut String)) ->
 
 /// Whether a word is `in` or `notin` between a key and a bracket.
 fn is_operator(word: &str, before: &str, behind: &str) -> bool {
-    /// The operators that are words.
+    /// The operators of a label selector that are words.
     const OPERATORS: [&str; 2] = ["in", "notin"];
     OPERATORS.contains(&word) && before.ends_with(' ') && behind.trim_start().starts_with('(')
 }
 
 /// Whether a key has a prefix of Kubernetes: `app.kubernetes.io/name`.
 fn is_of_kubernetes(word: &str) -> bool {
-    /// The domains of Kubernetes' own prefixes.
+    /// The domains of prefixes that Kubernetes reserves for itself ("Labels and Selectors" in its documentation).
     const DOMAINS: [&str; 2] = ["kubernetes.io", "k8s.io"];
     let Some((prefix, _)) = word.split_once('/') else {
         return false;
@@ -80,7 +80,7 @@ fn requirements(selector: &str) -> impl Iterator<Item = &str> {
 
 /// The part that the values of a field name, by the API's documentation of field selectors.
 fn names(key: &str) -> Option<HiddenPart> {
-    /// The keys whose values name a part.
+    /// The keys of field selectors whose values name a part. Values of other keys may name anything.
     const KEYS: [(&str, HiddenPart); 7] = [
         ("metadata.name", HiddenPart::Names),
         ("metadata.namespace", HiddenPart::Namespaces),

@@ -235,7 +235,7 @@ impl Table {
     }
 
     pub(crate) fn query(&self, query: &str) -> String {
-        /// Options whose values are numbers or words of the API.
+        /// Options whose values are numbers or words of the API (docs/semantics/requests.md#parameters). They stay.
         const PLAIN: [&str; 8] = [
             "watch",
             "resourceVersion",

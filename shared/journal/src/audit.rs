@@ -6,12 +6,12 @@ use std::sync::Arc;
 use watchscope_diagnosis::audit::{Auditor, Read, Reply};
 use watchscope_model::{Event, Object, Record, State, Time, WatchName};
 
-/// A comparison with etcd that a person requests.
+/// A comparison with etcd that a person requests; by default, of all objects of all watches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompareRequest {
-    /// The watch; absent: all watches.
+    /// The watch; `None`: all watches.
     pub watch: Option<WatchName>,
-    /// An object of that watch; absent: all its objects.
+    /// An object of that watch; `None`: all its objects. Without a watch, each watch looks this object up.
     pub object: Option<Arc<Object>>,
 }
 

@@ -7,9 +7,11 @@ use watchscope_model::{Event, Inside, Seq, State, Time};
 use crate::audit::{Audit, CompareRequest};
 use crate::sink::Sink;
 
-/// Stamps, folds, judges and audits events. The crate's documentation states in which order a host calls it.
+/// The machine of a log: it stamps, folds, judges and audits events. The crate's documentation states in which order a
+/// host calls it. The default one is [`Journal::new`] at time 0.
 ///
-/// It holds the fold, the diagnosis and the audit; each states its own bounds.
+/// It holds the fold, the diagnosis and the audit; each states its own bounds. Without [`Journal::audit`] it has no
+/// audit.
 #[derive(Debug, Default)]
 pub struct Journal {
     state: State,
@@ -18,7 +20,8 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// A journal without records that begins at `at`; no record is stamped earlier.
+    /// Makes a journal without records and without an audit that begins at `at`; no record is stamped earlier. Its
+    /// first record has seq 1.
     #[must_use]
     pub fn new(at: Time) -> Self {
         let state = State {
@@ -48,7 +51,8 @@ impl Journal {
         seq
     }
 
-    /// Appends an event inside a simulated cluster. Neither diagnosis nor audit sees it.
+    /// Appends an event inside a simulated cluster; returns the seq of its record. Neither diagnosis nor audit sees it.
+    /// A time before the last record's is raised to that.
     pub fn append_inside(&mut self, inside: Inside, at: Time, sink: &mut dyn Sink) -> Seq {
         let record = self.state.stamp_inside(inside, at);
         let seq = record.seq;
@@ -57,14 +61,14 @@ impl Journal {
         seq
     }
 
-    /// Appends the judgements that are due by `now`, in the order of their due times. Each is stamped with its due
-    /// time, or with the last record's time if that is later.
+    /// Appends the judgements that are due at or before `now`, in the order of their due times; often there are none.
+    /// Each is stamped with its due time, or with the last record's time if that is later.
     pub fn settle(&mut self, now: Time, sink: &mut dyn Sink) {
         self.settle_while(|due| due <= now, sink);
     }
 
-    /// Appends the judgements that were due before `at`, as [`Journal::settle`]. A host whose events carry their own
-    /// times calls it before it appends an event of that time.
+    /// Appends the judgements that were due before `at`, as [`Journal::settle`] does; those due at `at` wait. A host
+    /// whose events carry their own times calls it before it appends an event of that time.
     pub fn settle_before(&mut self, at: Time, sink: &mut dyn Sink) {
         self.settle_while(|due| due < at, sink);
     }
@@ -84,13 +88,13 @@ impl Journal {
         }
     }
 
-    /// Audits the records from now on; replaces an earlier audit.
+    /// Audits the records from now on. It replaces an earlier audit; records that this one has not appended are lost.
     pub fn audit(&mut self, auditor: Auditor) {
         self.audit = Some(Box::new(auditor));
     }
 
-    /// Appends the records of the audit and the judgements on them. Passes the reads that are due to the sink until it
-    /// takes no more.
+    /// Appends the records of the audit, stamped with `now`, and the judgements that are due by then. Passes the reads
+    /// that are due to the sink until it takes no more or none is due. Without an audit it does nothing.
     pub fn ask(&mut self, now: Time, sink: &mut dyn Sink) {
         self.append_audits(now, sink);
         while let Some(read) = self.next_read(now) {
@@ -106,7 +110,8 @@ impl Journal {
         self.audit.as_mut()?.next(now, &self.state)
     }
 
-    /// Processes the answer to a read; appends the conclusions of the audit and the judgements on them.
+    /// Processes the answer to a read. Appends the conclusions of the audit, stamped with `now`; if there are any, also
+    /// the judgements that are due by then. Without an audit it does nothing.
     pub fn answer(&mut self, read: &Read, reply: Reply, now: Time, sink: &mut dyn Sink) {
         if let Some(audit) = &mut self.audit {
             audit.answer(read, reply, now, &self.state);
@@ -127,21 +132,23 @@ impl Journal {
         }
     }
 
-    /// Requests a comparison at once; returns whether the watch exists.
+    /// Requests a comparison at once; returns whether the watch exists, or any watch if the request names none. `false`
+    /// also if there is no audit. The reads follow in [`Journal::ask`].
     pub fn compare(&mut self, asked: &CompareRequest, now: Time) -> bool {
         let audit = self.audit.as_mut();
         audit.is_some_and(|audit| audit.compare(asked, now))
     }
 
-    /// Whether a requested comparison is complete, so that no more records come of it.
+    /// Returns whether a requested comparison is complete, so that no more records come of it. `true` also if there is
+    /// no audit or no such watch.
     #[must_use]
     pub fn is_compared(&self, asked: &CompareRequest, now: Time) -> bool {
         let audit = self.audit.as_ref();
         audit.is_none_or(|audit| audit.is_compared(asked, now))
     }
 
-    /// When [`Journal::settle`] or [`Journal::ask`] has something to do, without further events; `None` if never. A
-    /// past time means now.
+    /// Returns when [`Journal::settle`] or [`Journal::ask`] has something to do, without further events. `None` means
+    /// never, or not before a read under way is answered. A past time means now.
     #[must_use]
     pub fn due(&self) -> Option<Time> {
         let audit = self.audit.as_ref().and_then(|audit| audit.wake_at());
@@ -151,7 +158,7 @@ impl Journal {
             .min()
     }
 
-    /// The fold of all records.
+    /// Returns the fold of all records, those of the inside as far as seq and time.
     #[must_use]
     pub fn state(&self) -> &State {
         &self.state

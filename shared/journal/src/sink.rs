@@ -8,17 +8,21 @@ use watchscope_model::{InsideRecord, Record, State};
 /// A journal calls it as a trait object. So a record costs no allocation, and a program has one copy of the journal's
 /// code.
 pub trait Sink {
-    /// Takes the next record. `after` is the fold that includes it.
+    /// Takes the next record; its seq is one above that of the entry before, and its time is not earlier. `after` is
+    /// the fold that includes it.
     fn record(&mut self, record: Record, after: &State);
 
-    /// Takes the next record of the inside of a simulated cluster. `after` is the fold that includes it.
+    /// Takes the next record of the inside of a simulated cluster, with seq and time as for [`Sink::record`]. `after`
+    /// is the fold that has passed it: only its seq and time have changed.
     fn inside(&mut self, record: InsideRecord, after: &State);
 
     /// Takes a read of the audit, which the host must answer with [`Journal::answer`](crate::Journal::answer). Returns
-    /// whether the host takes another one at once.
+    /// whether the host takes another one at once. If `false`, the next one comes at the next call of
+    /// [`Journal::ask`](crate::Journal::ask).
     fn read(&mut self, read: Read) -> bool;
 
-    /// The cluster was found, for the first time, to hold an older state than its watches have seen (F33), so each
-    /// watch must begin anew. It comes after the record of that.
+    /// Has the host begin each watch anew. The journal calls it after it passed on the record that first raises F33:
+    /// the cluster holds an older state than its watches have seen. A later record of the same finding does not call
+    /// it.
     fn restored(&mut self);
 }

@@ -8,19 +8,21 @@ use watchscope_model::summary::Summary;
 use watchscope_model::wire::{self, Availability, CatalogueEntry, push_catalogue_entry};
 use watchscope_model::{EpochId, LogId, Seq, Time};
 
-/// The most entries. Above it the oldest chapters of the oldest runs are merged into one entry per run.
+/// The most entries. Above it the two oldest chapters of the oldest run become one entry, until that run has one entry;
+/// then those of the next run. It bounds the memory of the server, and of each viewer, which gets all entries.
 pub const MAX_ENTRIES: usize = 10_000;
-/// The most runs. Above it the oldest runs are forgotten.
+/// The most runs. Above it the oldest runs are forgotten with their entries.
 pub const MAX_RUNS: usize = 1_000;
-/// The order of the run that is being written: above all others.
+/// The order of the run that is being written; the orders of all others are below it.
 const LIVE: u64 = u64::MAX;
-/// The bytes of entries at which a message is complete and sent.
+/// The bytes of entries at which a message of the catalogue is complete and sent. An entry has at most about 16 KiB
+/// (`MAX_SUMMARY_BYTES`), so a message stays below the 64 KiB that a message may have.
 const MESSAGE_BYTES: usize = 40 << 10;
 
 /// All known chapters, run by run.
 ///
-/// They are bounded by [`MAX_ENTRIES`] and [`MAX_RUNS`]. Above the first, the oldest chapters of the oldest run become
-/// one entry that keeps their troubles. Above the second, the oldest runs are forgotten.
+/// They are bounded by [`MAX_ENTRIES`] and [`MAX_RUNS`]. Above the first, the two oldest entries of the oldest run that
+/// has several become one, which joins their troubles. Above the second, the oldest runs are forgotten.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
     /// The runs in their order, the oldest first.
@@ -51,30 +53,31 @@ struct Listed {
     changed: u64,
 }
 
-/// A run and those of its chapters that are in files.
+/// A run and those of its chapters that are in files, each with its summary. The files of the history bound it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileRun {
-    /// The run.
+    /// The name of the run.
     pub epoch: EpochId,
-    /// The place of the run among all runs; no two runs share one, and it never changes. For the run that is being
-    /// written it is ignored.
+    /// The place of the run among all runs: a later run has a greater one. No two runs share one, and it never changes.
+    /// For the run that is being written it is ignored.
     pub order: u64,
-    /// The chapters sorted by their first records, each once.
+    /// The summaries of its chapters sorted by their first records, each once. It may be empty. A chapter without
+    /// records is passed over.
     pub chapters: Vec<Summary>,
 }
 
-/// A chapter that files have.
+/// A chapter that files have, or several of the oldest chapters as one entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileChapter {
-    /// Its first record.
+    /// The seq of its first record.
     pub first: Seq,
-    /// Its last record.
+    /// The seq of its last record.
     pub last: Seq,
     /// The time of its first record.
     pub first_at: Time,
     /// The time of its last record.
     pub last_at: Time,
-    /// Whether the entry stands for several chapters, which may have holes between them.
+    /// Whether the entry stands for several chapters. They may have holes between them that no file holds.
     pub is_merged: bool,
 }
 
@@ -161,7 +164,7 @@ impl Run {
 }
 
 impl Catalogue {
-    /// A catalogue of the run that is being written, without chapters.
+    /// Returns a catalogue of the run that is being written, without chapters.
     #[must_use]
     pub fn new(epoch: EpochId) -> Self {
         Self {
@@ -187,7 +190,8 @@ impl Catalogue {
         listed.is_some_and(|listed| listed.in_file)
     }
 
-    /// The first chapter in files that holds `seq` or a later record of a run, as its first and last record.
+    /// Returns the first chapter in files that holds `seq` or a later record of a run, as its first and last record.
+    /// `None` if no file holds one, or the run is unknown.
     #[must_use]
     pub fn next_in_file(&self, epoch: &EpochId, seq: Seq) -> Option<(Seq, Seq)> {
         let mut chapters = self.run(epoch)?.chapters.values();
@@ -195,7 +199,8 @@ impl Catalogue {
         Some((next.summary.first, next.summary.last))
     }
 
-    /// The last chapter in files that holds a record of a run before `seq`.
+    /// Returns the last chapter in files that begins before `seq` in a run; `None` if no file holds one, or the run is
+    /// unknown.
     #[must_use]
     pub fn last_in_file(&self, epoch: &EpochId, seq: Seq) -> Option<FileChapter> {
         let chapters = self.run(epoch)?.chapters.range(..seq).rev();
@@ -211,7 +216,8 @@ impl Catalogue {
         })
     }
 
-    /// The first record that is listed and can be had: its run, its seq and its time.
+    /// Returns the oldest record that is listed and can be had from the ring or a file: its run, its seq and its time.
+    /// `None` if there is none.
     #[must_use]
     pub fn kept_from(&self) -> Option<(&EpochId, Seq, Time)> {
         self.runs.iter().find_map(|run| {
@@ -221,7 +227,8 @@ impl Catalogue {
         })
     }
 
-    /// All runs, the oldest first, each with its last listed record.
+    /// Returns all runs, the oldest first and the one that is being written last. Each has the seq of its last listed
+    /// record; 0 if it has no entry.
     pub fn runs(&self) -> impl Iterator<Item = (&EpochId, Seq)> {
         self.runs.iter().map(|run| {
             let last = run.chapters.values().next_back();
@@ -230,13 +237,13 @@ impl Catalogue {
         })
     }
 
-    /// The number of entries.
+    /// Returns the number of entries of all runs, at most [`MAX_ENTRIES`].
     #[must_use]
     pub fn len(&self) -> usize {
         self.runs.iter().map(|run| run.chapters.len()).sum()
     }
 
-    /// Whether the catalogue has no entry.
+    /// Returns whether the catalogue has no entry.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -276,8 +283,9 @@ impl Catalogue {
         }
     }
 
-    /// Notes that files hold the records from `first` to `last` of the run that is being written. Only whole chapters
-    /// count. Returns whether an entry changed.
+    /// Notes that files hold the records from `first` to `last` of the run that is being written. Only listed chapters
+    /// that lie wholly in that range count. From now on files count as keeping chapters that leave the ring. Returns
+    /// whether an entry changed.
     pub fn keep(&mut self, first: Seq, last: Seq) -> bool {
         self.has_files = true;
         let changed = self.changes + 1;
@@ -296,8 +304,9 @@ impl Catalogue {
         is_changed
     }
 
-    /// Replaces the list of all chapters in files. A stretch between two chapters of a run that no file holds is
-    /// listed as lost.
+    /// Replaces the list of all chapters in files. A listed chapter that no file holds any more counts as expired once
+    /// it is not in the ring either. A stretch between two chapters of a run that no file holds is listed as lost. From
+    /// now on files count as keeping chapters that leave the ring.
     pub fn set_files(&mut self, files: &[FileRun]) {
         self.has_files = true;
         let changed = self.next_change();

@@ -3,7 +3,8 @@
 use watchscope_model::summary::Summary;
 use watchscope_model::{EpochId, LogId, Record, Seq, State, Time};
 
-/// A catalogue that lists nothing.
+/// A catalogue that lists nothing. Builds without the feature `catalogue`, such as that of lessons, have it in place of
+/// the full one.
 #[derive(Clone, Debug)]
 pub struct Catalogue;
 

@@ -21,19 +21,20 @@ pub const SNAPSHOT_BEHIND_BYTES: u64 = 64 << 10;
 /// the log's name.
 pub const MAX_NAME_BYTES: usize = 1_024;
 
-/// The bytes that a segment costs beside its message: its entry in the ring and its allocation.
+/// The bytes that a segment costs beside its message: its entry in the ring, and about 64 for its allocation.
 const SEGMENT_COST: u64 = size_of::<SealedSegment>() as u64 + 64;
 
-/// Consecutive segments with an opening, which can be read alone.
+/// Consecutive segments with an opening, which can be read alone. The sealer bounds it: a chapter closes when its
+/// segments exceed [`CHAPTER_BYTES`](crate::CHAPTER_BYTES) and its opening.
 #[derive(Clone, Debug)]
 pub struct Chapter {
-    /// The head frame of its opening.
+    /// The head frame of its opening: the encoded fold of all records before it.
     pub opening: Bytes,
-    /// Its first record, or the next one if it has none.
+    /// The seq of its first record, or of the log's next one if it has none.
     pub first: Seq,
-    /// When it was opened.
+    /// When it was opened: the time of the last record before it, or the start of the epoch.
     pub at: Time,
-    /// Its segments, in order.
+    /// Its segments, the oldest first and without holes. Empty in an open chapter before its first segment is sealed.
     pub segments: Vec<SealedSegment>,
     cost: u64,
 }
@@ -49,7 +50,7 @@ impl Chapter {
         }
     }
 
-    /// The segment that holds a record; `None` if none does.
+    /// Returns the segment that holds a record; `None` if none of this chapter does.
     #[must_use]
     pub fn segment(&self, seq: Seq) -> Option<&SealedSegment> {
         let place = self.segments.partition_point(|segment| segment.last < seq);
@@ -58,7 +59,7 @@ impl Chapter {
             .filter(|segment| segment.first <= seq)
     }
 
-    /// The number of its segments that hold records before `seq`.
+    /// Returns the number of its segments that hold at least one record before `seq`. They are the first ones.
     #[must_use]
     pub fn segments_before(&self, seq: Seq) -> usize {
         self.segments.partition_point(|segment| segment.first < seq)
@@ -68,7 +69,8 @@ impl Chapter {
 /// The ring of chapters in memory.
 ///
 /// It is bounded by bytes, its own bookkeeping included. When a push exceeds the bound, it drops whole chapters, the
-/// oldest first; the open chapter always stays.
+/// oldest first. The open chapter always stays, so a ring may exceed a bound that is smaller than that chapter. The
+/// head snapshot and the catalogue do not count.
 ///
 /// [`Ring::first`] shows what was dropped. For each watch, so does the difference between the counts in a reader's own
 /// fold and those in the first opening held.
@@ -88,7 +90,8 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// A ring of at most `capacity` bytes for an epoch whose first record is that of `first`.
+    /// Returns an empty ring of at most `capacity` bytes. Its first record is the one that `first` names, and its head
+    /// is the seq before.
     #[must_use]
     pub fn new(log: LogId, epoch: EpochId, capacity: u64, first: NextChapter) -> Self {
         let head = Seq(first.first.0.saturating_sub(1));
@@ -107,8 +110,9 @@ impl Ring {
         }
     }
 
-    /// A ring of a finished run: it holds the run's last chapter, from its head frame and segment frames, and a
-    /// snapshot of its end.
+    /// Returns a ring of a finished run. It holds the run's last chapter, and a snapshot of its end. `head` is the
+    /// chapter's head frame; `segments` are its segment frames in order, and may be empty. The ring has no bound of
+    /// its own: it keeps the whole chapter.
     ///
     /// # Errors
     /// If a frame cannot be read or does not follow the one before. If the log's or the run's name is longer than
@@ -164,7 +168,8 @@ impl Ring {
         Ok(ring)
     }
 
-    /// Adds a sealed segment, and drops the oldest chapters while the ring exceeds its capacity.
+    /// Adds the next sealed segment of the run, and lists the chapter that it closed in the catalogue. Then it drops
+    /// the oldest chapters while the ring exceeds its capacity, and the head snapshot if records after it were dropped.
     pub fn push(&mut self, sealed: Sealed) {
         let Sealed {
             mut segment,
@@ -199,7 +204,8 @@ impl Ring {
             .filter(|snapshot| snapshot.seq.next() >= first);
     }
 
-    /// Sets the head snapshot for joining readers.
+    /// Sets the head snapshot for joining readers. It replaces the one before. The catalogue gets its summary of the
+    /// open chapter. The caller has pushed all segments up to the snapshot.
     pub fn set_snapshot(&mut self, snapshot: HeadSnapshot) {
         self.snapshot_bytes = self.bytes;
         // If the chapter was closed since, the catalogue already has a newer summary of it.
@@ -209,7 +215,9 @@ impl Ring {
         self.snapshot = Some(snapshot);
     }
 
-    /// The head snapshot, if it is recent enough ([`SNAPSHOT_AGE_US`], [`SNAPSHOT_BEHIND_BYTES`]).
+    /// Returns the head snapshot if it serves a reader that joins at `now`. It does at any age while it ends with the
+    /// last sealed record, and else within both [`SNAPSHOT_AGE_US`] and [`SNAPSHOT_BEHIND_BYTES`]. `None` if it does
+    /// not, or there is none; then the caller must set a new one.
     #[must_use]
     pub fn snapshot(&self, now: Time) -> Option<&HeadSnapshot> {
         self.snapshot.as_ref().filter(|snapshot| {
@@ -219,36 +227,37 @@ impl Ring {
         })
     }
 
-    /// The catalogue of all known chapters, including those that are not in memory.
+    /// Returns the catalogue of all known chapters, including those that are not in memory.
     #[must_use]
     pub fn catalogue(&self) -> &Catalogue {
         &self.catalogue
     }
 
-    /// The catalogue, for a caller that keeps chapters in files.
+    /// Returns the catalogue, for a caller that keeps chapters in files and must list them.
     pub fn catalogue_mut(&mut self) -> &mut Catalogue {
         &mut self.catalogue
     }
 
-    /// The log.
+    /// Returns the log's name.
     #[must_use]
     pub fn log(&self) -> &LogId {
         &self.log
     }
 
-    /// The run of the log's writer.
+    /// Returns the name of the run of the log's writer.
     #[must_use]
     pub fn epoch(&self) -> &EpochId {
         &self.epoch
     }
 
-    /// The first record in the ring; the next one if the ring is empty.
+    /// Returns the seq of the first record in the ring, or of the log's next one if the ring is empty.
     #[must_use]
     pub fn first(&self) -> Seq {
         self.first_chapter().first
     }
 
-    /// The time of the first record in the ring; the start of the first chapter if the ring is empty.
+    /// Returns the time of the first record in the ring. If its first chapter is empty, it is the time at which that
+    /// chapter was opened.
     #[must_use]
     pub fn first_at(&self) -> Time {
         let chapter = self.first_chapter();
@@ -264,25 +273,27 @@ impl Ring {
         self.head
     }
 
-    /// The bytes held, bookkeeping included.
+    /// Returns the bytes of the chapters held, bookkeeping included. The head snapshot and the catalogue do not count.
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
         self.cost
     }
 
-    /// The most bytes that the ring may hold.
+    /// Returns the most bytes that the ring may hold; `u64::MAX` for [`Ring::recorded`]. Above it closed chapters are
+    /// dropped.
     #[must_use]
     pub fn capacity_bytes(&self) -> u64 {
         self.capacity
     }
 
-    /// The bytes of all segment messages of the epoch.
+    /// Returns the bytes of all segment messages that were pushed, including the dropped ones.
     #[must_use]
     pub fn total_bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The chapter that holds a record, or will hold it if it is the next one.
+    /// Returns the chapter that holds a record, or will hold it if it is the next one. `None` for a record that was
+    /// dropped, and for one after the next.
     #[must_use]
     pub fn chapter(&self, seq: Seq) -> Option<&Chapter> {
         if seq > self.head.next() {
@@ -294,7 +305,7 @@ impl Ring {
         self.chapters.get(after.checked_sub(1)?)
     }
 
-    /// The segment that holds a record; `None` if none does.
+    /// Returns the segment that holds a record. `None` for a record that was dropped, or is not sealed yet.
     #[must_use]
     pub fn segment(&self, seq: Seq) -> Option<&SealedSegment> {
         self.chapter(seq)?.segment(seq)

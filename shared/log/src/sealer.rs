@@ -13,15 +13,18 @@ use watchscope_model::{Entry, EpochId, InsideRecord, Layers, LogId, Record, Stat
 use crate::catalogue::Summing;
 use crate::segment::{HeadSnapshot, NextChapter, Sealed, SealedSegment};
 
-/// The shortest time between two seals while records keep coming, in microseconds. The first record after a longer
-/// quiet time is sealed at once.
+/// The time in microseconds after a seal at which the next one is due, if records keep coming. A full segment is sealed
+/// earlier. The first record after a longer quiet time is due at once. 16 ms is about one frame of a screen at 60 Hz,
+/// and the page draws once a frame.
 pub const SEAL_US: i64 = 16_000;
-/// The bytes of records and definitions at which a segment is sealed. If its last record has up to 4 KiB, its wire
-/// message does not exceed [`MAX_MESSAGE_BYTES`]; a larger message goes in pieces.
+/// The bytes of records and definitions at which a segment is sealed: 60 KiB. If its last record has up to 4 KiB, its
+/// wire message does not exceed [`MAX_MESSAGE_BYTES`]; a larger message goes in pieces.
 pub const SEAL_BYTES: usize = MAX_MESSAGE_BYTES - (4 << 10);
-/// The number of records at which a segment is sealed, whatever its bytes.
+/// The number of records at which a segment is sealed, whatever its bytes. It bounds the records that a viewer takes
+/// in one piece.
 pub const SEAL_RECORDS: u64 = 256;
-/// The least bytes of a chapter's segments at which it closes; they must also outweigh its opening snapshot.
+/// The bytes of a chapter's segment frames above which it closes, with the segment that exceeds them. They must also
+/// exceed the bytes of its opening, so that a log of many objects does not consist of openings.
 pub const CHAPTER_BYTES: usize = 1 << 20;
 
 /// The encoder of the log's one writer.
@@ -30,7 +33,8 @@ pub const CHAPTER_BYTES: usize = 1 << 20;
 /// there is one. The segment is bounded by [`SEAL_BYTES`] and [`SEAL_RECORDS`]: the record that reaches one of them
 /// seals it.
 ///
-/// The caller keeps the fold of the records. Each call gets that fold with exactly the records taken so far.
+/// The caller keeps the fold of the records. Each call gets that fold with exactly the records taken so far. The
+/// chapter bounds the dictionary; [`CHAPTER_BYTES`] and its opening bound the chapter.
 #[derive(Debug)]
 pub struct Sealer {
     log: LogId,
@@ -45,7 +49,7 @@ pub struct Sealer {
 }
 
 impl Sealer {
-    /// Begins an epoch at `at`; returns the sealer and the first chapter, for a ring.
+    /// Begins an epoch at `at`, whose first record has seq 1. Returns the sealer and the first chapter, for a ring.
     #[must_use]
     pub fn new(log: LogId, epoch: EpochId, at: Time) -> (Self, NextChapter) {
         let state = State {
@@ -55,7 +59,8 @@ impl Sealer {
         Self::after(log, epoch, state, Layers::default())
     }
 
-    /// Continues after the given folds of records and of the inside; returns the sealer and the first chapter.
+    /// Continues after the given folds of records and of the inside: the next record has the seq after that of `state`.
+    /// Returns the sealer and the first chapter, for a ring.
     #[must_use]
     pub fn after(log: LogId, epoch: EpochId, state: State, layers: Layers) -> (Self, NextChapter) {
         let (first, at) = (state.seq.next(), state.at);
@@ -79,13 +84,14 @@ impl Sealer {
         (sealer, next)
     }
 
-    /// The fold of the inside.
+    /// Returns the fold of the inside after all records taken so far; it is empty until a layer or a client reports.
     #[must_use]
     pub fn layers(&self) -> &Layers {
         &self.layers
     }
 
-    /// Encodes the next record; `after` is the fold with it. Returns the sealed segment if the record filled it.
+    /// Encodes the next record; `after` is the fold with it. Returns the sealed segment if the record filled it, and
+    /// `None` while it stays open. Debug builds panic if `after` does not end with the record.
     pub fn take(&mut self, record: &Record, after: &State) -> Option<Sealed> {
         debug_assert_eq!(record.seq, after.seq, "the fold ends with the record");
         self.open.get_or_insert(record.into());
@@ -95,7 +101,8 @@ impl Sealer {
         self.seal_if_full(after)
     }
 
-    /// Encodes the next record of the inside, as [`Sealer::take`] does a record.
+    /// Encodes the next record of the inside, with the results of [`Sealer::take`]. `after` is the fold of records,
+    /// which counts this seq and time, too.
     pub fn take_inside(&mut self, record: InsideRecord, after: &State) -> Option<Sealed> {
         debug_assert_eq!(record.seq, after.seq, "the fold ends with the record");
         self.open.get_or_insert(Moment {
@@ -118,8 +125,8 @@ impl Sealer {
         }
     }
 
-    /// When the open segment is due: at once if [`SEAL_US`] have passed since the last seal, else at the end of that
-    /// time. `None` while no segment is open.
+    /// Returns when the open segment is due: at the time of its first record if [`SEAL_US`] had passed since the last
+    /// seal by then, else at the end of that time. `None` while no segment is open.
     #[must_use]
     pub fn seal_at(&self) -> Option<Time> {
         let first_at = self.open?.at;
@@ -129,7 +136,8 @@ impl Sealer {
         )
     }
 
-    /// Seals the open segment, whether due or not; `None` if none is open.
+    /// Seals the open segment at `now`, whether due or not, and closes the chapter if it is full. `state` is the fold
+    /// of all records taken. Returns `None` if no segment is open.
     pub fn seal(&mut self, now: Time, state: &State) -> Option<Sealed> {
         let first = self.open.take()?;
         let frame = self.writer.seal()?;
@@ -160,7 +168,8 @@ impl Sealer {
         (summary, next)
     }
 
-    /// Returns a snapshot of the head for readers that join, and the segment that had to be sealed for it.
+    /// Returns a snapshot of the head for readers that join, and the segment that had to be sealed for it. The latter
+    /// is `None` if no segment was open. `state` is the fold of all records taken.
     pub fn snapshot(&mut self, now: Time, state: &State) -> (Option<Sealed>, HeadSnapshot) {
         let sealed = self.seal(now, state);
         let frame = self.writer.head_snapshot(Fold::new(state, &self.layers));

@@ -12,15 +12,16 @@ use watchscope_model::{LogId, Seq, State, Time};
 /// [`SEAL_RECORDS`](crate::SEAL_RECORDS) is its last. A segment of a file is as large as its writer made it.
 #[derive(Clone, Debug)]
 pub struct SealedSegment {
-    /// The first record.
+    /// The seq of the first record.
     pub first: Seq,
-    /// The last record.
+    /// The seq of the last record. A segment has no holes.
     pub last: Seq,
     /// The time of the first record.
     pub first_at: Time,
     /// The time of the last record.
     pub last_at: Time,
-    /// The wire message; the segment frame is its end.
+    /// The whole wire message: the header [`wire::Segment`], then the segment frame. It may be larger than a message
+    /// may be; then a reader sends it in pieces.
     pub message: Bytes,
     pub(crate) frame_at: usize,
     /// The bytes of all messages before it in the epoch; the ring sets it.
@@ -48,23 +49,24 @@ impl SealedSegment {
         }
     }
 
-    /// The segment's frame.
+    /// Returns the segment's frame: the encoded records, without the header of the message.
     #[must_use]
     pub fn frame(&self) -> &[u8] {
         &self.message[self.frame_at..]
     }
 }
 
-/// The fold at a head of the log, for readers that join.
+/// The fold at a head of the log, for readers that join. The objects and watches of the fold bound its size.
 #[derive(Clone, Debug)]
 pub struct HeadSnapshot {
-    /// The last record folded.
+    /// The seq of the last record folded; 0 before the first.
     pub seq: Seq,
-    /// When it was made.
+    /// When it was made, on the log's clock.
     pub taken_at: Time,
-    /// The summary of the open chapter up to that record.
+    /// The summary of the open chapter up to that record. It counts no record if the chapter has none yet.
     pub chapter: Summary,
-    /// The wire message; the head frame is its end.
+    /// The whole wire message: the header [`wire::Snapshot`], then the head frame. It may be larger than a message may
+    /// be; then a reader sends it in pieces.
     pub message: Bytes,
     pub(crate) frame_at: usize,
 }
@@ -92,7 +94,7 @@ impl HeadSnapshot {
         }
     }
 
-    /// The head frame.
+    /// Returns the head frame: the encoded fold, without the header of the message.
     #[must_use]
     pub fn frame(&self) -> &[u8] {
         &self.message[self.frame_at..]
@@ -104,17 +106,18 @@ impl HeadSnapshot {
 pub struct Sealed {
     /// The segment.
     pub segment: SealedSegment,
-    /// The summary of the chapter that this segment closed, and the opening of the next one.
+    /// The summary of the chapter that this segment closed, and the opening of the next one. `None` if the chapter
+    /// stays open.
     pub closed: Option<(Summary, NextChapter)>,
 }
 
 /// The opening of a chapter.
 #[derive(Clone, Debug)]
 pub struct NextChapter {
-    /// The head frame.
+    /// The head frame: the encoded fold of all records before the chapter.
     pub opening: Bytes,
     /// The seq that the chapter's first record will have.
     pub first: Seq,
-    /// When it was opened.
+    /// When it was opened: the time of the last record before it, or the start of the epoch.
     pub at: Time,
 }

@@ -10,33 +10,34 @@ use crate::vocabulary::ClientPhase;
 /// What a client believes about one resource.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Belief {
-    /// The resource: `pods`, `deployments.apps`.
+    /// The resource: `pods`, `deployments.apps`; empty if the report names none.
     pub resource: Text,
     /// The part of the client that holds it, if the client has several parts; else empty.
     pub part: Text,
-    /// The revision up to which the client believes to know everything; absent if it keeps none or one that is no
-    /// number.
+    /// The revision up to which the client believes to know everything. `None` if it keeps none, or one that is no
+    /// number of at most 64 bits.
     pub revision: Option<u64>,
-    /// The number of objects that the client holds.
+    /// The number of objects that the client holds; if the report states none, the number that it names.
     pub objects: u64,
-    /// The objects that the report names; a report may name fewer than the client holds.
+    /// The objects that the report names, in its order. They may be fewer than the client holds: client programs of the
+    /// simulator name at most 64.
     pub held: Vec<Held>,
 }
 
 /// An object that a client holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Held {
-    /// The object.
+    /// The object: its namespace (`None` if the report names none), name and uid.
     pub object: Arc<Object>,
-    /// Its resourceVersion, as the client reported it.
+    /// Its resourceVersion, as the client reported it; any text.
     pub version: Text,
 }
 
 impl Belief {
-    /// Reads the `belief` of a `client.report`: a JSON list with an entry for each resource.
+    /// Reads the `belief` of a `client.report`: a JSON list with an entry for each resource, whose order is kept.
     ///
-    /// A text that is no JSON list gives an empty list. A field of another type counts as absent, and `held` entries
-    /// of another form are skipped.
+    /// A text that is no JSON list gives an empty list. An absent field, or one of another type, reads as empty, and
+    /// `held` entries of another form are skipped. The text bounds the result.
     #[must_use]
     pub fn read(text: &str) -> Vec<Self> {
         match serde_json::from_str(text) {
@@ -61,7 +62,7 @@ impl Belief {
         }
     }
 
-    /// Whether the report names each object that the client holds.
+    /// Whether the report names each object that the client holds: as many as it counts.
     #[must_use]
     pub fn names_all(&self) -> bool {
         self.objects == self.held.len() as u64
@@ -88,7 +89,7 @@ impl Held {
         })
     }
 
-    /// The object's resourceVersion, if it is a number of at most 64 bits.
+    /// The object's resourceVersion; `None` if it is no decimal number of at most 64 bits.
     #[must_use]
     pub fn revision(&self) -> Option<u64> {
         number(&self.version)
@@ -106,7 +107,8 @@ fn number(version: &str) -> Option<u64> {
 }
 
 impl ClientPhase {
-    /// Whether the client has ended: its process is gone and holds nothing.
+    /// Whether the client has ended (`failed` or `done`): its process is gone and holds nothing. False for an unknown
+    /// phase.
     #[must_use]
     pub fn has_ended(self) -> bool {
         matches!(self, Self::Failed | Self::Done)

@@ -12,7 +12,8 @@ use crate::event::Change;
 use crate::field::{Field, read_field, write_last};
 use crate::id::{Object, ResourceVersion, Text, WatchName};
 
-/// The parts of a `change` that a search looks at, borrowed from the chapter's dictionary.
+/// The parts of a `change` that a search looks at. They are borrowed from the chapter's dictionary, or from the record
+/// where the record has them in place.
 #[derive(Clone, Copy, Debug)]
 pub struct ChangeGlance<'a> {
     /// The watch.
@@ -20,10 +21,12 @@ pub struct ChangeGlance<'a> {
     /// The object.
     pub object: &'a Arc<Object>,
     /// The object's number in the dictionary. It stands for this very `Arc`, unless a later segment defines it again.
+    /// `None` if the record has the object in place.
     pub number: Option<u64>,
-    /// The object's resourceVersion.
+    /// The object's resourceVersion; for a DELETED as in
+    /// [`Change::resource_version`](crate::event::Change::resource_version).
     pub resource_version: &'a ResourceVersion,
-    /// The manager of the newest managedFields entry.
+    /// The manager of the newest managedFields entry; `None` if unknown, or if entries of the same second disagree.
     pub manager: Option<&'a Text>,
 }
 

@@ -25,7 +25,7 @@ pub struct Fold<'a> {
 }
 
 impl<'a> Fold<'a> {
-    /// The folds of a log with records of the inside.
+    /// The folds of a log with records of the inside. Empty `layers` count as a log without an inside.
     #[must_use]
     pub fn new(state: &'a State, layers: &'a Layers) -> Self {
         Self {
@@ -48,7 +48,8 @@ impl<'a> From<&'a State> for Fold<'a> {
 /// Encodes consecutive chapters: an opening, then segments of the pushed records, then the next opening.
 ///
 /// It holds the chapter's dictionary and the open segment. It bounds neither: the caller does, by sealing segments and
-/// opening the next chapter.
+/// opening the next chapter. The caller must push records in the order of their seqs, without holes; nothing here
+/// checks that.
 #[derive(Debug)]
 pub struct ChapterWriter {
     log: LogId,
@@ -65,7 +66,8 @@ pub struct ChapterWriter {
 }
 
 impl ChapterWriter {
-    /// Opens a chapter after the last record that `fold` has folded; returns the writer and the opening frame.
+    /// Opens a chapter after the last record that `fold` has folded; returns the writer and the opening frame. The
+    /// first record to push has the seq after it.
     #[must_use]
     pub fn open<'a>(log: LogId, epoch: EpochId, fold: impl Into<Fold<'a>>) -> (Self, Vec<u8>) {
         let fold = fold.into();
@@ -90,8 +92,10 @@ impl ChapterWriter {
     /// Closes this chapter and opens the next; returns the opening frame. `fold` must have folded exactly the records
     /// that have been sealed.
     ///
-    /// The next chapter keeps the numbers of the dictionary's entries that `fold` uses, and drops the other entries.
-    /// So a reader of this chapter's segments can read the next chapter's without its opening.
+    /// The next chapter keeps the numbers of the dictionary's entries that `fold` uses, and drops the other entries. So
+    /// a reader of this chapter's segments can read the next chapter's without its opening.
+    ///
+    /// The open segment must be empty: a debug build panics if it is not.
     #[must_use]
     pub fn open_next<'a>(&mut self, fold: impl Into<Fold<'a>>) -> Vec<u8> {
         debug_assert_eq!(self.open_count, 0, "a chapter is opened between segments");
@@ -101,7 +105,7 @@ impl ChapterWriter {
         self.head(&dictionary, &body)
     }
 
-    /// Appends a record to the open segment.
+    /// Appends a record to the open segment. Times must not decrease, or the times of later records are read too late.
     pub fn push(&mut self, record: &Record) {
         let (seq, at, kind) = (record.seq, record.at, record.event.kind());
         match &record.event {
@@ -112,7 +116,7 @@ impl ChapterWriter {
         }
     }
 
-    /// Appends a record of the inside to the open segment.
+    /// Appends a record of the inside to the open segment, as [`ChapterWriter::push`] does.
     pub fn push_inside(&mut self, record: &InsideRecord) {
         let inside = &record.inside;
         self.append(record.seq, record.at, inside.kind(), None, |fields| {
@@ -160,7 +164,8 @@ impl ChapterWriter {
         self.base_version = writer.base_version;
     }
 
-    /// The size of the open segment in bytes: its records, plus an upper bound of their dictionary definitions.
+    /// The size of the open segment in bytes: its records, plus an upper bound of their dictionary definitions. 0 if it
+    /// has no record.
     #[must_use]
     pub fn open_bytes(&self) -> usize {
         self.open.len() + self.interner.unwritten_bytes()
@@ -172,7 +177,7 @@ impl ChapterWriter {
         self.open_count
     }
 
-    /// Seals the open segment and returns its frame; `None` if it has no record.
+    /// Seals the open segment and returns its frame, then begins an empty one; `None` if it has no record.
     pub fn seal(&mut self) -> Option<Vec<u8>> {
         let Moment { seq, at } = self.first.take()?;
         let mut head = Vec::new();
@@ -188,7 +193,8 @@ impl ChapterWriter {
     }
 
     /// Returns a snapshot for a reader that joins between two segments. It carries this chapter's dictionary, so the
-    /// reader can read the segments that follow. `fold` must have folded exactly the records that have been sealed.
+    /// reader can read the segments that follow. `fold` must have folded exactly the records that have been sealed. The
+    /// open segment must be empty: a debug build panics if it is not.
     #[must_use]
     pub fn head_snapshot<'a>(&self, fold: impl Into<Fold<'a>>) -> Vec<u8> {
         debug_assert_eq!(
@@ -236,23 +242,23 @@ fn write_fold(fold: Fold<'_>, ids: &mut dyn Ids, out: &mut Vec<u8>) {
     }
 }
 
-/// The content of a chapter's opening frame.
+/// The content of a chapter's opening frame, or of a head snapshot. The budget of the frame's decoding bounds it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opening {
     /// The log.
     pub log: LogId,
     /// The run of the log's writer.
     pub epoch: EpochId,
-    /// The fold of all records before the chapter.
+    /// The fold of all records before the chapter; of a head snapshot, of all records before it.
     pub state: State,
     /// The encoded fold of the inside; empty if there is none. [`ChapterReader::layers`] decodes it.
     pub layers: Vec<u8>,
 }
 
-/// A record as [`ChapterReader::glance`] passes it.
+/// A record as [`ChapterReader::glance`] passes it, borrowed for that call.
 #[derive(Clone, Copy, Debug)]
 pub enum Glance<'a> {
-    /// A `change`, without what no search looks at.
+    /// A `change`, without the fields that no search looks at.
     Change(ChangeGlance<'a>),
     /// The event of a record of another kind. Up to format 3 that of a `change`, too.
     Event(&'a Event),
@@ -299,6 +305,9 @@ impl Wanted for Entry {
 }
 
 /// Decodes the segments that follow one opening, and those of the chapters after it.
+///
+/// It holds the dictionary. The numbers that the writer uses bound it: a number that is defined again replaces its old
+/// meaning.
 #[derive(Clone, Debug)]
 pub struct ChapterReader {
     tables: Tables,
@@ -306,10 +315,10 @@ pub struct ChapterReader {
 }
 
 impl ChapterReader {
-    /// Reads the opening of a chapter, or a head snapshot.
+    /// Reads the opening of a chapter, or a head snapshot. Bytes after the frame are ignored.
     ///
     /// # Errors
-    /// If the frame is damaged, or not a head frame.
+    /// Those of [`split_frame`]; [`DecodeError::Tag`] if it is no head frame; the first error in its payload.
     pub fn open(frame: &[u8]) -> Result<(Self, Opening), DecodeError> {
         let (frame, _) = split_frame(frame)?;
         Self::open_frame(frame)
@@ -318,7 +327,7 @@ impl ChapterReader {
     /// Like [`Self::open`], for a frame that the caller has already split off.
     ///
     /// # Errors
-    /// If it is damaged, or not a head frame.
+    /// [`DecodeError::Tag`] if it is no head frame; the first error in its payload.
     pub fn open_frame(frame: Frame<'_>) -> Result<(Self, Opening), DecodeError> {
         if frame.kind != FrameKind::Head {
             return Err(DecodeError::Tag(b'S'));
@@ -354,7 +363,7 @@ impl ChapterReader {
     /// reader, the log and the run of its writer.
     ///
     /// # Errors
-    /// If the frame is not a head frame, or what is read of it is damaged.
+    /// [`DecodeError::Tag`] if it is no head frame; the first error in the part that is read.
     pub fn open_dictionary(frame: Frame<'_>) -> Result<(Self, LogId, EpochId), DecodeError> {
         if frame.kind != FrameKind::Head {
             return Err(DecodeError::Tag(b'S'));
@@ -368,11 +377,11 @@ impl ChapterReader {
         reader.finish((Self { tables, next }, log, epoch))
     }
 
-    /// Decodes the layers of an opening, which came with `state`. The caller must do so before it reads the first
-    /// segment, because later segments may give dictionary numbers another meaning.
+    /// Decodes the layers of an opening, which came with `state`; empty bytes give no layers. The caller must do so
+    /// before it reads the first segment, because later segments may give dictionary numbers another meaning.
     ///
     /// # Errors
-    /// If the bytes are damaged.
+    /// The first error in the bytes.
     pub fn layers(&self, state: &State, bytes: &[u8]) -> Result<Layers, DecodeError> {
         if bytes.is_empty() {
             return Ok(Layers::default());
@@ -383,27 +392,29 @@ impl ChapterReader {
         reader.finish(layers)
     }
 
-    /// The seq of the next record.
+    /// The seq that the next segment must begin with.
     #[must_use]
     pub fn next_seq(&self) -> Seq {
         self.next
     }
 
-    /// Decodes the next segment. A record of the inside, or of a kind that this build does not know, becomes `None`;
-    /// it has a seq all the same.
+    /// Decodes the next segment; returns its records in order, one for each seq. A record of the inside, or of a kind
+    /// that this build does not know, becomes `None`. Bytes after the frame are ignored.
     ///
     /// # Errors
-    /// If the frame is damaged, not a segment, or not the next one. After an error the reader is unusable.
+    /// Those of [`split_frame`]; [`DecodeError::Tag`] if it is no segment; [`DecodeError::Discontinuous`] if it is not
+    /// the next one; the first error in its payload. After an error in the payload the reader is unusable.
     pub fn segment(&mut self, frame: &[u8]) -> Result<Vec<Option<Record>>, DecodeError> {
         let (frame, _) = split_frame(frame)?;
         self.read_segment(frame)
     }
 
-    /// Reads the next segment for a search, and passes each record of a known kind to `see`. It copies nothing of a
-    /// `change`, so it takes a fraction of the time of [`Self::segment`].
+    /// Reads the next segment for a search, and passes each record of a known kind to `see`, in order. Records of the
+    /// inside are of no known kind here. It copies no text of a `change` that the dictionary has, so it takes a
+    /// fraction of the time of [`Self::segment`].
     ///
     /// # Errors
-    /// As [`Self::segment`]. The records before the damage were passed.
+    /// As [`Self::segment`], but for those of [`split_frame`]. The records before the damage were passed.
     pub fn glance(
         &mut self,
         frame: Frame<'_>,
@@ -441,7 +452,7 @@ impl ChapterReader {
         reader.finish(())
     }
 
-    /// Like [`Self::segment`], with the records of the inside.
+    /// Like [`Self::segment`], with the records of the inside. Only a record of an unknown kind becomes `None`.
     ///
     /// # Errors
     /// As [`Self::segment`].
@@ -453,15 +464,16 @@ impl ChapterReader {
     /// Like [`Self::entries`], for a frame that the caller has already split off.
     ///
     /// # Errors
-    /// As [`Self::segment`].
+    /// As [`Self::segment`], but for those of [`split_frame`].
     pub fn frame_entries(&mut self, frame: Frame<'_>) -> Result<Vec<Option<Entry>>, DecodeError> {
         self.read_segment(frame)
     }
 
-    /// Returns the seq after a segment's last record; needs no other frame.
+    /// Returns the seq after a segment's last record; needs no other frame. It saturates. For a frame that is no
+    /// segment the result means nothing.
     ///
     /// # Errors
-    /// If the segment is damaged.
+    /// If the payload ends within the first seq and the count, or is too short for that count.
     pub fn end_of(segment: Frame<'_>) -> Result<Seq, DecodeError> {
         let mut reader = payload_of(segment);
         let first = reader.varint();
@@ -469,7 +481,7 @@ impl ChapterReader {
         reader.finish(Seq(first.saturating_add(count)))
     }
 
-    /// Reads the definitions of the next segment without decoding its records.
+    /// Reads the dictionary's definitions of the next segment, and passes over its records without decoding them.
     ///
     /// # Errors
     /// As [`Self::segment`].
@@ -542,7 +554,8 @@ fn payload_of(frame: Frame<'_>) -> Reader<'_> {
     reader
 }
 
-/// Decodes a whole chapter: its opening, and all records of its segments whose kind this build knows.
+/// Decodes a whole chapter: its opening, and all records of its segments whose kind this build knows, in order. Records
+/// of the inside are left out. The segments of further chapters may follow, without their openings.
 ///
 /// # Errors
 /// The error of the first frame that cannot be read.

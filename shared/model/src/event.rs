@@ -21,11 +21,13 @@ use crate::vocabulary::{
     PhaseReason, Severity, Standing, Verb,
 };
 
-/// The most watches that a finding names. If it is about more, the others are only counted in `watches`.
+/// The most watches that a finding names, so that its record stays small. If it is about more, the others are only
+/// counted in `watches`.
 pub const MAX_NAMES: usize = 16;
 
 classed_fields! {
-    /// The key of a person's note: the place of its record. A later note names it to replace this one.
+    /// The key of a person's note: the place of its record. A later note names it to replace this one. Keys sort by
+    /// log, epoch and seq.
     #[derive(Eq, PartialOrd, Ord)]
     struct NoteKey {
         /// The log.
@@ -46,9 +48,9 @@ events! {
     1 "cluster.connected" ClusterConnected {
         /// The cluster's name: that of the kubeconfig's context, or of the simulated cluster.
         cluster "cluster": Text as Cluster,
-        /// Base URL of the apiserver.
+        /// Base URL of the apiserver, such as `https://10.0.0.1:6443`.
         server "server": Text as Address,
-        /// The server's `gitVersion`.
+        /// The server's `gitVersion`, such as `v1.34.1`; empty if it returned none.
         version "version": Text as Fixed,
         /// The uid of the namespace `kube-system`, which identifies the cluster; absent if watchscope may not read it.
         uid "uid": Option<Text> as Uid,
@@ -57,13 +59,13 @@ events! {
     2 "connection.opened" ConnectionOpened {
         /// The connection.
         connection "connection": ConnectionId,
-        /// The host and port in the configuration.
+        /// The host and port in the configuration, as `HOST:PORT`.
         server "server": Text as Address,
-        /// The address and port that the connection reached.
+        /// The IP address and port that the connection reached, as `ADDRESS:PORT`.
         remote "remote": Text as Address,
-        /// The negotiated protocol (`http/1.1`, `h2`).
+        /// The protocol negotiated by ALPN (`http/1.1`, `h2`); absent if none was negotiated.
         alpn "alpn": Option<Text> as Fixed,
-        /// TLS version and cipher suite.
+        /// TLS version and cipher suite, with a space between them; absent without TLS.
         tls "tls": Option<Text> as Fixed,
         /// The `gitVersion` that the server on this connection returned; absent if nobody asked or it returned none.
         /// Only the audit asks.
@@ -74,9 +76,9 @@ events! {
     3 "connection.goaway" ConnectionGoaway {
         /// The connection.
         connection "connection": ConnectionId,
-        /// The last HTTP/2 stream that the server will serve.
+        /// The number of the last HTTP/2 stream that the server may have processed (RFC 9113, section 6.8).
         last_stream "lastStream": u64,
-        /// The HTTP/2 error code.
+        /// The HTTP/2 error code (RFC 9113, section 7); 0 is no error.
         code "code": u64,
     }
     /// A connection closed.
@@ -85,7 +87,8 @@ events! {
         connection "connection": ConnectionId,
         /// Why it closed.
         cause "cause": Cause,
-        /// The longest time the server took to answer a ping (HTTP/2), in milliseconds; absent if it answered none.
+        /// The longest time the server took to answer a ping (HTTP/2), in milliseconds; absent if it answered none or
+        /// was sent none.
         ping_ms "pingMs": Option<u64>,
     }
     /// A watch of a resource was requested.
@@ -94,21 +97,22 @@ events! {
         watch "watch": WatchName,
         /// API group; empty for core.
         group "group": Text as Group,
-        /// API version.
+        /// API version, such as `v1`; empty if discovery has not found the resource.
         version "version": Text as Fixed,
-        /// The resource, plural.
+        /// The resource, plural, such as `pods`.
         resource "resource": Text as Resource,
         /// The namespace; absent for all namespaces and for cluster-scoped resources.
         namespace "namespace": Option<Text> as Namespace,
-        /// Label selector.
+        /// Label selector, unescaped; absent if there is none.
         label_selector "labelSelector": Option<Text> as LabelSelector,
-        /// Field selector.
+        /// Field selector, unescaped; absent if there is none.
         field_selector "fieldSelector": Option<Text> as FieldSelector,
-        /// The address of the apiserver that the watch is pinned to; absent if any server behind the cluster's address
-        /// will do.
+        /// The address of the apiserver that the watch is pinned to, as `HOST:PORT`; absent if any server behind the
+        /// cluster's address will do.
         server "server": Option<Text> as Address,
-        /// Whether another apiserver serves the resource through the cluster's (an APIService with `spec.service`).
-        /// Its resourceVersions are then only compared for equality. Absent if not, or if that was not known yet.
+        /// Whether another apiserver serves the resource through the cluster's (an APIService with `spec.service`). Its
+        /// resourceVersions are then only compared for equality (docs/semantics/checks.md#trap-aggregated). Absent if
+        /// not, or if that was not known yet.
         aggregated "aggregated": Option<bool>,
     }
     /// A watch changed its phase.
@@ -121,7 +125,7 @@ events! {
         to "to": Phase,
         /// Why the phase changed.
         reason "reason": PhaseReason,
-        /// The time that the watch will wait, in milliseconds.
+        /// The time that the watch will wait, in milliseconds; absent if it does not wait.
         delay_ms "delayMs": Option<u64>,
         /// What was tried and what came back, in a sentence. Present only where no request shows it: a dial, a
         /// handshake, an exec plugin.
@@ -134,7 +138,7 @@ events! {
         /// Why it was stopped.
         reason "reason": PhaseReason,
     }
-    /// A request about a resource was sent.
+    /// A request about a resource was sent by watchscope.
     8 "request.sent" RequestSent {
         /// The watch. Side watches are named `…#s`, witness watches `…#w`, and reads of the audit `…#a`.
         watch "watch": WatchName,
@@ -144,9 +148,9 @@ events! {
         connection "connection": ConnectionId,
         /// The Kubernetes verb: `list`, `watch` or `get`.
         verb "verb": Text as Fixed,
-        /// The path of the URL.
+        /// The path of the URL, percent-encoded, without the query.
         path "path": Text as Path,
-        /// The query, as sent.
+        /// The query without its `?`, percent-encoded as sent; absent for a GET of one object.
         query "query": Option<String> as Query,
     }
     /// The head of a response arrived, or the request failed before that.
@@ -157,13 +161,17 @@ events! {
         request "request": RequestId,
         /// The HTTP status; absent if no response came.
         status "status": Option<u16>,
-        /// The headers that matter: audit id, flow schema, priority level, Retry-After, Warning, Content-Type.
+        /// The headers that matter, in their order: audit id, Connection, Content-Type, flow schema, priority level,
+        /// Retry-After, Warning. The probe keeps at most 16, each cut at 512 characters; they are empty if no response
+        /// came.
         headers "headers": Headers,
-        /// The time that the server asked the client to wait, in milliseconds.
+        /// The time that a refusing server asked the client to wait, in milliseconds: from Retry-After, else from the
+        /// Status. Absent if it asked for none.
         retry_after_ms "retryAfterMs": Option<u64>,
-        /// What went wrong, in a sentence; absent on success.
+        /// What went wrong, in a sentence; absent on success, and for refused reads of the audit. A server's words are
+        /// cut at 500 characters.
         error "error": Option<String> as Free,
-        /// Who wrote the text of `error`, if a server refused; absent if unknown.
+        /// Who wrote the text of `error`, if a server refused; absent if there was no answer, or if unknown.
         error_text "errorText": Option<ErrorText>,
     }
     /// A page of a list arrived.
@@ -172,34 +180,38 @@ events! {
         watch "watch": WatchName,
         /// The request that brought it.
         request "request": RequestId,
-        /// The list's resourceVersion (the same on every page).
+        /// The list's resourceVersion, the same on every page (docs/semantics/lists-and-watches.md#list).
         resource_version "resourceVersion": ResourceVersion,
-        /// The number of items on this page.
+        /// The number of items on this page, unreadable ones included.
         items "items": u64,
         /// The number of items that remain, by the server's count; absent if it states none
         /// (docs/semantics/lists-and-watches.md#list).
         remaining "remaining": Option<u64>,
-        /// The first object on the page that the watch holds at a later version, if that shows that etcd went back.
+        /// The first object on the page that the watch holds at a later version, if that shows that etcd went back
+        /// (F33). Absent otherwise, and on later pages.
         object "object": Option<Arc<Object>>,
-        /// The version of that object on the page.
+        /// The version of that object on the page; absent without such an object.
         listed "listed": Option<ResourceVersion>,
     }
-    /// A list is complete, and was compared with the objects that the watch held.
+    /// A list, or the initial events of a watch-list, is complete and was compared with the objects that the watch
+    /// held.
+    ///
+    /// A list that is older than the watch's progress changes nothing; its record counts 0 added, changed and removed.
     11 "list.complete" ListComplete {
         /// The watch.
         watch "watch": WatchName,
         /// The list's resourceVersion.
         resource_version "resourceVersion": ResourceVersion,
-        /// The number of items in the list.
+        /// The number of items in the list, unreadable ones included.
         items "items": u64,
         /// The number of items that were not held before.
         added "added": u64,
         /// The number of items that were held at another version before.
         changed "changed": u64,
-        /// The number of objects that were held before and are not in the list.
+        /// The number of objects that were held before and are not in the list, or are there with another uid.
         removed "removed": u64,
     }
-    /// The server accepted a watch request: a stream is open.
+    /// The server accepted a watch request with status 200: a stream is open.
     12 "stream.opened" StreamOpened {
         /// The watch.
         watch "watch": WatchName,
@@ -207,7 +219,7 @@ events! {
         stream "stream": StreamId,
         /// The request that opened it.
         request "request": RequestId,
-        /// The resourceVersion that the stream was opened from; absent if unset.
+        /// The resourceVersion that the request named; absent if it named none.
         resource_version "resourceVersion": Option<ResourceVersion>,
         /// The HTTP/2 stream's number on its connection; absent with HTTP/1.1.
         http2_stream "http2Stream": Option<u64>,
@@ -226,9 +238,10 @@ events! {
         events "events": u64,
         /// The number of bytes of decoded body received.
         bytes "bytes": u64,
-        /// The error code of the RST_STREAM frame that ended it (RFC 9113, section 7).
+        /// The error code of the RST_STREAM frame that ended it (RFC 9113, section 7); absent if none did.
         reset_code "resetCode": Option<u32>,
-        /// The longest time in which watchscope did not read the stream, in milliseconds; absent below 100 ms.
+        /// The longest time in which watchscope did not read the stream, in milliseconds. It counts times that were
+        /// over at most 10 s before the end; absent if each was below 100 ms.
         unread_ms "unreadMs": Option<u64>,
     }
     /// Diagnosis stated why a stream ended. A later attribution for the same stream replaces it.
@@ -237,18 +250,18 @@ events! {
         watch "watch": WatchName,
         /// The stream.
         stream "stream": StreamId,
-        /// An F number, `ours`, `normal` or `unknown`.
+        /// The code of an [`Attributed`]: `F` and two digits, `ours`, `normal` or `unknown`.
         code "code": Text as Fixed,
         /// How certain the attribution is.
         certainty "certainty": Certainty,
-        /// The records that it rests on.
+        /// The seqs of the records that it rests on, sorted: at least the stream's end.
         evidence "evidence": Vec<Seq>,
     }
     /// An object came, changed or went, as the watch learned it.
     15 "change" Change {
         /// The watch.
         watch "watch": WatchName,
-        /// The stream that delivered it; absent for lists.
+        /// The stream that delivered it, or whose initial events did not have it; absent for lists.
         stream "stream": Option<StreamId>,
         /// The type of the change.
         change "change": ChangeType,
@@ -256,20 +269,23 @@ events! {
         origin "origin": Origin,
         /// The object.
         object "object": Arc<Object>,
-        /// Its resourceVersion. For a DELETED that is inferred, or that came without one, it is the last one held.
+        /// Its resourceVersion. For a DELETED it is that of the deletion (docs/semantics/requests.md#framing). If the
+        /// DELETED is inferred or came without one, it is the last one held.
         resource_version "resourceVersion": ResourceVersion,
-        /// `metadata.generation`.
+        /// `metadata.generation`; absent if the object has none, and for an inferred DELETED.
         generation "generation": Option<u64>,
-        /// The manager of the newest managedFields entry; absent if entries of the same second disagree.
+        /// The manager of the newest managedFields entry; absent if there is none, or if entries of the same second
+        /// disagree.
         manager "manager": Option<Text> as Free,
-        /// The subresource of that entry.
+        /// The subresource of that entry, such as `status`; absent for the object itself, or if such entries disagree.
         subresource "subresource": Option<Text> as Fixed,
         /// The size of the object in bytes, as it came; absent for an inferred DELETED.
         bytes "bytes": Option<u64>,
         /// Whether the watch's selectors do not match the object, by its labels or its name. Absent if they match it,
         /// or if that is unknown.
         stray "stray": Option<bool>,
-        /// Its controller: the reference in `metadata.ownerReferences` with `controller: true`.
+        /// Its controller: the reference in `metadata.ownerReferences` with `controller: true`; absent if there is
+        /// none.
         owner "owner": Option<Owner>,
     }
     /// A bookmark: the stream has delivered every event up to its resourceVersion
@@ -282,7 +298,7 @@ events! {
         /// The resourceVersion up to which the stream is complete.
         resource_version "resourceVersion": ResourceVersion,
         /// Whether it ends the initial events (annotation `k8s.io/initial-events-end`,
-        /// docs/semantics/lists-and-watches.md#watch-list).
+        /// docs/semantics/lists-and-watches.md#watch-list); absent if not.
         initial_events_end "initialEventsEnd": Option<bool>,
     }
     /// The server sent an ERROR event, which ends the stream (docs/semantics/requests.md#errors).
@@ -291,24 +307,24 @@ events! {
         watch "watch": WatchName,
         /// The stream.
         stream "stream": StreamId,
-        /// The Status code.
+        /// The Status code, such as 410; 0 if the Status has none.
         code "code": u64,
-        /// The Status reason.
+        /// The Status reason, such as `Expired`; absent if it is empty.
         reason "reason": Option<Text> as Free,
-        /// The Status message; absent if it might quote a Secret.
+        /// The Status message, cut at 500 characters; absent if it is empty, or might quote a Secret.
         message "message": Option<String> as Free,
     }
     /// A stretch in which a watch may have missed events. The record is written when the stretch closes.
     18 "gap" Gap {
         /// The watch.
         watch "watch": WatchName,
-        /// The seq of the record that began it. That is a `stream.ended`, or for the stream after a list the
-        /// `request.answered` that refused it or the `watch.phase` in which it could not be reached. The log's writer
+        /// The seq of the record that began it. That is a `stream.ended`. For the stream after a list it is the
+        /// `request.answered` that refused it, or the `watch.phase` in which it could not be reached. The log's writer
         /// fills it in.
         since "since": Seq,
         /// The progress when it began; absent if unknown.
         from "from": Option<ResourceVersion>,
-        /// The resourceVersion that the watch goes on from.
+        /// The resourceVersion that the watch goes on from; absent if unknown.
         to "to": Option<ResourceVersion>,
         /// The cause of the end that began it.
         reason "reason": Cause,
@@ -321,17 +337,18 @@ events! {
     19 "audit" Audit {
         /// The watch.
         watch "watch": WatchName,
-        /// The resourceVersion at which they were compared.
+        /// The resourceVersion at which they were compared, or that the read showed; absent if unknown.
         resource_version "resourceVersion": Option<ResourceVersion>,
         /// How the read was made: the word of an [`AuditMethod`].
         method "method": Text as Fixed,
-        /// The number of objects compared.
+        /// The number of objects compared; for a second watch, of events. 0 if nothing was compared.
         compared "compared": u64,
         /// The result of the comparison: the word of an [`AuditOutcome`].
         outcome "outcome": Text as Fixed,
-        /// What this read cannot reveal, or why it decides nothing, in a sentence.
+        /// What this read cannot reveal, or why it decides nothing, in a sentence: reasons joined by `; `. Absent if
+        /// there is no reason.
         reason "reason": Option<Text> as Ours,
-        /// The object, if the read compared a single one and the record names it.
+        /// The object, if the read compared a single one and the record names it; else absent.
         object "object": Option<Arc<Object>>,
         /// Whether etcd or a watch cache answered the read, where that matters; absent if unknown.
         authority "authority": Option<Authority>,
@@ -341,7 +358,8 @@ events! {
         /// record.
         why "why": Option<AuditReason>,
     }
-    /// The object that a watch holds and the one that a read returned differ, or do so no longer.
+    /// The object that a watch holds and the one that a read of the audit returned differ, or do so no longer
+    /// (docs/semantics/checks.md#procedure).
     20 "verdict" Verdict {
         /// The watch.
         watch "watch": WatchName,
@@ -349,39 +367,42 @@ events! {
         object "object": Arc<Object>,
         /// How they differ.
         kind "kind": Divergence,
-        /// The version that the watch holds.
+        /// The version that the watch holds; absent if it holds no object there ([`Divergence::Missing`]).
         held "held": Option<ResourceVersion>,
-        /// The version that the read returned.
+        /// The version that the read returned; absent if it returned none ([`Divergence::Ghost`]).
         listed "listed": Option<ResourceVersion>,
         /// Whether the difference is new, confirmed or over.
         state "state": Standing,
-        /// How certain it is.
+        /// How certain it is: likely when raised, definite when confirmed. A cleared verdict repeats the last one.
         certainty "certainty": Certainty,
     }
     /// A failure of the catalogue was recognised.
     21 "finding" Finding {
         /// The failure's code (`F11`).
         code "code": Text as Fixed,
-        /// Other codes that look the same from where watchscope observes.
+        /// Other codes that look the same from where watchscope observes; empty if there are none.
         candidates "candidates": Vec<Text> as Fixed,
-        /// The failure's name.
+        /// The failure's name ([`Row::name`](crate::Row::name)).
         name "name": Text as Ours,
-        /// The severity of the occurrence that this record states, judged by what followed, as far as that is known.
+        /// The severity of the occurrence that this record states: by its outcome, or the usual one until that is
+        /// known.
         severity "severity": Severity,
         /// Whether it is raised (again), updated or over.
         state "state": Standing,
         /// How certain it is.
         certainty "certainty": Certainty,
-        /// The watch that it concerns, if it concerns a single one.
+        /// The watch that it concerns, if its subject is a single one; else absent.
         watch "watch": Option<WatchName>,
-        /// The server that it concerns, that its connection leads to, or that serves its type.
+        /// The server that it concerns, that its connection leads to, or that serves its type, as `HOST:PORT`; absent
+        /// if the subject has none.
         server "server": Option<Text> as Address,
-        /// The records that it rests on; never empty.
+        /// The seqs of the records that it rests on; never empty, and at most 16: the first ones and the latest. Of a
+        /// cleared finding it is the record that cleared it, if one did.
         evidence "evidence": Vec<Seq>,
         /// What happened and what followed, in sentences with their numbers. They describe one occurrence, and count
         /// the others that the record stands for.
         summary "summary": String as Ours,
-        /// The client program that it concerns.
+        /// The name of the client program that it concerns; absent if it concerns none.
         client "client": Option<Text> as Name,
         /// The number of occurrences so far, this one included; absent: as often as it was raised.
         count "count": Option<u64>,
@@ -389,11 +410,11 @@ events! {
         since "since": Option<Time>,
         /// The worst severity of all occurrences so far, this one included; absent: that of this record.
         worst "worst": Option<Severity>,
-        /// The connection that the concerned watches share.
+        /// The connection that the concerned watches share; absent if that is not the subject.
         connection "connection": Option<ConnectionId>,
-        /// The API group of the type that those watches share; empty for core.
+        /// The API group of the type that those watches share; empty for core, absent if a type is not the subject.
         group "group": Option<Text> as Group,
-        /// That type's resource, plural.
+        /// That type's resource, plural; absent if a type is not the subject.
         resource "resource": Option<Text> as Resource,
         /// The number of watches that this occurrence concerns; absent if it does not concern several.
         watches "watches": Option<u64>,
@@ -401,45 +422,48 @@ events! {
         resumed "resumed": Option<u64>,
         /// The number of those watches that listed again; absent if no gap belongs to it.
         relisted "relisted": Option<u64>,
-        /// The names of those watches, at most [`MAX_NAMES`]; the others are only counted. Those that lost events or
-        /// are still blind come first, then those that listed again, then those that resumed; each group sorts by
-        /// name.
+        /// The names of those watches, at most [`MAX_NAMES`]; the others are only counted. It is empty if the finding
+        /// does not concern several. Stopped watches come last. Before them the order is: no stream ended, still blind,
+        /// lost events, listed again, resumed. Each group sorts by name.
         names "names": Vec<WatchName>,
     }
-    /// Something was dropped, by watchscope or before it.
+    /// Something was dropped, by watchscope or before it, or was left out on purpose.
     22 "loss" Loss {
         /// Where it was dropped.
         place "where": LossPlace,
-        /// The number of dropped records, bodies or documents.
+        /// The number of dropped records, bodies or documents. 0 in a record that stands in the place of one that an
+        /// earlier `loss` counts (docs/recordings.md#extracts).
         count "count": u64,
-        /// The first record concerned.
+        /// The first record concerned; absent if no records were lost or they are unknown.
         from_seq "fromSeq": Option<Seq>,
-        /// The last record concerned.
+        /// The last record concerned; absent if `from_seq` is.
         to_seq "toSeq": Option<Seq>,
-        /// The watch concerned.
+        /// The watch concerned; absent if it is unknown or not a single one.
         watch "watch": Option<WatchName>,
-        /// The number of discarded bytes.
+        /// The number of discarded bytes; absent if unknown.
         bytes "bytes": Option<u64>,
-        /// Why, in a sentence.
+        /// Why, in a sentence; absent if `place` says it all.
         reason "reason": Option<String> as Free,
         /// The kind of the lost frame; absent if no frame was lost, or its kind is unknown.
         what "what": Option<FrameLoss>,
     }
-    /// The wall clock departed from `at` by more than 1 s, or watchscope did not run for more than 1 s.
+    /// The distance between the wall clock and `at` changed by over 1 s, or watchscope did not run for over 1 s.
     23 "clock" Clock {
-        /// The wall clock minus `at`, in milliseconds.
+        /// The wall clock minus `at`, in milliseconds, when that was last recorded; negative if the wall clock is
+        /// behind.
         off_ms "offMs": i64,
         /// The time before this record in which watchscope read nothing, in milliseconds: the machine slept, or
         /// watchscope was stopped or starved. This record's time does not show when others acted in that stretch.
+        /// Absent if there was no such stretch.
         paused_ms "pausedMs": Option<u64>,
     }
     /// A client program of a simulated (or tapped) cluster started.
     24 "client.started" ClientStarted {
-        /// The client.
+        /// The client's name, unique in the log.
         client "client": Text as Name,
         /// The program: the word of a [`ClientProgram`], or another word.
         program "program": Text as Fixed,
-        /// Its version.
+        /// The program's version; absent if it has only one.
         version "version": Option<Text> as Fixed,
     }
     /// A client sent a request.
@@ -453,11 +477,11 @@ events! {
     26 "client.report" ClientReport {
         /// The client.
         client "client": Text as Name,
-        /// Its phase.
+        /// Its phase: the word of a [`ClientPhase`], or another word.
         phase "phase": Text as Fixed,
-        /// The number of iterations of its loop.
+        /// The number of iterations of its loop since its start.
         iterations "iterations": u64,
-        /// The number of events that its handler took.
+        /// The number of events that its handler took since its start.
         handled "handled": u64,
         /// Its belief, as JSON (see [`crate::belief`]); absent: as last reported.
         belief "belief": Option<String> as Belief,
@@ -466,25 +490,28 @@ events! {
     27 "note" Note {
         /// Who wrote it.
         author "author": Author,
-        /// The text.
+        /// The text. A person's has at most 4,096 bytes ([`crate::notes::MAX_NOTE_BYTES`]); an empty one withdraws the
+        /// note that it replaces.
         text "text": String as Said,
-        /// The watch that it is about.
+        /// The watch that it is about; absent: the whole cluster.
         watch "watch": Option<WatchName>,
-        /// Whether the story ends with it: the cluster runs on, and the story does nothing more to it.
+        /// Whether the story ends with it: the cluster runs on, and the story does nothing more to it. Absent if not,
+        /// and for a person's note.
         over "over": Option<bool>,
-        /// The object that it is about.
+        /// The object that it is about; absent if it is about none.
         object "object": Option<Arc<Object>>,
         /// Start of the time that it is about, by `at` of any epoch; absent: the time of its record.
         from "from": Option<Time>,
         /// End of that time; absent: the time is one moment.
         to "to": Option<Time>,
-        /// The earlier note of a person that it replaces.
+        /// The earlier note of a person that it replaces; absent for a new note.
         replaces "replaces": Option<NoteKey>,
     }
 }
 
 impl Event {
-    /// The watch that the event belongs to, if it belongs to one.
+    /// The watch that the event belongs to; `None` if it belongs to none. A finding about several watches, by their
+    /// names alone, belongs to none.
     #[must_use]
     pub fn watch(&self) -> Option<&WatchName> {
         match self {
@@ -520,7 +547,8 @@ impl Event {
 }
 
 impl WatchStarted {
-    /// A watch of a core or group resource at `v1`, in all namespaces and without selectors.
+    /// A watch of a resource at version `v1`, in all namespaces or of cluster-scoped objects, and without selectors. An
+    /// empty `group` is core.
     #[must_use]
     pub fn plain(watch: WatchName, group: &str, resource: &str) -> Self {
         Self {
@@ -538,7 +566,7 @@ impl WatchStarted {
 }
 
 impl Note {
-    /// A note about the time of its record and the whole cluster.
+    /// A note about the time of its record and the whole cluster, which replaces none.
     #[must_use]
     pub fn new(author: Author, text: String) -> Self {
         Self {
@@ -555,7 +583,8 @@ impl Note {
 }
 
 impl Loss {
-    /// The loss of all records from `first` to `last`, both included.
+    /// The loss of all records from `first` to `last`, both included. `last` must not be before `first`: a debug build
+    /// panics, and else the count wraps.
     #[must_use]
     pub fn of_run(place: LossPlace, first: Seq, last: Seq) -> Self {
         Self {
@@ -572,7 +601,7 @@ impl Loss {
 }
 
 impl ConnectionClosed {
-    /// A connection whose server was sent no ping.
+    /// The end of a connection whose server was sent no ping.
     #[must_use]
     pub fn unasked(connection: ConnectionId, cause: Cause) -> Self {
         Self {
@@ -584,7 +613,7 @@ impl ConnectionClosed {
 }
 
 impl ClientReport {
-    /// The client's phase; unknown if its word is not in the list.
+    /// The client's phase; [`ClientPhase::Unknown`] if its word is not in the list.
     #[must_use]
     pub fn doing(&self) -> ClientPhase {
         ClientPhase::of(&self.phase)
@@ -592,13 +621,13 @@ impl ClientReport {
 }
 
 impl RequestSent {
-    /// The request's verb.
+    /// The request's verb; [`Verb::Unknown`] if its word is not in the list.
     #[must_use]
     pub fn verb(&self) -> Verb {
         Verb::of(&self.verb)
     }
 
-    /// The options of its query, for a list or a watch.
+    /// The options of its query, for a list or a watch. Without a query all are absent or false.
     #[must_use]
     pub fn options(&self) -> ListOptions<'_> {
         ListOptions::parse(self.query.as_deref().unwrap_or_default())
@@ -614,7 +643,7 @@ impl RequestAnswered {
 }
 
 impl ClientStarted {
-    /// The program; unknown if its word is not in the list.
+    /// The program; [`ClientProgram::Unknown`] if its word is not in the list.
     #[must_use]
     pub fn program(&self) -> ClientProgram {
         ClientProgram::of(&self.program)
@@ -623,19 +652,19 @@ impl ClientStarted {
 
 /// The method and the outcome of an audit, as values of closed lists.
 impl Audit {
-    /// How the read was made.
+    /// How the read was made; [`AuditMethod::Unknown`] if its word is not in the list.
     #[must_use]
     pub fn method(&self) -> AuditMethod {
         AuditMethod::of(&self.method)
     }
 
-    /// The result of the comparison.
+    /// The result of the comparison; [`AuditOutcome::Unknown`] if its word is not in the list.
     #[must_use]
     pub fn outcome(&self) -> AuditOutcome {
         AuditOutcome::of(&self.outcome)
     }
 
-    /// Whether the read compared all objects that the watch held at its version.
+    /// Whether the read compared all objects that the watch held at its version; false if unknown.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.whole == Some(true)

@@ -31,17 +31,20 @@ pub trait Field: Sized {
     /// the error and the value means nothing.
     fn read(reader: &mut Reader<'_>) -> Self;
 
-    /// The value of a field that is missing at the end of its struct; `None` if it cannot be missing.
+    /// The value of a field that is missing at the end of its struct; `None` if it cannot be missing, as by default.
+    /// Options, lists, headers and totals can be missing.
     fn absent(_reader: &Reader<'_>) -> Option<Self> {
         None
     }
 
-    /// Whether the value equals [`Field::absent`], so that a struct need not write it at its end.
+    /// Whether the value equals [`Field::absent`], so that a struct need not write it at its end. By default false: the
+    /// value is always written.
     fn is_absent(&self, _writer: &Writer<'_>) -> bool {
         false
     }
 
-    /// The optional value that stands for a missing field.
+    /// The optional value that stands for a missing field: `None`, except for an [`Owner`]. A missing owner is the
+    /// controller in the dictionary's definition of the object.
     fn absent_option(_reader: &Reader<'_>) -> Option<Self> {
         None
     }
@@ -51,7 +54,8 @@ pub trait Field: Sized {
         value.is_none()
     }
 
-    /// Writes an optional value: 0, or 1 and the value. Numbers and texts fold the 1 into their first byte.
+    /// Writes an optional value: 0 for `None`, or 1 and the value. `u64`, [`StreamId`] and [`Text`] fold the 1 into
+    /// their number. An [`Owner`] writes 0 for the owner of a missing field, and 1 for `None`.
     fn write_option(value: Option<&Self>, writer: &mut Writer<'_>) {
         match value {
             None => writer.byte(0),
@@ -62,7 +66,8 @@ pub trait Field: Sized {
         }
     }
 
-    /// Reads a value that [`Field::write_option`] wrote; errors as in [`Field::read`].
+    /// Reads a value that [`Field::write_option`] wrote. Any first byte but 0 counts as 1. Errors are as in
+    /// [`Field::read`].
     fn read_option(reader: &mut Reader<'_>) -> Option<Self> {
         match reader.byte() {
             0 => None,
@@ -70,7 +75,8 @@ pub trait Field: Sized {
         }
     }
 
-    /// Writes the JSON entry, several entries, or none.
+    /// Writes the JSON entry with this name. An object writes the entries `namespace`, `name` and `uid` instead. `None`
+    /// and an empty list, map or set of headers write nothing.
     ///
     /// # Errors
     /// The serializer's errors.
@@ -83,7 +89,8 @@ pub trait Fields: Sized {
     /// Writes the fields in order, without a length.
     fn write_fields(&self, writer: &mut Writer<'_>);
 
-    /// Writes the fields in order up to the last one that is not absent, without a length.
+    /// Writes the fields in order up to the last one that is not absent, without a length. By default it writes all
+    /// fields.
     fn write_present(&self, writer: &mut Writer<'_>) {
         self.write_fields(writer);
     }
@@ -92,7 +99,7 @@ pub trait Fields: Sized {
     /// unread. Errors are as in [`Field::read`]; a missing required field is [`DecodeError::MissingField`].
     fn read_fields(reader: &mut Reader<'_>) -> Self;
 
-    /// Writes the JSON entries in order.
+    /// Writes the JSON entries in the order of the fields; absent fields write none.
     ///
     /// # Errors
     /// The serializer's errors.
@@ -436,15 +443,17 @@ impl<T: Field + serde::Serialize> Field for Vec<T> {
     }
 }
 
-/// HTTP headers in the order in which they came; one JSON object.
+/// HTTP headers in the order in which they came; one JSON object. A name that came twice stands twice, also in JSON.
+/// Nothing here bounds them; the probe keeps at most 16.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Headers(
-    /// Pairs of lower-case name and value.
+    /// Pairs of lower-case name and value; empty if no header was kept.
     pub Vec<(Text, Text)>,
 );
 
 impl Headers {
-    /// The first value of the header with the lower-case `name`.
+    /// The first value of the header with the lower-case `name`; `None` if there is none. A `name` with capitals finds
+    /// nothing.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0

@@ -6,20 +6,21 @@ use crate::row::Row;
 use crate::vocabulary::Severity;
 
 impl Finding {
-    /// The row of the catalogue; `None` for a row of a later version.
+    /// The row of the catalogue; `None` for a code of a later version, or one that is no row.
     #[must_use]
     pub fn row(&self) -> Option<Row> {
         Row::of(&self.code)
     }
 
-    /// The worst severity of all its occurrences so far.
+    /// The worst severity of all its occurrences so far; that of this record if it states none.
     #[must_use]
     pub fn worst_severity(&self) -> Severity {
         self.worst.unwrap_or(self.severity)
     }
 
-    /// The subject in words: a watch, a connection, a type at a server, a server, or a client program. `None`: the
-    /// whole cluster.
+    /// The subject in words: a watch (`shop/pods`), a connection (`connection 7`), a type at a server
+    /// (`widgets.example.com at 10.0.0.1:6443`), a server, or a client program. The first of these counts that the
+    /// record names. `None`: the whole cluster.
     #[must_use]
     pub fn subject(&self) -> Option<Text> {
         if let Some(watch) = &self.watch {
@@ -47,26 +48,28 @@ impl Finding {
         words
     }
 
-    /// Whether it concerns a watch, alone or by name with others.
+    /// Whether it concerns a watch, alone or by name with others. False for a watch that it only counts
+    /// ([`Finding::has_more`]).
     #[must_use]
     pub fn concerns(&self, watch: &WatchName) -> bool {
         self.watch.as_ref() == Some(watch) || self.names.contains(watch)
     }
 
-    /// Whether it concerns more watches than `names` holds.
+    /// Whether it concerns more watches than `names` holds. False if it does not concern several.
     #[must_use]
     pub fn has_more(&self) -> bool {
         self.watches > Some(self.names.len() as u64)
     }
 
-    /// Code and subject. The fold keeps findings by this key, so a later record with the same key updates the same
-    /// finding.
+    /// The key of its code and its subject ([`Finding::key_of`]). The fold keeps findings by this key, so a later
+    /// record with the same key updates the same finding.
     #[must_use]
     pub fn key(&self) -> Text {
         Self::key_of(&self.code, self.subject().as_ref())
     }
 
-    /// The key of a code and a subject: `F11 shop/pods`.
+    /// The key of a code and a subject, with a space between them: `F11 shop/pods`. Without a subject the key ends with
+    /// the space.
     #[must_use]
     pub fn key_of(code: &str, subject: Option<&Text>) -> Text {
         format!("{code} {}", subject.map_or("", |subject| subject)).into()

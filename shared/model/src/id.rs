@@ -8,7 +8,8 @@ use std::sync::Arc;
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
-/// A text of a record. It is shared, so a name that comes a thousand times is held once.
+/// A text of a record. It is shared, so a name that comes a thousand times is held once. Nothing here bounds its
+/// length; the code that makes the text must.
 pub type Text = Arc<str>;
 
 macro_rules! number_ids {
@@ -37,16 +38,17 @@ macro_rules! number_ids {
 number_ids! {
     /// A record's place in its epoch. It begins at 1 and rises by 1 without holes; 0 stands before the first record.
     Seq;
-    /// One TCP or TLS connection; unique in its epoch.
+    /// The number of one TCP or TLS connection. Writers count from 1; it is unique in its epoch.
     ConnectionId;
-    /// One HTTP request of a watch; unique in its epoch.
+    /// The number of one HTTP request of a watch, of a side watch or of the audit. Writers count from 1; it is unique
+    /// in its epoch.
     RequestId;
-    /// The body of one watch response; unique in its epoch.
+    /// The number of the body of one watch response. Writers count from 1; it is unique in its epoch.
     StreamId;
 }
 
 impl Seq {
-    /// The next seq. It saturates, because a hostile file may hold the largest seq.
+    /// Returns the next seq. It saturates at [`u64::MAX`], because a hostile file may hold the largest seq.
     #[must_use]
     pub fn next(self) -> Self {
         Self(self.0.saturating_add(1))
@@ -91,12 +93,15 @@ macro_rules! text_ids {
 }
 
 text_ids! {
-    /// The name of a log (one per cluster); without a dot.
+    /// The name of a log, one per cluster. A server takes the name of its kubeconfig context or cluster, and replaces
+    /// all characters but ASCII letters and digits with `-`. A file may hold any text.
     LogId;
-    /// The name of one run of a log's writer; random, without a dot.
+    /// The name of one run of a log's writer, without a dot. A server draws 16 random hexadecimal digits. A file may
+    /// hold any text.
     EpochId;
     /// The name of a watch: `NAMESPACE/RESOURCE[.GROUP][?SELECTOR][#N]`, with `*` for all namespaces and `-` for
-    /// cluster-scoped resources. `#2` is the second watch of the same.
+    /// cluster-scoped resources. `SELECTOR` is the label selector, the field selector, or both joined by `&`. `#2` is
+    /// the second watch with the same rest. A further `#s`, `#w` or `#a` at the end marks an [`Aside`].
     WatchName;
 }
 
@@ -104,22 +109,23 @@ text_ids! {
 /// the load of the observer is visible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aside {
-    /// A side watch: it checks whether the cluster has events that the watch does not deliver.
+    /// A side watch: it checks whether the cluster has events that the watch does not deliver
+    /// (docs/semantics/clients.md#probe-silence).
     Side,
-    /// A witness: it is the same watch once more, and their events are compared.
+    /// A witness: it is the same watch once more, and their events are compared (docs/semantics/checks.md#witness).
     Witness,
-    /// Reads of the audit: they check whether the watch holds the true objects.
+    /// Reads of the audit: they check whether the watch holds the true objects (docs/semantics/checks.md#procedure).
     Audit,
 }
 
-/// The namespaces that a watch covers.
+/// The namespaces that a watch covers, as its name states them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent<'a> {
     /// All namespaces.
     All,
     /// None: its objects are cluster-scoped.
     Cluster,
-    /// One namespace.
+    /// One namespace, by its name.
     One(&'a str),
 }
 
@@ -136,7 +142,8 @@ impl Aside {
 impl WatchName {
     /// Builds the name of the `ordinal`-th watch of a resource, counted from 1.
     ///
-    /// `namespace` is `*` for all namespaces and `-` for cluster-scoped resources; the selectors are joined by `&`.
+    /// `namespace` is `*` for all namespaces and `-` for cluster-scoped resources; an empty `group` is core. The
+    /// selectors are joined by `&`, the label selector first. The ordinals 0 and 1 add nothing to the name.
     #[must_use]
     pub fn new(
         namespace: &str,
@@ -163,19 +170,20 @@ impl WatchName {
         Self(name.into())
     }
 
-    /// The name under which watchscope logs its own requests about this watch.
+    /// Returns the name under which watchscope logs its own requests about this watch: this name, then `#s`, `#w` or
+    /// `#a`.
     #[must_use]
     pub fn aside(&self, aside: Aside) -> Self {
         Self(format!("{self}{}", aside.suffix()).into())
     }
 
-    /// Whether this is the name of watchscope's own requests about another watch.
+    /// Whether this is the name of watchscope's own requests about another watch: it ends with `#s`, `#w` or `#a`.
     #[must_use]
     pub fn is_aside(&self) -> bool {
         self.as_aside().is_some()
     }
 
-    /// The purpose of those requests, if this is the name of such.
+    /// The purpose of watchscope's own requests with this name; `None` for the name of a watch.
     #[must_use]
     pub fn as_aside(&self) -> Option<Aside> {
         [Aside::Side, Aside::Witness, Aside::Audit]
@@ -183,15 +191,15 @@ impl WatchName {
             .find(|aside| self.0.ends_with(aside.suffix()))
     }
 
-    /// The watch that those requests are about, if this is the name of such.
+    /// The watch that watchscope's own requests with this name are about; `None` for the name of a watch.
     #[must_use]
     pub fn about(&self) -> Option<Self> {
         let about = self.0.strip_suffix(self.as_aside()?.suffix())?;
         Some(Self(about.into()))
     }
 
-    /// The name without its ordinal, and the ordinal (1 if the name has none). The name of watchscope's own requests
-    /// gives those of the watch that they are about.
+    /// The name without its ordinal, and the ordinal. A name whose text after the last `#` is no number of 32 bits is
+    /// returned whole, with 1. The name of watchscope's own requests gives those of the watch that they are about.
     #[must_use]
     pub fn what_and_ordinal(&self) -> (&str, u32) {
         let name = self
@@ -211,7 +219,7 @@ impl WatchName {
             .map_or(&*self.0, |(namespace, _)| namespace)
     }
 
-    /// The namespaces that the watch covers.
+    /// The namespaces that the watch covers, by the part before the first slash.
     #[must_use]
     pub fn extent(&self) -> Extent<'_> {
         match self.namespace() {
@@ -221,14 +229,16 @@ impl WatchName {
         }
     }
 
-    /// The part after the first slash: resource, group, selectors and ordinal; empty without a slash.
+    /// The part after the first slash: resource, group, selectors, ordinal and the mark of an [`Aside`]; empty without
+    /// a slash.
     #[must_use]
     pub fn resource(&self) -> &str {
         self.0.split_once('/').map_or("", |(_, resource)| resource)
     }
 }
 
-/// Whether an API group belongs to Kubernetes itself: the core group, groups without a dot, and `*.k8s.io`.
+/// Whether an API group has a name of Kubernetes itself: empty (core), without a dot (`apps`), or ending with
+/// `.k8s.io`. A type of others needs an approval for such a name (KEP-2337).
 #[must_use]
 pub fn is_built_in_group(group: &str) -> bool {
     !group.contains('.') || group.ends_with(".k8s.io")
@@ -243,14 +253,15 @@ pub fn is_built_in_group(group: &str) -> bool {
 /// any order ([`ResourceVersion::unordered`]). The text is kept exactly.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ResourceVersion {
-    /// A decimal number without leading zeros that fits 64 bits; nearly all versions.
+    /// A decimal number without leading zeros that fits 64 bits, 0 included; nearly all versions.
     Number(u64),
-    /// Any other text, unchanged, or a number that is only compared for equality.
+    /// Any other text, unchanged: it may be empty. Also a number that is only compared for equality.
     Other(Text),
 }
 
 impl ResourceVersion {
-    /// Reads a resourceVersion whose numbers have an order; [`fmt::Display`] returns the same text.
+    /// Reads a resourceVersion whose numbers have an order. It accepts every text, and [`fmt::Display`] returns the
+    /// same text.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let canonical = !text.is_empty()
@@ -263,8 +274,8 @@ impl ResourceVersion {
         }
     }
 
-    /// The same version without an order, for an apiserver whose numbers have none. It is compared only for equality
-    /// with others of that kind. A number of more than 64 bits stays comparable; no server counts that far.
+    /// Returns the same version without an order, for an apiserver whose numbers have none. It equals only versions
+    /// that are also without an order and have the same text. A number of more than 64 bits stays comparable.
     #[must_use]
     pub fn unordered(&self) -> Self {
         match self {
@@ -273,14 +284,14 @@ impl ResourceVersion {
         }
     }
 
-    /// Whether it has an order, so that [`ResourceVersion::compare`] gives a result.
+    /// Whether it has an order, so that [`ResourceVersion::compare`] gives a result with other ordered versions.
     #[must_use]
     pub fn is_ordered(&self) -> bool {
         self.compare(self).is_some()
     }
 
-    /// Whether a watch can begin there. It cannot begin at an empty text or 0, which aggregated servers without
-    /// versions return.
+    /// Whether a watch can begin there. It cannot begin at an empty text or at the number 0, which means any version
+    /// (docs/semantics/lists-and-watches.md#resource-version). A 0 without an order counts as a position.
     #[must_use]
     pub fn is_position(&self) -> bool {
         match self {
@@ -289,7 +300,7 @@ impl ResourceVersion {
         }
     }
 
-    /// The number; `None` if it is not an ordered number of at most 64 bits.
+    /// The number; `None` for a text, for a number of more than 64 bits, and for one without an order.
     #[must_use]
     pub fn number(&self) -> Option<u64> {
         match self {
@@ -298,8 +309,9 @@ impl ResourceVersion {
         }
     }
 
-    /// The order by age. It is defined if both are decimals without leading zeros of at most 128 bits (KEP-5504);
-    /// otherwise the result is `None`.
+    /// Compares by age: the lower version is the older one. The order is defined if both are decimals without leading
+    /// zeros of at most 128 bits (KEP-5504). The result is `None` otherwise, and for a number without an order
+    /// ([`ResourceVersion::unordered`]).
     #[must_use]
     pub fn compare(&self, other: &Self) -> Option<Ordering> {
         match (self, other) {
@@ -308,7 +320,7 @@ impl ResourceVersion {
         }
     }
 
-    /// Whether this is comparable with `other` and later.
+    /// Whether this is later than `other`; false if they are equal or cannot be compared.
     #[must_use]
     pub fn is_after(&self, other: &Self) -> bool {
         self.compare(other) == Some(Ordering::Greater)
@@ -348,13 +360,12 @@ impl Serialize for ResourceVersion {
     }
 }
 
-/// An object's uid. A lower-case hyphenated UUID, as apiservers write it, takes 16 bytes; any other text is kept as it
-/// is.
+/// An object's uid. A lower-case hyphenated UUID takes 16 bytes; any other text is kept as it is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Uid {
-    /// The UUID's bytes.
+    /// The UUID's bytes, in the order of its text.
     Uuid([u8; 16]),
-    /// Any other text, unchanged.
+    /// Any other text, unchanged; empty if the uid is unknown.
     Other(Text),
 }
 
@@ -371,7 +382,7 @@ impl Uid {
         matches!(self, Self::Other(text) if text.is_empty())
     }
 
-    /// Whether `text` is this uid. It allocates nothing.
+    /// Whether `text` is exactly this uid: the letters' case counts. It allocates nothing.
     #[must_use]
     pub fn is(&self, text: &str) -> bool {
         match self {
@@ -433,18 +444,18 @@ impl Serialize for Uid {
 /// One incarnation of an object: its namespace, name and uid. Records share it behind an [`Arc`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Object {
-    /// Namespace; absent for cluster-scoped objects.
+    /// Its namespace; `None` for a cluster-scoped object.
     pub namespace: Option<Text>,
-    /// Name.
+    /// Its name.
     pub name: Text,
-    /// The uid, which separates an object from a later one of the same name.
+    /// Its uid, which separates it from a later object of the same name; empty if the server sent none.
     pub uid: Uid,
 }
 
 /// The controller of an object, as an owner reference names it. Records share it.
 ///
-/// It is kept and written like an object whose namespace is the kind. A reference names an object of the same
-/// namespace or a cluster-scoped one, and does not say which.
+/// It is kept and written like an object whose namespace is the kind. An owner reference has no namespace, so it does
+/// not state whether the controller is cluster-scoped.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Owner(pub(crate) Arc<Object>);
 
@@ -459,7 +470,7 @@ impl Owner {
         }))
     }
 
-    /// Its kind, such as `ReplicaSet`.
+    /// Its kind, such as `ReplicaSet`; empty only if a damaged or foreign file states none.
     #[must_use]
     pub fn kind(&self) -> &str {
         self.0.namespace.as_deref().unwrap_or_default()
@@ -471,7 +482,7 @@ impl Owner {
         &self.0.name
     }
 
-    /// Its uid.
+    /// Its uid; empty if the reference has none.
     #[must_use]
     pub fn uid(&self) -> &Uid {
         &self.0.uid
@@ -488,7 +499,8 @@ impl Serialize for Owner {
     }
 }
 
-/// An object's place in a watch. Places are equal, ordered and hashed by namespace and name; the uid is ignored.
+/// An object's place in a watch. Places are equal, ordered and hashed by namespace, then name; the uid is ignored.
+/// Cluster-scoped objects come first.
 #[derive(Clone, Debug)]
 pub struct Place(
     /// The present object in this place.

@@ -24,12 +24,13 @@ events! {
     64 "inside.etcd" InsideEtcd {
         /// The revision of the last write.
         revision "revision": u64,
-        /// The revision below which history is compacted away.
+        /// The revision below which history is compacted away (docs/semantics/servers.md#revisions); 0 if nothing is.
         compacted "compacted": u64,
-        /// Whether etcd has a leader; without one it takes no writes.
+        /// Whether etcd has a leader; without one the simulated etcd takes no writes.
         has_leader "hasLeader": bool,
     }
-    /// A write was committed. At the beginning there is one for each existing object.
+    /// A write was committed. At the beginning there is one for each existing object. After a restore of etcd there is
+    /// one for each object that is there or is gone.
     65 "inside.write" InsideWrite {
         /// The resource that was written: `pods`, `deployments.apps`.
         resource "resource": Text as Resource,
@@ -37,23 +38,24 @@ events! {
         change "change": ChangeType,
         /// The object.
         object "object": Arc<Object>,
-        /// The revision of the write.
+        /// The revision of the write; for a deletion, that of the deletion.
         revision "revision": u64,
     }
-    /// The state of an apiserver.
+    /// The state of an apiserver: it began or ceased to accept connections.
     66 "inside.server" InsideServer {
         /// The server's number, from 0.
         server "server": u64,
-        /// Its version.
+        /// Its version, such as `v1.34.1`.
         version "version": Text as Fixed,
         /// Whether it accepts connections.
         is_serving "isServing": bool,
     }
-    /// The watch cache of a resource in an apiserver. Phase `failed` with revision 0 means that the cache is gone.
+    /// The watch cache of a resource in an apiserver (docs/semantics/servers.md#watch-cache). Phase `failed` with
+    /// revision 0 means that the cache is gone; then all numbers are 0.
     67 "inside.cache" InsideCache {
-        /// The server.
+        /// The server's number, from 0.
         server "server": u64,
-        /// The resource.
+        /// The resource: `pods`, `deployments.apps`.
         resource "resource": Text as Resource,
         /// The phase of its cacher.
         phase "phase": CachePhase,
@@ -63,14 +65,14 @@ events! {
         oldest "oldest": u64,
         /// The number of events in the window.
         events "events": u64,
-        /// The number of events that the window has room for now.
+        /// The number of events that the window has room for now (docs/semantics/servers.md#ring).
         capacity "capacity": u64,
     }
     /// An object in a watch cache changed, came or went.
     68 "inside.held" InsideHeld {
-        /// The server.
+        /// The server's number, from 0.
         server "server": u64,
-        /// The resource.
+        /// The resource: `pods`, `deployments.apps`.
         resource "resource": Text as Resource,
         /// The object.
         object "object": Arc<Object>,
@@ -79,23 +81,24 @@ events! {
     }
     /// A watch as its apiserver keeps it, with the length of its queue.
     69 "inside.watcher" InsideWatcher {
-        /// The server.
+        /// The server's number, from 0.
         server "server": u64,
-        /// The number of the watch's request in the world.
+        /// The number of the watch's request in the world. It is no [`RequestId`](crate::RequestId) of the log.
         watcher "watcher": u64,
-        /// The number of its connection in the world.
+        /// The number of its connection in the world. It is no [`ConnectionId`](crate::ConnectionId) of the log.
         connection "connection": u64,
         /// The client: the first word of its User-Agent.
         client "client": Text as Name,
-        /// The resource that it watches.
+        /// The resource that it watches: `pods`, `deployments.apps`.
         resource "resource": Text as Resource,
         /// The number of events that wait for the network.
         waiting "waiting": u64,
-        /// The most events that may wait.
+        /// The most live events that may wait (docs/semantics/servers.md#buffers).
         slots "slots": u64,
-        /// Whether its queue is full, so the server delays the next event before it ends the watch.
+        /// Whether its queue is full, so the server delays the next event before it ends the watch
+        /// (docs/semantics/servers.md#slow-watch).
         is_blocking "isBlocking": bool,
-        /// Whether etcd serves it without the watch cache; absent: no.
+        /// Whether etcd serves it without the watch cache (docs/semantics/lists-and-watches.md#uncached); absent: no.
         from_etcd "fromEtcd": Option<bool>,
     }
     /// An apiserver ended one of the watches that it serves.
@@ -103,17 +106,18 @@ events! {
         /// The number of the watch's request in the world.
         watcher "watcher": u64,
     }
-    /// A connection of the simulated network.
+    /// A connection of the simulated network. Once it is closed, it names no client, server 0 and no streams.
     71 "inside.connection" InsideConnection {
-        /// Its number in the world.
+        /// Its number in the world. It is no [`ConnectionId`](crate::ConnectionId) of the log.
         connection "connection": u64,
-        /// The client that opened it: the first word of the User-Agent of its first request; absent before that.
+        /// The client that opened it: the first word of the User-Agent of its first request; absent before that and
+        /// once it is closed.
         client "client": Option<Text> as Name,
-        /// The server at its other end.
+        /// The number of the server at its other end, from 0; also 0 once it is closed.
         server "server": u64,
         /// The state of the link.
         way "way": Way,
-        /// The number of open responses on it.
+        /// The number of open responses on it; 0 once it is closed.
         streams "streams": u64,
     }
 }
@@ -121,7 +125,7 @@ events! {
 /// A record of the inside with its place and time. It never changes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InsideRecord {
-    /// Its place in the epoch.
+    /// Its seq, its place in the epoch; no other record has it.
     pub seq: Seq,
     /// The log's time when its writer took it.
     pub at: Time,
@@ -138,12 +142,12 @@ pub struct InsideRecord {
 pub enum Entry {
     /// A record that a client could have observed.
     Record(Record),
-    /// A record that only a simulated world can make.
+    /// A record that only a simulated cluster can make.
     Inside(InsideRecord),
 }
 
 impl Entry {
-    /// Its place in the epoch.
+    /// Its seq, its place in the epoch.
     #[must_use]
     pub fn seq(&self) -> Seq {
         match self {

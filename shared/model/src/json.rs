@@ -97,11 +97,11 @@ pub struct LogLine {
     pub log: LogId,
     /// The run of its writer.
     pub epoch: EpochId,
-    /// The first record that is kept. Lines from a log's files have the requested record here if it is a later one.
-    /// Without records: the next one.
+    /// The seq of the first record that is kept. Lines from a log's files have the requested record here if it is a
+    /// later one. Without records: the seq that the next one will have.
     pub first: Seq,
-    /// The last record that was written; in a recording or an export, the last one that it has. Without records:
-    /// `first` less 1.
+    /// The seq of the last record that was written; in a recording or an export, of the last one that it has. Without
+    /// records: `first` less 1.
     pub head: Seq,
 }
 
@@ -117,13 +117,21 @@ impl Serialize for LogLine {
     }
 }
 
-/// Appends a value's JSON form and a newline.
+/// Appends a value's JSON form on one line, and a newline. Characters that a terminal obeys ([`is_obeyed`]) are
+/// escaped.
+///
+/// # Panics
+/// If the value cannot become JSON: its `Serialize` fails, or a key of a map cannot be written as a text.
 pub fn push_line(value: &impl Serialize, out: &mut Vec<u8>) {
     push(value, out);
     out.push(b'\n');
 }
 
-/// Returns a value's JSON form without a newline.
+/// Returns a value's JSON form on one line, without a newline. Characters that a terminal obeys ([`is_obeyed`]) are
+/// escaped.
+///
+/// # Panics
+/// As [`push_line`].
 #[must_use]
 pub fn to_line(value: &impl Serialize) -> String {
     let mut out = Vec::new();
@@ -139,8 +147,8 @@ fn push(value: &impl Serialize, out: &mut Vec<u8>) {
         .expect("records serialize to memory");
 }
 
-/// Whether a terminal obeys a character instead of showing it. Such are control characters, and those that change the
-/// direction of text.
+/// Whether a terminal obeys a character instead of showing it. Such are control characters: U+0000 to U+001F, U+007F to
+/// U+009F. So are those that change the direction of text: U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069.
 #[must_use]
 pub fn is_obeyed(c: char) -> bool {
     c.is_control()

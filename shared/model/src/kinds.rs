@@ -21,7 +21,7 @@ macro_rules! events {
         }
 
         $(impl $name {
-            /// The kind's number in the binary form.
+            /// The kind's number in the binary form; it never changes and is never reused.
             pub const KIND: u64 = $kind;
         }
 
@@ -32,10 +32,11 @@ macro_rules! events {
         })*
 
         impl $all {
-            /// All kinds that this build knows: each one's number in the binary form and its `type` in the JSON form.
+            /// All kinds that this build knows, sorted by number: each one's number in the binary form and its `type`
+            /// in the JSON form.
             pub const KINDS: &'static [(u64, &'static str)] = &[$(($name::KIND, $json_type)),*];
 
-            /// The event's number in the binary form.
+            /// The number of the event's kind in the binary form.
             #[must_use]
             pub fn kind(&self) -> u64 {
                 match self { $(Self::$name(_) => $name::KIND,)* }

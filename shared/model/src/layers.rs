@@ -21,51 +21,54 @@ use crate::map::Map;
 use crate::rewrite::{Rewrite, Rewriter, classed_fields};
 use crate::vocabulary::{CachePhase, ChangeType, Way};
 
-/// The most objects of one resource that etcd's layer or a cache's layer keeps by name. Further ones are only counted.
+/// The most objects of one resource that etcd's layer or a cache's layer keeps by name, so that snapshots stay small.
+/// Further ones are only counted.
 pub const OBJECTS_KEPT: usize = 4_096;
 
 classed_fields! {
-    /// The state of each layer.
+    /// The state of each layer of a simulated cluster, and of its client programs. The world bounds the numbers of
+    /// entries; [`OBJECTS_KEPT`] bounds the objects of each resource.
     struct Layers {
-        /// etcd; absent until its first record.
+        /// etcd; absent until its first record or write.
         etcd "etcd": Option<EtcdLayer>,
-        /// The apiservers, by number.
+        /// The apiservers, by number from 0. One that stopped stays.
         servers "servers": Map<u64, ServerLayer>,
-        /// The watches that the apiservers keep, by their requests.
+        /// The watches that the apiservers keep, by the numbers of their requests in the world. One that ended is
+        /// removed.
         watchers "watchers": Map<u64, WatcherLayer>,
-        /// The open connections.
+        /// The connections that are not closed, by number in the world.
         connections "connections": Map<u64, ConnectionLayer>,
-        /// The client programs, by name.
+        /// The client programs, by name; one that ended stays.
         clients "clients": Map<Text, ClientLayer> as Name,
     }
 
     /// The state of etcd.
     struct EtcdLayer {
-        /// The revision of the last write.
+        /// The revision of the last write; 0 before any.
         revision "revision": u64,
-        /// The revision below which history is compacted away.
+        /// The revision below which history is compacted away; 0 if nothing is.
         compacted "compacted": u64,
-        /// Whether etcd has a leader.
+        /// Whether etcd has a leader; true until a record states otherwise.
         has_leader "hasLeader": bool,
-        /// The objects, by resource.
+        /// The objects, by resource (`deployments.apps`).
         objects "objects": Map<Text, Stock> as Resource,
-        /// When it last changed.
+        /// When its last record or write came.
         since "since": Moment,
     }
 
     /// An apiserver.
     struct ServerLayer {
-        /// Its version; empty before its first record.
+        /// Its version, such as `v1.34.1`; empty before its first record.
         version "version": Text as Fixed,
-        /// Whether it accepts connections.
+        /// Whether it accepts connections; true before its first record.
         is_serving "isServing": bool,
-        /// Its watch caches, by resource.
+        /// Its watch caches, by resource (`deployments.apps`). One that is gone is removed.
         caches "caches": Map<Text, CacheLayer> as Resource,
     }
 
-    /// A watch cache.
+    /// A watch cache (docs/semantics/servers.md#watch-cache). Before its first record its numbers are 0.
     struct CacheLayer {
-        /// The phase of its cacher.
+        /// The phase of its cacher; listing before its first record.
         phase "phase": CachePhase,
         /// The revision up to which the cache believes to know everything.
         revision "revision": u64,
@@ -73,15 +76,16 @@ classed_fields! {
         oldest "oldest": u64,
         /// The number of events in its window.
         events "events": u64,
-        /// The number of events that its window has room for.
+        /// The number of events that its window has room for now.
         capacity "capacity": u64,
         /// The objects it holds.
         objects "objects": Stock,
-        /// When it last changed.
+        /// When its last `inside.cache` record came; before that, when it was first named. Changes of objects do not
+        /// count.
         since "since": Moment,
     }
 
-    /// A watch as its apiserver keeps it.
+    /// A watch as its apiserver keeps it, by its last record.
     struct WatcherLayer {
         /// The last record of it.
         told "told": InsideWatcher,
@@ -89,7 +93,7 @@ classed_fields! {
         since "since": Moment,
     }
 
-    /// A connection.
+    /// A connection that is not closed, by its last record.
     struct ConnectionLayer {
         /// The last record of it.
         told "told": InsideConnection,
@@ -97,25 +101,26 @@ classed_fields! {
         since "since": Moment,
     }
 
-    /// A client program.
+    /// A client program. Starting it again sets all fields back.
     struct ClientLayer {
-        /// The program: the word of a `ClientProgram`, or another word.
+        /// The program: the word of a [`ClientProgram`](crate::vocabulary::ClientProgram), or another word.
         program "program": Text as Fixed,
-        /// Its version.
+        /// Its version; absent if the program has only one.
         version "version": Option<Text> as Fixed,
-        /// Its last request, as `VERB PATH?QUERY`.
+        /// Its last request, as `VERB PATH?QUERY`; absent before the first.
         request "request": Option<String> as Request,
-        /// The number of requests that it sent.
+        /// The number of requests that it sent since its start. It wraps above 64 bits.
         requests "requests": u64,
-        /// Its phase; empty before its first report.
+        /// Its phase: the word of a [`ClientPhase`](crate::vocabulary::ClientPhase), or another word; empty before its
+        /// first report.
         phase "phase": Text as Fixed,
-        /// Since when it is in the phase, or has been started.
+        /// Since when it is in the phase; before its first report, when it was started.
         since "since": Moment,
-        /// The number of iterations of its loop.
+        /// The number of iterations of its loop, as last reported.
         iterations "iterations": u64,
-        /// The number of events that its handler took.
+        /// The number of events that its handler took, as last reported.
         handled "handled": u64,
-        /// Its belief, as JSON; absent before its first report of it.
+        /// Its belief, as JSON (see [`crate::belief`]); absent before its first report of it.
         belief "belief": Option<String> as Belief,
     }
 }
@@ -131,9 +136,10 @@ struct_fields!(
     InsideConnection,
 );
 
-/// Objects by namespace and name, each at a revision.
+/// Objects of one resource by namespace and name, each at a revision.
 ///
-/// It keeps at most [`OBJECTS_KEPT`] objects by name, and counts the others.
+/// It keeps the first [`OBJECTS_KEPT`] objects by name, and only counts further ones. Above the bound the count is
+/// approximate: each change of an object that is not kept counts it again.
 #[derive(Clone, Debug, Default)]
 pub struct Stock {
     named: BTreeMap<Place, u64>,
@@ -148,14 +154,15 @@ impl PartialEq for Stock {
 }
 
 impl Stock {
-    /// The objects that are kept by name, sorted, each with its revision.
+    /// The objects that are kept by name, sorted by namespace, then name, each with its revision. Cluster-scoped ones
+    /// come first.
     pub fn iter(&self) -> impl Iterator<Item = (&Arc<Object>, u64)> {
         self.named
             .iter()
             .map(|(place, &revision)| (&place.0, revision))
     }
 
-    /// The object in the place of `object`, with its revision; `None` if it is not kept by name.
+    /// The object in the place of `object`, whatever its uid, with its revision; `None` if none there is kept by name.
     #[must_use]
     pub fn get(&self, object: &Arc<Object>) -> Option<(&Arc<Object>, u64)> {
         self.named
@@ -163,13 +170,13 @@ impl Stock {
             .map(|(place, &revision)| (&place.0, revision))
     }
 
-    /// The number of all objects, named or not.
+    /// The number of all objects, kept by name or only counted; approximate if any is only counted.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.unnamed.wrapping_add(self.named.len() as u64)
     }
 
-    /// The number of objects that are only counted.
+    /// The number of objects that are only counted, approximately; 0 up to the bound.
     #[must_use]
     pub fn unnamed(&self) -> u64 {
         self.unnamed
@@ -252,7 +259,7 @@ impl crate::field::Fields for Stock {
 }
 
 impl Default for Layers {
-    /// The layers before any record of the inside.
+    /// The layers before any record of the inside: none.
     fn default() -> Self {
         Self {
             etcd: None,
@@ -272,7 +279,7 @@ impl Layers {
         *self == Self::default()
     }
 
-    /// Folds the next entry of the log.
+    /// Folds the next entry of the log. Of records, only those of client programs change the layers.
     pub fn apply(&mut self, entry: &Entry) {
         let now = Moment {
             seq: entry.seq(),
@@ -284,7 +291,7 @@ impl Layers {
         }
     }
 
-    /// Folds a record of the inside.
+    /// Folds a record of the inside. `now` is its place and time.
     pub fn apply_inside(&mut self, inside: &Inside, now: Moment) {
         match inside {
             Inside::InsideEtcd(report) => self.apply_etcd(report, now),
@@ -322,7 +329,8 @@ impl Layers {
         }
     }
 
-    /// Folds an event. Only events of client programs change the layers.
+    /// Folds an event; `now` is the place and time of its record. Only events of client programs change the layers. A
+    /// request or report of a client that was not started changes nothing.
     pub fn apply_event(&mut self, event: &Event, now: Moment) {
         match event {
             Event::ClientStarted(started) => {
@@ -344,7 +352,9 @@ impl Layers {
         }
     }
 
-    /// Appends the fold as JSON lines, one for each thing in each layer.
+    /// Appends the fold as JSON lines, one for each thing in each layer: etcd, caches by server and resource, watches,
+    /// connections, and clients by name. Apiservers and objects have no line of their own; nothing is appended if there
+    /// are no layers.
     pub fn json_lines(&self, out: &mut Vec<u8>) {
         if let Some(etcd) = &self.etcd {
             let line = StateLine {

@@ -20,7 +20,7 @@ impl<K, V> Default for Map<K, V> {
 }
 
 impl<K, V> Map<K, V> {
-    /// The bytes of an entry, without its value.
+    /// The bytes of an entry in memory, without its boxed value.
     pub(crate) const ENTRY_BYTES: usize = size_of::<(K, Box<V>)>();
 
     /// An empty map.
@@ -111,7 +111,7 @@ impl<K: Ord, V> Map<K, V> {
         self.place(key).is_ok()
     }
 
-    /// Sets the value of a key.
+    /// Sets the value of a key. It replaces the value before; the key in the map stays.
     pub fn insert(&mut self, key: K, value: V) {
         let value = Box::new(value);
         match self.place(&key) {
@@ -132,7 +132,7 @@ impl<K: Ord, V> Map<K, V> {
         }
     }
 
-    /// Removes a key; returns its value.
+    /// Removes a key; returns its value, or `None` if there is none.
     pub fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
@@ -162,7 +162,10 @@ impl<'a, K, V> IntoIterator for &'a Map<K, V> {
     }
 }
 
-/// The value of an existing key; panics if there is none.
+/// The value of an existing key.
+///
+/// # Panics
+/// If the key has no value.
 impl<K: Ord + Borrow<Q>, Q: Ord + ?Sized, V> Index<&Q> for Map<K, V> {
     type Output = V;
 
@@ -171,7 +174,8 @@ impl<K: Ord + Borrow<Q>, Q: Ord + ?Sized, V> Index<&Q> for Map<K, V> {
     }
 }
 
-/// A sorted set for a few things.
+/// A sorted set for a few things: a list, searched by bisection, in which an insertion moves the things after it.
+/// Nothing here bounds it; the code that inserts must.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Set<T>(Vec<T>);
 
@@ -194,12 +198,12 @@ impl<T: Ord> Set<T> {
         self.0.binary_search(thing).is_ok()
     }
 
-    /// All things, in order.
+    /// All things, sorted.
     pub fn iter(&self) -> std::slice::Iter<'_, T> {
         self.0.iter()
     }
 
-    /// Adds all things of another set.
+    /// Adds all things of another set; equal ones stay single.
     pub fn merge(&mut self, other: Self) {
         for thing in other.0 {
             self.insert(thing);

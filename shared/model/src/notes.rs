@@ -21,21 +21,23 @@ use crate::tree::{self, BTreeMap, BTreeSet};
 use crate::vocabulary::{Author, NoteRefusal};
 use crate::wire::WriteNote;
 
-/// The most bytes of a note's text. A longer note from a viewer is refused; a longer one in a file is cut.
+/// The most bytes of a note's text: 4 KiB. With [`MAX_NOTES`] it bounds the texts of a log's notes at 41 MB. A longer
+/// note from a viewer is refused with `TooLong`; the text of a longer one in a file is cut.
 pub const MAX_NOTE_BYTES: usize = 4 << 10;
-/// The most notes of persons in a log, including replaced and withdrawn ones. A further note is refused with
-/// `TooMany`.
+/// The most notes of persons that a log holds at a time, including replaced and withdrawn ones. A further note is
+/// refused with `TooMany`. [`Notes`] and readers of files keep no more, either.
 pub const MAX_NOTES: usize = 10_000;
-/// The most notes that one session may write in a minute. A further one is refused with `TooOften`.
+/// The most notes that one session may write in 60 s. A further one is refused with `TooOften`. One session alone takes
+/// 1,000 minutes to reach [`MAX_NOTES`].
 pub const NOTES_A_MINUTE: usize = 10;
-/// The most bytes of an object's namespace, name or uid in a note: twice what Kubernetes allows. A note with a longer
-/// one is refused with `BadObject`.
+/// The most bytes of an object's namespace, name or uid in a note: about twice the 253 bytes of the longest DNS name
+/// (RFC 1123). A note with a longer one is refused with `BadObject`.
 pub const MAX_OBJECT_TEXT_BYTES: usize = 512;
 
 fields! {
     /// A person's note with the place and time of its record.
     struct KeptNote {
-        /// The place of its record, which may no longer be kept.
+        /// The place of its record. The log may no longer keep that record.
         key "key": NoteKey,
         /// The log's time when its writer took it.
         at "at": Time,
@@ -46,7 +48,7 @@ fields! {
 struct_fields!(KeptNote);
 
 impl KeptNote {
-    /// The note of a record; `None` if the record is not a person's note.
+    /// The note of a record of this log and epoch; `None` if the record is not a person's note.
     #[must_use]
     pub fn of(log: &LogId, epoch: &EpochId, record: &Record) -> Option<Self> {
         let Event::Note(note) = &record.event else {
@@ -77,17 +79,18 @@ impl Serialize for KeptNote {
     }
 }
 
-/// Appends a note in the form of block `N` and `/api/notes` (docs/recordings.md). A varint gives the length of the
-/// rest in bytes; the fields follow in their order. Every text stands in place, without a dictionary.
+/// Appends a note in the form of block `N` and `/api/notes` (docs/recordings.md#n-notes). A varint gives the length of
+/// the rest in bytes; the fields follow in their order. Every text stands in place, without a dictionary. The text is
+/// not cut.
 pub fn push_note(note: &KeptNote, out: &mut Vec<u8>) {
     out.extend(Writer::plain(|writer| note.write(writer)));
 }
 
-/// Reads notes that [`push_note`] wrote, at most [`MAX_NOTES`]. Notes of other authors than persons are left out, and
-/// a text over [`MAX_NOTE_BYTES`] is cut.
+/// Reads notes that [`push_note`] wrote, in their order; no bytes give none. Notes of other authors than persons are
+/// left out. A text over [`MAX_NOTE_BYTES`] is cut there, or at the last letter before.
 ///
 /// # Errors
-/// If the bytes are not notes, or there are more than [`MAX_NOTES`].
+/// The first error in the bytes; [`DecodeError::Message`] if more notes follow after [`MAX_NOTES`] of persons.
 pub fn decode_notes(bytes: &[u8]) -> Result<Vec<KeptNote>, DecodeError> {
     let mut reader = Reader::plain(bytes);
     let mut notes = Vec::new();
@@ -112,10 +115,16 @@ fn bounded(mut note: KeptNote) -> KeptNote {
     note
 }
 
-/// Checks a viewer's note as far as that needs no log; returns the note to write.
+/// Checks a viewer's note as far as that needs no log; returns the note to write. The log's writer checks later whether
+/// it knows the watch and the note that is replaced.
 ///
 /// # Errors
-/// The reason for a refusal. The log's writer checks later whether it knows the watch and the note that is replaced.
+/// The first reason for a refusal in this order:
+/// * [`NoteRefusal::TooLong`]: a text over [`MAX_NOTE_BYTES`].
+/// * [`NoteRefusal::NotText`]: a text that is not UTF-8.
+/// * [`NoteRefusal::Empty`]: an empty text that replaces no note.
+/// * [`NoteRefusal::BadObject`]: an object without a name, or with a text over [`MAX_OBJECT_TEXT_BYTES`].
+/// * [`NoteRefusal::BadSpan`]: an end without a start, or before it.
 pub fn checked(asked: WriteNote) -> Result<Note, NoteRefusal> {
     if asked.text.0.len() > MAX_NOTE_BYTES {
         return Err(NoteRefusal::TooLong);
@@ -152,7 +161,8 @@ fn may_be(object: &Object) -> bool {
         && object.namespace.as_deref().is_none_or(fits)
 }
 
-/// The first line of a text, which stands for a note where space is small.
+/// The first line of a text that is not blank, without spaces at its ends. It stands for a note where space is small.
+/// Empty if the text is blank.
 #[must_use]
 pub fn heading(text: &str) -> &str {
     text.trim_start()
@@ -182,24 +192,26 @@ pub struct StandingNote<'a> {
     pub key: &'a NoteKey,
     /// The place of the thread's last record.
     pub last: &'a NoteKey,
-    /// The last record's note: its text, its watch and its object.
+    /// The last record's note: its text, which is never empty, its watch and its object.
     pub note: &'a Note,
-    /// Start of the time that it is about; if it states none, the time of the thread's first record.
+    /// Start of the time that it is about. If it states none, the time of the thread's first record, or of its last one
+    /// if the first is not held.
     pub from: Time,
-    /// End of that time; equal to `from` for one moment.
+    /// End of that time, never before `from`; equal to `from` for one moment.
     pub to: Time,
-    /// When the thread's last record was written.
+    /// The time of the thread's last record.
     pub written_at: Time,
 }
 
 impl StandingNote<'_> {
-    /// The first line of its text.
+    /// The first line of its text that is not blank ([`heading`]); empty if all are.
     #[must_use]
     pub fn heading(&self) -> &str {
         heading(&self.note.text)
     }
 
-    /// Whether its time overlaps a range. Both include their ends.
+    /// Whether its time overlaps a range. Both include their ends. False if `to` is before `from` and the note is about
+    /// a moment.
     #[must_use]
     pub fn touches(&self, from: Time, to: Time) -> bool {
         self.from <= to && from <= self.to
@@ -207,12 +219,14 @@ impl StandingNote<'_> {
 }
 
 impl Notes {
-    /// Adds the note of a record; returns whether it is a person's note and new.
+    /// Adds the note of a record; returns whether it was added, as [`Notes::insert`] does. Other records are ignored.
     pub fn record(&mut self, log: &LogId, epoch: &EpochId, record: &Record) -> bool {
         KeptNote::of(log, epoch, record).is_some_and(|note| self.insert(note))
     }
 
-    /// Adds a note; returns whether it is a person's note and new. Other notes are ignored.
+    /// Adds a note; returns whether it was added. It is not if its author is no person, or its record is held already.
+    /// If [`MAX_NOTES`] records are held, one record is dropped: the earliest, be it held or the new one. A text over
+    /// [`MAX_NOTE_BYTES`] is cut.
     pub fn insert(&mut self, note: KeptNote) -> bool {
         if note.note.author != Author::Person || self.by_key.contains_key(&note.key) {
             return false;
@@ -241,7 +255,7 @@ impl Notes {
         }
     }
 
-    /// Keeps only the records for which `is_kept` returns true.
+    /// Keeps only the records for which `is_kept` returns true, as if the others were removed one by one.
     pub fn retain(&mut self, is_kept: impl Fn(&NoteKey) -> bool) {
         self.by_key.retain(|key, _| is_kept(key));
         self.by_time.retain(|(_, key)| is_kept(key));
@@ -259,7 +273,7 @@ impl Notes {
         self.by_key.is_empty()
     }
 
-    /// Whether records were dropped because there were more than [`MAX_NOTES`].
+    /// Whether records were dropped because there were more than [`MAX_NOTES`]. It stays true.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         self.is_cut
@@ -277,13 +291,14 @@ impl Notes {
         self.by_key.get(key)
     }
 
-    /// All held records, sorted by their times.
+    /// All held records, sorted by their times, then by key; replaced and withdrawn ones included.
     pub fn records(&self) -> impl DoubleEndedIterator<Item = &KeptNote> {
         let notes = self.by_time.iter();
         notes.filter_map(|(_, key)| self.by_key.get(key))
     }
 
-    /// The notes as they stand, sorted by their times. A note's place in the list, from 1, is its number on a picture.
+    /// The notes as they stand, one for each thread that is not withdrawn. They are sorted by start, end and key. A
+    /// note's place in the list, from 1, is its number on a picture.
     #[must_use]
     pub fn standing(&self) -> Vec<StandingNote<'_>> {
         let notes = self.by_key.values();
@@ -325,7 +340,8 @@ impl Notes {
         standing
     }
 
-    /// The notes whose time overlaps a range, sorted by their times; their records may lie in any epoch.
+    /// The standing notes whose time overlaps a range, ends included, sorted as in [`Notes::standing`]. Their records
+    /// may lie in any epoch.
     #[must_use]
     pub fn in_range(&self, from: Time, to: Time) -> Vec<StandingNote<'_>> {
         let mut standing = self.standing();
@@ -333,8 +349,9 @@ impl Notes {
         standing
     }
 
-    /// The records of every thread that concerns a range: its time overlaps the range, or one of its records lies in
-    /// it. A file of the range with these records shows the same notes as the whole log.
+    /// The held records of every thread that concerns a range, sorted by their times. A thread concerns it if its
+    /// standing note overlaps the range, or the time of one of its records lies in it. A file of the range with these
+    /// records shows the same notes as the whole log.
     #[must_use]
     pub fn records_about(&self, from: Time, to: Time) -> Vec<&KeptNote> {
         let mut roots = BTreeMap::new();

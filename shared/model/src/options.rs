@@ -9,29 +9,33 @@ use crate::request::percent_encode;
 /// docs/semantics/requests.md#parameters describes each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListOptions<'a> {
-    /// Whether it is a watch.
+    /// Whether it is a watch; else it is a list.
     pub watch: bool,
-    /// The resourceVersion that is asked for; empty counts as absent.
+    /// The resourceVersion that is asked for, unescaped; `None` if unset or empty.
     pub version: Option<Cow<'a, str>>,
-    /// How the answer's version must relate to that.
+    /// How the answer's version must relate to that; `None` if unset, or any other word than the two.
     pub version_match: Option<VersionMatch>,
-    /// The continue token of the page before.
+    /// The continue token of the page before; `None` for the first page.
     pub continues: Option<Cow<'a, str>>,
-    /// The most items of a page.
+    /// The most items of a page; `None` if unset or not a number of 64 bits.
     pub limit: Option<u64>,
-    /// The label selector.
+    /// The label selector, unescaped; `None` if unset or empty.
     pub label_selector: Option<Cow<'a, str>>,
-    /// The field selector.
+    /// The field selector, unescaped; `None` if unset or empty.
     pub field_selector: Option<Cow<'a, str>>,
-    /// Whether the stream begins with the present objects (`sendInitialEvents`).
+    /// Whether `sendInitialEvents` is true: the stream begins with the present objects
+    /// (docs/semantics/lists-and-watches.md#watch-list). False if it is false or unset, which differ in a watch without
+    /// a version.
     pub initial_events: bool,
-    /// Whether the server may send bookmarks.
+    /// Whether the server may send bookmarks (`allowWatchBookmarks`).
     pub bookmarks: bool,
-    /// The longest time that the stream may last, in seconds.
+    /// The longest time that the stream, or the request for a list, may last, in seconds (`timeoutSeconds`). `None` if
+    /// unset or not a number of 64 bits.
     pub timeout_s: Option<u64>,
 }
 
-/// How the version of a list must relate to the resourceVersion that it asks for.
+/// How the version of a list must relate to the resourceVersion that it asks for
+/// (docs/semantics/lists-and-watches.md#list).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VersionMatch {
     /// The answer must have exactly that version.
@@ -41,14 +45,14 @@ pub enum VersionMatch {
 }
 
 impl<'a> ListOptions<'a> {
-    /// Whether it has a label selector or a field selector.
+    /// Whether it has a label selector or a field selector. `Some` of an empty text counts.
     #[must_use]
     pub fn selects(&self) -> bool {
         self.label_selector.is_some() || self.field_selector.is_some()
     }
 
     /// Reads a query without its `?`. Unknown options, and values that cannot be read, are ignored. If an option comes
-    /// twice, the first counts, as in an apiserver.
+    /// twice, the first counts, as in Go's `url.Values`. No query gives no options.
     #[must_use]
     pub fn parse(query: &'a str) -> Self {
         let mut options = Self::default();
@@ -77,7 +81,8 @@ impl<'a> ListOptions<'a> {
         options
     }
 
-    /// Appends the options as a query, always in the same order and with the same escapes.
+    /// Appends the options to a query, always in the same order and with the same escapes. It writes `&` first if the
+    /// query is not empty. Options that are `None` or false are left out.
     pub fn write(&self, query: &mut String) {
         let mut option = |name: &str, value: &str| {
             if !query.is_empty() {
@@ -120,7 +125,7 @@ impl<'a> ListOptions<'a> {
         }
     }
 
-    /// Returns the options as a query.
+    /// Returns the options as a query without `?`, as [`ListOptions::write`] writes it; empty if no option is set.
     #[must_use]
     pub fn query(&self) -> String {
         let mut query = String::new();
@@ -146,7 +151,8 @@ impl VersionMatch {
     }
 }
 
-/// The path and the options of a client's request `GET PATH?QUERY`; `None` for any other verb.
+/// Returns the path, as it stands, and the options of a client's request `GET PATH?QUERY`. Without a query no option is
+/// set. `None` for any other verb.
 #[must_use]
 pub fn read_get(request: &str) -> Option<(&str, ListOptions<'_>)> {
     let target = request.strip_prefix("GET ")?;
@@ -154,13 +160,13 @@ pub fn read_get(request: &str) -> Option<(&str, ListOptions<'_>)> {
     Some((path, ListOptions::parse(query)))
 }
 
-/// Reads a boolean of a query as apiservers do: no value, `true` or `1` is true.
+/// Reads a boolean of a query: no value, `1`, or `true` in letters of any case is true.
 fn is_true(value: &str) -> bool {
     value.is_empty() || value == "1" || value.eq_ignore_ascii_case("true")
 }
 
-/// Decodes a text of a query; borrows it if it has no escapes. A broken escape stays as it is. Bytes that are not
-/// UTF-8 afterwards are replaced.
+/// Decodes a text of a query: `%` and two hexadecimal digits become a byte, and `+` becomes a space. It borrows a text
+/// without these. A broken escape stays as it is. Bytes that are not UTF-8 afterwards become U+FFFD.
 #[must_use]
 pub fn percent_decode(text: &str) -> Cow<'_, str> {
     if !text.contains(['%', '+']) {

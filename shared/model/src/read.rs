@@ -4,39 +4,41 @@ use std::sync::Arc;
 
 use crate::{Object, ResourceVersion, Text, Uid};
 
-/// An object as a read returned it.
+/// An object as a read returned it, without its body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// The object.
+    /// The object's namespace, name and uid.
     pub object: Arc<Object>,
-    /// Its version.
+    /// Its `metadata.resourceVersion`.
     pub version: ResourceVersion,
-    /// Its deletion timestamp, as the server wrote it: RFC 3339 in UTC, so texts sort by time.
+    /// Its `metadata.deletionTimestamp`, as the server wrote it; `None` if its deletion was not requested
+    /// (docs/semantics/checks.md#trap-finalizers).
     pub deleted_at: Option<Text>,
-    /// The uids of its owners; the garbage collector deletes it with them.
+    /// The uids in its `metadata.ownerReferences`, in their order; empty if it has no owner.
     pub owners: Vec<Uid>,
 }
 
-/// What a second watch delivered.
+/// The events that a second watch delivered, from its start to its end. The lifetime of that watch bounds them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
-    /// Its events in their order, each with its version.
+    /// Its ADDED, MODIFIED and DELETED events in their order; empty if it delivered none.
     pub events: Vec<Seen>,
-    /// The version of its last event or bookmark: it delivered every event up to there.
+    /// The version of its last event or bookmark: it delivered every event up to there. `None` if none came.
     pub reached: Option<ResourceVersion>,
 }
 
-/// A page of a list. The `limit` of its request bounds it.
+/// A page of a list. The size of the response body bounds it; so does the `limit` of its request, unless a server
+/// ignores that (docs/semantics/requests.md#parameters).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// The list's version.
+    /// The list's resourceVersion, the same on each of its pages (docs/semantics/lists-and-watches.md#list).
     pub version: ResourceVersion,
-    /// The continue token of the next page; absent on the last one.
+    /// The continue token of the next page; `None` on the last one.
     pub token: Option<String>,
-    /// Its items.
+    /// Its readable items, in the order of the page.
     pub items: Vec<Seen>,
-    /// The number of items whose name or version cannot be read.
+    /// The number of items that are not in `items`, because they or their name or version cannot be read.
     pub unreadable: u64,
-    /// Whether the items are whole objects, although only their metadata was requested.
+    /// Whether the items are whole objects: the server did not list their metadata alone.
     pub is_whole: bool,
 }

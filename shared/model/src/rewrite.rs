@@ -26,7 +26,7 @@ pub enum TextClass {
     Fixed,
     /// An API group; empty for core.
     Group,
-    /// A resource, with or without its API group: `pods`, `widgets.example.com`.
+    /// A resource in the plural, with or without its API group: `pods`, `widgets.example.com`.
     Resource,
     /// The name of an object other than a namespace or node, or of a client program.
     Name,
@@ -36,7 +36,7 @@ pub enum TextClass {
     Node,
     /// The name of a cluster.
     Cluster,
-    /// A uid.
+    /// A uid, as text.
     Uid,
     /// A URL, or a host with or without a port.
     Address,
@@ -44,15 +44,15 @@ pub enum TextClass {
     LabelSelector,
     /// A field selector.
     FieldSelector,
-    /// The path of a request.
+    /// The path of a request, percent-encoded.
     Path,
-    /// The query of a request.
+    /// The query of a request without its `?`, percent-encoded.
     Query,
     /// A request as `VERB PATH?QUERY`.
     Request,
     /// The belief of a client program, as JSON (see [`crate::belief`]).
     Belief,
-    /// Words of a server, of a network or of a library. They may name anything.
+    /// Words of a server, of a client, of a network or of a library. They may name anything.
     Free,
     /// A sentence of watchscope that may contain names and numbers.
     Ours,
@@ -60,7 +60,8 @@ pub enum TextClass {
     Said,
 }
 
-/// Rewrites texts. Each method returns the new form, or `None` to keep the text as it is.
+/// Rewrites the texts of records and folds. Each method but [`Rewriter::headers`] returns the new form, or `None` to
+/// keep the text as it is. The fields of a record come in their order.
 pub trait Rewriter {
     /// Rewrites a text of a class.
     fn text(&mut self, class: TextClass, text: &str) -> Option<Text>;
@@ -68,28 +69,29 @@ pub trait Rewriter {
     /// Rewrites the name of a watch. Later texts of the same record, or of that watch's fold, belong to this watch.
     fn watch(&mut self, name: &WatchName) -> Option<WatchName>;
 
-    /// Rewrites an object of the last watch or resource.
+    /// Rewrites an object: namespace, name and uid. It belongs to the watch or resource that came last.
     fn object(&mut self, object: &Arc<Object>) -> Option<Arc<Object>>;
 
-    /// Rewrites the controller of an object.
+    /// Rewrites the controller of an object: kind, name and uid.
     fn owner(&mut self, owner: &Owner) -> Option<Owner>;
 
     /// Rewrites the name of a log.
     fn log(&mut self, log: &LogId) -> Option<LogId>;
 
-    /// Rewrites HTTP headers.
+    /// Rewrites HTTP headers in place; it may change, add or remove any.
     fn headers(&mut self, headers: &mut Headers);
 }
 
 /// A value whose type determines the classes of its texts.
 pub trait Rewrite {
-    /// Rewrites all of its texts.
+    /// Rewrites all of its texts, in the order of its fields. In a map whose keys become equal, the later entry
+    /// replaces the earlier one.
     fn rewrite(&mut self, with: &mut dyn Rewriter);
 }
 
 /// A text whose class the field around it determines.
 pub trait RewriteAs {
-    /// Rewrites it as a text of that class.
+    /// Rewrites it as a text of that class; each text of a list, and each key of a map. `None` stays.
     fn rewrite_as(&mut self, class: TextClass, with: &mut dyn Rewriter);
 }
 

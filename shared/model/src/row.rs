@@ -9,7 +9,8 @@ use crate::vocabulary::Severity;
 
 macro_rules! rows {
     ($($row:ident $severity:ident $name:literal,)*) => {
-        /// A row of the failure catalogue. Its number is its index, so arrays by row are indexed with `row as usize`.
+        /// A row of the failure catalogue (docs/findings/README.md). Its index is the number in its code less 1, so
+        /// arrays by row are indexed with `row as usize`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Row {
             $(
@@ -19,12 +20,12 @@ macro_rules! rows {
         }
 
         impl Row {
-            /// All rows, in order of their codes.
+            /// All rows, sorted by their codes.
             pub const ALL: [Self; Self::COUNT] = [$(Self::$row,)*];
-            /// The number of rows.
+            /// The number of rows, and of the places in an array by row.
             pub const COUNT: usize = [$(stringify!($row),)*].len();
 
-            /// Its code: `F01` to `F50`.
+            /// Its code: `F01` to `F50`, always two digits.
             #[must_use]
             pub const fn code(self) -> &'static str {
                 match self {
@@ -32,7 +33,7 @@ macro_rules! rows {
                 }
             }
 
-            /// Its name: the failure in a few words.
+            /// Its name: the failure in at most ten words, as findings state it.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -107,7 +108,7 @@ rows! {
 }
 
 impl Row {
-    /// The row of a code; `None` for another text, or a row of a later version.
+    /// The row of a code, `F` and two digits; `None` for another text, or a row of a later version.
     #[must_use]
     pub fn of(code: &str) -> Option<Self> {
         let digits = code.strip_prefix('F')?;
@@ -126,9 +127,9 @@ impl fmt::Display for Row {
 /// Why a stream ended, by an attribution's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Attributed {
-    /// A failure of the catalogue.
+    /// A failure of the catalogue ended it.
     Row(Row),
-    /// Its time was over, as it should be.
+    /// Its time was over, as it should be (docs/semantics/streams.md#rule-timeout).
     Normal,
     /// watchscope ended it.
     Ours,
@@ -137,7 +138,7 @@ pub enum Attributed {
 }
 
 impl Attributed {
-    /// The code in the record.
+    /// The code in the record: that of the row, `ours`, `normal` or `unknown`.
     #[must_use]
     pub const fn code(self) -> &'static str {
         match self {
@@ -148,7 +149,7 @@ impl Attributed {
         }
     }
 
-    /// The value of a record's code; `None` for a code of a later version.
+    /// The value of a record's code; `None` for any other text, such as a code of a later version.
     #[must_use]
     pub fn of(code: &str) -> Option<Self> {
         match code {
@@ -159,7 +160,7 @@ impl Attributed {
         }
     }
 
-    /// The failure; `None` if there is none.
+    /// The failure of the catalogue; `None` for the other three reasons.
     #[must_use]
     pub const fn row(self) -> Option<Row> {
         match self {

@@ -4,11 +4,11 @@ use std::fmt;
 
 /// A time in the log, in microseconds since 1970-01-01T00:00:00Z.
 ///
-/// `at` of a record is the wall clock at the start of the log's epoch plus a monotonic clock. So it never decreases
-/// within an epoch. All durations and all drawing use it.
+/// `at` of a record is the wall clock at the start of the log's epoch plus a monotonic clock. In a simulated log it is
+/// virtual time. So it never decreases within an epoch. All durations and all drawing use it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(
-    /// Microseconds since the Unix epoch.
+    /// Microseconds since the Unix epoch; negative before it.
     pub i64,
 );
 
@@ -18,7 +18,7 @@ pub const SECOND_US: i64 = 1_000_000;
 pub const MILLISECOND_US: i64 = 1_000;
 
 impl Time {
-    /// This time plus `micros` microseconds; saturates.
+    /// This time plus `micros` microseconds; a negative number goes back. Saturates.
     #[must_use]
     pub fn plus_micros(self, micros: i64) -> Self {
         Self(self.0.saturating_add(micros))
@@ -31,7 +31,7 @@ impl Time {
         Self(self.0.saturating_add(millis.saturating_mul(MILLISECOND_US)))
     }
 
-    /// Whole milliseconds from `earlier` to this time; 0 if `earlier` is later.
+    /// Whole milliseconds from `earlier` to this time, rounded down; 0 if `earlier` is later.
     #[must_use]
     pub fn millis_since(self, earlier: Self) -> u64 {
         u64::try_from(self.0.saturating_sub(earlier.0) / MILLISECOND_US).unwrap_or(0)
@@ -60,8 +60,9 @@ impl Time {
         }
     }
 
-    /// Parses the RFC 3339 form in UTC (`Z`) with at most nine decimals, and cuts decimals below a microsecond. It
-    /// accepts second 60, a leap second. `None` for any other text, and for a day that the month does not have.
+    /// Parses the RFC 3339 form in UTC (`Z`) with at most nine decimals, and cuts decimals below a microsecond. Each
+    /// number of date and time may have one to four digits. Second 60, a leap second, is second 0 of the next minute.
+    /// `None` for any other text, and for a day that the month does not have.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (date, rest) = text.split_once('T')?;
@@ -93,7 +94,7 @@ impl Time {
 /// The calendar fields of a [`Time`] in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Civil {
-    /// Year, proleptic Gregorian.
+    /// Year, proleptic Gregorian; 0 is 1 BC.
     pub year: i64,
     /// Month, 1 to 12.
     pub month: u8,
@@ -105,7 +106,7 @@ pub struct Civil {
     pub minute: u8,
     /// Second, 0 to 59.
     pub second: u8,
-    /// Microseconds within the second.
+    /// Microseconds within the second, 0 to 999,999.
     pub micros: u32,
 }
 

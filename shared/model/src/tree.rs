@@ -14,18 +14,18 @@ pub use self::sorted::{Map as BTreeMap, Set as BTreeSet};
 #[cfg(target_arch = "wasm32")]
 pub use self::sorting::sort_by;
 
-/// Sorts things; equal things keep their order.
+/// Sorts things by `order`, the least first; equal things keep their order.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn sort_by<T>(things: &mut [T], order: impl Fn(&T, &T) -> std::cmp::Ordering) {
     things.sort_by(order);
 }
 
-/// Sorts things by a key; things with equal keys keep their order.
+/// Sorts things by a key, the least first; things with equal keys keep their order. `key` runs for each comparison.
 pub fn sort_by_key<T, K: Ord>(things: &mut [T], key: impl Fn(&T) -> K) {
     sort_by(things, |one, other| key(one).cmp(&key(other)));
 }
 
-/// Sorts things by their own order.
+/// Sorts things by their own order, the least first; equal things keep their order.
 pub fn sort<T: Ord>(things: &mut [T]) {
     sort_by(things, T::cmp);
 }

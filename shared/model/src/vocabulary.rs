@@ -13,15 +13,15 @@ macro_rules! words {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name {
             $($(#[$word_doc])* $word,)*
-            /// A word of a later version of watchscope.
+            /// A word that this build does not know, such as one of a later version of watchscope.
             Unknown,
         }
 
         impl $name {
-            /// All words that this build knows, sorted by number.
+            /// All words that this build knows, sorted by number, from 0. `Unknown` is not among them.
             pub const ALL: &'static [Self] = &[$(Self::$word),*];
 
-            /// The text in the JSON form.
+            /// The text in the JSON form; `unknown` for `Unknown`.
             #[must_use]
             pub const fn word(self) -> &'static str {
                 match self {
@@ -30,7 +30,8 @@ macro_rules! words {
                 }
             }
 
-            /// The number in the binary form.
+            /// The number in the binary form: the place in `ALL`. `Unknown` has the number after the last word,
+            /// whatever number it was read from.
             #[must_use]
             pub fn number(self) -> u64 {
                 Self::ALL.iter().position(|&word| word == self).unwrap_or(Self::ALL.len()) as u64
@@ -64,7 +65,7 @@ macro_rules! words {
 }
 
 words! {
-    /// Why a stream or a connection ended.
+    /// Why a stream or a connection ended, as seen on the wire.
     Cause {
         /// The body ended in order.
         End = "end",
@@ -72,22 +73,24 @@ words! {
         Eof = "eof",
         /// The connection closed, or the body ended, within a frame.
         EofInFrame = "eof-in-frame",
-        /// An HTTP/2 RST_STREAM frame ended the stream.
+        /// An HTTP/2 RST_STREAM frame ended the stream (RFC 9113, section 6.4).
         RstStream = "rst-stream",
-        /// An HTTP/2 GOAWAY frame ended it.
+        /// An HTTP/2 GOAWAY frame ended it (RFC 9113, section 6.8).
         Goaway = "goaway",
         /// A TCP reset ended the connection.
         TcpReset = "tcp-reset",
         /// TLS failed on the open connection.
         Tls = "tls",
-        /// watchscope closed it, because it was silent and a side watch proved it dead
-        /// (docs/semantics/clients.md#probe-silence).
+        /// watchscope or the kernel closed it as dead. A side watch delivered more
+        /// (docs/semantics/clients.md#probe-silence), a ping or sent packets got no answer, or the stream was silent
+        /// past its timeout.
         IdleTimeout = "idle-timeout",
-        /// watchscope closed it, because nobody wants it any more.
+        /// watchscope closed it, because it needs it no more, as after a stop. It also does so if initial events do not
+        /// complete, or are older than the watch's progress.
         Cancelled = "cancelled",
-        /// watchscope closed it, because its frames could not be decoded.
+        /// watchscope closed it, because its frames, or the HTTP on the connection, could not be decoded.
         Decode = "decode",
-        /// The server sent an ERROR event. After one, this is always the cause.
+        /// The server sent an ERROR event (docs/semantics/requests.md#errors). After one, this is always the cause.
         ErrorEvent = "error-event",
         /// The server refused the stream that was to follow a list. This cause begins gaps and ends no stream.
         Refused = "refused",
@@ -95,15 +98,16 @@ words! {
 
     /// The phase of a watch.
     Phase {
-        /// It dials, or waits for the answer to a watch request.
+        /// It dials, or waits for the answer to a request.
         Connecting = "connecting",
-        /// It reads a list.
+        /// It reads a list, or the initial events of a stream.
         Listing = "listing",
-        /// A stream is open.
+        /// A stream is open and past its initial events.
         Streaming = "streaming",
-        /// It backs off before the next request.
+        /// It waits for the delay in the record before its next request.
         Waiting = "waiting",
-        /// The server refused it (401, 403, 404, another 4xx); the next try is far off.
+        /// It cannot go on before somebody changes something. The server refused it (401, 403, 404, another 4xx), its
+        /// resource is not discovered, or it has no credentials. It tries again after 30 to 120 s.
         Refused = "refused",
         /// It was stopped.
         Stopped = "stopped",
@@ -111,7 +115,7 @@ words! {
 
     /// Why a watch went into its phase.
     PhaseReason {
-        /// The watch has just been started.
+        /// The watch has just been started, or discovery has just found its resource.
         Started = "started",
         /// The watch needs a list first.
         FirstList = "first-list",
@@ -119,40 +123,44 @@ words! {
         Listed = "listed",
         /// The server accepted the watch.
         Opened = "opened",
-        /// The stream ended, and the watch opens the next one from its progress.
+        /// The stream ended, and the watch opens the next one from its progress; or a watch-list begins again.
         Resume = "resume",
-        /// Two consecutive streams were short, so the next one waits for the backoff.
+        /// Two consecutive streams lasted under 2 s, so the next one waits until 1 to 2 s after the last one's request.
+        /// After three without a document the watch lists instead (F10).
         ShortStream = "short-stream",
-        /// 410: the history is gone, and the watch lists again (docs/semantics/requests.md#expired).
+        /// 410: the history or a continue token is gone, and the watch lists again
+        /// (docs/semantics/requests.md#expired).
         Expired = "expired",
         /// 504 with ResourceVersionTooLarge: this server has not reached the requested resourceVersion
-        /// (docs/semantics/requests.md#too-large).
+        /// (docs/semantics/requests.md#too-large). Also a list that is older than the watch's progress, although that
+        /// was requested (F22).
         TooLarge = "too-large",
-        /// An ERROR event other than 410; the watch lists again.
+        /// An ERROR event other than 410, 429 or a watch-list's 504; the watch lists again.
         ErrorEvent = "error-event",
         /// Frames could not be decoded; the watch lists again.
         Decode = "decode",
         /// 429: the server asks the client to come later (docs/semantics/requests.md#too-many-requests).
         TooManyRequests = "too-many-requests",
-        /// 401: the server did not accept the credentials.
+        /// 401: the server did not accept the credentials (docs/semantics/requests.md#refused).
         Unauthorized = "unauthorized",
         /// 403: the right is missing (docs/semantics/requests.md#rights).
         Forbidden = "forbidden",
-        /// 404: the resource is not served.
+        /// 404: the resource is not served (docs/semantics/requests.md#refused).
         NotFound = "not-found",
-        /// Another 4xx: the server does not accept the request.
+        /// Another status, mostly a 4xx: the server does not accept the request (docs/semantics/requests.md#refused).
         BadRequest = "bad-request",
-        /// A 5xx: the server failed.
+        /// A 5xx or 408: the server failed or gave up.
         ServerError = "server-error",
         /// The server refused the connection or could not be reached.
         Unreachable = "unreachable",
         /// The TLS handshake failed.
         TlsFailed = "tls-failed",
-        /// No answer came in time.
+        /// No connection, answer or further part of a list came in time.
         Timeout = "timeout",
-        /// The connection broke before the answer was complete.
+        /// The connection broke before an answer or a list was complete, or a stream did not end in order.
         Broken = "broken",
-        /// The stream was silent for too long, and a side watch proved it dead.
+        /// The stream was silent for 90 s or more, and was proved dead or is past its timeout
+        /// (docs/semantics/clients.md#probe-silence).
         Idle = "idle",
         /// A stop of the watch was requested.
         StopRequested = "stop-requested",
@@ -160,19 +168,20 @@ words! {
         NotDiscovered = "not-discovered",
         /// Credentials were unavailable (exec plugin, token file).
         Credentials = "credentials",
-        /// The wait is over.
+        /// The wait is over, and the watch tries the same again.
         RetryDue = "retry-due",
-        /// This server refused watch-list; the watch falls back to a list.
+        /// This server refused watch-list, or did not complete it; the watch falls back to a list.
         WatchListRefused = "watch-list-refused",
-        /// The initial events are complete.
+        /// The initial events are over; only the bookmark at their end shows that they were complete
+        /// (docs/semantics/lists-and-watches.md#watch-list).
         InitialEventsEnd = "initial-events-end",
-        /// A response did not have the form of a list.
+        /// A response did not have the form of a list, or a page was longer than the probe reads.
         Malformed = "malformed",
         /// A list shows that etcd went back (F33); the watch begins anew.
         Restored = "restored",
     }
 
-    /// What happened to an object, in the view of a watch.
+    /// What happened to an object, in the view of a watch (docs/semantics/requests.md#framing).
     ChangeType {
         /// The object came into the view.
         Added = "ADDED",
@@ -186,11 +195,12 @@ words! {
     Origin {
         /// From a list.
         List = "list",
-        /// From the initial events of a watch-list, or the synthetic events at the start of a stream.
+        /// From the initial events of a stream: of a watch-list, or of a watch without a resourceVersion
+        /// (docs/semantics/lists-and-watches.md#initial-events).
         Initial = "initial",
         /// From the stream, live.
         Live = "live",
-        /// From watchscope: the watch held the object, and a list lacks it.
+        /// From watchscope: the watch held the object, and a complete state lacks it, or another uid is in its place.
         Inferred = "inferred",
     }
 
@@ -223,11 +233,11 @@ words! {
     ClientProgram {
         /// It lists from time to time.
         Poller = "poller",
-        /// It compares two scopes.
+        /// It compares two scopes that differ (F42).
         Comparer = "comparer",
         /// A bare reflector of client-go (docs/semantics/clients.md#reflector).
         Reflector = "reflector",
-        /// The loop of an end-to-end test over a watch of claims.
+        /// The loop of an end-to-end test over a watch of PersistentVolumeClaims.
         PvcLoop = "e2e-pvc-loop",
         /// A function that watches a Deployment until it is ready.
         WatchDeployment = "watch-deployment",
@@ -244,23 +254,24 @@ words! {
     }
     /// The Kubernetes verb of a request. Records hold the text.
     Verb {
-        /// A request for one object.
+        /// A request for one object (docs/semantics/requests.md#rights).
         Get = "get",
         /// A list, or a page of one.
         List = "list",
         /// A stream of events.
         Watch = "watch",
     }
-    /// How the audit made a read (docs/semantics/checks.md#reads). Records hold the text.
+    /// How the audit made a read (docs/semantics/checks.md#reads), and for some what it showed. Records hold the text.
     AuditMethod {
-        /// The audit made no list, or none that decides anything.
+        /// No single read: the watch does not stream, its position is not known, or it does not reach the version of a
+        /// list that differs.
         List = "list",
-        /// A list of all objects at the watch's version.
+        /// A list of all objects at exactly the watch's version.
         ListExact = "list exact",
         /// The same list again, after the first one differed.
         ListExactAgain = "list exact again",
-        /// The exact list was refused with 504, because the server's cache has not reached the version. The audit's
-        /// version is the cache's.
+        /// The exact list was refused with 504, because the server's cache has not reached the version
+        /// (docs/semantics/requests.md#too-large). The audit's version is the cache's.
         ListExactTooLarge = "list exact too large",
         /// A list of the newest objects.
         ListNewest = "list newest",
@@ -292,16 +303,17 @@ words! {
     }
     /// The result of a comparison by the audit. Records hold the text.
     AuditOutcome {
-        /// All compared objects are as the watch holds them.
+        /// All compared objects are as the watch holds them. For [`AuditMethod::GetLeft`]: the object only left the
+        /// selector.
         Agrees = "agrees",
-        /// An object differs.
+        /// At least one object differs, or another watch delivered an event that this one did not.
         Differs = "differs",
         /// The read decides nothing.
         CannotTell = "cannot-tell",
     }
     /// The source of an answer to a read of the audit (docs/semantics/checks.md#reads).
     Authority {
-        /// etcd.
+        /// etcd. Lists of another apiserver (aggregated types) count as this, too.
         Etcd = "etcd",
         /// Perhaps the apiserver's watch cache.
         PerhapsCache = "perhaps-cache",
@@ -334,11 +346,11 @@ words! {
         FirstPageOnly = "first-page-only",
         /// The server does not allow GETs; the objects were listed by their names.
         RefusesGet = "refuses-get",
-        /// The server does not list metadata alone; whole objects were read.
+        /// The server does not list metadata alone (docs/semantics/requests.md#forms); whole objects were read.
         ListsWhole = "lists-whole",
-        /// The watch holds too many objects for a whole list.
+        /// The watch holds more than 5,000 objects, too many for a whole list.
         TooLong = "too-long",
-        /// The watch's state at its progress is unknown.
+        /// The watch's state at its progress is unknown, because its stream delivered events out of order.
         NoPast = "no-past",
         /// The state at that version can no longer be read or rebuilt.
         Compacted = "compacted",
@@ -348,7 +360,7 @@ words! {
         NotComparable = "not-comparable",
         /// The server listed another version than the requested one.
         OtherVersion = "other-version",
-        /// The server refused the read.
+        /// The server answered the read with a status other than 200.
         Refused = "refused",
         /// No connection was available for the read.
         Unreached = "unreached",
@@ -366,9 +378,9 @@ words! {
         NotLookedUp = "not-looked-up",
         /// Some objects changed before they were looked up.
         Changed = "changed",
-        /// The object only left the selector.
+        /// The object has the same uid in etcd: it only left the selector (F43).
         OnlyLeft = "only-left",
-        /// The watch does not reach the version of a list that differs.
+        /// The watch does not reach the version of a list that differs (docs/semantics/checks.md#behind).
         StandsStill = "stands-still",
         /// The server's cache has not reached the requested version.
         CacheBehind = "cache-behind",
@@ -380,7 +392,7 @@ words! {
         ReadsAhead = "reads-ahead",
         /// The list was made by another server.
         OtherServer = "other-server",
-        /// Another watch was compared over a span of versions.
+        /// Another watch was compared over a span of versions, and delivered the same events.
         Span = "span",
         /// Another watch did not deliver some events of this one.
         SecondLacks = "second-lacks",
@@ -393,9 +405,9 @@ words! {
         Malformed = "malformed",
         /// Its object has another kind than the watch requested (F39).
         OtherKind = "other-kind",
-        /// It is longer than watchscope reads.
+        /// It is longer than watchscope reads: 8 MiB for an event and 256 MiB for a page, by default.
         TooLong = "too-long",
-        /// It has no end.
+        /// The stream or response ended before its end.
         CutShort = "cut-short",
         /// It came after an ERROR event, or after watchscope had ended the stream.
         AfterEnd = "after-end",
@@ -409,40 +421,41 @@ words! {
         /// The server: the reason of its Status, because there is no message, or the message may quote a Secret and is
         /// not kept.
         Reason = "reason",
-        /// watchscope: it names the HTTP status, because the server's body has no text or may quote a Secret.
+        /// watchscope: it names the HTTP status, because the server's body has no text, may quote a Secret, or was not
+        /// read.
         StatusOnly = "status-only",
     }
-    /// Where something was lost.
+    /// Where something was lost, and what.
     LossPlace {
-        /// Records that the ring dropped.
+        /// Records that the ring dropped before a reader had them.
         Ring = "ring",
-        /// Bodies that the ring of bodies dropped.
+        /// Bodies that the store of bodies dropped, or that could not be redacted.
         Body = "body",
-        /// Bytes of a stream that could not become an event.
+        /// Frames of a stream, items or pages of a list, and bytes of a response that could not become an event.
         Frame = "frame",
-        /// Records that the log could not take.
+        /// Events that the log could not take, because its queue was full.
         Log = "log",
-        /// Records that a history could not write to its file.
+        /// Records that a file lacks: a history could not write them, or the file is damaged there.
         File = "file",
-        /// Records that were left out of an extract on purpose.
+        /// Records that an extract lacks: they were left out on purpose, or its writer did not know their kind.
         Withheld = "withheld",
     }
 
-    /// Why a history cannot be written.
+    /// Why a history cannot be written, or only late.
     DiskTrouble {
         /// The file system, a quota or a limit of the process leaves no room.
         Full = "full",
-        /// It is read-only.
+        /// It is read-only, or watchscope has no right to write there.
         ReadOnly = "read-only",
         /// The folder or the file was removed.
         Gone = "gone",
-        /// Each write takes long.
+        /// A piece of work takes over 5 s. Records are still written, but late.
         Slow = "slow",
         /// Anything else.
         Failing = "failing",
     }
 
-    /// How certain a finding, verdict or attribution is; one scale for all.
+    /// How certain a finding, verdict or attribution is; one scale for all, the most certain first.
     Certainty {
         /// Proven.
         Definite = "definite",
@@ -452,7 +465,7 @@ words! {
         Suspected = "suspected",
     }
 
-    /// The severity of a finding.
+    /// The severity of a finding, the least severe first.
     Severity {
         /// It is worth knowing.
         Note = "note",
@@ -466,17 +479,18 @@ words! {
 
     /// The state of a finding or verdict, as a record states it.
     Standing {
-        /// It is new, or raised again.
+        /// It is new, or it occurred again.
         Raised = "raised",
-        /// There is more evidence.
+        /// Its evidence, severity or outcome changed; it did not occur again.
         Updated = "updated",
-        /// It was confirmed a second time at the same resourceVersion.
+        /// A second read at the same resourceVersion confirmed it (docs/semantics/checks.md#confirm). Only verdicts
+        /// have this state.
         Confirmed = "confirmed",
         /// It is over.
         Cleared = "cleared",
     }
 
-    /// How a watch and a read of the audit differ in an object.
+    /// How a watch and a read of the audit differ in an object (docs/semantics/checks.md#procedure).
     Divergence {
         /// The watch holds it, and the list lacks it.
         Ghost = "ghost",
@@ -490,11 +504,12 @@ words! {
 
     /// The phase of a resource's cacher inside a simulated apiserver (docs/semantics/servers.md#watch-cache).
     CachePhase {
-        /// It reads all objects; reads of it wait or are refused.
+        /// It reads all objects from etcd; reads of it wait or are refused (docs/semantics/requests.md#not-ready).
         Listing = "listing",
         /// It answers reads, and watches etcd.
         Ready = "ready",
-        /// It lost etcd and begins again soon; reads of it are refused.
+        /// Its list or its watch of etcd failed. After 1 s it begins again (docs/semantics/servers.md#cache-start);
+        /// until then reads of it wait or are refused. In a record with revision 0 the cache is gone.
         Failed = "failed",
     }
 
@@ -502,7 +517,7 @@ words! {
     Way {
         /// Sent bytes arrive.
         Open = "open",
-        /// Sent bytes are held back, and neither side knows it.
+        /// Sent bytes are held back in at least one direction, and neither side knows it.
         Stalled = "stalled",
         /// The server's side is closed; bytes under way may still arrive.
         Cut = "cut",
@@ -522,21 +537,23 @@ words! {
     NoteRefusal {
         /// Its text is empty, and it replaces no note that it could withdraw.
         Empty = "empty",
-        /// It is longer than 4 KiB ([`crate::notes::MAX_NOTE_BYTES`]).
+        /// Its text is longer than 4,096 bytes ([`crate::notes::MAX_NOTE_BYTES`]).
         TooLong = "too-long",
         /// Its text is not UTF-8.
         NotText = "not-text",
         /// No watch of the log has this name.
         UnknownWatch = "unknown-watch",
-        /// Its object has an empty name, or a name that is too long.
+        /// Its object has an empty name, or a namespace, name or uid of over 512 bytes
+        /// ([`crate::notes::MAX_OBJECT_TEXT_BYTES`]).
         BadObject = "bad-object",
         /// Its time ends before it begins, or has an end and no start.
         BadSpan = "bad-span",
         /// The note that it is to replace is not a person's note that is kept.
         UnknownNote = "unknown-note",
-        /// The session wrote 10 notes in the last minute ([`crate::notes::NOTES_A_MINUTE`]).
+        /// The session wrote 10 notes in the last minute ([`crate::notes::NOTES_A_MINUTE`]), or too many sessions write
+        /// notes.
         TooOften = "too-often",
-        /// The log holds the most notes that it may ([`crate::notes::MAX_NOTES`]).
+        /// The log holds 10,000 notes, the most that it may ([`crate::notes::MAX_NOTES`]).
         TooMany = "too-many",
         /// Too many commands of this viewer, or of all viewers, are pending.
         Busy = "busy",
@@ -546,7 +563,8 @@ words! {
 }
 
 impl Severity {
-    /// All severities, the least severe first.
+    /// All severities, the least severe first; `Unknown` is before all others. The order of the type itself puts it
+    /// last.
     pub const RISING: [Self; 5] = [
         Self::Unknown,
         Self::Note,
@@ -555,14 +573,14 @@ impl Severity {
         Self::Divergence,
     ];
 
-    /// The severity's index in [`Severity::RISING`].
+    /// The severity's index in [`Severity::RISING`], from 0 for `Unknown` to 4 for a divergence.
     #[must_use]
     pub fn rank(self) -> usize {
         let place = Self::RISING.iter().position(|&other| other == self);
         place.unwrap_or(0)
     }
 
-    /// The more severe of two.
+    /// The more severe of two, by [`Severity::rank`]; any other severity is worse than `Unknown`.
     #[must_use]
     pub fn worse(self, other: Self) -> Self {
         if other.rank() > self.rank() {

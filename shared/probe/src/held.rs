@@ -40,8 +40,8 @@ pub(crate) enum Relation {
 /// Collects evidence that etcd went back: objects that a state has at lower versions than the watch holds.
 ///
 /// In one history the version of a living object never goes down. A server that lost an event also shows an object at
-/// a lower version. But that server still shows some objects at the later versions that the watch saw. After a restore of
-/// etcd it shows none at those versions.
+/// a lower version. But that server still shows some objects at the later versions that the watch saw. After a restore
+/// of etcd it shows none at those versions.
 ///
 /// It holds a single object, however many differ.
 #[derive(Debug, Default)]

@@ -153,7 +153,8 @@ pub(crate) fn send_get(
     });
 }
 
-/// The names of the headers that an event keeps.
+/// The names of the headers that an event keeps, in lower case: those that name the request in the server's own logs
+/// and limits, and those that explain the answer. All others are dropped.
 const KEPT_HEADERS: [&str; 7] = [
     "audit-id",
     "connection",

@@ -449,9 +449,9 @@ fn utf8_len(digits: &[u8]) -> usize {
 /// because most strings of an object are too short for a call of memchr to pay off.
 #[inline(always)]
 fn plain_end(bytes: &[u8], mut at: usize) -> usize {
-    /// A one in each byte.
+    /// A one in each of eight bytes.
     const ONES: u64 = 0x0101_0101_0101_0101;
-    /// The high bit of each byte.
+    /// The high bit of each of eight bytes.
     const HIGH: u64 = 0x8080_8080_8080_8080;
     let has_zero = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
     while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {

@@ -2,7 +2,8 @@
 
 use memchr::memchr;
 
-/// The most memory in bytes that is kept after a long line. A larger buffer is shrunk to it.
+/// The most memory in bytes that is kept after a long line that came in pieces. A larger buffer is shrunk to it, so
+/// that one large object does not hold memory for as long as its stream.
 const CARRY_KEPT: usize = 256 << 10;
 
 /// Splits a body at line feeds.

@@ -14,9 +14,12 @@ use crate::spec::Freshness;
 /// head back until the first event (k/k#75837; docs/semantics/requests.md#late-headers), but no server keeps a watch
 /// much longer than requested.
 const WATCH_GRACE_MS: u64 = 30_000;
-/// The least time in ms between two loads of credentials. An earlier load is left out.
+/// The least time in ms between two loads of credentials, so that many refusals cause one run of an exec plugin. An
+/// earlier load is left out.
 const RELOAD_SPACING_MS: u64 = 30_000;
 /// The most of a Retry-After that the probe obeys, in ms. Jitter of up to half of it, and half a second, comes on top.
+/// A kube-apiserver asks for at most 32 s (docs/semantics/requests.md#too-many-requests); a longer wait than this would
+/// leave a watch blind for a mistake.
 const RETRY_AFTER_CAP_MS: u64 = 600_000;
 
 impl Probe {

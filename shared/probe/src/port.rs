@@ -10,10 +10,10 @@ use watchscope_model::field::Headers;
 use watchscope_model::vocabulary::Cause;
 use watchscope_model::{ConnectionId, RequestId, StreamId, Text, Time};
 
-/// An event outside the machine.
+/// An event outside the machine. The machine ignores inputs about a request or a connection that it has given up.
 #[derive(Clone, Debug)]
 pub enum Input<'a> {
-    /// Starts the watch. It comes once, as the first input.
+    /// Starts the watch. It comes once, as the first input; a later one changes nothing.
     Start,
     /// The connection of [`Effect::Connect`] is ready for requests.
     Connected {
@@ -29,8 +29,8 @@ pub enum Input<'a> {
         /// Why it could not be made.
         failure: Failure,
     },
-    /// The side connection is not dialled, and will not be before this time. Other watches share this one's
-    /// connection, and it is another one's turn to check whether it is dead.
+    /// The side connection is not dialled, and will not be before this time on the log's clock. Other watches share
+    /// this one's connection, and it is another one's turn to check whether it is dead.
     SideLater(Time),
     /// A response head arrived.
     Head {
@@ -54,7 +54,7 @@ pub enum Input<'a> {
     Body {
         /// The request that is answered.
         request: RequestId,
-        /// The bytes.
+        /// The bytes that follow those before; documents may be cut anywhere between two pieces.
         bytes: &'a [u8],
     },
     /// A response body ended.
@@ -79,27 +79,28 @@ pub enum Input<'a> {
     },
     /// The time of the last [`Effect::SetTimer`] has come. A timer that fires too early does no harm.
     Timer,
-    /// The answer to [`Effect::Discover`], or a later change of it: how the server serves the resource, or `None` if
-    /// it does not.
+    /// The answer to [`Effect::Discover`], or a later change of it: how the server serves the resource, or `None` if it
+    /// does not. It only matters while the watch rests after a refusal; else it changes nothing.
     Discovered(Option<Served>),
-    /// Credentials or TLS settings could not be loaded, so no connection can be made.
+    /// Credentials or TLS settings could not be loaded, so no connection can be made. It only matters while the watch
+    /// waits or dials; else it changes nothing.
     CredentialsFailed {
         /// What was tried (exec plugin, token file) and what came back, in a sentence without the credentials.
         sentence: String,
     },
-    /// Stops the watch. It is the last input.
+    /// Stops the watch. It is the last input; a connection that is ready only after it is closed.
     Stop,
 }
 
 /// A resource as discovery describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Served {
-    /// The API version to use.
+    /// The API version to use, without the group: `v1`, `v1beta1`.
     pub version: Text,
-    /// The kind of its objects.
+    /// The kind of its objects: `Pod`.
     pub kind: Text,
-    /// Whether another apiserver serves it through the cluster's. Its resourceVersions then have no order, and a
-    /// DELETED may have only the name of its object.
+    /// Whether another apiserver serves it through the cluster's (an APIService). Its resourceVersions then have no
+    /// order (docs/semantics/checks.md#trap-aggregated), and a DELETED may have only the name of its object.
     pub is_aggregated: bool,
 }
 
@@ -108,7 +109,8 @@ pub struct Served {
 pub enum Channel {
     /// The connection for lists and streams.
     Main,
-    /// A second, short-lived connection for a check whether a silent stream is dead.
+    /// A second connection, of at most 15 s, for a check whether a silent stream is dead
+    /// (docs/semantics/clients.md#probe-silence).
     Side,
 }
 
@@ -117,7 +119,7 @@ pub enum Channel {
 pub struct Failure {
     /// The kind of failure.
     pub kind: FailureKind,
-    /// What was tried and what came back, in a sentence.
+    /// What was tried and what came back, in a sentence for people, without credentials.
     pub sentence: String,
 }
 
@@ -128,13 +130,13 @@ pub enum FailureKind {
     Unreachable,
     /// The TLS handshake failed.
     Tls,
-    /// No answer came in time.
+    /// No answer came within the driver's time limit.
     Timeout,
     /// The connection broke.
     Broken,
 }
 
-/// An act for the driver. It carries out effects in order.
+/// An act for the driver. The driver carries out effects in the order of [`Output::effects`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Dial, with a time limit of the driver's own. Answer with [`Input::Connected`], [`Input::ConnectFailed`] or, for
@@ -174,7 +176,7 @@ pub enum Effect {
 /// A GET request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Get {
-    /// The path of the URL.
+    /// The path of the URL, which begins with `/`.
     pub path: Text,
     /// The query without its question mark, percent-encoded; never empty.
     pub query: String,
@@ -182,11 +184,11 @@ pub struct Get {
     pub accept: &'static str,
 }
 
-/// A source of ids that are unique in the epoch.
+/// A source of ids that are unique in the epoch, over all probes of the log.
 pub trait Ids {
-    /// A new request id.
+    /// Returns a request id that it has not returned before.
     fn request(&mut self) -> RequestId;
-    /// A new stream id.
+    /// Returns a stream id that it has not returned before.
     fn stream(&mut self) -> StreamId;
 }
 
@@ -195,12 +197,14 @@ pub trait Ids {
 pub struct Ending {
     /// [`Cause::End`] if it ended in order, so the connection can be used again; else the transport's cause.
     pub cause: Cause,
-    /// The code of the RST_STREAM frame that ended it.
+    /// The error code of the RST_STREAM frame that ended it (RFC 9113); `None` if no such frame did.
     pub reset_code: Option<u32>,
-    /// The longest time in which the driver did not read it, in milliseconds; absent if it was not noticeable.
+    /// The longest time in which the driver left it unread, in milliseconds; `None` if the driver reports none. The
+    /// backend reports 100 ms or more of the last 10 s.
     pub unread_ms: Option<u64>,
 }
 
+/// An ending with this cause, without a reset code or unread time.
 impl From<Cause> for Ending {
     fn from(cause: Cause) -> Self {
         Self {
@@ -213,28 +217,29 @@ impl From<Cause> for Ending {
 
 /// The surroundings of a step.
 pub struct Context<'a> {
-    /// The present time on the log's clock.
+    /// The present time on the log's clock. It does not go back from step to step.
     pub now: Time,
     /// The source of new ids.
     pub ids: &'a mut dyn Ids,
 }
 
-/// The results of steps. Steps append to it. The driver clears it after it has taken everything, so buffers are
-/// reused.
+/// The results of steps. Steps append to it. The driver clears it after it has taken everything, so buffers are reused.
 ///
-/// The input bounds it: a body piece gives at most its own events and their bodies.
+/// The input and the watch bound it. A piece of a stream gives at most the events of its documents and their bodies;
+/// the end of a page those of its items. The end of a list, or of initial events, also gives one deletion for each held
+/// object that it lacks.
 #[derive(Debug, Default)]
 pub struct Output {
-    /// The acts for the driver, in order.
+    /// The acts for the driver, in the order in which it carries them out. It may be empty.
     pub effects: Vec<Effect>,
-    /// The events, in order.
+    /// The events, in the order of the log. It may be empty.
     pub events: Vec<Emitted>,
-    /// The redacted bodies of the events, consecutive.
+    /// The redacted bodies of the events as JSON in UTF-8, one directly after the other.
     pub bodies: Vec<u8>,
 }
 
 impl Output {
-    /// Empties it, and keeps its memory.
+    /// Removes all effects, events and bodies, and keeps the memory.
     pub fn clear(&mut self) {
         self.effects.clear();
         self.events.clear();
@@ -245,8 +250,10 @@ impl Output {
 /// An event for the log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Emitted {
-    /// The event. `since` of a gap is 0; the log's writer fills it in.
+    /// The event. In a [`watchscope_model::event::Gap`] `since` is 0; the log's writer fills it in.
     pub event: Event,
-    /// The range of the object's redacted JSON in [`Output::bodies`]; absent if there is none or it was withheld.
+    /// The range of the object's redacted JSON in [`Output::bodies`]. `None` if the event has no object, or the object
+    /// was not delivered (an inferred deletion). `None` also if a part to redact had an unknown form: the body is
+    /// withheld.
     pub body: Option<Range<usize>>,
 }

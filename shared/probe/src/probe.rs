@@ -30,7 +30,8 @@ pub(crate) const LIST_SILENCE_MS: u64 = 90_000;
 /// The instrumented client of one watch.
 ///
 /// Give it every input in the order of events, carry out its effects, and append its events to the log. One task owns
-/// it. Its memory is bounded by the cluster's objects of the resource, one page of a list and one line.
+/// it. The cluster's objects of the resource bound its memory. One page of a list, or as many bytes of deferred initial
+/// events, and two lines come on top. Longer pages and lines are given up ([`ProbeConfig`]).
 #[derive(Debug)]
 pub struct Probe {
     pub(crate) spec: WatchSpec,
@@ -161,7 +162,8 @@ impl Turn<'_> {
 }
 
 impl Probe {
-    /// A probe that waits for [`Input::Start`]. The seed determines its jitter.
+    /// Returns a probe that waits for [`Input::Start`]. The seed determines its jitter: the same seed and inputs give
+    /// the same outputs.
     #[must_use]
     pub fn new(spec: WatchSpec, config: ProbeConfig, seed: u64) -> Self {
         let task = if config.watch_list {
@@ -199,14 +201,15 @@ impl Probe {
         probe
     }
 
-    /// A new probe for the same watch, without any state, which waits for [`Input::Start`].
+    /// Returns a new probe for the same watch, without any state, which waits for [`Input::Start`]. Its seed is drawn
+    /// from this probe's. It keeps what discovery reported, and whether the server supports watch-list.
     #[must_use]
     pub fn anew(mut self) -> Self {
         let seed = self.rng.next_u64();
         Self::new(self.spec, self.config, seed)
     }
 
-    /// Processes an input; appends its results to `output` and returns the machine.
+    /// Processes an input at `context.now`; appends its results to `output` and returns the machine.
     #[must_use]
     pub fn step(
         mut self,
@@ -225,24 +228,27 @@ impl Probe {
         self
     }
 
-    /// The watch's name.
+    /// Returns the watch's name in the log.
     #[must_use]
     pub fn watch(&self) -> &WatchName {
         &self.spec.name
     }
 
-    /// The highest resourceVersion that the watch may resume from; `None` before the first.
+    /// Returns the resourceVersion that the watch may resume from: the highest so far, or the last one if the API is
+    /// aggregated (docs/semantics/clients.md#probe-progress). `None` before the first, and again after the watch began
+    /// anew.
     #[must_use]
     pub fn progress(&self) -> Option<&ResourceVersion> {
         self.progress.as_ref()
     }
 
-    /// All objects that the watch holds, with their versions, in no particular order.
+    /// Returns all objects that the watch holds, with the versions last seen, in no particular order. There are none
+    /// before the first list or initial event.
     pub fn held(&self) -> impl Iterator<Item = (&Arc<Object>, &ResourceVersion)> {
         self.held.iter()
     }
 
-    /// Whether the watch was stopped by [`Input::Stop`].
+    /// Returns whether [`Input::Stop`] stopped the watch; it never starts again.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         matches!(self.state, State::Stopped)

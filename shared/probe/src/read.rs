@@ -13,7 +13,9 @@ use crate::json::{JsonError, Next, Reader};
 use crate::list::identity;
 use crate::refusal;
 
-/// Reads a page of a list of any kind; `None` if the body is not one.
+/// Reads a page of a list of any kind. Its items keep their order. An item that cannot be read, or has no name or
+/// version, is only counted ([`Page::unreadable`]). `None` if the body is not UTF-8, not JSON, has no `metadata`, or is
+/// no list: without a kind, a Status or a Table.
 #[must_use]
 pub fn read_page(body: &[u8]) -> Option<Page> {
     let mut decoder = Decoder::new("", "", false);
@@ -33,7 +35,8 @@ pub fn read_page(body: &[u8]) -> Option<Page> {
     })
 }
 
-/// Reads an object of any kind; `None` if the body is not one.
+/// Reads an object of any kind, without its content. `None` if the body is not UTF-8, not JSON, or has no name or no
+/// resourceVersion.
 #[must_use]
 pub fn read_object(body: &[u8]) -> Option<Seen> {
     let mut decoder = Decoder::new("", "", false);
@@ -41,7 +44,8 @@ pub fn read_object(body: &[u8]) -> Option<Seen> {
     read(&object).ok()
 }
 
-/// Reads a watch from start to end. `None` if a line cannot be read or is an ERROR.
+/// Reads the whole body of a watch: its events in order, and how far it came. An empty body has no event and came
+/// nowhere. `None` if a line is an ERROR or cannot be read, or an object lacks its name or version.
 #[must_use]
 pub fn read_watch(body: &[u8]) -> Option<Told> {
     let mut decoder = Decoder::new("", "", false);
@@ -69,23 +73,26 @@ pub fn read_watch(body: &[u8]) -> Option<Told> {
     Some(watch)
 }
 
-/// The time that a refusing server asks the client to wait, in milliseconds: that of its header, else of the Status in
-/// its body.
+/// Returns the time that a refusing server asks the client to wait, in milliseconds: that of its header, else of the
+/// Status in its body (docs/semantics/requests.md#errors). `None` if neither names one. A header with a date counts as
+/// none, and so do 0 s in a Status.
 #[must_use]
 pub fn asked_to_wait_ms(headers: &Headers, body: &[u8]) -> Option<u64> {
     let of_status = || Status::parse(std::str::from_utf8(body).ok()?)?.retry_after_ms();
     refusal::retry_after_ms(headers).or_else(of_status)
 }
 
-/// The resourceVersion that a server has reached, if it refused a read of a higher one (504;
-/// docs/semantics/requests.md#too-large).
+/// Returns the resourceVersion that a server has reached, from the body of its refusal of a higher one (504;
+/// docs/semantics/requests.md#too-large). `None` for any other body, and if the message does not end with a number.
 #[must_use]
 pub fn read_current(body: &[u8]) -> Option<ResourceVersion> {
     let status = Status::parse(std::str::from_utf8(body).ok()?)?;
     status.current().map(ResourceVersion::from)
 }
 
-/// The headers of an answer that its record keeps: those that matter, at most 16, each cut at 512 characters.
+/// Returns the headers of an answer that its record keeps, in their order. They are at most 16, and each value is cut
+/// at 512 characters. Kept are the audit id, Connection, Content-Type, Retry-After, Warning, and the two uids of
+/// priority and fairness.
 #[must_use]
 pub fn headers_worth_keeping(headers: Headers) -> Headers {
     crate::journal::worth_keeping(headers)

@@ -9,7 +9,8 @@
 use std::io::Write as _;
 use std::ops::Range;
 
-/// The version of the rules below. It rises with every change of them; recordings carry it.
+/// The version of the rules below, from 1. It rises by 1 with every change of them. Recordings carry it, so that a
+/// reader knows by which rules their bodies were redacted (docs/recordings.md).
 pub const REDACTION_VERSION: u32 = 2;
 
 /// The treatment of the value at a place of an object.
@@ -60,7 +61,8 @@ static TEMPLATED: Rule = Rule::At(&[("template", Rule::As(&TEMPLATE))]);
 
 /// A Pod.
 static POD: Rule = Rule::At(&[("spec", Rule::As(&POD_SPEC))]);
-/// An object with a pod template in its `spec`: deployments, jobs and others.
+/// An object with a pod template in its `spec`: ReplicationController, Deployment, ReplicaSet, StatefulSet, DaemonSet,
+/// Job.
 static WORKLOAD: Rule = Rule::At(&[("spec", Rule::As(&TEMPLATED))]);
 /// A CronJob: a pod template in the `spec` of its job template.
 static CRON_JOB: Rule = Rule::At(&[(

@@ -11,11 +11,13 @@ use crate::port::Effect;
 use crate::probe::{Asked, Probe, Task, Turn};
 use crate::spec::WatchSpec;
 
-/// The most bytes that are read of a refusal's body. Further ones are counted as lost.
+/// The most bytes that are kept of a refusal's body. Further ones are dropped and counted as lost. A Status has a few
+/// hundred bytes; only pages of proxies are longer.
 const BODY_LIMIT: usize = 64 << 10;
-/// The longest time in ms for the body of a refusal. After it the probe acts without the rest.
+/// The longest time in ms for the body of a refusal, which mostly comes with its head. After it the probe acts without
+/// the rest.
 const PATIENCE_MS: u64 = 5_000;
-/// The most characters of a message that an event keeps. The rest is cut.
+/// The most characters of a message or reason that an event keeps. The rest is cut.
 const MESSAGE_LIMIT: usize = 500;
 
 /// A refusal while its body arrives.

@@ -19,9 +19,10 @@ use crate::port::{Channel, Effect};
 use crate::probe::{Probe, Turn};
 use crate::refusal::retry_after_ms;
 
-/// The `timeoutSeconds` of a side watch. The server sends its bookmark 2 s before the end.
+/// The `timeoutSeconds` of a side watch. The server should send its bookmark 2 s before the end
+/// (docs/semantics/checks.md#side-watch), so this is the shortest time that brings one.
 const TIMEOUT_S: u32 = 3;
-/// The time in ms after which a side watch is given up.
+/// The time in ms after which a side watch is given up, its dial included. It proves what it had delivered by then.
 const PATIENCE_MS: u64 = 15_000;
 /// The least time in ms between two side watches of a probe. The driver makes probes that share a connection take
 /// turns.

@@ -12,47 +12,54 @@ use watchscope_model::{ResourceVersion, Text, WatchName};
 
 use crate::port::{Get, Served};
 
-/// The specification of a watch.
+/// The specification of a watch: which objects it shows, from which server, and its name in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WatchSpec {
-    /// The name of the watch in the log.
+    /// The name of the watch in the log, as [`WatchName::new`] builds it. No two watches of a log share one.
     pub name: WatchName,
-    /// The API group; empty for core.
+    /// The API group (`apps`); empty for core.
     pub group: Text,
-    /// The resource, plural.
+    /// The resource in lower case, plural, without its group: `deployments`.
     pub resource: Text,
-    /// The API version and kind; absent until discovery lists the resource.
+    /// The API version and kind; `None` until discovery lists the resource.
     pub served: Option<Served>,
-    /// The namespace; absent for all namespaces and for cluster-scoped resources.
+    /// The namespace; `None` for all namespaces and for cluster-scoped resources.
     pub namespace: Option<Text>,
-    /// The label selector; absent for none.
+    /// The label selector as Kubernetes writes it, not percent-encoded; `None` if all labels match.
     pub label_selector: Option<Text>,
-    /// The field selector; absent for none.
+    /// The field selector as Kubernetes writes it, not percent-encoded; `None` if all fields match.
     pub field_selector: Option<Text>,
-    /// The address of the apiserver that it is pinned to; absent if it is not pinned.
+    /// The address (`host:port`) of the apiserver that the watch is pinned to; `None` if it is not pinned. The driver
+    /// dials it; the probe only records it.
     pub server: Option<Text>,
 }
 
-/// The settings of a probe.
+/// The settings of a probe. The defaults are those of a real cluster's watches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProbeConfig {
-    /// Whether to request metadata only (`PartialObjectMetadata`).
+    /// Whether to request metadata only (`PartialObjectMetadata`; docs/semantics/requests.md#forms). Default: false,
+    /// whole objects.
     pub metadata_only: bool,
     /// Whether to request initial events by watch-list (KEP-3157) instead of a paged list
-    /// (docs/semantics/lists-and-watches.md#watch-list).
+    /// (docs/semantics/lists-and-watches.md#watch-list). The probe lists from then on if a server refuses that, or
+    /// sends no end of the initial events within 10 s after the last. So it does after two such streams in a row that
+    /// ended before it. Default: false.
     pub watch_list: bool,
-    /// The range of `timeoutSeconds` of a watch, in seconds; each value is drawn from it. client-go draws from 300 to
-    /// 600.
+    /// The range of `timeoutSeconds` of a watch, in seconds; each value is drawn from it evenly. If its end is below
+    /// its start, each value is the start. The default is client-go's 300 to 600
+    /// (docs/semantics/servers.md#client-timeout).
     pub watch_timeout_s: RangeInclusive<u32>,
-    /// The `limit` of a list page, in items.
+    /// The `limit` of a list page, in items; 0 counts as 1. The default is client-go's 500
+    /// (docs/semantics/clients.md#reflector-list).
     pub page_size: u32,
-    /// The longest line of a stream that is decoded, in bytes. A longer one is discarded and counted. etcd's default
-    /// limit on an object is 1.5 MiB.
+    /// The longest line of a stream that is decoded, in bytes. A longer one is discarded and counted as lost; then the
+    /// probe ends the stream and lists. The default is 8 MiB, since etcd's default limit on an object is 1.5 MiB.
     pub line_limit: usize,
-    /// The longest list page that is decoded, in bytes. A longer one is given up, and the list begins again with
-    /// smaller pages.
+    /// The longest list page that is decoded, in bytes. A longer one is given up and counted as lost, and the list
+    /// begins again with pages of an eighth of the items. It also bounds the initial events that wait for their end
+    /// bookmark; above it the probe lists. The default is 256 MiB.
     pub page_limit: usize,
-    /// Whether to redact the values of ConfigMaps too.
+    /// Whether to redact the values of ConfigMaps, too. Values of Secrets are always redacted. Default: false.
     pub redact_configmaps: bool,
 }
 
@@ -90,8 +97,9 @@ impl Freshness<'_> {
 }
 
 impl WatchSpec {
-    /// The first watch of a resource (`deployments.apps`), served in v1 with this kind, without selectors. `namespace`
-    /// is as in [`WatchName::new`].
+    /// Returns the first watch of a resource (`pods`, `deployments.apps`), served in v1 with this kind by the cluster's
+    /// own apiserver. It has no selectors and is not pinned. `namespace` is `*` for all namespaces and `-` for
+    /// cluster-scoped resources, as in [`WatchName::new`].
     #[must_use]
     pub fn of(namespace: &str, resource: &str, kind: &str) -> Self {
         let (plural, group) = resource.split_once('.').unwrap_or((resource, ""));

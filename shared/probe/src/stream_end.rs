@@ -8,13 +8,14 @@ use crate::port::Ending;
 use crate::probe::{Probe, Task, Turn};
 use crate::stream::{ACCEPTED_MS, Facts, Opening, OwnEnd, Remedy, Stream};
 
-/// The age in ms below which a stream that ends is short.
+/// The age in ms below which a stream that ends is short (docs/semantics/streams.md#rule-barren).
 const SHORT_MS: u64 = 2_000;
 /// The number of consecutive short streams without a document after which their history counts as expired (F10).
 const BARE_STREAMS: u32 = 3;
 /// The number of watch-list streams without an end bookmark after which the probe lists instead (F37).
 const UNFINISHED_STREAMS: u32 = 2;
-/// The least time in ms between the starts of two streams, once two consecutive ones were short; before jitter.
+/// The least time in ms between the starts of two streams, once two consecutive ones were short
+/// (docs/semantics/clients.md#probe-resume). Jitter of up to as much again comes on top.
 const SPACING_MS: u64 = 1_000;
 
 impl Probe {

@@ -19,13 +19,14 @@ pub struct Header {
     /// Bytes of the deflated part once inflated, at most [`MAX_RAW_BYTES`]. In a block without a deflated part: bytes
     /// of the payload.
     pub raw_bytes: u32,
-    /// CRC-32 of the payload.
+    /// CRC-32 of the payload, as stored in the file.
     pub checksum: u32,
 }
 
 impl Header {
-    /// Reads a header from the first 20 bytes of `bytes`. Returns `None` if there are fewer bytes, or if a field is wrong: the
-    /// tag, the zeros, a length over its bound, or the checksum.
+    /// Reads a header from the first 20 bytes of `bytes`. Returns `None` if there are fewer bytes, or if a field is
+    /// wrong. These are the tag, the zeros, a length over its bound, and the CRC-32 of the header itself. It does not
+    /// check the payload.
     #[must_use]
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; BLOCK_HEADER_BYTES] = bytes.first_chunk()?;
@@ -46,8 +47,9 @@ impl Header {
         (is_sensible && word(16) == checksum(&[&bytes[..16]])).then_some(header)
     }
 
-    /// Returns the header's 20 bytes: tag, three zeros, stored length, raw length, checksum, and the CRC-32 of these 16
-    /// bytes (docs/recordings.md#a-block). Numbers have 4 bytes and are little-endian.
+    /// Returns the header's 20 bytes: tag, three zeros, stored length, raw length, CRC-32 of the payload, and the
+    /// CRC-32 of these 16 bytes (docs/recordings.md#a-block). Numbers have 4 bytes and are little-endian. It checks no
+    /// bound.
     #[must_use]
     pub fn bytes(self) -> [u8; BLOCK_HEADER_BYTES] {
         let mut bytes = [0; BLOCK_HEADER_BYTES];
@@ -64,13 +66,13 @@ impl Header {
 /// A block's header and its place in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockPlace {
-    /// The block's number in the file, from 0.
+    /// The block's number in the file, from 0. A stretch in which no header can be read counts as one block.
     pub number: u32,
     /// Byte of the file at which its header begins.
     pub offset: u64,
     /// Its header.
     pub header: Header,
-    /// The first seq of its chapter. `None` if the block belongs to no chapter, or if its seq could not be read.
+    /// The first seq of its chapter. `None` if the block belongs to no chapter, or if that seq cannot be read.
     pub first: Option<Seq>,
 }
 
@@ -84,7 +86,7 @@ impl BlockPlace {
         }
     }
 
-    /// Returns the bytes of header and payload together.
+    /// Returns the length of header and payload together, in bytes.
     #[must_use]
     pub fn len(&self) -> u64 {
         BLOCK_HEADER_BYTES as u64 + u64::from(self.header.stored_bytes)

@@ -15,10 +15,14 @@ use crate::error::{Damage, DamageKind};
 use crate::fields::{Cursor, push_signed, push_varint};
 use crate::machine::{Input, Step};
 
-/// The most bodies in a block. A block with more is damaged: [`ReadBodies::step`] returns an error and no body.
+/// The most bodies in a block. A block with more is damaged: [`ReadBodies::step`] returns an error and no body. It
+/// bounds the memory beside the bodies, because an empty body takes only two bytes of the block.
 pub const MAX_BODIES: usize = 1 << 20;
 
-/// The bodies of one block with the seqs of their records, in the order of the block.
+/// The bodies of one block with the seqs of their records, in the order of the block; none if the block is empty.
+///
+/// There are at most [`MAX_BODIES`], of [`MAX_RAW_BYTES`](crate::MAX_RAW_BYTES) in all. They are redacted JSON if
+/// watchscope wrote them; this is not checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bodies {
     bytes: Vec<u8>,
@@ -57,13 +61,13 @@ impl Bodies {
         Ok(Self { bytes, places })
     }
 
-    /// Iterates over seq and body, in the order of the block.
+    /// Iterates over seq and body, in the order of the block, which need not be that of seqs.
     pub fn iter(&self) -> impl Iterator<Item = (Seq, &[u8])> {
         let places = self.places.iter();
         places.map(|(seq, place)| (*seq, &self.bytes[place.clone()]))
     }
 
-    /// Returns the body of the record `seq`; `None` if the block has none.
+    /// Returns the body of the record `seq`, the first if there are several; `None` if the block has none.
     #[must_use]
     pub fn get(&self, seq: Seq) -> Option<&[u8]> {
         self.iter()
@@ -73,8 +77,8 @@ impl Bodies {
 
 /// The machine that reads one block of bodies.
 ///
-/// It holds the block, at most [`MAX_STORED_BYTES`](crate::MAX_STORED_BYTES). Then it holds the inflated bodies, at
-/// most [`MAX_RAW_BYTES`](crate::MAX_RAW_BYTES).
+/// A step holds the block, at most [`MAX_STORED_BYTES`](crate::MAX_STORED_BYTES). A later one holds the inflated
+/// bodies, at most [`MAX_RAW_BYTES`](crate::MAX_RAW_BYTES).
 #[derive(Debug)]
 pub struct ReadBodies {
     place: BlockPlace,
@@ -91,11 +95,11 @@ impl ReadBodies {
         }
     }
 
-    /// Takes in the answer to the last step, and returns the next step.
+    /// Takes in the answer to the last step, and returns the next step. The first input is [`Input::Begin`].
     ///
     /// # Errors
-    /// If the block is damaged: a wrong header or checksum, a wrong inflated length, or more than [`MAX_BODIES`]
-    /// bodies.
+    /// If the block is damaged: a wrong header or checksum, a wrong inflated length, a field that ends early, or more
+    /// than [`MAX_BODIES`] bodies.
     pub fn step(&mut self, input: Input) -> Result<Step<Bodies>, Damage> {
         self.go_on(input).map_err(|kind| Damage {
             block: self.place.number,

@@ -20,7 +20,10 @@ pub(crate) const KEY_BYTES: usize = 8;
 /// Bytes of a `C` before its summary: first seq, length and CRC-32 of the summary.
 pub(crate) const BEFORE_SUMMARY_BYTES: usize = KEY_BYTES + 8;
 
-/// The head frame and the segment frames of a chapter. The checksum of each frame is right.
+/// The head frame and the segment frames of a chapter. The checksum of each frame is right; whether the segments follow
+/// each other is not checked.
+///
+/// Its source bounds it: [`ReadChapter`](crate::ReadChapter) reads at most 256 MiB of frames.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frames {
     bytes: Vec<u8>,
@@ -62,10 +65,10 @@ impl Frames {
         Ok(Self { bytes, places })
     }
 
-    /// Joins a head frame and the segment frames that follow it.
+    /// Joins a head frame and the segment frames that follow it, in order. It does not check that they follow.
     ///
     /// # Errors
-    /// If a frame is of the wrong kind or damaged.
+    /// If a frame is of the wrong kind, cut, damaged or of a later version, or if `head` is empty.
     pub fn join<'a>(
         head: &[u8],
         segments: impl IntoIterator<Item = &'a [u8]>,
@@ -77,13 +80,13 @@ impl Frames {
         Self::split(bytes)
     }
 
-    /// Returns the head frame: the chapter's opening snapshot.
+    /// Returns the head frame: the chapter's opening snapshot. It is never empty.
     #[must_use]
     pub fn head(&self) -> &[u8] {
         &self.bytes[self.places[0].clone()]
     }
 
-    /// Iterates over the segment frames, in order.
+    /// Iterates over the segment frames, in order; there may be none.
     pub fn segments(&self) -> impl Iterator<Item = &[u8]> {
         self.places[1..]
             .iter()
@@ -97,7 +100,7 @@ impl Frames {
         self.bytes.truncate(end);
     }
 
-    /// Returns all frames, one behind the other.
+    /// Returns all frames, one behind the other, the head first.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes

@@ -16,31 +16,36 @@ use crate::index::Found;
 pub struct Contents {
     /// Length of the file in bytes.
     pub size: u64,
-    /// Its readable `F` blocks, in the order of the file. There are several if several files or runs were put together.
+    /// Its readable `F` blocks, in the order of the file. There are several if several files or runs were put together;
+    /// none if no `F` can be read.
     pub files: Vec<FileBlock>,
-    /// Its chapters, by the order of their `F` blocks and then of their records; at most [`MAX_CHAPTERS`].
+    /// Its chapters, by the order of their `F` blocks and then of their first records; at most [`MAX_CHAPTERS`]. A
+    /// chapter with neither a readable opening nor a closed block is left out.
     pub chapters: Vec<ChapterEntry>,
-    /// Its readable blocks, in the order of the file; at most [`MAX_BLOCKS`](crate::MAX_BLOCKS).
+    /// Its blocks with a readable header, in the order of the file; their payloads may be damaged. At most
+    /// [`MAX_BLOCKS`](crate::MAX_BLOCKS), and the index at the end.
     pub blocks: Vec<BlockPlace>,
-    /// Notes of persons whose record lies outside its chapters; at most
-    /// [`MAX_NOTES`](watchscope_model::notes::MAX_NOTES). The file's other notes are left out and reported in
+    /// The notes of its `N` blocks, in the order of the file: notes of persons whose records lie outside its chapters.
+    /// At most [`MAX_NOTES`](watchscope_model::notes::MAX_NOTES). The file's other notes are left out and reported in
     /// [`damaged`](Self::damaged).
     pub notes: Vec<KeptNote>,
-    /// The damage that [`Scan`](crate::Scan) found, in the order of the file. It does not read the frames of closed
-    /// chapters.
+    /// The damage that [`Scan`](crate::Scan) found, in the order of the file; empty if it found none. It does not read
+    /// the frames of closed chapters, nor bodies.
     pub damaged: Vec<Damage>,
-    /// Where the file was cut; `None` if it ends with a whole block.
+    /// Where the file was cut; `None` if it ends with a whole block, or with bytes that are reported as damage.
     pub cut: Option<Cut>,
 }
 
 impl Contents {
-    /// Returns the `F` block that a chapter belongs to; `None` if that block cannot be read.
+    /// Returns the `F` block that a chapter belongs to; `None` if that block cannot be read, or if no `F` stands before
+    /// the chapter.
     #[must_use]
     pub fn file_of(&self, entry: &ChapterEntry) -> Option<&FileBlock> {
         entry.file.and_then(|file| self.files.get(file))
     }
 
-    /// Whether the file was ended: it has no part that a closed chapter superseded, and its last block is an index.
+    /// Returns whether the file was ended and needs no compacting: its last block is an index, and it has no `O` and no
+    /// `S`. It is `false` for a finished file if a chapter has no `C`.
     #[must_use]
     pub fn is_ended(&self) -> bool {
         let mut tags = self.blocks.iter().map(|block| block.header.tag);
@@ -49,7 +54,7 @@ impl Contents {
     }
 }
 
-/// The place at which a file was cut inside a block.
+/// The place at which a file was cut inside a block: its last block is incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
     /// Number of the incomplete block, from 0.
@@ -61,17 +66,19 @@ pub struct Cut {
 /// A chapter and the places of its blocks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChapterEntry {
-    /// Index in [`Contents::files`] of the `F` block it belongs to; `None` if that block cannot be read.
+    /// Index in [`Contents::files`] of the `F` block it belongs to; `None` if that block cannot be read, or if none
+    /// stands before the chapter.
     pub file: Option<usize>,
-    /// Its times, counts and troubles.
+    /// Its times, counts and troubles. Without a closed block, they cover the segments up to the first damaged one.
     pub summary: Summary,
-    /// Its closed block (`C`); `None` if the chapter was not closed.
+    /// Its closed block (`C`); `None` if the chapter was not closed, or if the summary in its `C` cannot be read.
     pub closed: Option<BlockPlace>,
     /// Its opening (`O`); `None` if the file has only the closed block.
     pub opening: Option<BlockPlace>,
-    /// Its segments (`S`), in order; empty if the file has only the closed block.
+    /// Its segments (`S`), in the order of the file, without a closed block up to the first damaged one. Empty if no
+    /// record was written before the chapter closed, or the file ended.
     pub segments: Vec<BlockPlace>,
-    /// Its bodies (`B`); empty if the file was written without bodies.
+    /// Its bodies (`B`), in the order of the file; empty if the file was written without bodies.
     pub bodies: Vec<BlockPlace>,
 }
 

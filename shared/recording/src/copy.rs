@@ -16,9 +16,9 @@ use crate::write::index_block;
 /// A part of a new file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// New bytes, to be written as they are.
+    /// New bytes, to be written as they are; never none.
     Bytes(Vec<u8>),
-    /// A range of a source file.
+    /// A range of a source file, to be copied as it is.
     Copy {
         /// Index of the source in the slice passed to [`copy`]; 0 in the result of [`compact`].
         source: usize,
@@ -34,17 +34,19 @@ pub enum Piece {
 pub struct Source<'a> {
     /// The file's contents.
     pub contents: &'a Contents,
-    /// Indexes in [`Contents::chapters`], rising. An index outside it is passed over.
+    /// Indexes in [`Contents::chapters`], rising; the chapters are copied in this order. An index outside it is passed
+    /// over.
     pub chapters: &'a [usize],
-    /// Whether to copy the chapters' bodies too.
+    /// Whether to copy the chapters' bodies too. The new `F` does not say that bodies are left out.
     pub with_bodies: bool,
 }
 
-/// Returns the parts of a new file with the chosen chapters of all sources, one source behind the other.
+/// Returns the parts of a new file with the chosen chapters of all sources, one source behind the other. The parts come
+/// in the order of the new file.
 ///
-/// An `F` stands before the chapters of each file or run, with the given `form`. All readable notes (`N`) of the
-/// sources are copied, because their records may be in no chapter of the new file. An index ends the new file if it
-/// fits in a block.
+/// An `F` with the given `form` stands before the chapters of each file or run. It is empty if the source's own cannot
+/// be read. All readable notes (`N`) of the sources are copied, because their records may be in no chapter of the new
+/// file. An index ends the new file if it fits in a block.
 ///
 /// # Errors
 /// [`WriteError::TooLarge`] if an `F` does not fit in a block.
@@ -80,13 +82,15 @@ pub fn copy(sources: &[Source<'_>], form: Form) -> Result<Vec<Piece>, WriteError
     Ok(making.finish())
 }
 
-/// Returns the parts of a file without superseded and unreadable blocks, with a new index.
+/// Returns the parts of a file without superseded and unreadable blocks, with a new index if it fits in a block. Blocks
+/// keep their order.
 ///
-/// A block is superseded if its chapter was closed later. A chapter that was not closed stays as it was written, and so
-/// do blocks with an unknown tag.
+/// A block is superseded if its chapter was closed later. A chapter that was not closed stays as it was written. So do
+/// all `N`, and blocks with an unknown tag.
 ///
-/// `files` replace [`Contents::files`], because more is known at the end than at the beginning. The closed chapters
-/// must be whole: a host that did not just write them reads them first.
+/// `files` replace [`Contents::files`], one for one, because more is known at the end than at the beginning. An `F`
+/// without a replacement is left out; a further replacement is ignored. The closed chapters must be whole: a host that
+/// did not just write them reads them first.
 ///
 /// # Errors
 /// [`WriteError::TooLarge`] if one of `files` does not fit in a block.

@@ -9,18 +9,18 @@ use crate::format::{FORMAT_VERSION, MAX_BLOCKS, MAX_CHAPTERS, MAX_RAW_BYTES, Tag
 /// Why a file cannot be opened at all.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ReadError {
-    /// The file does not begin with [`MAGIC`](crate::MAGIC), or its version is 0.
+    /// The file does not begin with [`MAGIC`](crate::MAGIC), or its version is 0. An empty file counts as such.
     #[error("byte 0: this is no watchscope recording")]
     NotARecording,
-    /// The file ends inside its first 12 bytes.
+    /// The file begins as a recording does, and ends inside its first 12 bytes.
     #[error("byte 0: the recording ends inside its first 12 bytes")]
     CutInHeader,
-    /// A transfer as text changed the file's line ends.
+    /// A transfer as text changed the file: bytes 1 to 3 are `WSR`, and others of [`MAGIC`](crate::MAGIC) are wrong.
     #[error(
         "byte 0: the recording was changed by a transfer as text; copy it again as a binary file"
     )]
     Transferred,
-    /// A later version wrote the file.
+    /// A later version of watchscope wrote the file.
     #[error(
         "byte 8: the recording has format version {version}; this watchscope reads up to version {FORMAT_VERSION}"
     )]
@@ -40,7 +40,7 @@ pub enum ReadError {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("block {block} at byte {offset} is damaged: {kind}")]
 pub struct Damage {
-    /// Number of the block, from 0.
+    /// Number of the block, from 0. A stretch in which no header can be read counts as one block.
     pub block: u32,
     /// Byte of the file at which the block begins.
     pub offset: u64,
@@ -51,21 +51,22 @@ pub struct Damage {
 /// How a block is damaged.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum DamageKind {
-    /// The header differs from the one found before.
+    /// The bytes at its place do not begin with the header that the scan or the index found. The file has changed, or
+    /// the host handed in too few bytes.
     #[error("its header is not readable")]
     Header,
-    /// No header could be read here. The reader searched for the next one.
+    /// No header could be read here. The reader searched for the next one, and counts all bytes up to it as one block.
     #[error("no block can be read in {bytes} bytes")]
     Skipped {
         /// Bytes from here to the next block, or to the file's end.
         bytes: u64,
     },
-    /// The checksum is wrong.
+    /// The checksum of the payload is wrong, or that of the summary in a `C`.
     #[error("its checksum is {found:08x}, it should be {expected:08x}")]
     Checksum {
-        /// CRC-32 in the file.
+        /// CRC-32 that the file states.
         expected: u32,
-        /// CRC-32 of the bytes in the file.
+        /// CRC-32 of the bytes that were read.
         found: u32,
     },
     /// The payload has the wrong form, or is over a bound; the text says which.
@@ -79,7 +80,7 @@ pub enum DamageKind {
     RawLength {
         /// Bytes according to the header.
         stated: u32,
-        /// Bytes that came out. This is one more than stated if the host stopped inflating there.
+        /// Bytes that the host handed in. If there are more than stated, the host stopped inflating there.
         found: usize,
     },
     /// A frame in the block cannot be read, or does not follow the one before.
@@ -91,22 +92,26 @@ pub enum DamageKind {
     /// The block is the first over [`MAX_BLOCKS`]. This block and all behind it are not read.
     #[error("only {MAX_BLOCKS} blocks are read, and none from here on")]
     TooManyBlocks,
-    /// The block's chapter is the first over [`MAX_CHAPTERS`]. This block and all behind it are not read.
+    /// The block's chapter is the first over [`MAX_CHAPTERS`]. This block and all behind it are read into no chapter;
+    /// `F` and `N` behind it are still read.
     #[error("only {MAX_CHAPTERS} chapters are read, and none from here on")]
     TooManyChapters,
-    /// The opening of the block's chapter cannot be read.
+    /// The opening of the block's chapter is missing or cannot be read. Only the first such `S` of a chapter is
+    /// reported.
     #[error("the opening of its chapter, from record {first}, cannot be read")]
     NoOpening {
         /// Seq of the chapter's first record.
         first: Seq,
     },
-    /// The block names one chapter and stands behind the opening of another.
+    /// The block names one chapter and stands behind the opening of another. Only the first such `S` of a chapter is
+    /// reported.
     #[error("it stands in another chapter than it says, the one from record {first}")]
     WrongChapter {
         /// Seq of the first record of the named chapter.
         first: Seq,
     },
-    /// The block names a chapter that has no other block.
+    /// The block holds bodies of a chapter that has neither an opening nor a closed block. Only one such block of a
+    /// file is reported.
     #[error("the chapter that it says it is of, from record {first}, is not in the file")]
     NoChapter {
         /// Seq of the first record of the named chapter.
@@ -117,12 +122,12 @@ pub enum DamageKind {
 /// Why the writer cannot write.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum WriteError {
-    /// The payload does not fit in a block.
+    /// The payload, or its part before deflating, does not fit in a block.
     #[error("{bytes} bytes do not fit in a block {tag}, which holds {MAX_RAW_BYTES}")]
     TooLarge {
         /// Tag of the block.
         tag: Tag,
-        /// Length of the payload in bytes.
+        /// Length in bytes: of the payload in the file, or of the frames or bodies before deflating.
         bytes: usize,
     },
     /// The chapter before is still open.
@@ -131,10 +136,10 @@ pub enum WriteError {
         /// Seq of its first record.
         first: Seq,
     },
-    /// No chapter is open.
+    /// No chapter is open, or the machine has no file yet.
     #[error("no chapter is open")]
     NoChapter,
-    /// The host did not hand in the deflated bytes.
+    /// The host passed no deflated bytes to [`ExcerptFile::step`](crate::ExcerptFile::step).
     #[error("the file could not be deflated")]
     NotDeflated,
     /// A frame cannot be read, or does not follow the one before.
@@ -145,7 +150,7 @@ pub enum WriteError {
 /// Why no extract can be made.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ExtractError {
-    /// No record is in the stretch.
+    /// No record is in the stretch. Records in it that are left out count as records.
     #[error("no record is in the range")]
     Empty,
     /// A frame cannot be read.

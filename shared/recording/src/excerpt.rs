@@ -14,7 +14,7 @@ use crate::file_block::{FileBlock, Form};
 /// Why chapters cannot be read as those of one log.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ExcerptError {
-    /// A frame cannot be read.
+    /// A frame cannot be read, or does not follow the one before.
     #[error("chapter {number} of the range cannot be read: {error}")]
     Frame {
         /// Number of the chapter among those taken in, from 1.
@@ -30,18 +30,19 @@ pub enum ExcerptError {
     },
 }
 
-/// The part of an excerpt from one run of the log's writer. It has at least one record.
+/// The part of an excerpt from one run of the log's writer. The stretch has at least one record of the run, but the
+/// lanes may leave out all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExcerptRun {
-    /// The `F` block for its chapters.
+    /// The `F` block for its chapters, with the cluster and the watches behind the last record that was taken in.
     pub of: FileBlock,
-    /// Its chapters, in the order of their records.
+    /// Its chapters, in the order of their records; at least one.
     pub chapters: Vec<Out>,
 }
 
 impl ExcerptRun {
-    /// Returns the run's epoch, and the kept records as pairs of first and last seq, both included. The pairs rise.
-    /// Two chapters may have adjacent pairs.
+    /// Returns the run's epoch, and the kept records as pairs of first and last seq, both included. The pairs rise; two
+    /// chapters may have adjacent pairs. There are none if all records are left out.
     #[must_use]
     pub fn kept(&self) -> (EpochId, Vec<(Seq, Seq)>) {
         let kept = self.chapters.iter().flat_map(|chapter| &chapter.kept);
@@ -56,9 +57,10 @@ impl ExcerptRun {
     }
 }
 
-/// The machine that makes an extract of a stretch and some lanes of one log.
+/// The machine that makes an extract of a stretch and some lanes of one log, across runs of its writer.
 ///
-/// It holds the new chapters of the current run: its kept records, and a snapshot about every 1 MiB.
+/// It holds the new chapters of the current run: its kept records, and a snapshot about every 1 MiB. The stretch bounds
+/// them.
 #[derive(Debug)]
 pub struct Excerpt {
     stretch: Stretch,
@@ -82,8 +84,8 @@ struct Run {
 }
 
 impl Excerpt {
-    /// Makes a machine for a stretch and some lanes of one log. Each `F` names `watchscope` as the writer's version,
-    /// and `redaction` as the version of the redaction rules for bodies.
+    /// Makes a machine for a stretch and some lanes of one log, which hides nothing. Each `F` names `watchscope` as the
+    /// writer's version, and `redaction` as the version of the redaction rules for bodies.
     #[must_use]
     pub fn new(stretch: Stretch, lanes: Lanes, watchscope: &str, redaction: u32) -> Self {
         let of = FileBlock {
@@ -114,7 +116,8 @@ impl Excerpt {
         self
     }
 
-    /// Hides parts of the result with `hider`. The hider must know all names in the chapters.
+    /// Hides parts of the result with `hider`, and adds them to the hidden parts of each `F`. The hider must know all
+    /// names in the chapters: unknown ones may stay. Call it before the first chapter.
     #[must_use]
     pub fn hiding(mut self, hider: Box<dyn Hide>) -> Self {
         let before: Parts = self.of.hidden.iter().copied().collect();
@@ -127,10 +130,10 @@ impl Excerpt {
     /// Takes in a chapter: a head frame and the segment frames behind it. Chapters come in the order of their records,
     /// those of each run together.
     ///
-    /// Returns the run that ended before this chapter, if it has a record of the stretch.
+    /// Returns the run that ended before this chapter, if it has a record of the stretch; otherwise `None`.
     ///
     /// # Errors
-    /// If a frame cannot be read, or if the chapter belongs to another log.
+    /// If a frame cannot be read or does not follow, or if the chapter belongs to another log.
     pub fn chapter(&mut self, bytes: Vec<u8>) -> Result<Option<ExcerptRun>, ExcerptError> {
         self.read += 1;
         let number = self.read;
@@ -166,10 +169,11 @@ impl Excerpt {
         Ok(ended.and_then(Run::end))
     }
 
-    /// Takes in all chapters, as [`chapter`](Self::chapter) does. Returns the runs that have a record of the stretch.
+    /// Takes in all chapters, as [`chapter`](Self::chapter) does. Returns the runs that have a record of the stretch,
+    /// in the order of the chapters; none if no record is in it.
     ///
     /// # Errors
-    /// If a frame cannot be read, or if a chapter belongs to another log.
+    /// If a frame cannot be read or does not follow, or if a chapter belongs to another log.
     pub fn runs(
         mut self,
         chapters: impl IntoIterator<Item = Vec<u8>>,
@@ -182,7 +186,8 @@ impl Excerpt {
         Ok(runs)
     }
 
-    /// Ends the extract. Returns the last run, if it has a record of the stretch.
+    /// Ends the extract. Returns the last run, if it has a record of the stretch; `None` if it has none, or if no
+    /// chapter was taken in.
     pub fn finish(&mut self) -> Option<ExcerptRun> {
         self.run.take().and_then(Run::end)
     }

@@ -27,12 +27,13 @@ pub struct ExcerptFile {
 }
 
 impl ExcerptFile {
-    /// Takes in the deflated bytes (raw deflate, RFC 1951) of the last step. Returns the next bytes to deflate, or
-    /// `None` at the end. `runs` and `notes` must be the same at each step.
+    /// Takes in the deflated bytes (raw deflate, RFC 1951) of the last step; `None` at the first step. Returns the next
+    /// bytes to deflate, or `None` at the end. `runs` returns the run of an index from 0, and `None` behind the last.
+    /// `runs` and `notes` must be the same at each step. Notes that do not fit in a block are left out.
     ///
     /// # Errors
-    /// If a part does not fit in a block, or if the deflated bytes are missing. After an error the machine is of no
-    /// use.
+    /// If a part does not fit in a block, if a chapter's frames cannot be read, or if the deflated bytes are missing.
+    /// After an error the machine is of no use.
     pub fn step<'a>(
         &mut self,
         runs: impl Fn(usize) -> Option<&'a ExcerptRun>,
@@ -55,7 +56,8 @@ impl ExcerptFile {
         Ok(self.packing.as_ref().map(Packing::raw))
     }
 
-    /// Returns the whole file. Before the end, and for an excerpt without a run, it returns nothing.
+    /// Returns the whole file. Before the end, and for an excerpt without a run, it returns nothing; notes alone make
+    /// no file.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
         self.whole
@@ -86,7 +88,9 @@ impl ExcerptFile {
     }
 }
 
-/// Returns the notes of persons about a range of time whose records are in none of `runs`.
+/// Returns the notes of persons about a range of time whose records are in none of `runs`, sorted by the times of their
+/// records. The range includes both ends. The notes are those of [`Notes::records_about`]: replaced and withdrawn ones
+/// are among them. A note of a record that `runs` leave out is returned, too.
 #[must_use]
 pub fn notes_beside<'a>(
     notes: &Notes,

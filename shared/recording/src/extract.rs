@@ -21,14 +21,18 @@ use watchscope_model::{
 use crate::chapter::Frames;
 use crate::error::ExtractError;
 
-/// The number of records at which a segment is sealed; the log has the same bound.
+/// The number of records at which a segment is sealed; the record that reaches it is the last. The log has the same
+/// bound.
 const SEAL_RECORDS: u64 = 256;
-/// The number of bytes at which a segment is sealed; the log has the same bound.
+/// The bytes of records and definitions at which a segment is sealed; the record that reaches it is the last. The log
+/// has the same bound, so that segments fit in its wire messages.
 const SEAL_BYTES: usize = 60 << 10;
-/// A chapter closes when its segments have more bytes than this and than its opening; the log has the same bound.
+/// A chapter closes when its segments have more bytes than this and than its opening. The log has the same bound. So
+/// snapshots take at most about half of an extract.
 const CHAPTER_BYTES: usize = 1 << 20;
 
-/// A stretch of the log: from one record to another, or from one time to another.
+/// A stretch of the log: from one record to another, or from one time to another. It is empty if its end lies before
+/// its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stretch {
     /// Records by seq.
@@ -40,7 +44,7 @@ pub enum Stretch {
     },
     /// Records by time.
     Times {
-        /// The first moment.
+        /// The first moment, which is included.
         from: Time,
         /// The last moment, which is included.
         to: Time,
@@ -68,11 +72,12 @@ pub enum Lanes {
     /// All records.
     All,
     /// The records about these watches and clients, and those about no watch and no client: cluster, connections,
-    /// clock, and notes and findings without a watch. Inside records of a simulated cluster are left out.
+    /// clock, and notes without a watch. A finding without watch and client is kept if it names none, or one of these
+    /// watches. Inside records of a simulated cluster are left out.
     Only {
-        /// Names of watches. watchscope's own requests about a watch go with it.
+        /// Names of watches; may be empty. watchscope's own requests about a watch go with it.
         watches: BTreeSet<WatchName>,
-        /// Names of client programs.
+        /// Names of client programs; may be empty.
         clients: BTreeSet<Text>,
     },
 }
@@ -104,7 +109,8 @@ impl Lanes {
         finding.names.is_empty() || finding.names.iter().any(|name| self.keeps_watch(name))
     }
 
-    /// Returns whether a record is kept.
+    /// Returns whether a record of this event is kept. It does not judge inside records, which only [`Lanes::All`]
+    /// keeps.
     #[must_use]
     pub fn keeps(&self, event: &Event) -> bool {
         match event {
@@ -138,14 +144,17 @@ impl Lanes {
 }
 
 /// A chapter of an extract, to be passed to [`Writer::whole_chapter`](crate::Writer::whole_chapter).
+///
+/// It closes behind the segment with which its segments exceed 1 MiB and its head frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Out {
-    /// Its head frame.
+    /// Its head frame: the snapshot before its first record, narrowed to the lanes, with names hidden.
     pub head: Vec<u8>,
-    /// Its segment frames, in order.
+    /// Its segment frames, in order; at least one if an [`Extract`] made it.
     pub segments: Vec<Vec<u8>>,
-    /// The kept records of the log, as pairs of first and last seq, rising. Their bodies may go with the chapter; all
-    /// other records are left out.
+    /// The kept records of the log, as pairs of first and last seq, both included. The pairs rise and are not adjacent.
+    /// Empty if the chapter has only records of `loss` in place of others. Bodies of kept records may go with the
+    /// chapter; all other records are left out.
     pub kept: Vec<(Seq, Seq)>,
 }
 
@@ -175,7 +184,8 @@ impl Out {
 /// The machine that makes an extract from chapters of one log and one run of its writer.
 ///
 /// It holds the fold and the chapter being made. Behind a hole between two chapters, it opens a chapter with a snapshot
-/// of its own. Where two chapters overlap, it takes each record from the first.
+/// of its own. It does the same for a chapter of another log or run. Where two chapters overlap, it takes each record
+/// from the first.
 #[derive(Debug)]
 pub struct Extract {
     stretch: Stretch,
@@ -187,7 +197,7 @@ pub struct Extract {
 }
 
 impl Extract {
-    /// Makes a machine for a stretch and some lanes.
+    /// Makes a machine for a stretch and some lanes, which hides nothing.
     #[must_use]
     pub fn new(stretch: Stretch, lanes: Lanes) -> Self {
         Self {
@@ -206,17 +216,19 @@ impl Extract {
         Self { hider, ..self }
     }
 
-    /// Returns whether the stretch has ended: later chapters are not needed.
+    /// Returns whether a record behind the stretch was taken in: later chapters are not needed. At the last record of
+    /// the stretch it is still `false`.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// Takes in the next chapter; returns the chapters of the extract that are complete. The first chapter must hold
-    /// the first record of the stretch, or an earlier one.
+    /// Takes in the next chapter; returns the chapters of the extract that are complete, which may be none. The first
+    /// chapter must hold the first record of the stretch, or an earlier one. Otherwise the extract begins with that
+    /// chapter.
     ///
     /// # Errors
-    /// If a frame cannot be read.
+    /// [`ExtractError::Frame`] if a frame cannot be read or does not follow. The records before it stay taken in.
     pub fn chapter(&mut self, frames: &Frames) -> Result<Vec<Out>, ExtractError> {
         let opened = ChapterReader::open(frames.head());
         let opened = opened.map_err(|error| ExtractError::Frame {
@@ -295,10 +307,10 @@ impl Extract {
         run.making.as_ref().map(|_| &run.state)
     }
 
-    /// Ends the extract; returns the remaining chapters.
+    /// Ends the extract; returns the remaining chapters, in order.
     ///
     /// # Errors
-    /// [`ExtractError::Empty`] if no record was in the stretch.
+    /// [`ExtractError::Empty`] if no record was in the stretch. Records that were left out count.
     pub fn finish(self) -> Result<Vec<Out>, ExtractError> {
         if self.is_empty {
             return Err(ExtractError::Empty);

@@ -2,7 +2,7 @@
 
 use crate::error::DamageKind;
 
-/// The damage of a payload that ends inside a field.
+/// The damage of a payload that ends inside a field, or that is too short for a count in it.
 const ENDS_EARLY: DamageKind = DamageKind::Payload("its contents end early");
 /// The damage of a number over the range of its type.
 const TOO_LARGE: DamageKind = DamageKind::Payload("a number in it is too large");

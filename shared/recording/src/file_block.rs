@@ -6,37 +6,41 @@ use watchscope_model::{EpochId, LogId, State, Text};
 
 use crate::error::DamageKind;
 
-/// The most bytes in an `F`. The writer leaves out half of the watches until it fits; a reader reports a longer one as
-/// damage.
+/// The most bytes in an `F`: 2,000 watches of 500 bytes fit. The writer leaves out the last half of the watches until
+/// the block fits. If it does not fit without watches either, the writer writes it all the same. A reader reports a
+/// longer one as damage.
 pub const MAX_FILE_BLOCK_BYTES: usize = 1 << 20;
-/// The most watches in an `F`; the writer and the reader leave out the others.
+/// The most watches in an `F`, so that they usually fit in 1 MiB. The writer and the reader keep the first ones and
+/// leave out the others.
 const MAX_WATCHES: usize = 2_000;
 
 /// The `F` block: the log, the cluster and the watches of the chapters behind it.
 ///
-/// A reader ignores unknown fields and takes a missing one as empty. All texts are hostile.
+/// A reader ignores unknown fields and takes a missing one as empty (numbers as 0). All texts are hostile. An `F` has
+/// at most [`MAX_FILE_BLOCK_BYTES`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct FileBlock {
-    /// Version of the watchscope that wrote the file.
+    /// Version of the watchscope that wrote the file, as `0.9.0`; empty if the block does not say it.
     pub watchscope: String,
-    /// Version of the redaction rules for bodies.
+    /// Version of the redaction rules for bodies, from 1; 0 if the block does not say it.
     pub redaction: u32,
     /// Id of the log.
     pub log: String,
     /// Id of the run of the log's writer.
     pub epoch: String,
-    /// The cluster; `None` if it had not answered.
+    /// The cluster; `None` if none had answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster: Option<ClusterName>,
-    /// The watches; at most 2,000, the others are left out.
+    /// The watches; [`with_state`](Self::with_state) sorts them by name. The writer keeps the first 2,000, and fewer if
+    /// the block is too long. A reader keeps the first 2,000, too.
     pub watches: Vec<Watched>,
     /// How the file was made.
     pub form: Form,
-    /// What the writer left out, each in a few words; empty if nothing.
+    /// The contents that the writer left out, each as a phrase in English; empty if it left out nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<String>,
-    /// The parts whose texts are pseudonyms or `[hidden]`; empty if nothing was hidden.
+    /// The parts whose texts are pseudonyms or `[hidden]`, in the order of [`HiddenPart`]; empty if nothing was hidden.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hidden: Vec<HiddenPart>,
 }
@@ -45,36 +49,36 @@ pub struct FileBlock {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ClusterName {
-    /// Its name.
+    /// Its name: that of the kubeconfig's context, or of the simulated cluster.
     pub name: String,
-    /// Base URL of its apiserver.
+    /// Base URL of its apiserver, as `https://10.0.0.1:6443`.
     pub server: String,
-    /// Version of its apiserver.
+    /// Version of its apiserver, as `v1.36.0` (its `gitVersion`).
     pub version: String,
     /// The uid of its namespace `kube-system`; empty if it could not be read.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub uid: String,
 }
 
-/// A watch: its name, and which objects it delivers.
+/// A watch: its name, and the resource, scope and selectors of its requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Watched {
-    /// Its name.
+    /// Its name, as `shop/pods`; unique in the log.
     pub watch: String,
     /// API group; empty for core.
     pub group: String,
-    /// API version.
+    /// API version, as `v1`.
     pub version: String,
-    /// Resource, plural.
+    /// Resource, plural and in lower case, as in the path of a request.
     pub resource: String,
-    /// Namespace; absent for all, and for cluster-scoped resources.
+    /// Namespace; `None` for all, and for cluster-scoped resources.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// Label selector.
+    /// Label selector, as in a request; `None` for a watch without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label_selector: Option<String>,
-    /// Field selector.
+    /// Field selector, as in a request; `None` for a watch without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field_selector: Option<String>,
 }
@@ -90,13 +94,14 @@ pub enum Form {
     Copy,
     /// From an exact range, encoded anew.
     Extract,
-    /// In a form of a later version.
+    /// In a form that a later version added. It stands for every unknown word.
     #[serde(other)]
     Later,
 }
 
 impl FileBlock {
-    /// Makes the block of a log and a run of its writer, without cluster and watches.
+    /// Makes the block of a log and a run of its writer, in form [`Form::Recorded`]. The other fields are empty, and
+    /// `redaction` is 0.
     #[must_use]
     pub fn new(log: &LogId, epoch: &EpochId) -> Self {
         Self {
@@ -106,7 +111,8 @@ impl FileBlock {
         }
     }
 
-    /// Adds the cluster and the watches that a fold knows. It leaves out watchscope's own requests about another watch.
+    /// Adds the cluster that a fold knows; without one, the block keeps its own. Replaces the watches with those of the
+    /// fold, by name. It leaves out watchscope's own requests about another watch.
     #[must_use]
     pub fn with_state(self, state: &State) -> Self {
         let text = |text: &Text| text.to_string();

@@ -2,27 +2,33 @@
 
 use std::fmt;
 
-/// The first 8 bytes of a recording. No text begins like this, and a transfer as text changes the line ends in it.
+/// The first 8 bytes of a recording. No text begins like this, and a transfer as text changes the line ends in it. A
+/// file with other first bytes is [`ReadError::NotARecording`](crate::ReadError::NotARecording) or
+/// [`ReadError::Transferred`](crate::ReadError::Transferred).
 pub const MAGIC: [u8; 8] = *b"\x89WSR\r\n\x1a\n";
-/// The format version that this build writes. It reads this and all earlier versions; a later one is
+/// The format version that this build writes. It reads all versions from 1 to this one. A later one is
 /// [`ReadError::Newer`](crate::ReadError::Newer).
 pub const FORMAT_VERSION: u32 = 1;
-/// Bytes of the file before the first block: magic and version.
+/// Bytes of the file before the first block: magic (8) and version (4).
 pub const FILE_HEADER_BYTES: usize = 12;
-/// Bytes of a block before its payload.
+/// Bytes of a block before its payload: [`Header::bytes`](crate::Header::bytes) lists them.
 pub const BLOCK_HEADER_BYTES: usize = 20;
-/// The most bytes that a block inflates to. The writer refuses a larger block with
-/// [`WriteError::TooLarge`](crate::WriteError::TooLarge). A reader takes a header with a larger length as damaged.
+/// The most bytes that a block inflates to. It bounds the memory in which a reader inflates a block.
+///
+/// The writer refuses a larger block with [`WriteError::TooLarge`](crate::WriteError::TooLarge), but leaves a larger
+/// open chapter in `O` and `S`. A reader takes a header with a larger length as damaged.
 pub const MAX_RAW_BYTES: u32 = 64 << 20;
-/// The most bytes of a payload in the file, with the same refusals as [`MAX_RAW_BYTES`]. Deflate enlarges
-/// incompressible bytes by less than 1 %, and less than 64 KiB stand before the deflated part.
+/// The most bytes of a payload in the file: 65 MiB. At the bound, writer and reader refuse as for [`MAX_RAW_BYTES`].
+/// Deflate enlarges incompressible bytes by less than 1 %, and less than 64 KiB stand before the deflated part.
 pub const MAX_STORED_BYTES: u32 = MAX_RAW_BYTES + (1 << 20);
 
-/// The most blocks that are read of a file: eleven days of one block a second. At the bound, reading stops with
-/// [`DamageKind::TooManyBlocks`](crate::DamageKind::TooManyBlocks), and a writer writes no index.
+/// The most blocks that are read of a file, apart from the index at its end: eleven days of one block a second. At the
+/// bound, reading stops with [`DamageKind::TooManyBlocks`](crate::DamageKind::TooManyBlocks). Above it, a writer writes
+/// no index.
 pub const MAX_BLOCKS: usize = 1_000_000;
 /// The most chapters that are read of a file. At the bound, reading stops with
-/// [`DamageKind::TooManyChapters`](crate::DamageKind::TooManyChapters).
+/// [`DamageKind::TooManyChapters`](crate::DamageKind::TooManyChapters). A run of the log reaches it at 64 GiB before
+/// deflating, because its chapters close above 1 MiB of segments.
 pub const MAX_CHAPTERS: usize = 65_536;
 /// The kind of a block: a capital letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,16 +43,16 @@ pub enum Tag {
     Chapter,
     /// `B`: bodies of a chapter.
     Bodies,
-    /// `N`: notes about records outside the chapters.
+    /// `N`: notes of persons whose records lie outside the chapters.
     Notes,
     /// `I`: the index of all blocks before it.
     Index,
-    /// A tag of a later version, as its letter. Readers pass over such a block.
+    /// A tag of a later version, as its letter in ASCII. Readers pass over such a block.
     Later(u8),
 }
 
 impl Tag {
-    /// Returns the byte in the header.
+    /// Returns the tag's byte in the header: its letter in ASCII.
     #[must_use]
     pub fn byte(self) -> u8 {
         match self {
@@ -61,7 +67,8 @@ impl Tag {
         }
     }
 
-    /// Returns the tag of a byte; `None` if the byte is no capital letter.
+    /// Returns the tag of a byte; [`Tag::Later`] for a capital letter without a meaning in this version. `None` if the
+    /// byte is no capital letter of ASCII.
     #[must_use]
     pub fn of(byte: u8) -> Option<Self> {
         Some(match byte {

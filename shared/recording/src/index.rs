@@ -17,11 +17,11 @@ use crate::fields::{Cursor, push_varint};
 use crate::format::{FILE_HEADER_BYTES, MAX_BLOCKS, Tag};
 
 /// The number of closed chapters between two indexes. Behind each 64th, [`Writer::packed`](crate::Writer::packed)
-/// appends an index.
+/// appends an index, if it fits in a block. A reader uses an index only if it ends the file.
 pub const CHAPTERS_BETWEEN_INDEXES: u32 = 64;
-/// The last 4 bytes of a finished file.
+/// The last 4 bytes of an index, and so of a finished file. Without them, a reader finds the blocks header by header.
 const MARK: [u8; 4] = *b"WSIX";
-/// Bytes at the end of an index: the offset of its header (8 bytes), and the mark.
+/// Bytes at the end of an index: the offset of its header (8 bytes), and the mark (4).
 pub(crate) const TRAILER_BYTES: usize = 12;
 
 /// A block as an index lists it.

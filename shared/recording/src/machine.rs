@@ -11,11 +11,11 @@ pub enum Step<T> {
         len: usize,
     },
     /// Inflate these bytes (raw deflate, RFC 1951). The host stops as soon as more than `raw_bytes` come out, and hands
-    /// in what it has.
+    /// in what it has. The machine then reports damage.
     Inflate {
         /// The deflated bytes.
         bytes: Vec<u8>,
-        /// Their length once inflated; at most [`MAX_RAW_BYTES`](crate::MAX_RAW_BYTES).
+        /// Their stated length once inflated, in bytes; at most [`MAX_RAW_BYTES`](crate::MAX_RAW_BYTES).
         raw_bytes: u32,
     },
     /// The machine has finished with this result.
@@ -39,10 +39,10 @@ impl<T> Step<T> {
 /// A host's answer to a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// Nothing: the machine begins.
+    /// Nothing: the machine begins. It is the first input of every machine.
     Begin,
-    /// The requested bytes; fewer, if the file has become shorter.
+    /// The requested bytes; fewer, if the file has become shorter. A machine takes fewer as an error or as damage.
     Bytes(Vec<u8>),
-    /// The inflated bytes; `None` if the input is no deflate stream.
+    /// The inflated bytes; `None` if the input is no deflate stream. A machine takes `None` as damage.
     Inflated(Option<Vec<u8>>),
 }

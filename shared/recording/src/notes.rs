@@ -13,8 +13,8 @@ use watchscope_model::{Entry, KeptNote};
 use crate::chapter::Frames;
 use crate::error::DamageKind;
 
-/// The most bytes in the payload of an `N`. A writer continues in the next `N`; a reader reports a longer one as
-/// damage.
+/// The most bytes in the payload of an `N`: a reader holds one payload at a time. A writer continues in the next `N`; a
+/// reader reports a longer one as damage.
 pub const MAX_NOTES_BLOCK_BYTES: usize = 1 << 20;
 
 /// Returns the payloads of the `N` blocks for these notes. It leaves out a note that is too long for a block; no writer
@@ -43,13 +43,14 @@ pub(crate) fn read(payload: &[u8]) -> Result<Vec<KeptNote>, DamageKind> {
     Ok(decode_notes(payload)?)
 }
 
-/// Returns whether a chapter has notes, of persons or of a story. Other chapters need not be read for notes.
+/// Returns whether a chapter has notes, of persons or of a story. `false` means that it need not be read for notes.
 #[must_use]
 pub fn has_notes(summary: &Summary) -> bool {
     summary.counts.iter().any(|(kind, _)| *kind == Note::KIND)
 }
 
-/// Returns the notes of persons in a chapter, up to the first segment that cannot be read.
+/// Returns the notes of persons in a chapter, in the order of their records, up to the first segment that cannot be
+/// read. Replaced and withdrawn ones are among them. It returns none if the head frame cannot be read.
 #[must_use]
 pub fn notes_of(frames: &Frames) -> Vec<KeptNote> {
     let mut notes = Vec::new();

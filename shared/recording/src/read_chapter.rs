@@ -9,10 +9,12 @@ use crate::contents::ChapterEntry;
 use crate::error::{Damage, DamageKind};
 use crate::machine::{Input, Step};
 
-/// The most bytes in one read of several adjacent blocks. A larger block is read alone.
+/// The most bytes in one read of several adjacent blocks. A larger block is read alone. So a host answers few requests,
+/// and holds little beside the frames.
 const READ_BYTES: u64 = 1 << 20;
 /// The most bytes of frames that are read of a chapter in `O` and `S`. The first block over it is reported as damage,
-/// and the chapter ends before it.
+/// and the chapter ends before it. An opening has at most 64 MiB, and the log closes a chapter when its segments
+/// outweigh its opening.
 const MAX_FRAMES_BYTES: usize = 256 << 20;
 
 /// A chapter that was read.
@@ -20,8 +22,9 @@ const MAX_FRAMES_BYTES: usize = 256 << 20;
 pub struct Chapter {
     /// Its frames: a head, and the segments that follow it without a hole.
     pub frames: Frames,
-    /// Its damaged blocks. If the `C` is damaged, the frames come from `O` and `S`. If an `S` is damaged, the frames
-    /// end before it.
+    /// Its damaged blocks; empty if there are none. If the `C` is damaged, it comes first, and the frames come from `O`
+    /// and `S`. If an `S` is damaged, the frames end before it. If a segment does not follow, the frames end before it,
+    /// and the report names the `O`.
     pub damaged: Vec<Damage>,
 }
 
@@ -43,7 +46,7 @@ pub struct ReadChapter {
 }
 
 impl ReadChapter {
-    /// Makes a machine for a chapter that [`Contents`](crate::Contents) lists.
+    /// Makes a machine for a chapter that [`Contents`](crate::Contents) lists. It reads no bodies.
     #[must_use]
     pub fn new(entry: &ChapterEntry) -> Self {
         Self {
@@ -57,10 +60,12 @@ impl ReadChapter {
         }
     }
 
-    /// Takes in the answer to the last step, and returns the next step.
+    /// Takes in the answer to the last step, and returns the next step. The first input is [`Input::Begin`].
     ///
     /// # Errors
-    /// The first damage, if no frame of the chapter can be read.
+    /// If no frame of the chapter can be read. The damage is that of its `O`, or of its `C` if it has no `O`. A chapter
+    /// with neither gives a damage of block 0. An `S` with the right checksum whose bytes are no segment frames fails
+    /// the whole chapter; that damage names the `O`.
     pub fn step(&mut self, input: Input) -> Result<Step<Chapter>, Damage> {
         match (self.closed, input) {
             (Some(place), Input::Begin) => Ok(read(place.offset, place.len())),

@@ -24,16 +24,18 @@ use crate::summary::FrameSummarizer;
 use crate::walk::Walk;
 use crate::window::{Missing, Window};
 
-/// The least bytes of one read, while headers, the index, `F` and `N` are read. A closed chapter's header and summary
-/// usually fit in them.
+/// The least bytes of one read, while headers, the index, `F` and `N` are read; fewer at the file's end. A closed
+/// chapter's header and summary usually fit in them.
 const HEADERS_AHEAD: usize = 16 << 10;
-/// The least bytes of one read, while the blocks of chapters without a summary are read.
+/// The least bytes of one read, while the blocks of chapters without a summary are read; fewer at the file's end. Such
+/// blocks are read whole and lie behind each other, so few reads suffice.
 const BLOCKS_AHEAD: usize = 1 << 20;
 
 /// The machine that opens a recording.
 ///
 /// It holds one stretch of the file, at most 1 MiB or one block. It also holds an entry for each block and chapter: at
-/// most [`MAX_BLOCKS`](crate::MAX_BLOCKS) and [`MAX_CHAPTERS`](crate::MAX_CHAPTERS).
+/// most [`MAX_BLOCKS`](crate::MAX_BLOCKS) and [`MAX_CHAPTERS`](crate::MAX_CHAPTERS). It holds every `F`, at most
+/// [`MAX_NOTES`] notes, and the fold of one chapter that was not closed.
 #[derive(Debug)]
 pub struct Scan {
     window: Window,
@@ -95,7 +97,7 @@ impl From<Missing> for Halt {
 }
 
 impl Scan {
-    /// Makes a machine for a file of `size` bytes.
+    /// Makes a machine for a file of `size` bytes. The first input of [`Scan::step`] is [`Input::Begin`].
     #[must_use]
     pub fn new(size: u64) -> Self {
         Self {
@@ -107,10 +109,12 @@ impl Scan {
         }
     }
 
-    /// Takes in the answer to the last step, and returns the next step. It never requests inflating.
+    /// Takes in the answer to the last step, and returns the next step. It never requests inflating. Damage is no
+    /// error: [`Contents::damaged`] lists it.
     ///
     /// # Errors
-    /// If the file is no recording, if a later version wrote it, or if the host handed in too few bytes.
+    /// If the file is no recording, or if a later version wrote it. Also if the host handed in another number of bytes
+    /// than requested.
     pub fn step(&mut self, input: Input) -> Result<Step<Contents>, ReadError> {
         if let Input::Bytes(bytes) = input {
             self.window.take(bytes)?;

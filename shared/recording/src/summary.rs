@@ -5,7 +5,10 @@ use watchscope_model::codec::DecodeError;
 use watchscope_model::summary::{Summarizer, Summary, UNKNOWN_KIND};
 use watchscope_model::{Entry, EpochId, LogId, Seq, State};
 
-/// Makes a chapter's summary from its frames.
+/// Makes a chapter's summary from its frames, and folds their records.
+///
+/// It holds the fold without the objects of the opening snapshot, and the summary, which is at most 16 KiB when
+/// encoded.
 #[derive(Debug)]
 pub struct FrameSummarizer {
     reader: ChapterReader,
@@ -17,10 +20,10 @@ pub struct FrameSummarizer {
 }
 
 impl FrameSummarizer {
-    /// Begins with a chapter's head frame.
+    /// Begins with a chapter's head frame. Bytes behind the frame are ignored.
     ///
     /// # Errors
-    /// If `head` is no head frame.
+    /// If `head` does not begin with a head frame, or if that cannot be read.
     pub fn open(head: &[u8]) -> Result<Self, DecodeError> {
         let (reader, opening) = ChapterReader::open(head)?;
         Ok(Self {
@@ -44,13 +47,14 @@ impl FrameSummarizer {
         &self.epoch
     }
 
-    /// Returns the seq of the chapter's first record.
+    /// Returns the seq of the chapter's first record, which is one more than that of the opening snapshot.
     #[must_use]
     pub fn first(&self) -> Seq {
         self.summarizer.first()
     }
 
-    /// Returns the fold behind the last record, without the objects of the opening snapshot.
+    /// Returns the fold behind the last record, without the objects of the opening snapshot. Before the first record,
+    /// it is the opening snapshot.
     #[must_use]
     pub fn state(&self) -> &State {
         self.summarizer.state()
@@ -59,8 +63,9 @@ impl FrameSummarizer {
     /// Takes in the next segment.
     ///
     /// # Errors
-    /// If the segment cannot be read or does not follow. What was taken in before stays. Behind a segment that cannot
-    /// be read, every later one fails too.
+    /// If the segment cannot be read or does not follow. Its records are not taken in, and those before stay. Behind a
+    /// segment that cannot be read, every later one fails too, with the same error. A segment that does not follow, or
+    /// a frame of another kind, leaves it usable.
     pub fn segment(&mut self, frame: &[u8]) -> Result<(), DecodeError> {
         if let Some(error) = &self.broken {
             return Err(error.clone());
@@ -88,7 +93,7 @@ impl FrameSummarizer {
         Ok(())
     }
 
-    /// Returns the summary of the records so far.
+    /// Returns the summary of the records so far. Without records, its times are those of the opening snapshot.
     #[must_use]
     pub fn summary(&self) -> Summary {
         self.summarizer.summary()

@@ -8,8 +8,8 @@ use crate::format::{BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, MAX_BLOCKS, Tag};
 use crate::index::Found;
 use crate::window::{Missing, Window};
 
-/// The most bytes that one read gets to search for a header behind damage. If there is none, the next read searches
-/// on.
+/// The most bytes of one read that searches for a header behind damage. If there is none, the next read searches on. So
+/// a scan of a damaged file holds little.
 const SEARCH_BYTES: usize = 256 << 10;
 
 /// The walk's place in the file, and the blocks and the damage that it found.

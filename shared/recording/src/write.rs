@@ -22,14 +22,16 @@ use crate::index::{self, CHAPTERS_BETWEEN_INDEXES, Found, Listed};
 use crate::notes;
 use crate::summary::FrameSummarizer;
 
-/// The most bytes of frames in an `O` or `S`. A larger frame is [`WriteError::TooLarge`]; segments that exceed it
-/// together go into several `S`.
+/// The most bytes of frames in an `O` or `S`: what fits beside the first seq in [`MAX_RAW_BYTES`]. A larger frame is
+/// [`WriteError::TooLarge`]; segments that exceed it together go into several `S`.
 const MAX_FRAMES_BYTES: usize = MAX_RAW_BYTES as usize - KEY_BYTES;
 
 /// The machine that writes a recording.
 ///
-/// It holds an index entry for each block, and the frames of the open chapter, at most 64 MiB. A larger chapter stays
-/// in `O` and `S`. It also holds the open chapter's fold without the objects of its opening snapshot.
+/// It holds an index entry for each block, every `F`, and all notes. A host bounds these: it begins another file, or
+/// compacts, before there are [`MAX_BLOCKS`] blocks. It also holds the frames of the open chapter, at most 64 MiB; a
+/// larger chapter stays in `O` and `S`. And it holds the open chapter's fold without the objects of its opening
+/// snapshot.
 #[derive(Debug)]
 pub struct Writer {
     offset: u64,
@@ -67,7 +69,7 @@ pub struct Packing {
 }
 
 impl Packing {
-    /// Returns the bytes to deflate; at most [`MAX_RAW_BYTES`].
+    /// Returns the bytes to deflate: at most [`MAX_RAW_BYTES`], and never none.
     #[must_use]
     pub fn raw(&self) -> &[u8] {
         &self.raw
@@ -96,10 +98,11 @@ pub struct Closing {
 }
 
 impl Writer {
-    /// Begins a file; returns the writer and the file's first bytes.
+    /// Begins a file; returns the writer and the file's first bytes: the file's header and its first `F`. Watches that
+    /// do not fit in the `F` are left out ([`MAX_FILE_BLOCK_BYTES`](crate::MAX_FILE_BLOCK_BYTES)).
     ///
     /// # Errors
-    /// [`WriteError::TooLarge`] if `file` does not fit in a block.
+    /// [`WriteError::TooLarge`] if `file` without its watches is over 64 MiB.
     pub fn begin(file: &FileBlock) -> Result<(Self, Vec<u8>), WriteError> {
         let mut writer = Self {
             offset: FILE_HEADER_BYTES as u64,
@@ -114,19 +117,20 @@ impl Writer {
         Ok((writer, bytes))
     }
 
-    /// Returns an `F` for the chapters from here on, if their log or run is another than before.
+    /// Returns an `F` for the chapters from here on. A host calls it while no chapter is open, when the log or its run
+    /// is another than before.
     ///
     /// # Errors
-    /// [`WriteError::TooLarge`] if `file` does not fit in a block.
+    /// [`WriteError::TooLarge`] if `file` without its watches is over 64 MiB.
     pub fn file(&mut self, file: &FileBlock) -> Result<Vec<u8>, WriteError> {
         let bytes = self.append(Tag::File, &[&file.encode()], None, None)?;
         self.files.push(file.clone());
         Ok(bytes)
     }
 
-    /// Returns the `N` blocks of 1 MiB at most with notes of persons whose record lies outside the file's chapters. A
-    /// host writes at most [`MAX_NOTES`](watchscope_model::notes::MAX_NOTES) into a file, because a reader reads no
-    /// more.
+    /// Returns the `N` blocks, of 1 MiB at most, with notes of persons whose records lie outside the file's chapters;
+    /// nothing for no notes. A host writes at most [`MAX_NOTES`](watchscope_model::notes::MAX_NOTES) into a file,
+    /// because a reader reads no more.
     ///
     /// # Errors
     /// None: a note that does not fit in a block is left out.
@@ -139,8 +143,12 @@ impl Writer {
         Ok(bytes)
     }
 
-    /// Continues a file that was opened. Returns the writer, and the length to which the host cuts the file before it
-    /// appends. Returns `None` if a part of the file is damaged, because no index could list it.
+    /// Continues a file that was opened. Returns the writer, and the length in bytes to which the host cuts the file
+    /// before it appends. No chapter is open then: one that was not closed stays in `O` and `S`. Returns `None` if a
+    /// part of the file is damaged, because no index could list it.
+    ///
+    /// # Panics
+    /// If `contents` is not as [`Scan`](crate::Scan) made it, and a chapter names a block that is not listed.
     #[must_use]
     pub fn resume(contents: &Contents) -> Option<(Self, u64)> {
         let ends = contents.blocks.iter().map(BlockPlace::end);
@@ -204,10 +212,11 @@ impl Writer {
         grouped.contents(self.offset, self.notes.clone(), damaged, None)
     }
 
-    /// Opens a chapter with its head frame; returns its `O`.
+    /// Opens a chapter with its head frame; returns its `O`. Bytes behind the frame are ignored.
     ///
     /// # Errors
-    /// If a chapter is open, or if the frame is no head frame or too large for a block.
+    /// If a chapter is open, or if the frame is no head frame, cannot be read, or is too large for a block. No chapter
+    /// is opened then.
     pub fn open_chapter(&mut self, head: &[u8]) -> Result<Vec<u8>, WriteError> {
         if let Some(open) = &self.open {
             return Err(WriteError::ChapterOpen { first: open.first });
@@ -228,10 +237,11 @@ impl Writer {
     }
 
     /// Takes in the open chapter's next segment frame, which the next [`Writer::flush`] writes. Returns an `S` with the
-    /// segments before it, if one block or 64 MiB of chapter could not hold this one too.
+    /// segments before it, if one block or 64 MiB of chapter could not hold this one too; otherwise nothing.
     ///
     /// # Errors
-    /// If no chapter is open, or if the frame is no segment, does not follow, or is too large for a block.
+    /// If no chapter is open, or if the frame is no segment, cannot be read, does not follow, or is too large. The
+    /// segment is not taken in. Behind one that cannot be read, every later one of the chapter fails too.
     pub fn segment(&mut self, frame: &[u8]) -> Result<Vec<u8>, WriteError> {
         let open = self.open.as_mut().ok_or(WriteError::NoChapter)?;
         let frame = one_frame(frame, FrameKind::Segment)?;
@@ -259,11 +269,11 @@ impl Writer {
         Ok(bytes)
     }
 
-    /// Returns an `S` with the segments that are not yet written; nothing if there are none. A host calls it at most 1
-    /// s after [`Writer::segment`].
+    /// Returns an `S` with the segments that are not yet written; nothing if there are none, or if no chapter is open.
+    /// A host calls it at most 1 s after [`Writer::segment`].
     ///
     /// # Errors
-    /// None that [`Writer::segment`] has not returned before.
+    /// None in practice: [`Writer::segment`] keeps the unwritten segments within one block.
     pub fn flush(&mut self) -> Result<Vec<u8>, WriteError> {
         let Some(open) = &mut self.open else {
             return Ok(Vec::new());
@@ -291,10 +301,11 @@ impl Writer {
         Ok(Closing { append, packing })
     }
 
-    /// Returns a whole chapter to be deflated, without `O` and `S` before it.
+    /// Returns a whole chapter to be deflated, without `O` and `S` before it. The caller passes at least one segment,
+    /// because a chapter without records has no `C` (docs/recordings.md).
     ///
     /// # Errors
-    /// If a frame is of the wrong kind or does not follow, or if the frames are over 64 MiB.
+    /// If a frame is of the wrong kind, cannot be read or does not follow, or if the frames are over 64 MiB.
     pub fn whole_chapter<'a>(
         head: &[u8],
         segments: impl IntoIterator<Item = &'a [u8]>,
@@ -318,8 +329,8 @@ impl Writer {
     }
 
     /// Returns a `B` to be deflated, with bodies of the chapter that begins with `first`; `None` if there are none.
-    /// Each body has the seq of its record. A host passes at most [`MAX_BODIES`](crate::MAX_BODIES), because a reader
-    /// reads no more.
+    /// Each body has the seq of its record; they keep their order, which may be any. A host passes at most
+    /// [`MAX_BODIES`](crate::MAX_BODIES), because a reader reads no more.
     ///
     /// # Errors
     /// [`WriteError::TooLarge`] if they are over 64 MiB.
@@ -343,10 +354,11 @@ impl Writer {
         }))
     }
 
-    /// Returns the block with the bytes that the host deflated. Behind each 64th chapter, an index follows.
+    /// Returns the block with the bytes that the host deflated. Behind each 64th closed chapter, an index follows, if
+    /// it fits in a block. Whether `deflated` inflates to [`Packing::raw`] is not checked.
     ///
     /// # Errors
-    /// [`WriteError::TooLarge`] if the deflated bytes do not fit in a block.
+    /// [`WriteError::TooLarge`] if the deflated bytes do not fit in a block. The file then stays as it was.
     pub fn packed(&mut self, packing: &Packing, deflated: &[u8]) -> Result<Vec<u8>, WriteError> {
         let raw_bytes = u32::try_from(packing.raw.len()).unwrap_or(u32::MAX);
         let mut bytes = self.append(
@@ -367,10 +379,11 @@ impl Writer {
         Ok(bytes)
     }
 
-    /// Ends the file; returns an `S` with the remaining segments, and the index. Nothing is written after it.
+    /// Ends the file; returns an `S` with the remaining segments, and the index. The index is left out if it does not
+    /// fit. A chapter that is still open stays in `O` and `S`. The host writes nothing after these bytes.
     ///
     /// # Errors
-    /// None that [`Writer::segment`] has not returned before.
+    /// None in practice, as for [`Writer::flush`].
     pub fn finish(&mut self) -> Result<Vec<u8>, WriteError> {
         let mut bytes = self.flush()?;
         bytes.extend(self.index());
@@ -383,7 +396,8 @@ impl Writer {
         self.offset
     }
 
-    /// Returns how many blocks the file has. A host compacts the file before there are [`MAX_BLOCKS`].
+    /// Returns how many blocks the file has, indexes included. A host compacts the file before there are
+    /// [`MAX_BLOCKS`].
     #[must_use]
     pub fn block_count(&self) -> usize {
         self.blocks.len()
@@ -402,7 +416,8 @@ impl Writer {
         Some((summarizer.log(), summarizer.epoch()))
     }
 
-    /// Returns the fold behind the open chapter's last record, without the objects of its opening snapshot.
+    /// Returns the fold behind the last record of the open chapter, without the objects of its opening snapshot. `None`
+    /// if no chapter is open.
     #[must_use]
     pub fn open_state(&self) -> Option<&State> {
         Some(self.open.as_ref()?.summarizer.state())

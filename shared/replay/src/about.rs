@@ -6,41 +6,45 @@ use watchscope_recording::{ClusterName, Contents, FileBlock, Form, HiddenPart, P
 use crate::joined::JoinedFiles;
 use crate::words::Notice;
 
-/// The most characters of a text from the file; the rest of it is replaced by `…`.
+/// The most characters of a text from the file; the rest of it is replaced by `…`. So a hostile file cannot fill the
+/// page.
 const TEXT_CHARS: usize = 256;
-/// The most texts about withheld parts; the others are left out.
+/// The most texts about withheld parts; the others are left out. So a hostile file cannot fill the page.
 const WITHHELD: usize = 16;
 
-/// An opened recording, as JSON for a page. Its texts come from the file, so they are hostile; each is cut to 256
-/// characters.
+/// An opened recording, as JSON for a page. The texts of `cluster`, `withheld` and `watchscope` come from inside the
+/// file, so they are hostile; each is cut to 256 characters and `…`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct About {
-    /// The file's name.
+    /// The file's name, as the host gave it; it is not cut.
     pub name: String,
     /// Length of the file in bytes.
     pub bytes: u64,
-    /// Whether its writer ended it. Nothing is added to such a file any more.
+    /// Whether its writer ended it: its last block is an index, and no chapter is open. Nothing is added to such a file
+    /// any more.
     pub is_ended: bool,
-    /// Time of the first record that the page shows at once, in microseconds since 1970-01-01T00:00:00Z.
+    /// Time of the first record that the page shows at once, in microseconds since 1970-01-01T00:00:00Z. The page shows
+    /// the last 128 chapters at once.
     pub from_us: i64,
     /// Time of the last record, in the same unit.
     pub to_us: i64,
-    /// How many records the shown runs have.
+    /// How many records the shown runs have, according to their chapters' summaries.
     pub records: u64,
-    /// How many runs are shown.
+    /// How many runs are shown; at least 1. Runs behind the last readable one do not count.
     pub epochs: usize,
-    /// The cluster of the last run; absent if no cluster had answered.
+    /// The cluster of the last run; `None` if no cluster had answered.
     pub cluster: Option<ClusterName>,
     /// How the part of the file with the last run was made.
     pub form: Form,
-    /// What the writers left out, each in a few words; at most 16 texts.
+    /// What the writers left out, each in a few words; the first 16 different texts in the order of the file. Empty if
+    /// nothing was left out.
     pub withheld: Vec<String>,
-    /// The parts that any writer hid; the file has pseudonyms for them.
+    /// The parts that any writer hid, each once; the file has pseudonyms for them. Empty if nothing was hidden.
     pub hidden: Vec<HiddenPart>,
     /// The version of watchscope that wrote the part of the file with the last run.
     pub watchscope: String,
-    /// What of the file cannot be read; absent if all can.
+    /// Says which part of the file could not be read when it was opened; `None` if all that was read could be.
     pub notice: Option<Notice>,
 }
 

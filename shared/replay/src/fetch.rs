@@ -12,8 +12,8 @@ use watchscope_recording::{
 
 /// The machine that reads the chapter of a record from a file.
 ///
-/// If several chapters hold the record, it returns the first that can be read. It holds the entries of these chapters,
-/// and what [`ReadChapter`] holds for one.
+/// If several chapters hold the record, it returns the first that can be read, in the order that it was given. It holds
+/// the entries of these chapters, and what [`ReadChapter`] holds for one.
 #[derive(Debug)]
 pub struct FetchChapter {
     name: String,
@@ -23,7 +23,8 @@ pub struct FetchChapter {
 }
 
 impl FetchChapter {
-    /// Makes a machine for the chapters of a file that hold the record. `name` is the file's name, for its messages.
+    /// Makes a machine for the chapters of a file that hold the record; there may be none. `name` is the file's name,
+    /// for its messages.
     #[must_use]
     pub fn new<'a>(name: &str, entries: impl IntoIterator<Item = &'a ChapterEntry>) -> Self {
         Self {
@@ -34,8 +35,9 @@ impl FetchChapter {
         }
     }
 
-    /// Takes in the answer to the last step, and returns the next step. Without a readable chapter the result is
-    /// [`Fetched::NotRead`] with a reason, or [`Fetched::Gone`] if there was no chapter.
+    /// Takes in the answer to the last step, and returns the next step; the first answer is [`Input::Begin`]. Without a
+    /// readable chapter the result is [`Fetched::NotRead`] with the file's name and the damage of the last one. If
+    /// there was no chapter, it is [`Fetched::Gone`].
     pub fn step(&mut self, mut input: Input) -> Step<Fetched> {
         loop {
             let (first, last, mut machine) = match self.reading.take() {
@@ -74,8 +76,9 @@ impl FetchChapter {
     }
 }
 
-/// The machine that reads the redacted body of a record from a file. The result is `None` if the file has no body. It
-/// is an error, a sentence, if a block that may have it cannot be read.
+/// The machine that reads the redacted body of a record from a file. The result is `None` if the file has no body of
+/// it. It is an error if no block has it, and a block that may have it cannot be read. The error is a sentence with the
+/// file's name.
 ///
 /// It holds the places of the blocks, and what [`ReadBodies`] holds for one.
 #[derive(Debug)]
@@ -88,8 +91,8 @@ pub struct FetchBody {
 }
 
 impl FetchBody {
-    /// Makes a machine for the chapters of a file that hold the record `seq`. `name` is the file's name, for its
-    /// messages.
+    /// Makes a machine for the chapters of a file that hold the record `seq`; there may be none. `name` is the file's
+    /// name, for its messages.
     #[must_use]
     pub fn new<'a>(
         name: &str,
@@ -106,7 +109,8 @@ impl FetchBody {
         }
     }
 
-    /// Takes in the answer to the last step, and returns the next step.
+    /// Takes in the answer to the last step, and returns the next step; the first answer is [`Input::Begin`]. The last
+    /// step has the result, as the machine's documentation describes it.
     pub fn step(&mut self, mut input: Input) -> Step<Result<Option<Bytes>, String>> {
         loop {
             let mut machine = match self.reading.take() {
@@ -146,7 +150,7 @@ pub struct FetchNotes {
 }
 
 impl FetchNotes {
-    /// Makes a machine for a file with these contents.
+    /// Makes a machine for a file with these contents. It leaves out notes about other logs than `log`.
     #[must_use]
     pub fn new(log: LogId, contents: &Contents) -> Self {
         let noted = contents.chapters.iter();
@@ -169,7 +173,8 @@ impl FetchNotes {
         }
     }
 
-    /// Takes in the answer to the last step, and returns the next step.
+    /// Takes in the answer to the last step, and returns the next step; the first answer is [`Input::Begin`]. The last
+    /// step has the notes; they are empty if there are none.
     pub fn step(&mut self, mut input: Input) -> Step<Notes> {
         loop {
             let mut machine = match self.reading.take() {
@@ -203,7 +208,7 @@ pub(crate) fn holds(entry: &ChapterEntry, seq: Seq) -> bool {
     (entry.summary.first..=entry.summary.last).contains(&seq)
 }
 
-/// Returns the file's entry of the chapter that holds a record; if several do, the first.
+/// Returns the file's entry of the chapter that holds a record; if several do, the first. `None` if none does.
 #[must_use]
 pub fn holding<'a>(contents: &'a Contents, epoch: &EpochId, seq: Seq) -> Option<&'a ChapterEntry> {
     let mut entries = contents.chapters.iter();
@@ -213,8 +218,8 @@ pub fn holding<'a>(contents: &'a Contents, epoch: &EpochId, seq: Seq) -> Option<
     })
 }
 
-/// Returns the first chapter among the results from several files. Without a chapter it returns why a file could not be
-/// read, or [`Fetched::Gone`].
+/// Returns the first chapter among the results from several files, and takes no result after it. Without a chapter it
+/// returns the last [`Fetched::NotRead`], or [`Fetched::Gone`] if there is none.
 pub fn first_chapter(found: impl IntoIterator<Item = Fetched>) -> Fetched {
     let mut worst = Fetched::Gone;
     for found in found {
@@ -227,10 +232,11 @@ pub fn first_chapter(found: impl IntoIterator<Item = Fetched>) -> Fetched {
     worst
 }
 
-/// Returns the first body among the results from several files; `None` if all are `None`.
+/// Returns the first body among the results from several files, and takes no result after it. The result is `None` if
+/// all are `None`, or if there are none.
 ///
 /// # Errors
-/// A sentence why a file could not be read, if no file gave a body.
+/// The last error among the results, a sentence, if no file gave a body.
 pub fn first_body(
     found: impl IntoIterator<Item = Result<Option<Bytes>, String>>,
 ) -> Result<Option<Bytes>, String> {

@@ -13,8 +13,8 @@ use watchscope_timeline::store::MOST_AT_ONCE;
 
 use crate::fetch::holds;
 
-/// The latest time at which the clock of a recording starts; a later one starts here. So the clock never reaches the
-/// largest time, at which every moment would be due for a heartbeat.
+/// The latest time at which the clock of a recording starts, about 146,000 years after 1970; a later one starts here.
+/// So the clock never reaches the largest time, at which every moment would be due for a heartbeat.
 const LATEST_START: Time = Time(i64::MAX / 2);
 
 /// A scanned file.
@@ -35,7 +35,7 @@ pub enum LogError {
     /// The recordings are of several logs, and none was chosen.
     #[error("these are recordings of several logs: {}; choose one with --log", logs.join(", "))]
     SeveralLogs {
-        /// Ids of these logs.
+        /// Ids of these logs, sorted, each once; at least two.
         logs: Vec<String>,
     },
     /// No recording is of the chosen log.
@@ -43,23 +43,23 @@ pub enum LogError {
     OtherLogs {
         /// Id of the chosen log.
         log: String,
-        /// Ids of the logs that there are.
+        /// Ids of the logs that there are, sorted, each once; empty if no file names a log.
         logs: Vec<String>,
     },
 }
 
-/// Recordings of one log, read as one.
+/// Recordings of one log, read as one. It holds the files' contents, and a place for each of their chapters.
 #[derive(Clone, Debug)]
 pub struct JoinedFiles<F> {
     log: String,
     files: Vec<F>,
     runs: Vec<Run>,
-    /// How many runs behind these have records, but no readable one.
+    /// The number of runs behind these that have records, but no readable one.
     unread_runs: usize,
 }
 
-/// A run of the log's writer with its chapters, sorted by their first record. If several files hold a chapter, the
-/// longest copy comes first.
+/// A run of the log's writer with its chapters, sorted by their first record; at least one. If several files hold a
+/// chapter, each copy is there, and the longest comes first.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// The id of the epoch.
@@ -74,7 +74,7 @@ struct Place {
     chapter: usize,
 }
 
-/// A chapter of a run.
+/// A chapter of a run, by its place in the [`JoinedFiles`] that returned it. It means nothing to another one.
 #[derive(Clone, Copy, Debug)]
 pub struct ChapterPlace {
     run: usize,
@@ -82,11 +82,12 @@ pub struct ChapterPlace {
 }
 
 impl<F: Recorded> JoinedFiles<F> {
-    /// Joins groups of files; the files of a folder are one group. `log` chooses one of several logs.
+    /// Joins groups of files; the files of a folder are one group. `log` is the id of the chosen log; `None`: the only
+    /// one. Without any file, or without a log in them, the log's id is empty and there are no runs.
     ///
-    /// Groups are sorted by the time of their first record. The order within a group stays, because a clock may have
-    /// been set back between two runs. A log or a run with a name over [`MAX_NAME_BYTES`] is passed over, so it has no
-    /// records here.
+    /// Groups are sorted by the time of their first record; a group without a chapter comes first. The order within a
+    /// group stays, because a clock may have been set back between two runs. A log or a run with a name over
+    /// [`MAX_NAME_BYTES`] is passed over, so it has no records here.
     ///
     /// # Errors
     /// [`LogError`] if no log is chosen and there are several, or if no file is of the chosen log.
@@ -103,25 +104,26 @@ impl<F: Recorded> JoinedFiles<F> {
         })
     }
 
-    /// Returns the files.
+    /// Returns all files, also those without a chapter of the log: by group, and in a group as they were given.
     #[must_use]
     pub fn files(&self) -> &[F] {
         &self.files
     }
 
-    /// Returns the id of the log.
+    /// Returns the id of the log; empty if the files name none.
     #[must_use]
     pub fn log(&self) -> &str {
         &self.log
     }
 
-    /// Returns the runs, in the order of their files.
+    /// Returns the runs, in the order of the files that first have a chapter of them; empty if no file has one.
     #[must_use]
     pub fn runs(&self) -> &[Run] {
         &self.runs
     }
 
-    /// Iterates over a run's chapters and their files.
+    /// Iterates over a run's chapters and their files, in the order of [`Run`]. A chapter that several files hold comes
+    /// once for each. It may panic at a run of other files.
     pub fn chapters<'a>(&'a self, run: &'a Run) -> impl Iterator<Item = (&'a F, &'a ChapterEntry)> {
         run.chapters.iter().map(|place| {
             let file = &self.files[place.file];
@@ -129,14 +131,16 @@ impl<F: Recorded> JoinedFiles<F> {
         })
     }
 
-    /// Iterates over the summaries of all chapters that have records, run by run.
+    /// Iterates over the summaries of all chapters that have records, run by run, in the order of [`Run`]. A chapter
+    /// that several files hold comes once for each.
     pub fn summaries(&self) -> impl Iterator<Item = &Summary> {
         let chapters = self.runs.iter().flat_map(|run| self.chapters(run));
         let summaries = chapters.map(|(_, entry)| &entry.summary);
         summaries.filter(|summary| summary.records() > 0)
     }
 
-    /// Returns the last record of a run according to its files' summaries; 0 if it has none.
+    /// Returns the seq of the last record of a run according to its files' summaries; 0 if it has none. It may panic at
+    /// a run of other files.
     #[must_use]
     pub fn last(&self, run: &Run) -> Seq {
         let last = self.chapters(run).map(|(_, entry)| entry.summary.last);
@@ -155,8 +159,9 @@ impl<F: Recorded> JoinedFiles<F> {
         records
     }
 
-    /// Returns the chapters that have records, newest run first, and newest chapter first in each run. A reader starts
-    /// from the first that can be read.
+    /// Returns the chapters that have records, newest run first, and newest chapter first in each run; empty if none
+    /// has any. The newest chapter has the highest last record; of two with the same one, the shorter comes first. A
+    /// reader starts from the first that can be read.
     #[must_use]
     pub fn newest_first(&self) -> Vec<ChapterPlace> {
         let mut newest_first = Vec::new();
@@ -174,18 +179,25 @@ impl<F: Recorded> JoinedFiles<F> {
         newest_first
     }
 
-    /// Returns a chapter's file, and the file's entry of it.
+    /// Returns a chapter's file, and the file's entry of it. It may panic at a place that other [`JoinedFiles`]
+    /// returned.
     #[must_use]
     pub fn entry(&self, ChapterPlace { place, .. }: ChapterPlace) -> (&F, &ChapterEntry) {
         let file = &self.files[place.file];
         (file, &file.contents().chapters[place.chapter])
     }
 
-    /// Starts from the newest chapter that can be read. Leaves out the runs behind its run. Returns a ring with the
-    /// chapter and a catalogue of all remaining chapters.
+    /// Starts from the newest chapter that can be read: `place` says where it is, and `newest` is it. Leaves out the
+    /// runs behind its run. Returns a ring with the chapter and a catalogue of the remaining chapters, each once. The
+    /// catalogue has the last [`MAX_RUNS`] runs, and merges old chapters as [`Catalogue`](watchscope_log::Catalogue)
+    /// states.
     ///
     /// # Errors
-    /// If a frame of the chapter cannot be read or does not follow the one before. Then no run is left out.
+    /// If a frame of the chapter cannot be read or does not follow the one before. If the name of its log or run is
+    /// longer than [`MAX_NAME_BYTES`]. Then no run is left out.
+    ///
+    /// # Panics
+    /// If the run of the place was left out before. It may panic at a place that other [`JoinedFiles`] returned.
     pub fn start_from(
         &mut self,
         place: ChapterPlace,
@@ -201,13 +213,16 @@ impl<F: Recorded> JoinedFiles<F> {
         Ok(ring)
     }
 
-    /// Returns how many runs were left out because none of their records can be read.
+    /// Returns how many of the runs that [`JoinedFiles::start_from`] left out have records, which cannot be read.
+    /// Before it is called, 0.
     #[must_use]
     pub fn unread_runs(&self) -> usize {
         self.unread_runs
     }
 
-    /// Returns what a viewer's welcome says about the recording; `None` if it has no record. `name` is for people.
+    /// Returns what a viewer's welcome says about the recording; `None` if it has no record. `name` is for people. It
+    /// begins with the earliest record of the last 128 chapters with records ([`MOST_AT_ONCE`]), which a page shows at
+    /// once. It ends with the latest record of all.
     #[must_use]
     pub fn recording(&self, name: &str) -> Option<Recording> {
         let (from, to) = self.times()?;
@@ -219,7 +234,8 @@ impl<F: Recorded> JoinedFiles<F> {
         })
     }
 
-    /// Iterates over the chapters that hold a record, and their files.
+    /// Iterates over the chapters that hold a record, and their files, in the order of [`Run`]: the longest copy of a
+    /// chapter first. There is none if the epoch is unknown or left out, or if no chapter spans the seq.
     pub fn holding<'a>(
         &'a self,
         epoch: &EpochId,
@@ -261,8 +277,8 @@ impl<F: Recorded> JoinedFiles<F> {
     }
 }
 
-/// Returns the start of a recording's clock: the time `to` of its last record, but not later than half of the largest
-/// time.
+/// Returns the start of a recording's clock: the time `to` of its last record. It is clamped to half of the largest
+/// time, about 146,000 years after 1970.
 #[must_use]
 pub fn clock_start(to: Time) -> Time {
     to.min(LATEST_START)

@@ -14,10 +14,11 @@ use crate::fetch::{FetchBody, FetchChapter, FetchNotes};
 use crate::joined::{JoinedFiles, clock_start};
 use crate::words::{self, Notice};
 
-/// The error of every command of a viewer.
+/// The error of every command of a viewer; it is a phrase in English. A note is refused with
+/// [`NoteRefusal::NotKept`] instead.
 pub const NO_CLUSTER: &str = "this is a recording; there is no cluster to ask";
-/// The most time that passes on the log's clock, in microseconds; there it stops. So a clock with the latest start
-/// stays below the largest time.
+/// The most time that passes on the log's clock, in microseconds; there it stops. The latest start is at half of the
+/// largest time, so the clock stays below the largest time.
 const MOST_PASSED_US: i64 = i64::MAX / 4;
 
 /// What the host does next for the viewer.
@@ -25,13 +26,14 @@ const MOST_PASSED_US: i64 = i64::MAX / 4;
 pub enum Next {
     /// Send this message to the viewer.
     Send(Bytes),
-    /// Read a chapter from the file, and pass it to [`Opened::fetched`] with this number; if the file cannot be read,
-    /// pass the reason. Call [`Opened::next`] again without waiting for it.
+    /// Read a chapter from the file, and pass it to [`Opened::fetched`] with this number, which counts from 1. If the
+    /// file cannot be read, pass [`Fetched::NotRead`] with the reason. Call [`Opened::next`] again without waiting for
+    /// it.
     Fetch(u64, Box<FetchChapter>),
     /// There is nothing to send. Call again after a message of the viewer, after a chapter was read, or when the host's
-    /// clock shows this time.
+    /// clock shows this time. `None`: no time, because the viewer has not sent hello.
     Wait(Option<Duration>),
-    /// The conversation has ended.
+    /// The conversation has ended, for this reason.
     End(Parting),
 }
 
@@ -99,7 +101,7 @@ impl Opened {
         file.expect("it was made of one file, which stays")
     }
 
-    /// Returns what of the file could not be read when it was opened; `None` if all that was read could be.
+    /// Returns the notice about damage or a cut end that was met when the file was opened; `None` if there was neither.
     #[must_use]
     pub fn missing(&self) -> Option<&Notice> {
         self.about.notice.as_ref()
@@ -111,22 +113,23 @@ impl Opened {
         &self.about
     }
 
-    /// Returns a machine that reads the notes of persons in the file, in all its runs.
+    /// Returns a machine that reads the notes of persons in the file, in all its runs, also those that are not shown.
     #[must_use]
     pub fn notes(&self) -> FetchNotes {
         FetchNotes::new(self.joined.log().into(), self.contents())
     }
 
-    /// Begins a conversation with a new viewer. The first viewer needs no call.
+    /// Begins a conversation with a new viewer; the earlier one ends without a message. The first viewer needs no call.
     pub fn connect(&mut self) {
         self.reader = reader(&self.recording);
         self.fetching = None;
     }
 
-    /// Takes in a message of the viewer. `clock` is the host's clock, from any start.
+    /// Takes in a message of the viewer. `clock` is the host's clock, from any start; it is the same clock in all
+    /// calls.
     ///
     /// # Errors
-    /// If the message breaks the protocol; this ends the conversation.
+    /// If the message breaks the protocol; the host must end the conversation.
     pub fn receive(&mut self, message: &[u8], clock: Duration) -> Result<(), Refusal> {
         let now = self.now(clock);
         if let Some(asked) = self.reader.receive(message, &self.ring, now)? {
@@ -142,7 +145,7 @@ impl Opened {
         Ok(())
     }
 
-    /// Returns what the host does next for the viewer.
+    /// Returns what the host does next for the viewer. `clock` is the host's clock, as in [`Opened::receive`].
     pub fn next(&mut self, clock: Duration) -> Next {
         let now = self.now(clock);
         match self.reader.next(&self.ring, now) {
@@ -160,7 +163,8 @@ impl Opened {
         }
     }
 
-    /// Takes in the chapter that was read under a number. A chapter for an earlier viewer is passed over.
+    /// Takes in the result of the machine of [`Next::Fetch`] with this number. It passes over a result for an earlier
+    /// viewer, and a second result with the same number.
     pub fn fetched(&mut self, number: u64, fetched: Fetched) {
         if self.fetching == Some(number) {
             self.fetching = None;
@@ -168,7 +172,8 @@ impl Opened {
         }
     }
 
-    /// Returns a machine that reads the redacted body of a record.
+    /// Returns a machine that reads the redacted body of a record. For a record that the file lacks its result is
+    /// `None`.
     #[must_use]
     pub fn body(&self, epoch: &EpochId, seq: Seq) -> FetchBody {
         FetchBody::new(&self.name, self.holding(epoch, seq), seq)

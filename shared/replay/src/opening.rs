@@ -22,12 +22,12 @@ use crate::words::{COPY_AGAIN, Notice, byte, few};
 /// Why a recording cannot be opened. Its text says what is wrong and where; [`OpenError::advice`] says what to do.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum OpenError {
-    /// The file does not begin as a recording does.
+    /// The file does not begin as a recording does, or it is empty.
     #[error("{name} is not a recording: {}", beginning(found, *at))]
     NotARecording {
         /// The file's name.
         name: String,
-        /// Index of the first wrong byte, from 0.
+        /// Index of the first wrong byte, from 0; 8 for an unknown format.
         at: usize,
         /// The byte there; `None` if the file ends before it.
         found: Option<u8>,
@@ -62,7 +62,7 @@ pub enum OpenError {
         /// Ids of the logs.
         logs: Vec<String>,
     },
-    /// The file holds no record.
+    /// The file holds no record, and no damage explains that.
     #[error("{name} has no record that can be read")]
     Empty {
         /// The file's name.
@@ -73,10 +73,10 @@ pub enum OpenError {
     Damaged {
         /// The file's name.
         name: String,
-        /// The damage of the newest chapter, or of the block that should name it.
+        /// The damage of the newest chapter; if the file lists no chapter with records, its first damage.
         damage: Damage,
     },
-    /// The file has become shorter since it was chosen.
+    /// The file has become shorter since it was chosen: a read gave fewer bytes than requested.
     #[error("{name} gave fewer bytes at byte {offset} than it has")]
     ShortRead {
         /// The file's name.
@@ -87,7 +87,7 @@ pub enum OpenError {
 }
 
 impl OpenError {
-    /// Returns what to do, in one or two sentences.
+    /// Returns what a person can do, in one or two sentences.
     #[must_use]
     pub fn advice(&self) -> &'static str {
         match self {
@@ -106,7 +106,7 @@ impl OpenError {
         }
     }
 
-    /// Returns text and advice.
+    /// Returns the error's text and its advice.
     #[must_use]
     pub fn notice(&self) -> Notice {
         Notice {
@@ -185,7 +185,7 @@ struct Newest {
 }
 
 impl Opening {
-    /// Makes a machine for a file of `size` bytes; `name` is its name for people.
+    /// Makes a machine for a file of `size` bytes; `name` is its name for people, and stands in every error.
     #[must_use]
     pub fn new(name: &str, size: u64) -> Self {
         Self {
@@ -196,10 +196,10 @@ impl Opening {
         }
     }
 
-    /// Takes in the answer to the last step, and returns the next step.
+    /// Takes in the answer to the last step, and returns the next step; the first answer is [`Input::Begin`].
     ///
     /// # Errors
-    /// If nothing of the file can be shown.
+    /// An [`OpenError`] if nothing of the file can be shown. Then the machine has finished.
     pub fn step(&mut self, input: Input) -> Result<Step<Opened>, OpenError> {
         match self.phase.take() {
             None => {

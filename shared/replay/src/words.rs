@@ -6,9 +6,10 @@ use watchscope_recording::{Contents, Damage};
 /// A message in two lines: the first says what is wrong and where, the second what to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Notice {
-    /// What is wrong, with the file's name, block and byte.
+    /// What is wrong, as a sentence with the file's name and without a full stop. For damage it also names block and
+    /// byte.
     pub what: String,
-    /// What is shown all the same, and what to do.
+    /// What is shown all the same, if anything, and what to do, in one or two sentences.
     pub advice: String,
 }
 
@@ -77,9 +78,9 @@ pub(crate) fn missing(
 
 /// Joins the first 4 names, each cut to 60 characters, and counts the others.
 pub(crate) fn few(names: &[String]) -> String {
-    /// The most names; the others are counted.
+    /// The most names; the others are counted. So a hostile file cannot fill the message.
     const NAMED: usize = 4;
-    /// The most characters of a name; `…` stands for the rest.
+    /// The most characters of a name; `…` stands for the rest. So a hostile file cannot fill the message.
     const CHARS: usize = 60;
     let shown: Vec<String> = names
         .iter()

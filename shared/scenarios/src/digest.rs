@@ -8,17 +8,19 @@ use watchscope_model::{Inside, Record, State, Time, fnv};
 
 use crate::{Run, catalogue, stories};
 
-/// How long a story without an end runs: as long as a round of the demo.
+/// How long a story runs for [`records`], and for [`digest`] if it is no row of the catalogue: a round of the demo.
+/// What comes later is left out.
 const TELLS: Duration = Duration::from_secs(240);
 
-/// A digest of frames: their number, their bytes, and a hash ([`fnv`]).
+/// A digest of frames: their number, their bytes, and a hash. Shown, it is `HASH of N bytes in N frames`, with the hash
+/// in 16 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digest {
     /// The number of frames: openings of chapters, and segments.
     pub frames: u64,
     /// The number of their bytes.
     pub bytes: u64,
-    /// The hash of their bytes.
+    /// The hash of their bytes in order: FNV-1a with 64 bits ([`fnv`]).
     pub hash: u64,
 }
 
@@ -45,7 +47,7 @@ impl fmt::Display for Digest {
     }
 }
 
-/// Returns the names of all stories that [`digest`] knows: those that [`stories`](crate::stories()) returns.
+/// Returns the names of all stories that [`digest`] knows: those of [`stories`](crate::stories()), in their order.
 #[must_use]
 pub fn digested() -> Vec<String> {
     stories()
@@ -54,8 +56,9 @@ pub fn digested() -> Vec<String> {
         .collect()
 }
 
-/// Runs a story with our probes and inside records, and returns the digest of its records; `None` if no story has this
-/// name.
+/// Runs a story with our probes and inside records, and returns the digest of its records. If the name is exactly a
+/// row's code (`F08`), it runs the row to its end, with the row's probes. By any other name of [`crate::story()`] the
+/// story runs for 240 s with the watches of its view. `None` if no story has this name.
 #[must_use]
 pub fn digest(name: &str, seed: u64) -> Option<Digest> {
     if let Some(row) = catalogue::rows().into_iter().find(|row| row.code == name) {
@@ -67,8 +70,8 @@ pub fn digest(name: &str, seed: u64) -> Option<Digest> {
     Some(run.digest())
 }
 
-/// Runs a story that [`crate::story()`] knows, and returns the records of our probes and diagnosis; `None` if no story
-/// has this name.
+/// Runs a story that [`crate::story()`] knows for 240 s with the watches of its view. Returns the records of our
+/// probes, client programs and diagnosis, the oldest first, without inside records. `None` if no story has this name.
 #[must_use]
 pub fn records(name: &str, seed: u64) -> Option<Vec<Record>> {
     let mut run = Run::watched(crate::story(name)?, seed);

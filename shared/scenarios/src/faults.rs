@@ -15,7 +15,7 @@ pub struct PlannedFault {
     pub fault: Fault,
     /// When it begins, since the story began.
     pub at: Duration,
-    /// When it ends; `None` if it never ends or is momentary.
+    /// When it ends, since the story began and after `at`; `None` if it never ends or is momentary.
     pub until: Option<Duration>,
     /// Its name and parameter as given.
     asked: String,
@@ -28,19 +28,19 @@ pub enum NoFault {
     Unknown {
         /// The given name.
         asked: String,
-        /// The names that are most similar, at most three.
+        /// The names that are most similar, at least one and at most three, in the order of [`help`].
         nearest: Vec<&'static str>,
     },
     /// The fault does not take this parameter.
     Parameter {
         /// The fault's name.
         name: &'static str,
-        /// The parameters that it takes, in words.
+        /// The parameters that it takes, in words that follow "takes".
         takes: String,
     },
-    /// The text behind `@` is no time.
+    /// The text behind `@` is no time, or its end does not come after its begin.
     Moment {
-        /// The text.
+        /// The text, without the `@`.
         given: String,
     },
     /// The fault is momentary, so it has no end.
@@ -75,7 +75,7 @@ impl fmt::Display for NoFault {
 impl std::error::Error for NoFault {}
 
 impl PlannedFault {
-    /// Returns the begin and the end of the fault as acts, in order of time.
+    /// Returns the begin of the fault and its end, if it has one, as acts in order of time. Each has a narrator's line.
     #[must_use]
     pub fn acts(&self) -> Vec<Act> {
         let act = |at: Duration, deed: Deed, text: String| Act {
@@ -105,7 +105,12 @@ impl PlannedFault {
 impl FromStr for PlannedFault {
     type Err = NoFault;
 
-    /// Reads `NAME[:PARAMETER][@SECONDS[-SECONDS]]`. Without a time the fault begins at once.
+    /// Reads `NAME[:PARAMETER][@SECONDS[-SECONDS]]`; seconds may have a fraction. Without a parameter the fault has its
+    /// default, and without a time it begins at once. Names are in lower case, and no white space is skipped.
+    ///
+    /// # Errors
+    /// [`NoFault`] if the name is unknown, the parameter does not fit, the time cannot be read, or a momentary fault
+    /// has an end.
     fn from_str(text: &str) -> Result<PlannedFault, NoFault> {
         let (what, when) = match text.split_once('@') {
             Some((what, when)) => (what, Some(when)),
@@ -140,8 +145,8 @@ impl FromStr for PlannedFault {
     }
 }
 
-/// Returns a line for each fault: its name, the default of its parameter, and its effect. A line has at most 76
-/// columns.
+/// Returns a line for each fault, by subject from the network to etcd: its name, the default of its parameter, and its
+/// effect. A line has at most 76 columns.
 #[must_use]
 pub fn help() -> Vec<String> {
     let usage = |named: &Named| match named.parameter {
@@ -207,7 +212,7 @@ enum Parameter {
     Word(&'static [&'static str]),
 }
 
-/// The default of faults that need a resource.
+/// The default of faults that need a resource, as [`Parameter::OneResource`] reads it: all stories have configmaps.
 const USUAL_RESOURCE: &str = "configmaps";
 
 impl Parameter {
@@ -323,7 +328,7 @@ impl Named {
     }
 }
 
-/// The server of those faults that concern one server.
+/// The server of those faults that concern one server: the first, which each story has.
 const FIRST: ServerId = ServerId(0);
 
 macro_rules! table {
@@ -340,10 +345,11 @@ macro_rules! table {
 
 use Parameter::{None as Nothing, Number, Object, OneResource, Resource, Word};
 
-/// The parameters of `too-many-requests`: which part of the server answers 429.
+/// The parameters of `too-many-requests`: which part of the server answers 429. The first is the default.
 const EMITTERS: &[&str] = &["fairness", "in-flight", "cache", "stale-cache", "shutdown"];
 
-/// The parameters of `etcd-defect`: numbers of etcd's issues.
+/// The parameters of `etcd-defect`: numbers of etcd's issues (docs/semantics/servers.md#etcd-defects). The first is the
+/// default.
 const DEFECTS: &[&str] = &[
     "15220", "15271", "15274", "17529", "17566", "18089", "19179", "20221", "17780",
 ];

@@ -13,20 +13,21 @@ use watchscope_simulator::{self as sim, CacheState, ChangeKind, InsideEvent, Wor
 
 use crate::clients;
 
-/// An entry that a world reports.
+/// An entry for the log that a world reports.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(
     clippy::large_enum_variant,
     reason = "each is appended to the log at once, and none is kept"
 )]
 pub enum WorldRecord {
-    /// An event of a client program. A real cluster has such events too.
+    /// An event of a client program. The log has it as a record, which is folded and judged like any other.
     Event(Event),
     /// An inside record, which no client can see.
     Inside(Inside),
 }
 
-/// Takes all entries since the last call, sorted by time. At the same time, inside records come first.
+/// Takes all entries since the last call, sorted by the world's time. Of one time, inside records come first, and else
+/// the earlier report. There may be none; inside records only come after [`World::tell_inside`].
 #[must_use]
 pub fn take_world_records(world: &mut World) -> Vec<(sim::Time, WorldRecord)> {
     let mut records = Vec::new();

@@ -8,20 +8,23 @@ use watchscope_simulator::{Controllers, Load};
 
 use crate::story::Story;
 
-/// The most objects of a load; more are refused with [`NoLoad::Bounds`]. Each takes about 2 kB.
+/// The most objects of a load; more are refused with [`NoLoad::Bounds`]. Each takes about 2 kB, so these take 100 MB.
 const MOST_OBJECTS: u32 = 50_000;
-/// The most writes per second of a load; more are refused with [`NoLoad::Bounds`].
+/// The most writes per second of a load; more are refused with [`NoLoad::Bounds`]. It is 100 times the rate of pods in
+/// a large cluster (docs/semantics/servers.md#load).
 const MOST_PER_SECOND: u32 = 20_000;
-/// The number of writes between two compactions of etcd, so that its history stays bounded. It holds twice as many.
+/// The number of writes between two compactions of etcd, so that its history stays bounded. The history holds up to
+/// twice as many.
 const WRITES_PER_COMPACTION: u32 = 50_000;
-/// The shortest time between two compactions. It is that of 25,000 writes a second, more than a load may make.
+/// The shortest time between two compactions; a shorter one is raised to it. It is that of 25,000 writes a second, more
+/// than a load may make.
 const LEAST_INTERVAL: Duration = Duration::from_secs(2);
 /// The namespace of the load if the story shows all namespaces.
 const NAMESPACE: &str = "load";
 /// The resource of the load's objects.
 const RESOURCE: &str = "configmaps";
 
-/// The size of a load.
+/// The size of a load. Only reading it from a text checks the bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoadSize {
     /// The number of objects, 1 to 50,000.
@@ -43,20 +46,20 @@ impl Default for LoadSize {
 /// Why a text is no load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoLoad {
-    /// A part is neither `objects=…` nor `rate=…`.
+    /// A part is neither `objects=…` nor `rate=…`; an empty text has such a part.
     Key {
-        /// The part.
+        /// The part between two commas.
         given: String,
     },
-    /// A number is missing or out of bounds.
+    /// A value is missing, no whole number, or out of bounds.
     Bounds {
-        /// The key.
+        /// The key: `objects` or `rate`.
         key: &'static str,
-        /// The least value.
+        /// The least value that it takes.
         least: u32,
-        /// The greatest value.
+        /// The greatest value that it takes.
         most: u32,
-        /// The given value.
+        /// The given value; empty if it is missing.
         given: String,
     },
 }
@@ -87,7 +90,11 @@ impl std::error::Error for NoLoad {}
 impl FromStr for LoadSize {
     type Err = NoLoad;
 
-    /// Reads `objects=5000,rate=2000`. A key that is missing has its default.
+    /// Reads `objects=5000,rate=2000`. A key that is missing has its default; of a key that comes twice the last value
+    /// counts.
+    ///
+    /// # Errors
+    /// [`NoLoad`] if a part has another key, or a value is no whole number within its bounds.
     fn from_str(text: &str) -> Result<Self, NoLoad> {
         let mut size = Self::default();
         for part in text.split(',') {
@@ -140,7 +147,8 @@ impl fmt::Display for TakesNoLoad {
 impl std::error::Error for TakesNoLoad {}
 
 impl Story {
-    /// Adds a load in the namespace that the story shows, and shows its configmaps.
+    /// Adds a load of configmaps in the namespace that the story shows, or in `load` if it shows all, and shows them. A
+    /// load from before is replaced. etcd is compacted at least every 50,000 writes, and at most every 2 s.
     ///
     /// # Errors
     /// [`TakesNoLoad`] if the story's cluster has no controllers, or its watches have a label selector.

@@ -29,7 +29,8 @@ use crate::inside::{WorldRecord, take_world_records};
 use crate::script::Deed;
 use crate::story::{Story, StoryPlayer};
 
-/// A story with our probes.
+/// A simulated cluster with a story and our probes, in virtual time. It keeps all records, so the time that it runs
+/// bounds its memory.
 pub struct Run {
     /// The cluster; tests may act on it between two calls of [`run_for`](Self::run_for).
     pub world: World,
@@ -81,14 +82,15 @@ struct Client {
 }
 
 impl Run {
-    /// Sets up a story's cluster without clients. The first record is the version that its server reports, as in the
-    /// real program.
+    /// Sets up a story's cluster without clients; the story begins at once. `seed` determines all chance in the
+    /// cluster. The first record is the version that its first server reports, as in the real program.
     #[must_use]
     pub fn of_story(story: Story, seed: u64) -> Self {
         Self::of_story_later(story, seed, Duration::ZERO).connected()
     }
 
-    /// Sets up a story's cluster `before` the story begins. There is no record of its version.
+    /// Like [`of_story`](Self::of_story), but the story begins only after `before`, and there is no record of a
+    /// version.
     #[must_use]
     pub fn of_story_later(story: Story, seed: u64, before: Duration) -> Self {
         let world = World::new(story.config.clone(), seed);
@@ -112,7 +114,8 @@ impl Run {
         }
     }
 
-    /// Sets up a story with the watches of its view, and with inside records.
+    /// Sets up a story with the watches of its view, and with inside records. The probes have the default settings and
+    /// look their kinds up; `seed` determines the cluster's chance and their jitter.
     #[must_use]
     pub fn watched(story: Story, seed: u64) -> Self {
         let view = story.view.clone();
@@ -135,7 +138,7 @@ impl Run {
         run
     }
 
-    /// Sets up a cluster without story and clients.
+    /// Takes a cluster without story and clients. The first record is the version that its first server reports.
     #[must_use]
     pub fn of_world(world: World) -> Self {
         Self {
@@ -168,18 +171,21 @@ impl Run {
         self
     }
 
-    /// From now on keeps events and inside records as one log, as the log's writer does.
+    /// From now on keeps events and inside records as one log, as the log's writer does. [`take_log`](Self::take_log)
+    /// has them; [`records`](Self::records) and [`inside`](Self::inside) get no more. An earlier log is dropped.
     pub fn tell_one_log(&mut self) {
         self.world.tell_inside();
         self.recorder.keep_one_log();
     }
 
-    /// Takes the entries of the one log since the last call.
+    /// Takes the entries of the one log since the last call, the oldest first. There are none unless
+    /// [`tell_one_log`](Self::tell_one_log) was called.
     pub fn take_log(&mut self) -> Vec<Entry> {
         self.recorder.take_log()
     }
 
-    /// Takes what the client programs received since the last call, if the world was asked to report it.
+    /// Takes what the client programs received since the last call, in order of time on the log's clock. There is
+    /// nothing unless [`World::tell_received`] was called.
     pub fn take_received(&mut self) -> Vec<(Time, sim::ReceivedRecord)> {
         let world = &mut self.world;
         let next = || {
@@ -193,7 +199,7 @@ impl Run {
             .collect()
     }
 
-    /// Performs a person's deeds besides the story.
+    /// Performs a person's deeds now, in their order, besides the story. Without a story it does nothing.
     pub fn perform(&mut self, deeds: &[Deed]) {
         if let Some(player) = &mut self.player {
             for deed in deeds {
@@ -203,7 +209,7 @@ impl Run {
         self.hear_clients();
     }
 
-    /// Audits the watches from now on.
+    /// Audits the watches from now on, at a level. An earlier audit is replaced.
     pub fn audit(&mut self, level: Level) {
         let mut auditor = Auditor::new(level);
         // The auditor takes in the earlier records too, like one that was there from the beginning.
@@ -217,7 +223,7 @@ impl Run {
     }
 
     /// Adds a probe and starts it; `seed` determines its jitter. A probe that is pinned to a server (see
-    /// [`address_of`]) bypasses the load balancer.
+    /// [`address_of`]) bypasses the load balancer. An address of another form counts as none.
     pub fn watch(&mut self, spec: WatchSpec, config: ProbeConfig, seed: u64) {
         self.add(spec, config, seed, false);
     }
@@ -244,7 +250,7 @@ impl Run {
         self.step(self.clients.len() - 1, Input::Start);
     }
 
-    /// Lets time pass.
+    /// Lets `span` of the world's time pass: performs the acts that are due, and passes the probes what arrives.
     pub fn run_for(&mut self, span: Duration) {
         let until = self.world.now() + span;
         loop {
@@ -345,27 +351,28 @@ impl Run {
         }
     }
 
-    /// Returns the client programs that the story started, by name.
+    /// Returns the client programs that the story started and did not stop, sorted by name. `None` without a story.
     #[must_use]
     pub fn clients(&self) -> Option<&BTreeMap<String, sim::ClientId>> {
         self.player.as_ref().map(StoryPlayer::clients)
     }
 
-    /// Stops all probes.
+    /// Stops all probes now; their last records are written. Their connections close.
     pub fn stop(&mut self) {
         for client in 0..self.clients.len() {
             self.step(client, Input::Stop);
         }
     }
 
-    /// Returns all records.
+    /// Returns all records, the oldest first; none from [`tell_one_log`](Self::tell_one_log) on.
     #[must_use]
     pub fn records(&self) -> &[Record] {
         self.recorder.records()
     }
 
-    /// Returns the inside records, if the world was asked for them. They take no seqs of the records, so the records
-    /// are the same with and without them.
+    /// Returns the inside records, the oldest first, each with its time on the log's clock. There are none unless
+    /// [`World::tell_inside`] was called. They take no seqs of the records, so the records are the same with and
+    /// without them.
     #[must_use]
     pub fn inside(&self) -> &[(Time, Inside)] {
         self.recorder.inside()
@@ -383,7 +390,8 @@ impl Run {
         Time(self.world.wall_us(self.world.now()))
     }
 
-    /// Returns how long nothing happens from now on; `None` if nothing ever does.
+    /// Returns for how long nothing happens from now on: in the world, by the story, or by a timer of probes, journal
+    /// or reads. `None` if nothing ever does.
     #[must_use]
     pub fn idle_for(&self) -> Option<Duration> {
         let act_at = self.player.as_ref().and_then(StoryPlayer::next_at);

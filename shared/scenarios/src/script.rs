@@ -10,20 +10,20 @@ use watchscope_simulator::{Fault, Program, Request, Scope};
 pub struct Act {
     /// Its time, since the story or its current round began.
     pub at: Duration,
-    /// Its deeds.
+    /// Its deeds, in the order in which they are performed. It may be empty.
     pub deeds: Vec<Deed>,
-    /// The narrator's line about it.
+    /// The narrator's line about it; `None` if the narrator says nothing.
     pub says: Option<Line>,
 }
 
 /// A narrator's line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// The sentence.
+    /// One or more sentences, as plain text.
     pub text: String,
     /// The watch that it is about; `None` if it is about none.
     pub watch: Option<WatchName>,
-    /// Whether the story ends with it.
+    /// Whether the story ends with it: nothing more happens by the script.
     pub over: bool,
 }
 
@@ -32,18 +32,19 @@ pub struct Line {
 pub enum Deed {
     /// Switches a fault on, or lets a momentary one happen.
     Inject(Fault),
-    /// Switches a fault off.
+    /// Switches a fault off, if it is on.
     Lift(Fault),
-    /// Makes a request with every right, past network and faults.
+    /// Makes a request with every right, past network and faults. Its answer is not looked at.
     Call(Request),
-    /// Changes an object again and again until etcd reaches a revision; each write takes one revision.
+    /// Changes an object again and again until etcd reaches a revision; each write takes one revision. It makes no
+    /// write if etcd has reached it.
     Fill {
-        /// The path of the object.
+        /// The URL path of the object, which exists.
         path: &'static str,
-        /// The revision.
+        /// The revision of etcd after the last write.
         revision: u64,
     },
-    /// Starts a client program.
+    /// Starts a client program. A program of the same name is stopped.
     Start {
         /// The name of the client. Faults find its connections by it.
         name: String,
@@ -52,12 +53,12 @@ pub enum Deed {
         /// The objects that it watches.
         scope: Scope,
     },
-    /// Kills a client program.
+    /// Kills the client program with this name; no such program is no error.
     Stop(String),
     /// From now on the viewer's watches read what arrives (`true`), or do not. If the viewer cannot stop reading, the
     /// network holds the answers back instead.
     Read(bool),
-    /// `kubectl rollout restart`: sets the time as an annotation of the pod template.
+    /// `kubectl rollout restart`: sets the cluster's time as an annotation of the pod template.
     Restart {
         /// The deployment's namespace.
         namespace: &'static str,

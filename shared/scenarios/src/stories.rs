@@ -12,13 +12,14 @@ use crate::story::{Story, touch};
 
 /// The path of the service beside a story.
 const SERVICES: &str = "/api/v1/namespaces/default/services";
-/// The time between two changes of the service beside a story.
+/// The time between two changes of the service beside a story. A watch that gets no bookmark for 150 s (F34) is passed
+/// often enough by then.
 const CHANGES_EVERY: Duration = Duration::from_secs(20);
 
 /// The most stories that [`nearest`] returns: the first of those that are equally near. The others are left out.
 const NEAREST_MOST: usize = 3;
 
-/// Returns all stories: the demo's, then one for each row of the catalogue, F01 first.
+/// Returns all 51 stories: the demo's, then one for each row of the catalogue, F01 first.
 #[must_use]
 pub fn stories() -> Vec<Story> {
     let rows = catalogue::rows().into_iter().map(for_viewer);
@@ -73,8 +74,9 @@ fn accompany(story: &mut Story, lasts: Duration) {
     }
 }
 
-/// Returns the story with a name: its own, which for a row is its code, or the catalogue's name of the row. Examples:
-/// `F08`, `f08`, `connection-reset`.
+/// Returns the story with a name: its own, which for a row is its code, or its title, which for a row is the
+/// catalogue's name. Only ASCII letters and digits count, in any case. Examples: `F08`, `f08`, `connection-reset`.
+/// `None` if no story has the name.
 #[must_use]
 pub fn story(asked: &str) -> Option<Story> {
     let asked = plain(asked);
@@ -82,8 +84,9 @@ pub fn story(asked: &str) -> Option<Story> {
     stories().into_iter().find(is_asked)
 }
 
-/// Returns the stories that an unknown name may mean, at most three. For a number, that is the row with the nearest
-/// number. Otherwise it is those with the most similar words by Levenshtein distance.
+/// Returns the stories that an unknown name may mean: at least one and at most three, in the order of [`stories()`].
+/// For a number, with or without an `F`, it is the row with the nearest number. Otherwise it is those whose name, title
+/// or word of the title is most similar by Levenshtein distance.
 #[must_use]
 pub fn nearest(asked: &str) -> Vec<Story> {
     let asked = plain(asked);

@@ -15,17 +15,17 @@ use crate::script::{Act, Deed, Line};
 /// A scripted run of a simulated cluster.
 #[derive(Clone, Debug)]
 pub struct Story {
-    /// Its name on the command line and in links.
+    /// Its name on the command line and in links: for a row of the catalogue its code. No two stories share one.
     pub name: &'static str,
-    /// Its subject, in a line.
+    /// Its subject, in a line without a full stop: for a row its name in the catalogue.
     pub title: &'static str,
     /// The cluster.
     pub config: Config,
     /// The watches that show it.
     pub view: View,
-    /// Its acts, in order of time.
+    /// Its acts, in order of time. In a story with a period all times are below the period.
     pub acts: Vec<Act>,
-    /// The length of a round, after which the acts begin again; `None` if they happen once.
+    /// The length of a round, after which the acts begin again without end; `None` if they happen once.
     pub period: Option<Duration>,
 }
 
@@ -34,16 +34,17 @@ pub struct Story {
 pub struct View {
     /// The namespace; empty for all.
     pub namespace: String,
-    /// The resources, with their groups: `pods`, `deployments.apps`.
+    /// The resources, with their groups: `pods`, `deployments.apps`. Each has one watch, in this order.
     pub resources: Vec<String>,
-    /// A label selector for all resources; empty for none.
+    /// A label selector for all resources, as Kubernetes writes it; empty for none.
     pub label_selector: String,
     /// Whether the watches share a connection (HTTP/2), because the story is about a shared one.
     pub http2: bool,
 }
 
 impl View {
-    /// Views resources of a namespace, each over a connection of its own.
+    /// Returns a view of resources (`pods`, `deployments.apps`) of a namespace, or of all if it is empty. It has no
+    /// selector, and each watch has a connection of its own.
     #[must_use]
     pub fn of(namespace: &str, resources: &[&str]) -> Self {
         let resources = resources.iter().map(|&name| name.to_owned());
@@ -56,12 +57,12 @@ impl View {
 }
 
 impl Story {
-    /// Iterates over all deeds.
+    /// Returns all deeds of one round, in order of time.
     pub fn deeds(&self) -> impl Iterator<Item = &Deed> {
         self.acts.iter().flat_map(|act| &act.deeds)
     }
 
-    /// Sets the release of etcd.
+    /// Sets the release of etcd, which decides which of etcd's defects can be injected.
     ///
     /// # Errors
     /// [`NotInThisEtcd`] if the story has a defect that the release does not have.
@@ -76,7 +77,7 @@ impl Story {
     }
 
     /// Sets the servers' versions. One version applies to all servers of the story. Several versions replace its
-    /// servers.
+    /// servers, one each. No version changes nothing.
     ///
     /// # Errors
     /// [`TooFewServers`] if several versions are named, but fewer than the story's servers.
@@ -91,7 +92,8 @@ impl Story {
         Ok(self)
     }
 
-    /// Returns the release of etcd that came with the oldest of its servers; `None` if that is not simulated.
+    /// Returns the release of etcd that kubeadm installs with the oldest of its servers. `None` if that is not
+    /// simulated (Kubernetes below 1.17), or the story has no server.
     #[must_use]
     pub fn shipped_etcd(&self) -> Option<EtcdVersion> {
         let oldest = self.config.servers.iter().min()?;
@@ -102,7 +104,7 @@ impl Story {
 /// A story needs more servers than were named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooFewServers {
-    /// How many servers the story needs.
+    /// The number of servers that the story needs.
     pub needed: usize,
 }
 
@@ -118,12 +120,12 @@ impl fmt::Display for TooFewServers {
 
 impl std::error::Error for TooFewServers {}
 
-/// A story to be performed, and faults that happen once, in any round of the story.
+/// A story to be performed, and faults that happen once, whatever round the story is in.
 #[derive(Clone, Debug)]
 pub struct Script {
     /// The story.
     pub story: Story,
-    /// The faults that a person asked for.
+    /// The faults that a person requested, in any order. Their times count from the story's begin, not from a round's.
     pub faults: Vec<PlannedFault>,
 }
 
@@ -136,7 +138,7 @@ impl From<Story> for Script {
     }
 }
 
-/// The player of a story: it knows which act is next. The world's owner owns it.
+/// The player of a story: it knows which act is next. The world's owner owns it. Its script bounds it.
 #[derive(Clone, Debug)]
 pub struct StoryPlayer {
     story: Story,
@@ -154,7 +156,7 @@ pub struct StoryPlayer {
 const WATCHER: &str = "watchscope";
 
 impl StoryPlayer {
-    /// Begins the story at the world's present moment.
+    /// Begins the story at `now` in the world's time: the present moment, or a later one. Nothing is performed yet.
     #[must_use]
     pub fn begin(script: impl Into<Script>, now: Time) -> Self {
         let Script { story, faults } = script.into();
@@ -172,7 +174,8 @@ impl StoryPlayer {
         }
     }
 
-    /// Makes it a story for a viewer that calls [`Self::reads`] after each act.
+    /// Makes it a story for a viewer that calls [`Self::reads`] after each act, and stops reading if that is false. For
+    /// all other viewers the network holds the answers back instead ([`Deed::Read`]).
     #[must_use]
     pub fn to_reader(self) -> Self {
         Self {
@@ -181,19 +184,21 @@ impl StoryPlayer {
         }
     }
 
-    /// Returns whether the viewer's watches read what arrives.
+    /// Returns whether the viewer's watches read what arrives. True until the story says otherwise, and always for a
+    /// viewer that cannot stop reading.
     #[must_use]
     pub fn reads(&self) -> bool {
         self.reads != Some(false)
     }
 
-    /// Returns the client programs that it started, by name.
+    /// Returns the client programs that it started and did not stop, sorted by name.
     #[must_use]
     pub fn clients(&self) -> &BTreeMap<String, ClientId> {
         &self.clients
     }
 
-    /// Returns when the next act is due; `None` once the story is over.
+    /// Returns when the next act is due, in the world's time. `None` once the story and its faults are over; a story
+    /// that repeats never is. A past time means now.
     #[must_use]
     pub fn next_at(&self) -> Option<Time> {
         let besides = self.besides.last().map(|act| self.began + act.at);
@@ -210,7 +215,8 @@ impl StoryPlayer {
         Some(self.began + rounds + act.at)
     }
 
-    /// Performs all acts that are due in the world; returns the narrator's lines.
+    /// Performs all acts that are due in the world, in order of time; returns the narrator's lines in that order. There
+    /// may be none.
     pub fn perform(&mut self, world: &mut World) -> Vec<Line> {
         let mut lines = Vec::new();
         while let Some(at) = self.next_at()
@@ -236,7 +242,7 @@ impl StoryPlayer {
         lines
     }
 
-    /// Performs one deed in the world, now.
+    /// Performs one deed in the world, now. What follows from it happens as the world runs on.
     pub fn act(&mut self, deed: &Deed, world: &mut World) {
         match deed {
             Deed::Inject(fault) => world.inject(fault.clone()),

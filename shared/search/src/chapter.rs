@@ -16,7 +16,8 @@ use crate::query::Query;
 /// The machine that searches one chapter.
 ///
 /// A chapter can only be read forward, but hits are handed out from the newest. So the machine holds the newest hits
-/// until the chapter ends, at most as many as the caller wants. The caller passes frames, and may pause between two.
+/// until the chapter ends, at most as many as the caller wants. It also holds the chapter's dictionary, and the result
+/// for each of its objects: at most 1,048,576 of them. The caller passes frames, and may pause between two.
 #[derive(Debug)]
 pub struct ChapterSearch<'a> {
     reader: ChapterReader,
@@ -27,11 +28,12 @@ pub struct ChapterSearch<'a> {
 /// The hits of a chapter.
 #[derive(Debug)]
 pub struct ChapterHits {
-    /// The newest hits, the newest first.
+    /// The newest hits, the newest first; empty if no record matches. At most as many as the caller wanted.
     pub hits: Vec<Hit>,
     /// Whether older records of the chapter match, too. A search before the last hit finds them.
     pub has_more: bool,
-    /// What the chapter's records name, if the caller wanted that. It is whole only if all frames were passed.
+    /// The names in the chapter's records, also in those from `before` on; `None` without [`ChapterSearch::naming`].
+    /// They are whole only if all frames were passed.
     pub named: Option<Named>,
 }
 
@@ -55,7 +57,8 @@ struct Collector<'a> {
 #[derive(Debug, Default)]
 struct KnownObjects(Vec<Option<(Arc<Object>, Matched)>>);
 
-/// The most numbers whose objects are remembered. Those of a hostile file may be any; a larger one is looked at anew.
+/// The most numbers of the dictionary whose objects are remembered. A hostile file may have any number, and the memory
+/// grows with the largest. An object with a larger one is looked at anew.
 const MAX_KNOWN: u64 = 1 << 20;
 
 impl KnownObjects {
@@ -80,8 +83,8 @@ impl KnownObjects {
 }
 
 impl<'a> ChapterSearch<'a> {
-    /// Begins with a chapter's head frame. It finds the newest `most` hits, at least 1, among the records before
-    /// `before`. `bodies` has the records whose bodies match, sorted.
+    /// Begins with a chapter's head frame. It finds the newest `most` hits among the records before `before`, which is
+    /// left out. A `most` of 0 counts as 1. `bodies` has the seqs of the records whose bodies match, rising.
     ///
     /// # Errors
     /// If the frame is no head frame or is damaged.
@@ -111,14 +114,14 @@ impl<'a> ChapterSearch<'a> {
         })
     }
 
-    /// Also collects what the records name, for an [`Index`](crate::Index).
+    /// Also collects what the records name, for an [`Index`](crate::Index). Then all frames are needed.
     #[must_use]
     pub fn naming(mut self) -> Self {
         self.collector.named = Some(Named::default());
         self
     }
 
-    /// Whether no later frame can have a hit, and none is needed for what the records name.
+    /// Returns whether no later frame is needed: none can have a hit, and the names are not collected.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.collector.named.is_none() && self.reader.next_seq() >= self.before
@@ -143,7 +146,7 @@ impl<'a> ChapterSearch<'a> {
         })
     }
 
-    /// Returns the hits.
+    /// Ends the search; returns the hits among the segments that were passed.
     #[must_use]
     pub fn finish(self) -> ChapterHits {
         let collector = self.collector;

@@ -8,20 +8,22 @@ use watchscope_model::{Object, Text, WatchName};
 use crate::hit::{Hit, Matched, What};
 use crate::query::Query;
 
-/// The most hits of one snapshot. Further ones are counted.
+/// The most hits of one snapshot, so that an answer stays small. [`HeldHits::more`] counts further ones.
 pub const MAX_HELD: usize = 100;
 
-/// The hits of a snapshot.
+/// The hits of a snapshot; none if nothing in it matches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeldHits {
-    /// The first hits: by watch, then by namespace and name; open findings come last. At most [`MAX_HELD`].
+    /// The first hits, at most [`MAX_HELD`]: by the name of the watch, then by the object's namespace and name. Open
+    /// findings come last.
     pub hits: Vec<Hit>,
-    /// The number of hits beyond them.
+    /// The number of hits beyond them, which are left out; usually 0.
     pub more: u64,
 }
 
-/// Returns what a snapshot holds that matches. A quiet object has no record in what is kept, so only the snapshot of
-/// the first chapter that is kept names it.
+/// Returns the hits of a snapshot: objects that watches hold, and open findings. A quiet object has no record in what
+/// is kept, so only the snapshot of the first chapter that is kept names it. An object matches by name, place, uid or
+/// resourceVersion; a finding by code or name.
 #[must_use]
 pub fn held(query: &Query, opening: &Opening) -> HeldHits {
     let mut found = HeldHits::default();

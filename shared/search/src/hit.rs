@@ -17,7 +17,7 @@ macro_rules! whats {
             /// All of them, in the order in which a hit names them.
             pub const ALL: &'static [Self] = &[$(Self::$what,)*];
 
-            /// Its word in the JSON form.
+            /// Returns its word in the JSON form.
             #[must_use]
             pub const fn word(self) -> &'static str {
                 match self { $(Self::$what => $word,)* }
@@ -31,11 +31,12 @@ whats! {
     Name "name",
     /// Namespace, slash and name of an object contain the query, and the query has that slash.
     Place "namespace/name",
-    /// The uid of an object begins with the query.
+    /// The uid of an object begins with the query, which has at least 8 characters. A uid that is no UUID may also
+    /// equal a shorter query.
     Uid "uid",
-    /// A resourceVersion is the query.
+    /// A resourceVersion is the query as a whole.
     ResourceVersion "resourceVersion",
-    /// The code of a finding, or of the attribution of a stream's end, is the query.
+    /// The code of a finding, or of the attribution of a stream's end, is the query as a whole.
     Code "code",
     /// The name of a finding contains the query.
     Finding "finding",
@@ -53,12 +54,12 @@ impl Serialize for What {
     }
 }
 
-/// All that matches of one record.
+/// All that matches of one record: a set, which is empty if nothing does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Matched(u16);
 
 impl Matched {
-    /// Adds one thing.
+    /// Adds one thing to the set.
     pub fn add(&mut self, what: What) {
         self.0 |= 1 << what as u16;
     }
@@ -73,13 +74,13 @@ impl Matched {
         self.0 |= other.0;
     }
 
-    /// Whether nothing matches.
+    /// Returns whether nothing matches.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// What matches, in the order of [`What::ALL`].
+    /// Iterates over what matches, in the order of [`What::ALL`]; nothing if the set is empty.
     pub fn iter(self) -> impl Iterator<Item = What> {
         let all = What::ALL.iter().copied();
         all.filter(move |what| self.0 & (1 << *what as u16) != 0)
@@ -103,23 +104,24 @@ impl Serialize for Matched {
 /// A hit: its place in the log, its time, the lane that it belongs to, and what matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
-    /// The log.
+    /// The log that holds it.
     pub log: LogId,
     /// The run of the log's writer.
     pub epoch: EpochId,
-    /// The record. If the hit is held: the last record before the opening snapshot, which is not kept.
+    /// The seq of the record. If the hit is held: that of the last record before the opening snapshot, which is not
+    /// kept.
     pub seq: Seq,
     /// The time of the record. If the hit is held: the time of the opening snapshot.
     pub at: Time,
-    /// The watch, if the record belongs to one.
+    /// The watch; `None` if the record belongs to none.
     pub watch: Option<WatchName>,
-    /// The object, if the record names one.
+    /// The object; `None` if the record names none.
     pub object: Option<Arc<Object>>,
-    /// The code of a finding or of an attribution.
+    /// The code of a finding or of an attribution; `None` for other records.
     pub code: Option<Text>,
-    /// What matches.
+    /// What of the record matches; never empty.
     pub matched: Matched,
-    /// Whether no record that is kept is the hit: the opening snapshot of the first chapter that is kept holds it.
+    /// Whether the hit is no kept record: `true` means that the opening snapshot of the first kept chapter holds it.
     pub is_held: bool,
 }
 

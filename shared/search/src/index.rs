@@ -11,15 +11,15 @@ use crate::named::Named;
 use crate::query::Query;
 use crate::versions::Versions;
 
-/// The most bytes of an index, by its own estimate: 64 MiB. Above it the chapters of the oldest records are forgotten,
-/// up to 64 of them at once; they are then read again.
+/// The most bytes of an index by default, by its own estimate: 64 MiB. Above it the chapters of the oldest records are
+/// forgotten, up to 64 of them at once; they are then read again.
 pub const MAX_INDEX_BYTES: usize = 64 << 20;
 /// The most chapters that share one table of objects and texts. The next chapter begins a new table. A table is
-/// forgotten with all its chapters.
+/// forgotten with all its chapters, so more of them would forget more at once.
 const BLOCK_CHAPTERS: usize = 64;
-/// The bytes of a table's entry beside its text: two allocations, a place and a hash.
+/// The estimated bytes of a table's entry beside its text: two allocations, a place and a hash.
 const ENTRY_BYTES: usize = 160;
-/// The bytes of a chapter's entry beside its lists.
+/// The estimated bytes of a chapter's entry beside its lists.
 const CHAPTER_BYTES: usize = 200;
 
 /// A chapter of a log: its run, its records, and the time of its first record.
@@ -27,9 +27,9 @@ const CHAPTER_BYTES: usize = 200;
 pub struct IndexedChapter {
     /// The run of the log's writer.
     pub epoch: EpochId,
-    /// Its first record.
+    /// The seq of its first record.
     pub first: Seq,
-    /// Its last record.
+    /// The seq of its last record.
     pub last: Seq,
     /// The time of its first record.
     pub at: Time,
@@ -37,8 +37,9 @@ pub struct IndexedChapter {
 
 /// What the records of chapters name.
 ///
-/// A chapter is whole here or not at all, so the index passes over no chapter with a hit. It does not know bodies; the
-/// caller searches those first. It is bounded by [`MAX_INDEX_BYTES`].
+/// A chapter is whole here or not at all, so the index passes over no chapter with a hit. It may keep a chapter without
+/// one. It does not know bodies; the caller searches those first. The bound of [`Index::new`] limits it, by default
+/// [`MAX_INDEX_BYTES`].
 #[derive(Debug)]
 pub struct Index {
     blocks: Vec<Block>,
@@ -66,7 +67,9 @@ struct Listed {
     versions: Versions,
 }
 
-/// Which entries of an index match a query; computed as far as they are needed, and kept by one search.
+/// The entries of an index that match a query; computed as far as they are needed, and kept by one search.
+///
+/// It has a byte for each object and text in the index. Those of forgotten tables stay until it is dropped.
 #[derive(Debug, Default)]
 pub struct Wanted(BTreeMap<u64, BlockWanted>);
 
@@ -83,7 +86,8 @@ impl Default for Index {
 }
 
 impl Index {
-    /// An empty index of at most `most_bytes`.
+    /// Makes an empty index of at most `most_bytes`, by its own estimate. Above them, [`Index::add`] forgets the table
+    /// with the oldest records, at last the newest chapter too.
     #[must_use]
     pub fn new(most_bytes: usize) -> Self {
         Self {
@@ -93,13 +97,14 @@ impl Index {
         }
     }
 
-    /// The bytes that it holds, by its own estimate.
+    /// Returns the bytes that it holds, by its own estimate. A replaced chapter counts until its table is forgotten.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.blocks.iter().map(|block| block.bytes).sum()
     }
 
-    /// Adds a chapter that grows no more. `named` is what all its records name.
+    /// Adds a chapter that grows no more; it replaces an entry with the same run and first record. `named` is what all
+    /// its records name. At the bound, the chapters of the oldest records are forgotten, up to 64 at once.
     pub fn add(&mut self, chapter: &IndexedChapter, named: Named) {
         let key = (chapter.epoch.clone(), chapter.first);
         for block in &mut self.blocks {
@@ -122,8 +127,9 @@ impl Index {
         }
     }
 
-    /// Whether a record of a chapter may match; `None` if the chapter is not in the index. `wanted` belongs to this
-    /// query.
+    /// Returns whether a record of a chapter may match; `false` is certain, for all but bodies. `None` if the chapter
+    /// is not in the index, or is there with another last record. `wanted` belongs to this query and this index; a
+    /// search begins with an empty one.
     #[must_use]
     pub fn may_match(
         &self,

@@ -75,7 +75,7 @@ fn optional(
 }
 
 impl Query {
-    /// Returns what of an event matches; its body is not looked at.
+    /// Returns what of an event matches; empty if nothing does. It does not look at a body.
     #[must_use]
     pub fn matched(&self, event: &Event) -> Matched {
         let mut matching = Matching {
@@ -130,7 +130,8 @@ impl Parts for Matching<'_> {
     }
 }
 
-/// The lane of an event: its object and its code, if it names them.
+/// Returns the object and the code of an event; each is `None` if the event has none. Findings and attributions have a
+/// code.
 pub fn lane_of(event: &Event) -> (Option<Arc<Object>>, Option<Text>) {
     match event {
         Event::Change(Change { object, .. }) => (Some(object.clone()), None),

@@ -10,7 +10,8 @@ use crate::hit::What;
 use crate::matching::{Parts, parts_of};
 use crate::versions::Versions;
 
-/// What the records of a chapter name. Its size is bounded by the chapter's.
+/// What the records of a chapter name: objects, texts and resourceVersions, each once. The chapter bounds it.
+/// resourceVersions are at most 32 ranges, which may hold numbers that no record has.
 #[derive(Clone, Debug, Default)]
 pub struct Named {
     pub(crate) objects: IndexSet<Arc<Object>, FxBuildHasher>,
@@ -19,7 +20,7 @@ pub struct Named {
 }
 
 impl Named {
-    /// Adds what a record's event names.
+    /// Adds what a record's event names: all that [`Query::matched`](crate::Query::matched) looks at.
     pub fn add(&mut self, event: &Event) {
         parts_of(event, self);
     }

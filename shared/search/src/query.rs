@@ -5,9 +5,11 @@ use watchscope_model::{Object, ResourceVersion, Uid};
 
 use crate::text::Needle;
 
-/// The most bytes of a query; a longer one is refused.
+/// The most bytes of a query; a longer one is [`QueryError::TooLong`]. The longest name of an object has 253 (a DNS
+/// subdomain, RFC 1123).
 pub const MAX_QUERY_BYTES: usize = 256;
-/// The fewest characters by which the beginning of a uid is found. A shorter query finds only a uid that is equal.
+/// The fewest characters by which the beginning of a uid is found: the first group of a UUID. A shorter query finds
+/// only a uid that is equal.
 const MIN_UID_CHARS: usize = 8;
 /// The indexes of the hyphens in the text of a UUID, in bytes from 0.
 const HYPHENS: [usize; 4] = [8, 13, 18, 23];
@@ -26,7 +28,7 @@ pub enum QueryError {
     },
 }
 
-/// A text that is looked for in records, taken literally.
+/// A text that is looked for in records, taken literally. It has 1 to [`MAX_QUERY_BYTES`] bytes.
 ///
 /// The case of A to Z is ignored. All other characters must be equal. A resourceVersion and the code of a finding match
 /// as a whole, since a part of a number means nothing. A uid matches from its beginning, with at least 8 characters.
@@ -46,7 +48,7 @@ struct UuidStart {
 }
 
 impl Query {
-    /// Reads a query.
+    /// Reads a query. Spaces at its ends belong to it.
     ///
     /// # Errors
     /// If the text is empty or longer than [`MAX_QUERY_BYTES`].
@@ -62,7 +64,7 @@ impl Query {
         }
     }
 
-    /// Whether a text contains the query.
+    /// Returns whether a text contains the query; the case of A to Z is ignored.
     #[must_use]
     pub fn is_in(&self, text: &[u8]) -> bool {
         self.needle.is_in(text)

@@ -2,7 +2,8 @@
 
 use memchr::memchr2_iter;
 
-/// Bytes that are frequent in names and in JSON, the most frequent first. Bytes that are not listed are rarer.
+/// Bytes that are frequent in names and in JSON, the most frequent first. Bytes that are not listed are rarer. They
+/// decide only where looking begins, and so its speed.
 const FREQUENT: &[u8] = b"\"e-a:, tosirnlcdmupfh.0g1/bkv{}_2[]3yw4567898\\xjqz";
 
 /// A text that is looked for.

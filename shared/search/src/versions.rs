@@ -1,6 +1,6 @@
 //! The resourceVersions of a chapter, as ranges of numbers.
 
-/// The most ranges. Above it the two ranges that are nearest to each other become one.
+/// The most ranges, which take 512 bytes. Above it the two ranges that are nearest to each other become one.
 const MAX_RANGES: usize = 32;
 /// The largest distance of resourceVersions at which a number joins the range before it, so that usual steps make one
 /// range. A number further away begins a new range.

@@ -7,15 +7,21 @@ use crate::settings::{ApiserverConfig, EtcdConfig, NetworkConfig, WorkloadConfig
 use crate::version::Version;
 use crate::workload::Controllers;
 
-/// The settings of a world. [`Config::default`] is a small living cluster.
+/// The settings of a world. [`Config::default`] is a small living cluster of three nodes and a few applications. It has
+/// one apiserver of [`Version::DEFAULT`], and has lived for 10 min at 2026-11-21T09:00:00Z. The other constructors
+/// differ from it as they say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Unix time in microseconds at the end of the warm-up, on the cluster's wall clock.
+    /// Unix time in microseconds at the end of the warm-up, on the cluster's wall clock. Objects have timestamps of
+    /// this clock.
     pub wall_start_us: i64,
-    /// How long the cluster has lived when [`World::new`](crate::World::new) returns.
+    /// How long the cluster has lived when [`World::new`](crate::World::new) returns, in virtual time; may be zero.
     pub warm_up: Duration,
-    /// The apiservers over the one etcd, by their versions (docs/semantics/versions.md#gates). If the list is empty,
-    /// there is one of [`Version::DEFAULT`].
+    /// The apiservers over the one etcd, by their versions (docs/semantics/versions.md#gates); [`ServerId`] is the
+    /// index here. If the list is empty, there is one of [`Version::DEFAULT`]. Servers after the first 65,536 are left
+    /// out.
+    ///
+    /// [`ServerId`]: crate::ServerId
     pub servers: Vec<Version>,
     /// Delays and buffers between clients and apiservers.
     pub network: NetworkConfig,
@@ -23,7 +29,7 @@ pub struct Config {
     pub etcd: EtcdConfig,
     /// Timeouts and limits of the apiservers.
     pub apiserver: ApiserverConfig,
-    /// The activities of the cluster.
+    /// The size and the activities of the cluster. They count only with [`Controllers::ALL`].
     pub workload: WorkloadConfig,
     /// Whether controllers, scheduler and kubelets react to writes, and install the cluster's first objects.
     pub controllers: Controllers,
@@ -38,7 +44,9 @@ impl Default for Config {
 }
 
 impl Config {
-    /// A cluster with namespaces and nothing in them, and with controllers. Nothing happens by itself; no warm-up.
+    /// Returns a cluster with controllers, without nodes and applications, and without a warm-up. It has the four
+    /// namespaces of a new cluster. In its first milliseconds the controllers put a ServiceAccount and a ConfigMap into
+    /// each of them; then nothing happens by itself.
     pub fn empty() -> Config {
         Config {
             controllers: Controllers::ALL,
@@ -46,7 +54,8 @@ impl Config {
         }
     }
 
-    /// A cluster without controllers: an apiserver and nothing else. No warm-up.
+    /// Returns a cluster without controllers: an apiserver, the four namespaces of a new cluster, and nothing in them.
+    /// No warm-up.
     pub fn bare() -> Config {
         Config {
             warm_up: Duration::ZERO,
@@ -54,7 +63,8 @@ impl Config {
         }
     }
 
-    /// A cluster without controllers, whose apiserver answers only objects, with their lists and watches. No warm-up.
+    /// Returns a cluster as [`Config::bare`], whose apiserver answers only objects, with their lists and watches
+    /// ([`Answers::OBJECTS`]).
     pub fn of_objects() -> Config {
         Config {
             warm_up: Duration::ZERO,

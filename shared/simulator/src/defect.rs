@@ -10,8 +10,8 @@ pub enum Defect {
     /// channel. Shows while a stream has a backlog ([`Fault::SlowEtcdStreams`](crate::Fault::SlowEtcdStreams)).
     ProgressAheadOfEvents,
     /// etcd#15271, fixed in 3.4.25 and 3.5.8: a watch goes back in time when a partitioned member downloads a snapshot.
-    /// Its watchers start over from where they once became synced. Shows after
-    /// [`Fault::PartitionMember`](crate::Fault::PartitionMember).
+    /// Its watchers start over from where they once became synced. Shows when
+    /// [`Fault::PartitionMember`](crate::Fault::PartitionMember) is lifted.
     BackInTimeAfterPartition,
     /// PR 15274, fixed in 3.4.24 and 3.5.8: a watcher that catches up gets the events of the last 100 ms twice. Shows
     /// when a watch starts below the current revision just after a write.
@@ -27,10 +27,11 @@ pub enum Defect {
     /// revision misses it.
     DeleteLostByCompactionAtIt,
     /// etcd#19179, fixed in 3.4.36 and 3.5.18: a restart forgets a deletion that is all that is left of its key at the
-    /// compacted revision. Shows after [`Fault::RestartEtcd`](crate::Fault::RestartEtcd).
+    /// compacted revision. A watch that starts there misses it. Shows after
+    /// [`Fault::RestartEtcd`](crate::Fault::RestartEtcd).
     DeleteLostByRestartAfterCompaction,
     /// etcd#20221, fixed in 3.4.38, 3.5.22 and 3.6.2: a watch on a future revision gets older events once its member
-    /// was restored from a snapshot. Shows after [`Fault::PartitionMember`](crate::Fault::PartitionMember).
+    /// was restored from a snapshot. Shows once [`Fault::PartitionMember`](crate::Fault::PartitionMember) is lifted.
     OldEventsOnFutureWatch,
     /// etcd#17780, fixed in 3.4.32 and 3.5.14: the revision goes down when etcd crashes while it compacts the newest
     /// deletion. Shows after [`Fault::RestartEtcd`](crate::Fault::RestartEtcd) during compaction.
@@ -38,7 +39,7 @@ pub enum Defect {
 }
 
 impl Defect {
-    /// All defects.
+    /// All defects, in the order of the variants.
     pub const ALL: [Defect; 9] = [
         Defect::ProgressAheadOfEvents,
         Defect::BackInTimeAfterPartition,

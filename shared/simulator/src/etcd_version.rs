@@ -7,14 +7,16 @@ use crate::defect::Defect;
 use crate::fault::Fault;
 use crate::version::{Version, minor_and_patch, nearest_minor};
 
-/// A release of etcd: 3.4.0 to 3.6, the minor versions whose known defects are recorded.
+/// A release of etcd: any patch of 3.4 to 3.6, the minor versions whose known defects are recorded. Releases are
+/// ordered by minor version, then patch. As text it is `3.5.12`; it is read with or without `v` and patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EtcdVersion {
     minor: u8,
     patch: u8,
 }
 
-/// The error for a text that is not a release of a simulated etcd. It names the nearest minor version, if there is one.
+/// The error for a text or numbers that are not a release of a simulated etcd. Its text says which there are. It names
+/// the nearest minor version, unless the text has no number to judge by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownEtcdVersion {
     nearest_minor: Option<u8>,
@@ -32,7 +34,7 @@ impl fmt::Display for UnknownEtcdVersion {
 
 impl std::error::Error for UnknownEtcdVersion {}
 
-/// The error for a fault that a release of etcd does not have.
+/// The error for a fault that a release of etcd does not have. Its text names the releases that have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotInThisEtcd {
     version: EtcdVersion,
@@ -71,12 +73,17 @@ const fn affected(minor: u8, fixed: u8) -> Affected {
 }
 
 impl EtcdVersion {
-    /// The oldest simulated minor version. An older one is refused with [`UnknownEtcdVersion`].
+    /// The oldest simulated minor version, of 3. An older one is refused with [`UnknownEtcdVersion`]. The sources for
+    /// defects (docs/semantics/servers.md#etcd-defects) begin with it.
     pub const OLDEST_MINOR: u8 = 4;
-    /// The newest simulated minor version. A newer one is refused with [`UnknownEtcdVersion`].
+    /// The newest simulated minor version, of 3. A newer one is refused with [`UnknownEtcdVersion`]. The sources for
+    /// defects (docs/semantics/servers.md#etcd-defects) end with it.
     pub const NEWEST_MINOR: u8 = 6;
 
-    /// Returns `3.minor.patch`, or an error if it is not simulated.
+    /// Returns `3.minor.patch`; any patch is taken, released or not.
+    ///
+    /// # Errors
+    /// [`UnknownEtcdVersion`] for a minor version below 4 or above 6.
     pub fn new(minor: u8, patch: u8) -> Result<EtcdVersion, UnknownEtcdVersion> {
         let clamped = minor.clamp(EtcdVersion::OLDEST_MINOR, EtcdVersion::NEWEST_MINOR);
         if minor == clamped {
@@ -116,8 +123,11 @@ impl EtcdVersion {
         Some(EtcdVersion { minor, patch })
     }
 
-    /// Checks whether this release can have a fault. Only the known defects depend on the release; every other fault
-    /// passes.
+    /// Checks whether this release can have a fault. Only [`Fault::EtcdDefect`] and [`Fault::MissWrites`] depend on the
+    /// release; every other fault passes.
+    ///
+    /// # Errors
+    /// [`NotInThisEtcd`] if the release never had the defect, or has its fix.
     pub fn check(self, fault: &Fault) -> Result<(), NotInThisEtcd> {
         let Some((name, had)) = known(fault) else {
             return Ok(());

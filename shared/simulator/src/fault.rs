@@ -11,19 +11,20 @@ use std::time::Duration;
 use crate::defect::Defect;
 use crate::message::{ConnectionId, Cut, ServerId};
 
-/// The connections, or the streams on them, that a fault strikes.
+/// The connections, or the watches on them, that a fault strikes. A target that matches nothing is no error. A moment
+/// strikes those that match then; a state strikes those that match while it lasts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Target {
     /// All connections and all watches.
     All,
-    /// One connection.
+    /// One connection, and the watches on it.
     Connection(ConnectionId),
-    /// Watches of one resource, and the connections that carry such a watch: `pods`, `deployments.apps`.
+    /// Watches of one served resource, and the connections that carry such a watch: `pods`, `deployments.apps`.
     Resource(String),
-    /// Connections of clients whose User-Agent begins with this. A connection has a User-Agent once a request came over
-    /// it.
+    /// Connections of clients whose User-Agent begins with this, and the watches on them. A connection has the
+    /// User-Agent of the first request that was sent over it and has one.
     UserAgent(String),
-    /// Connections to one server.
+    /// Connections to one server, and the watches that it serves.
     Server(ServerId),
 }
 
@@ -34,17 +35,20 @@ pub enum Throttle {
     MaxInFlight,
     /// Priority and fairness: text body, Retry-After as given, watches too.
     PriorityAndFairness,
-    /// A watch cache that is not ready: JSON Status. Only lists and watches of cached resources get it, and only since
-    /// 1.31. Servers up to 1.30 let such requests wait, so there this does nothing.
+    /// A watch cache that is not ready: JSON Status, Retry-After as given (docs/semantics/requests.md#not-ready). Only
+    /// lists and watches of cached resources get it, and only since 1.31. Servers up to 1.30 let such requests wait, so
+    /// there this does nothing.
     CacheNotReady,
     /// An apiserver shutting down: text body, Retry-After 5 and `Connection: close`.
     Shutdown,
-    /// A consistent list whose cache did not catch up within 3 s: 429 instead of a read from etcd (alpha in 1.37). JSON
-    /// Status, Retry-After 1.
+    /// A consistent list whose cache did not catch up within 3 s: 429 instead of a read from etcd
+    /// (docs/semantics/requests.md#stale-list, alpha in 1.37). JSON Status, Retry-After 1. It strikes lists of all
+    /// resources.
     StaleCache,
 }
 
-/// Rights to a resource: groups of RBAC's verbs.
+/// Rights to a resource: groups of RBAC's verbs. A request needs the right to read if its method is GET or HEAD, else
+/// the right to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rights {
     /// get, list, watch.
@@ -68,6 +72,8 @@ impl Rights {
 }
 
 /// Something that goes wrong: a moment or a state.
+///
+/// Resources are named `pods` or `deployments.apps`. A fault whose resource or server does not exist strikes nothing.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
     /// Matching connections are cut now (F08 with [`Cut::Reset`], F06 with [`Cut::Eof`]). A moment.
@@ -110,7 +116,7 @@ pub enum Fault {
         resource: Option<String>,
         /// Which of the emitters answers.
         throttle: Throttle,
-        /// Seconds of Retry-After, where the emitter does not fix them.
+        /// Seconds of Retry-After; ignored where the emitter fixes them.
         retry_after_secs: u32,
     },
     /// The watch caches lose their history and keep none while this lasts (F11). A state; open watches go on.
@@ -124,8 +130,8 @@ pub enum Fault {
     /// Nothing passes on matching connections, in either direction, and no side learns of it (F04). A state.
     ///
     /// World: requests and deliveries are held until the fault is lifted. The server fills its buffers and gives up.
-    /// New connections still open, except where the target is [`Target::All`]: there connecting hangs too. Socket:
-    /// nothing special, no bytes come.
+    /// New connections still open, except where the target is [`Target::All`] or their server: there connecting hangs
+    /// too. Socket: nothing special, no bytes come.
     Stall {
         /// Which connections.
         target: Target,
@@ -153,16 +159,17 @@ pub enum Fault {
     GoAway {
         /// Which connections.
         target: Target,
-        /// How the connection is cut right after the GOAWAY, as some load balancers do.
+        /// How the connection is cut right after the GOAWAY, as some load balancers do; `None`: it is not.
         cut: Option<Cut>,
     },
-    /// A proxy keeps what servers send until it has `bytes` of a response, or its end (F44). A state.
+    /// A proxy keeps what servers send until it has `bytes` of a response, or its end (F44). Then it passes all of that
+    /// on, and begins to fill again. A state.
     ///
     /// World: heads and chunks come late and together. Socket: the same.
     Buffer {
         /// Which connections.
         target: Target,
-        /// Bytes that fill the buffer of one response.
+        /// Bytes of body that fill the buffer of one response; at 0 nothing is kept.
         bytes: usize,
     },
     /// At most `streams` requests are answered at a time over a connection (F50). A state.
@@ -172,15 +179,16 @@ pub enum Fault {
     CapStreams {
         /// Which connections.
         target: Target,
-        /// The most requests of one connection that are answered at a time.
+        /// The most requests of one connection that are answered at a time; at 0 all wait.
         streams: usize,
     },
     /// A middlebox forgets connections over which nothing passed for `after` (F04, F08). A state.
     ///
-    /// World: the connections are reset if `says_so` is set; else nothing passes any more, in either direction. Socket:
-    /// the same.
+    /// World: it strikes all connections. They are reset if `says_so` is set; else nothing passes any more, in either
+    /// direction, even after the fault is lifted. Of several such faults only the one with the shortest time acts.
+    /// Socket: the same.
     KillIdle {
-        /// How long a connection is idle before it is forgotten.
+        /// How long a connection is idle before it is forgotten. A ping counts as traffic.
         after: Duration,
         /// Whether both sides get a reset.
         says_so: bool,
@@ -243,7 +251,7 @@ pub enum Fault {
     ///
     /// World: requests of one connection go to the servers in turn, beginning with its own. Socket: nothing special.
     BalanceRequests,
-    /// Every packet between clients and servers takes longer. A state.
+    /// Every packet between clients and servers takes longer. A state; different ones add up.
     ///
     /// World: requests and deliveries come later, in order. Socket: nothing special.
     Delay {
@@ -258,8 +266,9 @@ pub enum Fault {
     /// etcd has no leader (cases 1 and 3). A state.
     ///
     /// World: writes wait for at most 34 s, and reads that only etcd can answer for at most 60 s; caches still answer.
-    /// A watch of etcd that begins gets an error in its stream. A running one gets it after three election timeouts.
-    /// Below 1.25 every watch cache then lists again and its watches end (F16); since 1.25 the cache retries for 30 s.
+    /// A watch of etcd that begins gets an error in its stream. A running one gets it after three election timeouts,
+    /// since 1.19 (docs/semantics/servers.md#leader-loss). Below 1.25 every watch cache then lists again and its
+    /// watches end (F16); since 1.25 the cache retries for 30 s (docs/semantics/servers.md#cache-retry).
     NoLeader,
     /// The member of etcd that a server talks to is cut off from the others. A state. When it is lifted, the member
     /// gets the leader's snapshot.
@@ -286,14 +295,15 @@ pub enum Fault {
     },
     /// etcd drops its history up to now (F12). A moment.
     CompactEtcd,
-    /// etcd's state is saved. A moment.
+    /// etcd's state is saved, in place of an earlier snapshot. A moment.
     TakeSnapshot,
-    /// etcd is restored from the last [`Fault::TakeSnapshot`], or from its initial state (F33). A moment.
+    /// etcd is restored from the last [`Fault::TakeSnapshot`]; if there is none, it is empty then (F33). A moment.
     ///
     /// World: revisions go back. The apiservers are not restarted, so their caches keep their contents. Without `bump`
     /// their watches wait until the revisions come again (F32). With `bump` they get 410 and list again.
     RestoreSnapshot {
-        /// How far the revision is raised above the snapshot's (`--bump-revision --mark-compacted`).
+        /// How far the revision is raised above the snapshot's, and all history below marked as compacted
+        /// (`--bump-revision --mark-compacted`); `None`: neither.
         bump: Option<u64>,
     },
     /// etcd needs `per_response` to send each response on its watch streams, so that their channels fill up (F20, F24).
@@ -306,7 +316,7 @@ pub enum Fault {
         /// How long etcd takes to send one response.
         per_response: Duration,
     },
-    /// etcd's responses reach a server later (F31). A state.
+    /// etcd's responses reach a server later (F31). A state; different ones for one server add up.
     ///
     /// World: that server's caches lag behind, and its lists with `resourceVersion=0` are old (F22).
     Lag {
@@ -317,7 +327,8 @@ pub enum Fault {
     },
     /// etcd's responses do not reach a server while this lasts (F14, F22, F32). A state.
     ///
-    /// World: that server's caches stand still, and catch up when the fault is lifted.
+    /// World: that server's caches stand still, and catch up when the fault is lifted. Above 200,000 responses held for
+    /// one stream, they are dropped and the stream breaks.
     FreezeCaches {
         /// Which server.
         server: ServerId,
@@ -326,8 +337,8 @@ pub enum Fault {
     },
     /// The reflector of matching watch caches fails (F16). A moment.
     ///
-    /// World: 429 until the cache has listed again. A second later the open watches of the resource end without an
-    /// ERROR.
+    /// World: until the cache has listed again, reads of it get 429; before 1.31 they wait. A second later the open
+    /// watches of the resource end without an ERROR (docs/semantics/servers.md#cache-start).
     Reinitialise {
         /// One server; `None`: all.
         server: Option<ServerId>,
@@ -344,12 +355,13 @@ pub enum Fault {
         /// The resource: `pods`, `deployments.apps`.
         resource: String,
     },
-    /// No bookmarks are sent (F34). A state.
+    /// No bookmarks are sent, except the one that ends initial events (F34). A state.
     NoBookmarks {
         /// The resource: `pods`, `deployments.apps`.
         resource: String,
     },
-    /// Bookmarks carry etcd's revision, though the watch cache has not come so far (F35; k/k#122805). A state.
+    /// Bookmarks carry etcd's revision, though the watch cache has not come so far (F35; k/k#122805). The one that ends
+    /// initial events is right. A state.
     BookmarksAhead {
         /// The resource: `pods`, `deployments.apps`.
         resource: String,
@@ -374,7 +386,8 @@ pub enum Fault {
         /// The resource: `pods`, `deployments.apps`.
         resource: String,
     },
-    /// Watches deliver events in pairs, the two of each pair in the wrong order (F30). A state.
+    /// Watches deliver events in pairs, the two of each pair in the wrong order (F30). A state; when it is lifted, an
+    /// event that waits for its pair is delivered.
     SwapEvents {
         /// The resource: `pods`, `deployments.apps`.
         resource: String,
@@ -384,18 +397,19 @@ pub enum Fault {
     CorruptObject {
         /// The resource: `pods`, `deployments.apps`.
         resource: String,
-        /// Its name.
+        /// Its name, in any namespace.
         name: String,
     },
-    /// An object cannot be converted to the requested version (F38). Lists with it are answered 500; watches
-    /// get an ERROR 500 at each change of it. A state.
+    /// An object cannot be converted to the requested version (F38). Reads and lists with it are answered 500; watches
+    /// get an ERROR 500 at a change of it, or where they begin with it. A state.
     CannotConvert {
         /// The resource: `pods`, `deployments.apps`.
         resource: String,
-        /// Its name.
+        /// Its name, in any namespace.
         name: String,
     },
-    /// Events carry an object of another kind than requested, as from a server that answers with Tables (F39). A state.
+    /// Events other than DELETED carry an object of another kind than requested, as from a server that answers with
+    /// Tables (F39). A state.
     WrongKind {
         /// The resource: `pods`, `deployments.apps`.
         resource: String,
@@ -403,7 +417,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Whether the fault happens at once and is over, so that there is nothing to lift.
+    /// Returns whether the fault happens at once and is over, so that there is nothing to lift. `false`: it is a state.
     pub fn is_momentary(&self) -> bool {
         matches!(
             self,

@@ -10,50 +10,53 @@ use crate::object::{ChangeKind, Object};
 use crate::time::Time;
 use crate::version::Version;
 
-/// The most records that may wait to be taken; more drop the oldest.
+/// The most records that may wait to be taken; more drop the oldest, and count it as dropped. It bounds the memory of a
+/// world whose records nobody takes.
 const WAITING_MOST: usize = 1 << 16;
 
 /// A report of a part about its inside.
 #[derive(Clone, Debug)]
 pub struct InsideRecord {
-    /// The instant that the report describes, as it was at its end.
+    /// The instant that the report describes, in virtual time. The report has the state at the end of the instant.
     pub at: Time,
     /// The reported change.
     pub event: InsideEvent,
 }
 
-/// A change in the inside of a part.
+/// A change in the inside of a part. Resources are named `pods` or `deployments.apps`.
 #[derive(Clone, Debug)]
 pub enum InsideEvent {
-    /// etcd's head, when it changed by something other than a write: a compaction, the loss of a leader, a restore.
+    /// etcd's head, at the beginning, and when something other than a write changed it. That is a compaction, a
+    /// restore, or the loss or return of a leader.
     Etcd(EtcdLook),
-    /// A committed write. At the beginning and after a restore: each object that is there or is gone.
+    /// A committed write. At the beginning there is one for each object. After a restore there is one for each object
+    /// that differs: ADDED if it is there, DELETED if it is gone.
     Write {
         /// The resource: `deployments.apps`.
         resource: Arc<str>,
         /// What the write did to the object.
         kind: ChangeKind,
-        /// The object.
+        /// The object after the write; if it is deleted, its last state.
         object: Arc<Object>,
-        /// etcd's revision of the write.
+        /// etcd's revision of the write; at the beginning and after a restore, that of the object.
         revision: u64,
     },
-    /// An apiserver, when it begins or ceases to take connections.
+    /// An apiserver, at the beginning, and when it begins or ceases to take connections.
     Server {
         /// Which server.
         server: ServerId,
         /// Its version.
         version: Version,
-        /// Whether it takes connections.
+        /// Whether it takes connections; `false` also while all are refused ([`Fault::Refuse`](crate::Fault::Refuse)).
         is_serving: bool,
     },
-    /// A watch cache; `None`: it exists no more.
+    /// A watch cache, at the beginning, and when its state or its objects changed.
     Cache {
         /// The server.
         server: ServerId,
         /// The resource.
         resource: Arc<str>,
-        /// Its state.
+        /// Its state; `None`: it exists no more.
         look: Option<CacheLook>,
     },
     /// An object that came into a watch cache, changed there, or left it.
@@ -64,10 +67,10 @@ pub enum InsideEvent {
         resource: Arc<str>,
         /// The object, as the cache holds it or held it.
         object: Arc<Object>,
-        /// Whether the cache holds it.
+        /// Whether the cache holds it; `false`: it left the cache.
         is_held: bool,
     },
-    /// A watch, as its server keeps it.
+    /// A watch, when it began, and when its buffers changed.
     Watcher {
         /// The server.
         server: ServerId,
@@ -75,7 +78,7 @@ pub enum InsideEvent {
         watcher: RequestId,
         /// The connection that carries it.
         connection: ConnectionId,
-        /// The first word of its client's User-Agent.
+        /// Its client's User-Agent up to the first space or slash; empty if the client sends none.
         client: Arc<str>,
         /// The resource that it watches.
         resource: Arc<str>,
@@ -84,11 +87,11 @@ pub enum InsideEvent {
     },
     /// A watch that its server keeps no more.
     WatcherEnded(RequestId),
-    /// A connection; `None`: it is gone.
+    /// A connection, when the client opened it, and when its state changed.
     Connection {
         /// Which connection.
         connection: ConnectionId,
-        /// Its state.
+        /// Its state; `None`: it is gone.
         look: Option<ConnectionLook>,
     },
 }
@@ -96,11 +99,11 @@ pub enum InsideEvent {
 /// etcd's newest revision, its history and its leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EtcdLook {
-    /// The revision of the last write.
+    /// The revision of the last write; 1 before the first.
     pub revision: u64,
-    /// The compacted revision: history below it is gone.
+    /// The compacted revision: history below it is gone; 0 before the first compaction.
     pub compacted: u64,
-    /// Whether there is a leader.
+    /// Whether there is a leader. A partition of one member does not count.
     pub has_leader: bool,
 }
 
@@ -120,26 +123,30 @@ pub enum CacheState {
 pub struct CacheLook {
     /// How far its reflector is.
     pub state: CacheState,
-    /// The revision up to which it believes to know everything.
+    /// The revision up to which it believes to know everything; 0 before its first list.
     pub revision: u64,
-    /// The lowest revision that a watch can start from.
+    /// The lowest revision that a watch can start from (docs/semantics/servers.md#cache-resume); 0 before its first
+    /// list.
     pub oldest: u64,
-    /// Events in its ring.
+    /// The number of events in its ring.
     pub events: usize,
-    /// Events that its ring has room for now.
+    /// The number of events at which its ring is full now; then the oldest are dropped, or the ring grows
+    /// (docs/semantics/servers.md#ring).
     pub capacity: usize,
 }
 
 /// The buffers of a watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WatcherLook {
-    /// Events that wait for the network.
+    /// The number of events that wait for the network. Initial events, replayed ones and one that the dispatcher waits
+    /// for count too, so it may be above `slots`.
     pub waiting: usize,
-    /// The most live events that may wait.
+    /// The most live events that may wait (docs/semantics/servers.md#buffers). At the next one the dispatcher waits for
+    /// this watch, and may end it; a watch that etcd serves ends at once.
     pub slots: usize,
-    /// Whether the dispatcher waits for this watch.
+    /// Whether the dispatcher waits for this watch to have room (docs/semantics/servers.md#slow-watch).
     pub is_blocking: bool,
-    /// Whether etcd serves it past the watch cache.
+    /// Whether etcd serves it past the watch cache (docs/semantics/lists-and-watches.md#uncached).
     pub is_from_etcd: bool,
 }
 
@@ -148,13 +155,13 @@ pub struct WatcherLook {
 pub struct ConnectionLook {
     /// The server it goes to.
     pub server: ServerId,
-    /// The first word of its client's User-Agent; empty before its first request.
+    /// Its client's User-Agent up to the first space or slash; empty before its first request, or if it sends none.
     pub client: Arc<str>,
-    /// Whether bytes are held in at least one direction.
+    /// Whether a fault holds bytes in at least one direction.
     pub is_stalled: bool,
-    /// Whether the server's side is gone.
+    /// Whether the server's side is gone, and the client has yet to learn of it.
     pub is_cut: bool,
-    /// Open responses.
+    /// The number of open requests on it, from when the client sends them to the end of their responses.
     pub streams: usize,
 }
 

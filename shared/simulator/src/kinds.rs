@@ -15,38 +15,41 @@ pub struct ResourceId(pub(crate) u16);
 pub struct ResourceType {
     /// API group; empty for the core group.
     pub group: String,
-    /// Version of the API group that the simulator models.
+    /// Version of the API group that the simulator models: `v1`. For a custom resource it is the storage version.
     pub version: String,
-    /// Further versions that its definition serves. The simulator answers 501 to requests for them.
+    /// Further versions that its definition serves, in the definition's order. The simulator answers 501 to requests
+    /// for them. Empty for a built-in type, and once its definition is gone.
     pub also_served: Vec<String>,
-    /// Plural name, as in URL paths.
+    /// Plural name, as in URL paths: `pods`.
     pub plural: String,
-    /// Singular name.
+    /// Singular name: `pod`.
     pub singular: String,
-    /// Kind of the objects.
+    /// Kind of the objects: `Pod`.
     pub kind: String,
-    /// Short names that kubectl accepts.
+    /// Short names that kubectl accepts (`po`); empty if there are none.
     pub short_names: Vec<String>,
-    /// Categories of resources for kubectl, such as `all`.
+    /// Categories of resources for kubectl, such as `all`; empty if it is in none.
     pub categories: Vec<String>,
     /// Whether objects live in namespaces.
     pub namespaced: bool,
     /// Whether there is a status subresource.
     pub has_status: bool,
-    /// Whether writes of the spec raise `metadata.generation`.
+    /// Whether objects have a `metadata.generation`, which writes of the spec raise by one.
     pub has_generation: bool,
     /// Whether a watch cache serves it. Events have none, so etcd serves them at every version
     /// (docs/semantics/lists-and-watches.md#uncached).
     pub cached: bool,
     /// Whether a DELETE is answered with the object instead of a Status.
     pub delete_returns_object: bool,
-    /// Field selectors besides `metadata.name` and `metadata.namespace`, with the JSON path of each.
+    /// Field selectors besides `metadata.name` and `metadata.namespace`: the label of each, and the keys of the path to
+    /// its value. Empty if there are none.
     pub fields: Vec<(String, Vec<String>)>,
     /// How its Table form is made.
     pub printer: Printer,
-    /// Whether requests are answered; false once its definition is gone.
+    /// Whether requests are answered; `false` once its definition is gone, or if that does not serve its storage
+    /// version.
     pub served: bool,
-    /// Prefix of its keys in etcd.
+    /// Prefix of its keys in etcd, with a slash at its end: `/registry/pods/`.
     pub prefix: String,
 }
 
@@ -55,7 +58,8 @@ pub struct ResourceType {
 pub enum Printer {
     /// By the code for this built-in kind.
     BuiltIn,
-    /// By the definition's additionalPrinterColumns.
+    /// By the definition's additionalPrinterColumns, in their order; without any, by one column `Age`. The first column
+    /// of the Table, the name, is not among them.
     Columns(Vec<CustomColumn>),
 }
 
@@ -68,12 +72,13 @@ pub struct CustomColumn {
     pub kind: String,
     /// At 0 the column is always shown; above 0 only with `-o wide`.
     pub priority: i64,
-    /// The keys of its JSON path, which is a simple one.
+    /// The keys of its JSON path, which is split at its dots: `.spec.size` gives `spec` and `size`. A path that is not
+    /// of keys alone finds no value.
     pub path: Vec<String>,
 }
 
 impl ResourceType {
-    /// `v1`, `apps/v1`.
+    /// Returns the group and version, and only the version for the core group: `apps/v1`, `v1`.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() {
             self.version.clone()
@@ -82,7 +87,7 @@ impl ResourceType {
         }
     }
 
-    /// The resource with its group: `pods`, `deployments.apps`.
+    /// Returns the resource with its group, and without it for the core group: `deployments.apps`, `pods`.
     pub fn qualified(&self) -> String {
         crate::names::qualified(&self.group, &self.plural)
     }

@@ -8,40 +8,41 @@ use bytes::Bytes;
 
 use crate::time::Time;
 
-/// One apiserver of the cluster, by its place in [`Config::servers`](crate::Config::servers).
+/// One apiserver of the cluster, by its index in [`Config::servers`](crate::Config::servers), from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServerId(pub u16);
 
-/// A connection of a client to an apiserver; a world never reuses one.
+/// A connection of a client to an apiserver, counted from 1; a world never reuses one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(pub u64);
 
-/// A request; a world never reuses one, not even on another connection.
+/// A request, counted from 1; a world never reuses one, not even on another connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub u64);
 
 /// An HTTP request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
-    /// `GET`, `POST`, `PUT`, `PATCH`, `DELETE`.
+    /// `GET`, `POST`, `PUT`, `PATCH`, `DELETE`; in upper case.
     pub method: String,
-    /// The path, still percent-encoded, without the query.
+    /// The path, still percent-encoded, without the query; it begins with a slash.
     pub path: String,
-    /// The query, still percent-encoded, without the question mark; may be empty.
+    /// The query, still percent-encoded, without the question mark; empty if there is none.
     pub query: String,
-    /// Header names (compared without case) and values.
+    /// Header names (compared without case) and values. Of several with one name the first counts.
     pub headers: Vec<(String, String)>,
     /// The body; empty if there is none.
     pub body: Bytes,
 }
 
 impl Request {
-    /// A GET of `target`, a path with its query if it has one.
+    /// Returns a GET of `target`, a path with its query if it has one (`/api/v1/pods?watch=true`).
     pub fn get(target: &str) -> Request {
         Request::new("GET", target)
     }
 
-    /// A request of `target`, a path with its query if it has one, without body.
+    /// Returns a request of `target`, a path with its query if it has one, without headers and body. The texts are
+    /// taken as they are.
     pub fn new(method: &str, target: &str) -> Request {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         Request {
@@ -52,14 +53,14 @@ impl Request {
         }
     }
 
-    /// Returns the request with one more header.
+    /// Returns the request with one more header, after those that it has.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Request {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Returns the request with a JSON body and its content type.
+    /// Returns the request with a JSON body in place of its body, and one more header with the content type.
     #[must_use]
     pub fn json(mut self, body: &serde_json::Value) -> Request {
         self.body = Bytes::from(crate::json::json_text(body));
@@ -77,12 +78,13 @@ impl Request {
 
 /// Status and headers of a response.
 ///
-/// It has a `content-length` header when the whole body is known: always, except for watches.
+/// Over a connection it has a `content-length` header when the whole body is known: always, except for watches. From
+/// [`World::call`](crate::World::call) it has only the headers of the answer itself, such as `content-type`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
     /// HTTP status code.
     pub status: u16,
-    /// Header names in lower case, and values.
+    /// Header names in lower case, and values, in the order in which they are sent.
     pub headers: Vec<(String, String)>,
 }
 
@@ -91,12 +93,12 @@ pub struct Head {
 pub struct Response {
     /// Status and headers.
     pub head: Head,
-    /// The body.
+    /// The body; empty if there is none.
     pub body: Bytes,
 }
 
 impl Response {
-    /// The body as JSON; `null` if it is not JSON.
+    /// Returns the body as JSON; `null` if it is not JSON.
     pub fn json(&self) -> serde_json::Value {
         crate::json::read(&self.body).unwrap_or_default()
     }
@@ -114,11 +116,12 @@ pub enum Cut {
 /// How a client's connection takes bytes off the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// A byte counts as read when it is delivered.
+    /// A byte counts as read when it is delivered, so only bytes under way fill the window.
     Immediate,
     /// A byte counts as read when the driver calls [`World::consume`](crate::World::consume).
-    /// Delivered bytes that are not consumed fill the stream's window, then the watcher's buffer. Then the apiserver
-    /// ends the watch (docs/semantics/servers.md#slow-watch, F36).
+    /// Delivered bytes that are not consumed fill the response's window
+    /// ([`NetworkConfig::window_bytes`](crate::NetworkConfig::window_bytes)), then the watcher's buffer. Then the
+    /// apiserver ends the watch (docs/semantics/servers.md#slow-watch, F36).
     Credit,
 }
 
@@ -138,7 +141,7 @@ pub struct Delivery {
 pub enum Arrival {
     /// The connection is open. Requests that were sent before have waited for it.
     Connected,
-    /// The connection was refused: a reset answered the first packet.
+    /// The connection was refused: a reset answered the first packet. Requests that were sent before are lost.
     Refused,
     /// A response began.
     Head {
@@ -174,7 +177,7 @@ pub enum Arrival {
 }
 
 impl Arrival {
-    /// The request that it answers, if it answers one.
+    /// Returns the request that it answers; `None` for an arrival that concerns the whole connection.
     pub fn request(&self) -> Option<RequestId> {
         match self {
             Arrival::Head { request, .. }

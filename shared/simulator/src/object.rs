@@ -24,7 +24,7 @@ pub enum ChangeKind {
 }
 
 impl ChangeKind {
-    /// The type of its watch event.
+    /// Returns the type of its watch event: `ADDED`, `MODIFIED` or `DELETED`.
     pub fn as_str(self) -> &'static str {
         match self {
             ChangeKind::Added => "ADDED",
@@ -34,7 +34,7 @@ impl ChangeKind {
     }
 }
 
-/// One version of an object.
+/// One version of an object. It never changes. It holds its encoding, and each further form that was requested once.
 #[derive(Debug)]
 pub struct Object {
     /// What the write did that made this version. Most watches deliver exactly this event.
@@ -109,7 +109,7 @@ impl Object {
         Object::new(value, made_by)
     }
 
-    /// The object as JSON; decoded once, then kept.
+    /// Returns the object as JSON; decoded once, then kept.
     pub fn value(&self) -> &Value {
         self.value.get_or_init(|| Box::new(self.decode()))
     }
@@ -129,12 +129,12 @@ impl Object {
         self.tree().into_owned()
     }
 
-    /// The object's JSON, encoded.
+    /// Returns the object's JSON, encoded, without a line end. It shares the object's bytes.
     pub fn json(&self) -> Bytes {
         json_of(&self.frame, self.made_by)
     }
 
-    /// The object as a PartialObjectMetadata; encoded once.
+    /// Returns the object as the JSON of a PartialObjectMetadata of meta.k8s.io/v1; encoded once, then kept.
     pub fn metadata_json(&self) -> Bytes {
         json_of(&self.frame(ChangeKind::Added, true), ChangeKind::Added)
     }
@@ -172,27 +172,28 @@ impl Object {
         self.frame.len()
     }
 
-    /// `metadata.name`.
+    /// Returns `metadata.name`; empty if the object has none.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// `metadata.namespace`; empty if the object is cluster-scoped.
+    /// Returns `metadata.namespace`; empty if the object is cluster-scoped.
     pub fn namespace(&self) -> &str {
         &self.namespace
     }
 
-    /// `metadata.uid`.
+    /// Returns `metadata.uid`, a UUID in lower case; empty if the object has none.
     pub fn uid(&self) -> &str {
         &self.uid
     }
 
-    /// `metadata.resourceVersion`, as the number that each revision of etcd is.
+    /// Returns `metadata.resourceVersion`, which is the revision of etcd that wrote this version; 0 if it is no number.
     pub fn revision(&self) -> u64 {
         self.revision
     }
 
-    /// Whether it was deleted and still exists, because of finalizers or a grace period.
+    /// Returns whether it has a `metadata.deletionTimestamp`: its deletion was requested, and finalizers or a grace
+    /// period keep it, or kept it until it went.
     pub fn is_terminating(&self) -> bool {
         self.is_terminating
     }

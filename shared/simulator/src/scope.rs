@@ -4,27 +4,28 @@ use watchscope_model::tree;
 
 use crate::message::Request;
 
-/// A collection of the API, or a part of it.
+/// A collection of the API, or a part of it. Its texts are not checked and not percent-encoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scope {
     /// API group; empty for the core group.
     pub group: String,
     /// Version of the API group, such as `v1`.
     pub version: String,
-    /// Resource, in the plural.
+    /// Resource, in the plural: `pods`.
     pub resource: String,
-    /// Kind of the resource's objects.
+    /// Kind of the resource's objects: `Pod`.
     pub kind: String,
-    /// Namespace; empty for all namespaces.
+    /// Namespace; empty for all namespaces, and for a resource without namespaces.
     pub namespace: String,
-    /// Label selector; empty for no selector.
+    /// Label selector, as Kubernetes writes it (`app in (a,b)`); empty for no selector.
     pub label_selector: String,
-    /// Field selector; empty for no selector.
+    /// Field selector, as Kubernetes writes it (`spec.nodeName=node-1`); empty for no selector.
     pub field_selector: String,
 }
 
 impl Scope {
-    /// A resource of `api_version`, such as `v1` or `apps/v1`, in all namespaces.
+    /// Returns the scope of a resource of `api_version`, such as `v1` (the core group) or `apps/v1`: in all namespaces,
+    /// without selectors.
     pub fn new(api_version: &str, resource: &str, kind: &str) -> Scope {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         Scope {
@@ -38,28 +39,28 @@ impl Scope {
         }
     }
 
-    /// Returns the scope limited to one namespace.
+    /// Returns the scope limited to one namespace; an empty one means all.
     #[must_use]
     pub fn in_namespace(mut self, namespace: &str) -> Scope {
         namespace.clone_into(&mut self.namespace);
         self
     }
 
-    /// Returns the scope with a label selector.
+    /// Returns the scope with this label selector in place of the one that it has; an empty one means no selector.
     #[must_use]
     pub fn with_labels(mut self, selector: &str) -> Scope {
         selector.clone_into(&mut self.label_selector);
         self
     }
 
-    /// Returns the scope with a field selector.
+    /// Returns the scope with this field selector in place of the one that it has; an empty one means no selector.
     #[must_use]
     pub fn with_fields(mut self, selector: &str) -> Scope {
         selector.clone_into(&mut self.field_selector);
         self
     }
 
-    /// The resource with its group: `pods`, `deployments.apps`.
+    /// Returns the resource with its group, and without it for the core group: `deployments.apps`, `pods`.
     pub fn qualified(&self) -> String {
         if self.group.is_empty() {
             self.resource.clone()
@@ -68,7 +69,7 @@ impl Scope {
         }
     }
 
-    /// The group and version: `v1`, `apps/v1`.
+    /// Returns the group and version, and only the version for the core group: `apps/v1`, `v1`.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() {
             self.version.clone()

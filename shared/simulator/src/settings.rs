@@ -4,12 +4,15 @@ use std::time::Duration;
 
 use crate::etcd_version::EtcdVersion;
 
-/// Delays and buffers between clients and apiservers.
+/// Delays and buffers between clients and apiservers. In each pair of minimum and maximum here and below, a maximum
+/// below the minimum counts as the minimum. Delays are drawn in whole microseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkConfig {
-    /// One-way delay of a packet: minimum and maximum.
+    /// One-way delay of a packet: minimum and maximum; 150 to 600 µs by default.
     pub latency: (Duration, Duration),
-    /// Bytes of one response that may be sent and not yet consumed: the socket buffers of both sides together.
+    /// Bytes of one response that may be sent and not yet consumed: the socket buffers of both sides together, 256 KiB
+    /// by default. At the bound the server waits for the client to read. The chunk that reaches the bound is still sent
+    /// whole. At 0 no body is ever sent.
     pub window_bytes: usize,
 }
 
@@ -29,26 +32,26 @@ pub struct EtcdConfig {
     /// whether apiservers trust its progress notifications (docs/semantics/versions.md#etcd-trusted). With `None`
     /// etcd can have any defect, and is trusted unless it has one that no trusted release has.
     pub version: Option<EtcdVersion>,
-    /// Delay from a watch stream's send loop to the apiserver: minimum and maximum.
+    /// Delay from a watch stream's send loop to the apiserver: minimum and maximum; 0.3 to 1.5 ms by default.
     pub watch_latency: (Duration, Duration),
-    /// Time that a stream's send loop needs for one response, besides the time for its bytes.
+    /// Time that a stream's send loop needs for one response, besides the time for its bytes; 10 µs by default.
     pub send_latency: Duration,
-    /// Bytes that a watch stream carries in a second.
+    /// Bytes that a watch stream carries in a second; 200 MB by default, and 0 counts as 1.
     pub stream_bytes_per_second: u64,
-    /// Delay from a write request to its answer: minimum and maximum.
+    /// Delay from a write request to its answer: minimum and maximum; 0.8 to 3 ms by default.
     pub commit_latency: (Duration, Duration),
     /// `--watch-progress-notify-interval`: 5 s here, as kubeadm sets it
     /// (docs/semantics/lists-and-watches.md#bookmark-quiet-type). etcd's default is 10 min
-    /// (docs/semantics/servers.md#progress).
+    /// (docs/semantics/servers.md#progress). At zero, progress comes only on request.
     pub progress_notify_interval: Duration,
     /// etcd's election timeout: 1 s. After three of them without a leader, watches are cancelled
     /// (docs/semantics/servers.md#leader-loss).
     pub election_timeout: Duration,
     /// Time between two compactions by the apiserver: 5 min. Each compacts the revision that was noted one interval
-    /// before (docs/semantics/servers.md#compaction).
+    /// before (docs/semantics/servers.md#compaction). It must be above zero, or virtual time never passes.
     pub compaction_interval: Duration,
     /// Whether etcd keeps every change since the beginning for [`Truth::history`](crate::Truth::history), compacted or
-    /// not. Unbounded, so for tests only.
+    /// not. It grows with each write, without a bound, so it is for tests only.
     pub keep_journal: bool,
 }
 
@@ -71,19 +74,25 @@ impl Default for EtcdConfig {
 /// The timeouts and limits of apiservers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiserverConfig {
-    /// Minimum and maximum of events that a watch cache keeps: 100 to 102,400 (docs/semantics/servers.md#ring).
+    /// Minimum and maximum of events that a watch cache keeps: 100 to 102,400 (docs/semantics/servers.md#ring). It
+    /// begins with the minimum; a minimum of 0 counts as 1. A full ring drops its oldest event. Below 1.20 the ring
+    /// stays at the minimum.
     pub history_events: (usize, usize),
     /// The time that the ring should span; its size adapts to it: 75 s (docs/semantics/servers.md#ring).
     pub history_window: Duration,
-    /// Lifetime of a watch without timeoutSeconds: 1800 to 3600 s (docs/semantics/servers.md#watch-lifetime).
+    /// Lifetime of a watch without timeoutSeconds: 1800 to 3600 s (docs/semantics/servers.md#watch-lifetime). At its
+    /// end the watch ends in order.
     pub watch_lifetime: (Duration, Duration),
-    /// Time between two bookmarks of a watch: about 60 s (docs/semantics/lists-and-watches.md#bookmark-period).
+    /// Time between two bookmarks of a watch: 60 s, and up to 1.25 s more by chance
+    /// (docs/semantics/lists-and-watches.md#bookmark-period). Below 1.19 it does not count.
     pub bookmark_interval: Duration,
-    /// The longest that a read waits for the cache to be fresh: 3 s (docs/semantics/servers.md#fresh-wait).
+    /// The longest that a read waits for the cache to be fresh: 3 s (docs/semantics/servers.md#fresh-wait). Then a
+    /// consistent list is read from etcd, and any other read is refused with 504.
     pub fresh_wait: Duration,
-    /// Time that a watch cache's own list of etcd takes per object.
+    /// Time that a watch cache's own list of etcd takes per object; 20 µs by default.
     pub list_latency_per_object: Duration,
-    /// Time that one initial event of a watch takes to send: 14,000 take 67 ms to 1 s (docs/semantics/servers.md#load).
+    /// Time that one initial event of a watch takes to send: 5 µs. In real clusters 14,000 take 67 ms to 1 s
+    /// (docs/semantics/servers.md#load).
     pub initial_event_latency: Duration,
 }
 
@@ -101,46 +110,53 @@ impl Default for ApiserverConfig {
     }
 }
 
-/// The size and the activities of the cluster. A period of `None` switches its activity off, so that a story does it.
+/// The size and the activities of the cluster. It counts only in a cluster with [`Controllers`](crate::Controllers).
+///
+/// A period of `None` switches its activity off, so that a story can act instead. A period varies by up to 5 % from
+/// round to round; its first round comes after a quarter of it to a whole one. It must be above zero, or virtual time
+/// never passes. The activities act on the standing applications and in their namespace `shop`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkloadConfig {
-    /// The number of nodes.
+    /// The number of nodes, clamped to 65,535.
     pub nodes: usize,
-    /// Whether the standing applications (deployments, services, configmaps, a CRD and its objects) are installed.
+    /// Whether the standing applications are installed: three deployments in the namespace `shop`, each with a service.
+    /// With them come a Secret, a deployment of DNS, and a CRD without objects.
     pub applications: bool,
-    /// Whether nodes and control plane renew their leases every 10 s.
+    /// Whether nodes and control plane renew their leases about every 10 s, and nodes report their status about every
+    /// 5 min.
     pub leases: bool,
-    /// Time between two rollouts: one of the deployments gets a new image.
+    /// Time between two rollouts: one of the three deployments in turn gets a new image.
     pub rollout_every: Option<Duration>,
-    /// Time between two changes of a deployment's replicas.
+    /// Time between two changes of replicas: one of the three deployments in turn gets one more, or one less again.
     pub scale_every: Option<Duration>,
-    /// Time between two writes of a configmap.
+    /// Time between two writes of one of two configmaps, which are created at their first write.
     pub configmap_every: Option<Duration>,
-    /// Time between two creations of a short-lived configmap, each deleted half a period later.
+    /// Time between two creations of a short-lived configmap. Half a period after each, the oldest of them is deleted.
     pub temporary_every: Option<Duration>,
-    /// Time between two starts of a job.
+    /// Time between two starts of a job. Each start deletes the oldest ended jobs beyond three.
     pub job_every: Option<Duration>,
-    /// Time between two runs of a custom resource through its phases.
+    /// Time between two steps in which one of two custom resources in turn goes to its next of three phases.
     pub custom_every: Option<Duration>,
-    /// Many objects that change often. The load begins after the warm-up, and only in a cluster with controllers.
+    /// Many objects that change often; `None`: no load. The load begins after the warm-up.
     pub load: Option<Load>,
 }
 
-/// Many configmaps, `load-0` and so on, which change often.
+/// Many configmaps, `load-0` and so on, which change often. One in 20 writes deletes its configmap; the next write of
+/// the same name creates it again.
 ///
 /// Nothing here bounds it: memory grows by about 2 kB for each object, and for each write that etcd has not compacted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Load {
     /// The namespace of the configmaps. It is created if it is missing.
     pub namespace: String,
-    /// The number of configmaps.
+    /// The number of configmaps. At 0 the writes all go to `load-0`.
     pub objects: u32,
-    /// The number of writes per second, made in rounds of 20 ms.
+    /// The number of writes per second, made in rounds about 20 ms apart; at 0 there is none after the creations.
     pub per_second: u32,
 }
 
 impl WorkloadConfig {
-    /// No nodes, no applications, no activity.
+    /// Returns the settings for no nodes, no applications and no activity.
     pub fn none() -> WorkloadConfig {
         WorkloadConfig {
             nodes: 0,

@@ -6,32 +6,33 @@ use std::time::Duration;
 
 use time::{Date, Month, OffsetDateTime, PrimitiveDateTime, Time as TimeOfDay};
 
-/// A moment of virtual time, in whole microseconds since the world began.
+/// A moment of virtual time, in whole microseconds since the world began. Adding a span stops at [`Time::MAX`], and
+/// subtracting one at [`Time::ZERO`]; a part of a microsecond is cut off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);
 
 impl Time {
     /// The moment the world began.
     pub const ZERO: Time = Time(0);
-    /// Later than any event.
+    /// The latest moment: 2^64 - 1 µs, or about 585,000 years. No event comes after it.
     pub const MAX: Time = Time(u64::MAX);
 
-    /// The moment `micros` microseconds after the world began.
+    /// Returns the moment `micros` microseconds after the world began.
     pub const fn from_micros(micros: u64) -> Time {
         Time(micros)
     }
 
-    /// The moment `secs` seconds after the world began.
+    /// Returns the moment `secs` seconds after the world began, clamped to [`Time::MAX`].
     pub const fn from_secs(secs: u64) -> Time {
         Time(secs.saturating_mul(1_000_000))
     }
 
-    /// Microseconds since the world began.
+    /// Returns the microseconds since the world began.
     pub const fn as_micros(self) -> u64 {
         self.0
     }
 
-    /// Time from `earlier` to this moment; zero if `earlier` is later.
+    /// Returns the time from `earlier` to this moment; zero if `earlier` is later.
     pub fn since(self, earlier: Time) -> Duration {
         Duration::from_micros(self.0.saturating_sub(earlier.0))
     }

@@ -21,22 +21,25 @@ impl<'a> Truth<'a> {
         Truth { etcd, kinds }
     }
 
-    /// The revision of the last write.
+    /// Returns etcd's revision, which is that of its last write; 1 before the first. A restore with a bump raises it
+    /// without a write.
     pub fn revision(&self) -> u64 {
         self.etcd.revision()
     }
 
-    /// How many times etcd was restored from a snapshot. Revisions from before and after a restore do not compare.
+    /// Returns how many times etcd was restored from a snapshot. Revisions from before and after a restore do not
+    /// compare.
     pub fn restores(&self) -> u32 {
         self.etcd.restores()
     }
 
-    /// The compacted revision: etcd has forgotten the history below it.
+    /// Returns the compacted revision: etcd has forgotten the history below it. 0 before the first compaction.
     pub fn compacted(&self) -> u64 {
         self.etcd.compacted()
     }
 
-    /// Returns a resource type by its name, `pods` or `deployments.apps`; also one that is no longer served.
+    /// Returns a resource type by its name, `pods` or `deployments.apps`; also one that is no longer served. If several
+    /// versions have that name, it is the oldest in the world. `None` if the world never had the name.
     pub fn resource_type(&self, qualified: &str) -> Option<&'a ResourceType> {
         self.kinds
             .all()
@@ -44,18 +47,21 @@ impl<'a> Truth<'a> {
             .find(|t| t.qualified() == qualified)
     }
 
-    /// The resource type of a change.
+    /// Returns the resource type of a change. It may panic at a change of another world.
     pub fn resource_of(&self, change: &Change) -> &'a ResourceType {
         self.kinds.get(change.resource)
     }
 
-    /// The objects of a resource as they are now, in key order. An empty `namespace` means all namespaces.
+    /// Returns the objects of a resource as they are now, in the order of their keys as text (`NAMESPACE/NAME`). An
+    /// empty `namespace` means all namespaces. The list is empty if the world has no such resource.
     pub fn objects(&self, qualified: &str, namespace: &str) -> Vec<Arc<Object>> {
         self.objects_at(qualified, namespace, self.etcd.revision())
             .unwrap_or_default()
     }
 
-    /// The objects of a client's scope as they are now: the resource, the namespace and the selectors.
+    /// Returns the objects of a client's scope as they are now, in key order: of the resource and the namespace, those
+    /// that the selectors match. Selectors that cannot be parsed do not count. The list is empty if the world has no
+    /// such resource.
     pub fn selected(&self, scope: &Scope) -> Vec<Arc<Object>> {
         let qualified = scope.qualified();
         let Some(kind) = self.resource_type(&qualified) else {
@@ -68,7 +74,9 @@ impl<'a> Truth<'a> {
         objects
     }
 
-    /// The objects of a resource as they were at a revision; `None` if it is compacted.
+    /// Returns the objects of a resource as they were at a revision, in key order; `None` if the revision is below the
+    /// compacted one. A revision that is yet to come counts as the present one. An empty `namespace` means all
+    /// namespaces. The list is empty if the world has no such resource.
     pub fn objects_at(
         &self,
         qualified: &str,
@@ -83,13 +91,15 @@ impl<'a> Truth<'a> {
         Some(found.map(|(_, object)| Arc::clone(object)).collect())
     }
 
-    /// All changes that etcd keeps, oldest first: since the beginning with
-    /// [`EtcdConfig::keep_journal`](crate::EtcdConfig::keep_journal), else since the last compaction.
+    /// Returns all changes that etcd keeps, by revision: since the beginning with
+    /// [`EtcdConfig::keep_journal`](crate::EtcdConfig::keep_journal), else from the compacted revision on. After a
+    /// restore those above etcd's revision are gone.
     pub fn history(&self) -> Vec<Arc<Change>> {
         self.etcd.kept_changes()
     }
 
-    /// All changes of one resource that etcd keeps, oldest first.
+    /// Returns the changes of one resource (`pods`, `deployments.apps`) in [`Truth::history`], by revision; empty if
+    /// the world has no such resource.
     pub fn history_of(&self, qualified: &str) -> Vec<Arc<Change>> {
         let mut changes = self.history();
         changes.retain(|change| self.kinds.get(change.resource).qualified() == qualified);

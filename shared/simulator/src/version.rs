@@ -5,15 +5,16 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A version of Kubernetes that the simulator has: 1.9.0 to 1.37.
+/// A version of Kubernetes that the simulator has: any patch of 1.9 to 1.37. Versions are ordered by minor version,
+/// then patch. As text it is `v1.27.3`; it is read with or without `v` and patch. The default is [`Version::DEFAULT`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
     minor: u8,
     patch: u8,
 }
 
-/// The error for a text that is not a version of a simulated apiserver. It names the nearest minor version, if there is
-/// one.
+/// The error for a text or numbers that are not a version of a simulated apiserver. Its text says which there are. It
+/// names the nearest minor version, unless the text has no number to judge by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownServerVersion {
     nearest_minor: Option<u8>,
@@ -50,15 +51,20 @@ impl Version {
     /// The oldest simulated version (docs/semantics/cases.md#regression-1-9-2). An older minor version is refused
     /// with [`UnknownServerVersion`].
     pub const OLDEST: Version = Version { minor: 9, patch: 0 };
-    /// The version of a world that chooses no other.
+    /// The version of a world that chooses no other: the release whose answers were measured
+    /// (docs/semantics/lists-and-watches.md#list).
     pub const DEFAULT: Version = Version {
         minor: 36,
         patch: 3,
     };
-    /// The newest simulated minor version. A newer one is refused with [`UnknownServerVersion`].
+    /// The newest simulated minor version, of 1. A newer one is refused with [`UnknownServerVersion`]. It is the newest
+    /// of docs/semantics/versions.md#gates.
     pub const NEWEST_MINOR: u8 = 37;
 
-    /// Returns `1.minor.patch`, or an error if it is not simulated.
+    /// Returns `1.minor.patch`; any patch is taken, released or not.
+    ///
+    /// # Errors
+    /// [`UnknownServerVersion`] for a minor version below 9 or above 37.
     pub fn new(minor: u8, patch: u8) -> Result<Version, UnknownServerVersion> {
         let clamped = minor.clamp(Version::OLDEST.minor, Version::NEWEST_MINOR);
         if minor == clamped {
@@ -70,7 +76,7 @@ impl Version {
         }
     }
 
-    /// The minor version.
+    /// Returns the minor version: 27 for 1.27.3.
     pub fn minor(self) -> u8 {
         self.minor
     }

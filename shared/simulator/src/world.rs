@@ -45,6 +45,9 @@ use crate::workload::{Task, Workload};
 ///
 /// It never reads a clock: time passes only in [`World::run_until`]. The same configuration, seed and calls at the same
 /// virtual times give the same deliveries.
+///
+/// The cluster bounds it: it holds the objects, etcd's history since the last compaction, and each open connection and
+/// watch. Records that nobody takes are dropped; the methods that take them state the bounds.
 #[derive(Debug)]
 pub struct World {
     now: Time,
@@ -79,7 +82,8 @@ pub struct World {
 pub enum Pause {
     /// The time is reached, and nothing else happens until then.
     Reached,
-    /// Something was delivered, and now is the moment of its delivery. The driver takes it, reacts to it, and goes on.
+    /// Something was delivered, and now is the moment of its delivery. The driver takes it with
+    /// [`World::next_delivery`], reacts to it, and goes on.
     Deliveries,
 }
 
@@ -104,7 +108,8 @@ enum Event {
 }
 
 impl World {
-    /// Returns a cluster that has lived for the configured warm-up. Virtual time begins at its installation.
+    /// Returns a cluster that has lived for the configured warm-up. Virtual time begins at its installation, so it is
+    /// at the warm-up now. The seed determines all delays, names and choices.
     pub fn new(config: Config, seed: u64) -> World {
         let warm_up = i64::try_from(micros(config.warm_up)).unwrap_or(i64::MAX);
         let mut world = World {
@@ -157,25 +162,27 @@ impl World {
         self.with_workload(|workload, ctx| workload.install(ctx));
     }
 
-    /// The present moment.
+    /// Returns the present moment.
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// Unix time in microseconds of `at` on the cluster's wall clock.
+    /// Returns the Unix time in microseconds of `at` on the cluster's wall clock, clamped to the range of the number.
     pub fn wall_us(&self, at: Time) -> i64 {
         let since = i64::try_from(at.as_micros()).unwrap_or(i64::MAX);
         self.wall.epoch_us.saturating_add(since)
     }
 
-    /// The apiservers, with their versions.
+    /// Iterates over the apiservers with their versions, by id; there is at least one. Servers that stop or are gone
+    /// are among them.
     pub fn servers(&self) -> impl Iterator<Item = (ServerId, Version)> {
         self.servers.iter().map(|s| (s.id, s.version()))
     }
 
-    /// When the next event happens; `None` if nothing happens by itself.
+    /// Returns when the next event happens; `None` if nothing happens by itself.
     ///
-    /// While deliveries wait to be taken, this is the present moment.
+    /// While deliveries wait to be taken, this is the present moment. A call may also cause an event at the present
+    /// moment, which waits for [`World::run_until`].
     pub fn next_event_at(&self) -> Option<Time> {
         if self.deliveries.is_empty() {
             self.queue.next_at()
@@ -187,7 +194,7 @@ impl World {
     /// Lets time pass to `until`, or to the first moment at which something is delivered if that is earlier.
     ///
     /// When it returns, everything of that moment has happened. So only the deliveries of one moment wait, and they
-    /// never pile up. While deliveries wait to be taken, time stands still.
+    /// never pile up. While deliveries wait to be taken, time stands still. If `until` has passed, no time passes.
     pub fn run_until(&mut self, until: Time) -> Pause {
         loop {
             let next = self.queue.next_at();
@@ -209,13 +216,15 @@ impl World {
         }
     }
 
-    /// Takes the oldest delivery that waits.
+    /// Takes the oldest delivery that waits; `None` if none does. Deliveries to client programs
+    /// ([`World::start_client`]) are not among them.
     pub fn next_delivery(&mut self) -> Option<Delivery> {
         self.deliveries.pop_front()
     }
 
-    /// Opens a connection through the load balancer. [`Arrival::Connected`] or [`Arrival::Refused`] answers; requests
-    /// may be sent at once.
+    /// Opens a connection through the load balancer, which gives connections to the servers in turn.
+    /// [`Arrival::Connected`] or [`Arrival::Refused`] answers; requests may be sent at once. Without a server in
+    /// rotation it is refused.
     pub fn connect(&mut self, flow: Flow) -> ConnectionId {
         let in_rotation = self.in_rotation();
         // A load balancer without servers refuses, as a server that does not exist does.
@@ -231,7 +240,8 @@ impl World {
         connection
     }
 
-    /// The version that `/version` reports over this connection; `None` once the connection is gone.
+    /// Returns the version of a connection's server, which `/version` reports over it; `None` if the connection is gone
+    /// or its server does not exist.
     #[must_use]
     pub fn version_at(&self, connection: ConnectionId) -> Option<Version> {
         let server = self.network.server(connection)?;
@@ -240,8 +250,8 @@ impl World {
             .map(|(_, version)| version)
     }
 
-    /// Sends a request and returns its id. On a connection that is gone the request is lost, as bytes written to a dead
-    /// socket are.
+    /// Sends a request and returns its id; deliveries with this id answer. On a connection that is gone the request is
+    /// lost, as bytes written to a dead socket are, and nothing answers.
     pub fn send(&mut self, connection: ConnectionId, request: Request) -> RequestId {
         let id = self.network.next_request();
         if self.network.is_usable(connection)
@@ -254,7 +264,8 @@ impl World {
         id
     }
 
-    /// Reports that `bytes` more of a response were read, on connections with [`Flow::Credit`].
+    /// Reports that `bytes` more of a response were read, on connections with [`Flow::Credit`]. More bytes than are
+    /// unread count as all of them. A response that is over or unknown is ignored.
     pub fn consume(&mut self, request: RequestId, bytes: usize) {
         let window = self.config.network.window_bytes;
         if self.network.consumed(request, bytes, window) {
@@ -263,7 +274,7 @@ impl World {
     }
 
     /// Gives up one response and keeps the connection, as an HTTP/2 client can. Nothing more of the response is
-    /// delivered.
+    /// delivered. A request that is over or unknown is ignored.
     pub fn cancel(&mut self, request: RequestId) {
         if let Some(connection) = self.network.owner(request) {
             self.network.cancel(request);
@@ -271,7 +282,7 @@ impl World {
         }
     }
 
-    /// Closes a connection from the client's side. Nothing more is delivered over it.
+    /// Closes a connection from the client's side. Nothing more is delivered over it. One that is gone is ignored.
     pub fn close(&mut self, connection: ConnectionId) {
         if self.network.is_usable(connection) {
             self.network.client_closes(connection);
@@ -279,8 +290,8 @@ impl World {
         }
     }
 
-    /// Answers a request from inside the world: at once, past network and faults, with reads from etcd. Watches are
-    /// refused.
+    /// Answers a request from inside the world: at once, past the network and its faults, by server 0, with reads from
+    /// etcd. Watches are refused with 400. While etcd has no leader, every request is refused with 500.
     ///
     /// Stories act through it: rollouts, edits, deletions.
     pub fn call(&mut self, request: &Request) -> Answer {
@@ -293,12 +304,14 @@ impl World {
         }
     }
 
-    /// The faults that are switched on.
+    /// Iterates over the faults that are switched on, in the order of [`Fault`]'s variants; moments are never among
+    /// them.
     pub fn active_faults(&self) -> impl Iterator<Item = &Fault> {
         self.faults.iter()
     }
 
-    /// Whether a client that connects now is refused.
+    /// Returns whether a client that connects now through the load balancer is refused: by [`Fault::Refuse`], or
+    /// because no server is in rotation.
     pub fn refuses_connections(&self) -> bool {
         self.faults.contains(&Fault::Refuse) || self.in_rotation().is_empty()
     }
@@ -311,12 +324,12 @@ impl World {
         servers.flat_map(Apiserver::take_unmodelled).collect()
     }
 
-    /// How many requests were answered 501.
+    /// Returns how many requests were answered 501 since the world began, by all servers.
     pub fn unmodelled(&self) -> u64 {
         self.servers.iter().map(Apiserver::unmodelled).sum()
     }
 
-    /// The true state of the cluster, past every cache, network and fault.
+    /// Returns a view of the true state of the cluster, past every cache, network and fault.
     pub fn truth(&self) -> Truth<'_> {
         Truth::new(&self.etcd, &self.kinds)
     }

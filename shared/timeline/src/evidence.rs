@@ -13,17 +13,18 @@ use crate::store::{Occurrence, Span, Store};
 pub struct Evidence {
     /// The record that raised this occurrence of the finding.
     pub finding: RecordId,
-    /// Its time.
+    /// The time of that record.
     pub at: Time,
-    /// `F24`.
+    /// The code of its row in the catalogue of failures: `F24`.
     pub code: Text,
-    /// Its name.
+    /// The name of that row.
     pub name: Text,
-    /// What happened, in the words of the last update. Hostile: show as text.
+    /// What happened, in the words of the last update, as one sentence or more. Hostile: show as text.
     pub summary: String,
     /// Severity of this occurrence.
     pub severity: Severity,
-    /// Its records by the last update, numbered from 1.
+    /// Its records by the last update, in its order: the first has number 1. `diagnosis` names at most 16; it may be
+    /// empty.
     pub items: Vec<Item>,
 }
 
@@ -34,7 +35,8 @@ pub struct Item {
     pub record: RecordId,
     /// Its lane and time; `None` while it is not loaded, or once it is dropped.
     pub place: Option<(LaneId, Time)>,
-    /// Its time, its lane, and what it is, in the words of `words`. Hostile: show as text.
+    /// Its UTC time (`09:35:28.911`), its lane, and what it is as a sentence. Without a place, the first two are empty.
+    /// Hostile: show as text.
     pub words: [String; 3],
 }
 
@@ -56,7 +58,8 @@ impl Evidence {
         })
     }
 
-    /// Whether the store knows more of this occurrence by now.
+    /// Returns whether the store by now has another summary, other records, or a place for a record that had none.
+    /// `false` if the store no longer has the occurrence.
     #[must_use]
     pub fn is_behind(&self, store: &Store) -> bool {
         let told_anew = span(store, self.finding).is_some_and(|span| {

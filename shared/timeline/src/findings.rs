@@ -10,59 +10,61 @@ use crate::format::{clock, count, duration, number};
 use crate::id::{LaneId, RecordId};
 use crate::store::{Epoch, Known, Store};
 
-/// The longest wait of a watch that is no trouble, in microseconds. A longer one is, even without a finding.
+/// The longest wait of a watch that is no trouble, in µs: 5 s. A longer one is, even without a finding. A backoff
+/// exceeds it at the third or fourth failure in a row (docs/semantics/clients.md#reflector).
 pub(crate) const LONG_WAIT_US: i64 = 5_000_000;
 
-/// Most cleared findings that are listed, the newest first. Older ones are only counted.
+/// Most cleared findings that are listed, the newest first, so that the list stays short. Older ones are only counted.
 pub const MAX_OVER: usize = 100;
-/// Most muted findings. One more unmutes the oldest.
+/// Most muted findings, because a page stores them. One more unmutes the oldest.
 pub const MAX_MUTED: usize = 256;
-/// Most banners that are remembered as read. One more forgets the oldest.
+/// Most banners that are remembered as read, because a page stores them. One more forgets the oldest.
 const MAX_READ: usize = 16;
-/// Longest reason, in characters. A longer one is cut.
+/// Longest reason for a mute, in characters. The rest of a longer one is cut.
 pub const MAX_REASON_CHARS: usize = 200;
 
 /// The open findings of one row of the catalogue, each about another subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// `F11`.
+    /// The code of the row: `F11`.
     pub code: Text,
-    /// Its name.
+    /// The name of the row.
     pub name: Text,
-    /// Severity of the most severe of them.
+    /// The worst severity so far of the most severe of them.
     pub severity: Severity,
-    /// How often they occurred, summed.
+    /// How many times they have occurred, summed.
     pub count: u64,
-    /// How many subjects, if more than one: `60 clients`.
+    /// How many subjects, with a noun: `60 clients`; `3 places` if they are of several kinds; `None` for one subject.
     pub places: Option<String>,
-    /// One for each subject; the one whose last occurrence began last is first.
+    /// One for each subject, by falling `since`, then by key; never empty.
     pub items: Vec<Item>,
 }
 
 /// A finding about one subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// Code and subject: the key in the fold, and the key by which it is muted. `F11 shop/pods`.
+    /// Code and subject: the key in the fold, and the key by which it is muted: `F11 shop/pods`. Hostile: show as text.
     pub key: Text,
-    /// A watch, a server, a client program, or the cluster. Hostile: show as text.
+    /// A watch, a server, a client program, or `the cluster` if it names none. Hostile: show as text.
     pub subject: String,
     /// Its worst severity so far.
     pub severity: Severity,
-    /// How certain it is.
+    /// How certain the last update is of it.
     pub certainty: Certainty,
-    /// How often it occurred.
+    /// How many times it has occurred since it was first raised.
     pub count: u64,
     /// When the last occurrence began.
     pub since: Time,
     /// What happened then, in a sentence. Hostile: show as text.
     pub summary: String,
-    /// The watches that it concerns, if several: `a/pods, b/pods and 8 more`. Hostile: show as text.
+    /// The watches that it concerns, if it is about several: `a/pods, b/pods and 8 more`; else empty. At most 16 are
+    /// named. Hostile: show as text.
     pub watches: String,
-    /// Codes of rows that look the same from here: `F25, F26`.
+    /// Codes of rows that look the same from here: `F25, F26`; empty if there are none.
     pub alike: String,
-    /// The records of its evidence.
+    /// The records of its evidence, in the order of the finding. `diagnosis` names at most 16; it may be empty.
     pub evidence: Vec<RecordId>,
-    /// When it was first raised.
+    /// When it was first raised; clearing it begins anew.
     pub first: Time,
     /// The record that raised the last occurrence, which `summary`, `since` and `evidence` describe.
     pub raised: RecordId,
@@ -70,7 +72,7 @@ pub struct Item {
 
 impl Item {
     /// Returns `likely · since 09:31:22 · or F25, F26`. A finding that occurred more than once gives `likely · 4 times
-    /// since 09:31:22, last at 09:40:00`.
+    /// since 09:31:22, last at 09:40:00`. `last at` is left out if it is the same second. Times are UTC times of day.
     #[must_use]
     pub fn particulars(&self) -> String {
         let mut words = self.certainty.to_string();
@@ -90,50 +92,50 @@ impl Item {
     }
 }
 
-/// A cleared finding; several times of one key are one entry.
+/// A cleared finding among the loaded records; several times of one key are one entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Over {
-    /// Code and subject.
+    /// Code and subject: `F08 shop/pods`. Hostile: show as text.
     pub key: Text,
-    /// `F08`.
+    /// The code of the row: `F08`.
     pub code: Text,
-    /// Its name.
+    /// The name of its row in the catalogue.
     pub name: Text,
     /// Its worst severity, the last time that it was open.
     pub severity: Severity,
-    /// Its subject.
+    /// Its subject; `the cluster` if it names none. Hostile: show as text.
     pub subject: String,
-    /// How often it was open and was cleared.
+    /// How many times it was open and was cleared, among the loaded records; at least 1.
     pub times: u64,
-    /// When it was raised and cleared the last time.
+    /// When it was first raised and when it was cleared, the last time that it was open.
     pub stood: (Time, Time),
     /// What happened then. Hostile: show as text.
     pub summary: String,
-    /// The record that raised that occurrence.
+    /// The record that raised its last occurrence then.
     pub raised: RecordId,
 }
 
 /// A muted finding with its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MutedItem {
-    /// Code and subject.
+    /// Code and subject, as in [`Item::key`]. The finding need not exist.
     pub key: Text,
-    /// The viewer's reason; may be empty.
+    /// The viewer's reason, of at most [`MAX_REASON_CHARS`] characters; may be empty.
     pub reason: String,
-    /// Whether the finding is open.
+    /// Whether the finding is open at the moment of the list.
     pub stands: bool,
 }
 
-/// The whole list of findings.
+/// The whole list of findings, now or as of a moment. Findings that are open have one entry each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Board {
-    /// Open findings that are not muted, the most severe group first.
+    /// Open findings that are not muted, in groups: by falling severity, then the newest first, then by code.
     pub standing: Vec<Group>,
-    /// Muted findings.
+    /// Muted findings, the oldest mute first, at most [`MAX_MUTED`].
     pub muted: Vec<MutedItem>,
-    /// Cleared findings, the newest first, at most [`MAX_OVER`].
+    /// Cleared findings by falling time of clearing, then by key, at most [`MAX_OVER`].
     pub over: Vec<Over>,
-    /// How many more are cleared.
+    /// How many more are cleared, among the loaded records.
     pub over_more: u64,
 }
 
@@ -141,15 +143,16 @@ pub struct Board {
 /// subjects they have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// How many rows of the catalogue have one.
+    /// How many rows of the catalogue have an open finding.
     pub groups: u64,
-    /// The severity of the most severe.
+    /// The worst severity of the most severe; `None` if nothing is open.
     pub worst: Option<Severity>,
-    /// `1 error, 2 warnings · 60 clients`; empty if nothing is open.
+    /// The rows by severity, the most severe first, and the number of subjects if it is greater: `1 error, 2 warnings ·
+    /// 60 clients`. Empty if nothing is open.
     pub words: String,
 }
 
-/// Counts the open findings that are not muted.
+/// Counts the open findings that are not muted, now or as of a moment. There are none before the first snapshot.
 #[must_use]
 pub fn tally(known: Known<'_>, muted: &Muted) -> Tally {
     let mut groups: BTreeMap<&Text, Severity> = BTreeMap::new();
@@ -219,7 +222,7 @@ fn standing<'a>(
     all.filter(|(key, _)| !muted.has(key))
 }
 
-/// Returns the list of findings, now or as of a moment.
+/// Returns the list of findings, now or as of a moment. Before the first snapshot it has no open ones.
 #[must_use]
 pub fn board(known: Known<'_>, muted: &Muted) -> Board {
     let epoch = known.epoch;
@@ -328,7 +331,7 @@ fn over(known: Known<'_>) -> (Vec<Over>, u64) {
     (all, more)
 }
 
-/// The subject of a finding that names none.
+/// The subject, in words, of a finding that names none.
 const CLUSTER: &str = "the cluster";
 
 fn subject(finding: &Finding) -> String {
@@ -343,8 +346,8 @@ pub(crate) fn named(subject: Option<&Text>) -> String {
     subject.map_or(CLUSTER, |subject| subject).to_owned()
 }
 
-/// Says whether the finding that a record raised was open, cleared or not raised yet; `None` if that record is not
-/// loaded.
+/// Returns whether the finding that a record raised was open, cleared or not raised yet at a moment, as a sentence. A
+/// run of watchscope that is unknown at that moment gives `Not raised yet.` Returns `None` if the record is not loaded.
 #[must_use]
 pub fn stood(known: Known<'_>, raised: RecordId) -> Option<String> {
     let mut runs = known.epochs().iter();
@@ -366,8 +369,8 @@ pub fn stood(known: Known<'_>, raised: RecordId) -> Option<String> {
     })
 }
 
-/// Returns the records that raised the loaded occurrences of one finding, the oldest first; empty if the given one is
-/// not loaded.
+/// Returns the records that raised the loaded occurrences of one finding, in all runs, the oldest first. Empty if the
+/// given one is not loaded.
 #[must_use]
 pub fn occurrences(store: &Store, raised: RecordId) -> Vec<RecordId> {
     let subject = |epoch: &Epoch, since: Seq| {
@@ -395,8 +398,9 @@ pub fn occurrences(store: &Store, raised: RecordId) -> Vec<RecordId> {
     all.collect()
 }
 
-/// Returns the lane in which a record is drawn. A request beside the watches has a lane of its own. A record without a
-/// lane is shown on that of the findings.
+/// Returns the lane in which a record is drawn; it need not have a row. Requests beside the watches have a lane of
+/// their own. A record without a lane is shown on that of the findings. `None` if the record is not loaded, is of the
+/// inside, or is of an unknown kind.
 #[must_use]
 pub fn lane_of(store: &Store, id: RecordId) -> Option<LaneId> {
     let record = store.record(id)?;
@@ -419,7 +423,8 @@ pub fn lane_of(store: &Store, id: RecordId) -> Option<LaneId> {
 }
 
 /// Returns the banner about a restored etcd, while F33 is open, not muted, and not read since it was raised. After a
-/// restore, all clients hold objects of another history.
+/// restore, all clients hold objects of another history (docs/semantics/checks.md#trap-restored). `None` if there is no
+/// such finding.
 #[must_use]
 pub fn restored(store: &Store, muted: &Muted) -> Option<Restored> {
     let findings = &store.state()?.findings;
@@ -451,9 +456,9 @@ pub fn restored(store: &Store, muted: &Muted) -> Option<Restored> {
 /// The banner about a restored etcd.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restored {
-    /// Id of this raising, by which it is remembered as read: `EPOCH.SEQ`.
+    /// Id of this raising, by which it is remembered as read: `EPOCH.SEQ` of the record that first raised it.
     pub raising: String,
-    /// Two sentences about the restore. Hostile: show as text.
+    /// Words about the restore: when, how certain, what happened, and what clients have to do. Hostile: show as text.
     pub words: String,
     /// The record that raised it the last time.
     pub raised: RecordId,
@@ -469,7 +474,8 @@ pub struct Muted {
 }
 
 impl Muted {
-    /// Reads the text that [`Muted::to_text`] wrote. Skips lines that are none of its lines.
+    /// Reads the text that [`Muted::to_text`] wrote, within the bounds of [`Muted::add`] and [`Muted::read`]. A line
+    /// without a tab is a key without a reason. Empty lines are skipped.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut muted = Self::default();
@@ -485,7 +491,8 @@ impl Muted {
         muted
     }
 
-    /// Returns one line for each: key, tab, reason. A banner that was read has an empty key.
+    /// Returns one line for each: key, tab, reason; the oldest first. A banner that was read follows, with an empty key
+    /// and its id. Empty if there is neither.
     #[must_use]
     pub fn to_text(&self) -> String {
         let muted = self.findings.iter();
@@ -495,7 +502,8 @@ impl Muted {
             .collect()
     }
 
-    /// Marks a banner as read. It is shown again when its finding is raised anew.
+    /// Marks the banner of a raising ([`Restored::raising`]) as read. It is shown again when its finding is raised
+    /// anew. At 16 the oldest one is forgotten.
     pub fn read(&mut self, raising: &str) {
         if self.read.len() == MAX_READ {
             self.read.remove(0);
@@ -507,8 +515,8 @@ impl Muted {
         self.read.iter().any(|read| read == raising)
     }
 
-    /// Mutes a finding, or replaces its reason. Control characters become spaces, and a reason is cut at
-    /// [`MAX_REASON_CHARS`]. If the list is full, the oldest entry goes.
+    /// Mutes a finding by its key ([`Item::key`]), or replaces its reason and makes it the newest. Control characters
+    /// become spaces. A reason is trimmed, and cut at [`MAX_REASON_CHARS`]. If the list is full, the oldest entry goes.
     pub fn add(&mut self, key: &str, reason: &str) {
         self.remove(key);
         let reason = one_line(reason.trim())
@@ -521,7 +529,7 @@ impl Muted {
         self.findings.push((one_line(key).into(), reason));
     }
 
-    /// Shows a finding again.
+    /// Shows a finding again, by its key. Does nothing if it is not muted.
     pub fn remove(&mut self, key: &str) {
         self.findings.retain(|(other, _)| **other != *one_line(key));
     }
@@ -531,7 +539,7 @@ impl Muted {
         !self.findings.is_empty()
     }
 
-    /// Whether a finding is muted.
+    /// Returns whether the finding with exactly this key is muted.
     #[must_use]
     pub fn has(&self, key: &str) -> bool {
         self.findings.iter().any(|(other, _)| **other == *key)
@@ -550,8 +558,8 @@ pub(crate) fn watches_of(finding: &Finding) -> Option<String> {
     Some(names.join(", ") + &rest)
 }
 
-/// Time in µs after the start of a cause in which the ends of streams belong to it. A server that shuts down ends its
-/// streams one after the other; a later end is not counted.
+/// Time in µs after the start of a cause in which the ends of streams belong to it. A server that shuts down may end
+/// its streams one after the other (docs/semantics/servers.md#drain). A later end is not counted.
 const OF_CAUSE_US: i64 = 60_000_000;
 
 /// Whether a finding is about a watch: by name, alone or with others. If the finding does not name all its watches, a

@@ -25,8 +25,8 @@ pub fn version(version: &watchscope_model::ResourceVersion) -> String {
     version.number().map_or_else(|| version.to_string(), number)
 }
 
-/// Returns a duration of µs in at most two units; a negative one counts as 0. `412 ms`, `1.6 s`, `28 s`, `2 min 43 s`,
-/// `3 h 5 min`, `2 d 4 h`.
+/// Returns a duration of µs in at most two units, cut off, not rounded; a negative one counts as 0. Seconds have a
+/// decimal only below 10 s. `412 ms`, `1.6 s`, `28 s`, `2 min 43 s`, `3 h 5 min`, `2 d 4 h`.
 #[must_use]
 pub fn duration(micros: i64) -> String {
     let micros = micros.max(0);
@@ -56,14 +56,14 @@ pub fn duration(micros: i64) -> String {
     }
 }
 
-/// Returns the time of day in UTC: `09:35:28`.
+/// Returns the time of day in UTC, cut to seconds: `09:35:28`.
 #[must_use]
 pub fn clock(at: Time) -> String {
     let civil = at.civil();
     format!("{:02}:{:02}:{:02}", civil.hour, civil.minute, civil.second)
 }
 
-/// Returns the time of day in UTC with milliseconds: `09:35:28.911`.
+/// Returns the time of day in UTC, cut to milliseconds: `09:35:28.911`.
 #[must_use]
 pub fn clock_ms(at: Time) -> String {
     format!("{}.{:03}", clock(at), at.civil().micros / 1_000)
@@ -76,7 +76,8 @@ pub fn date(at: Time) -> String {
     format!("{:04}-{:02}-{:02}", civil.year, civil.month, civil.day)
 }
 
-/// Returns the time of day with the decimals that ticks `step_us` µs apart need; at midnight, the date.
+/// Returns the label in UTC of a tick, if ticks stand `step_us` µs apart: `11-19` from a day on, `09:35` from a minute
+/// on, `09:35:28` from a second on, else `09:35:28.911`.
 #[must_use]
 pub fn tick(at: Time, step_us: i64) -> String {
     let civil = at.civil();
@@ -92,7 +93,8 @@ pub fn tick(at: Time, step_us: i64) -> String {
     clock_ms(at)
 }
 
-/// Returns bytes in the largest unit that fits: `900 B`, `1.5 KiB`, `612 MiB`, `1 GiB`.
+/// Returns bytes in the largest unit that fits, cut off, not rounded: `900 B`, `1.5 KiB`, `612 MiB`, `1 GiB`. A decimal
+/// stands only below 10 units. GiB is the largest unit.
 #[must_use]
 pub fn bytes(value: u64) -> String {
     let units = [(1_u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
@@ -107,7 +109,8 @@ pub fn bytes(value: u64) -> String {
     }
 }
 
-/// Returns a count with its noun: `1 object`, `2 objects`, `2 watches`.
+/// Returns a count with its noun, given in the singular: `1 object`, `2 objects`, `0 watches`. The plural adds `s`, or
+/// `es` after `ch`.
 #[must_use]
 pub fn count(value: u64, noun: &str) -> String {
     let ending = match value {
@@ -119,7 +122,8 @@ pub fn count(value: u64, noun: &str) -> String {
 }
 
 /// Estimates how wide a text is, in px, for Noto Sans: the widest of the usual sans faces, and the face of pictures in
-/// pixels. A test of `raster` measures every label of the pictures of failures.
+/// pixels. `size` is the font size in px; a CSS `weight` of 600 or more counts as bold. A test of `raster` measures
+/// every label of the pictures of failures.
 #[must_use]
 pub fn text_width(text: &str, size: u8, weight: u16) -> Px {
     // Thousandths of the font size, by the shapes of a grotesque.

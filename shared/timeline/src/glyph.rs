@@ -36,7 +36,7 @@ macro_rules! glyphs {
             /// All glyphs, in the order of a legend. A glyph's index in the list is `glyph as usize`.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            /// Returns a short name for dumps and ids.
+            /// Returns a short name for dumps and ids, of lower-case letters and hyphens; each glyph has another.
             #[must_use]
             pub const fn id(self) -> &'static str {
                 match self { $(Self::$name => $id,)* }
@@ -54,13 +54,13 @@ macro_rules! glyphs {
                 match self { $(Self::$name => Token::$ink,)* }
             }
 
-            /// Returns a point of its box that has its ink.
+            /// Returns a point of its box that has its ink: x and y in px of the box, from its upper left corner.
             #[must_use]
             pub const fn ink_point(self) -> (f64, f64) {
                 match self { $(Self::$name => ($ink_x, $ink_y),)* }
             }
 
-            /// Returns its paths, in paint order. The halo is the first path, widened in the row's ground.
+            /// Returns its paths, in paint order; never empty. The halo is the first path, widened in the row's ground.
             #[must_use]
             pub const fn parts(self) -> &'static [Part] {
                 match self { $(Self::$name => &[$(Part { paint: Paint::$paint $(($width))?, path: $path }),*],)* }
@@ -69,9 +69,9 @@ macro_rules! glyphs {
     };
 }
 
-/// Side of the box that the paths are drawn on, in px.
+/// Side of the box that the paths are drawn on, in px. A painter scales the box to the size of the mark.
 pub const GLYPH_BOX: f64 = 12.0;
-/// Width of the halo around a glyph, in px of the page.
+/// Width of the halo around a glyph, in px of the page, whatever the size of the glyph.
 pub const GLYPH_HALO_PX: f64 = 1.5;
 
 glyphs! {

@@ -15,8 +15,8 @@ use crate::phrases::{gap_words, severity_ink};
 use crate::store::Known;
 use crate::tokens::Token;
 
-/// The columns: name, and its explanation. All counts are of the whole run of watchscope, since the watch was last
-/// started.
+/// The columns: name, and its explanation. Counts are of the whole run of watchscope, since the watch was last started,
+/// not of the loaded records alone.
 pub const COLUMNS: [(&str, &str); 12] = [
     ("Watch", "Its name"),
     ("State", "What it does now"),
@@ -59,20 +59,21 @@ pub const COLUMNS: [(&str, &str); 12] = [
 /// A cell: its words, and its rank in its column.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
-    /// Its words.
+    /// Its words; `–` for none, `not known` for a count that the log does not have. Hostile: show as text.
     pub text: String,
-    /// Sorts the column; cells of one rank sort by their words.
+    /// Its place in the order of the column: more, longer or worse is greater; 0 for names. Cells of one rank sort by
+    /// their words.
     pub rank: i64,
-    /// The colour of a bad value, if it is one.
+    /// The colour of a bad value; `None` for any other.
     pub ink: Option<Token>,
 }
 
 /// The row of one watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthRow {
-    /// Its name.
+    /// Its name. Hostile: show as text.
     pub watch: WatchName,
-    /// One cell for each column.
+    /// One cell for each column, in the order of [`COLUMNS`].
     pub cells: [Cell; COLUMNS.len()],
 }
 
@@ -314,15 +315,15 @@ fn none_or(words: String) -> String {
 /// The sort order of the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Order {
-    /// Index of the column.
+    /// Index of the column in [`COLUMNS`]. Any other index sorts by name.
     pub column: usize,
-    /// Whether the highest is first.
+    /// Whether the greatest is first.
     pub falling: bool,
 }
 
 impl Order {
-    /// Returns the order after a press of a column's heading: numbers highest first, words from A. A second press
-    /// reverses it.
+    /// Returns the order after a press of a column's heading: names from A, other columns with the greatest first. A
+    /// second press reverses it.
     #[must_use]
     pub fn pressed(self, column: usize) -> Self {
         let falling = if self.column == column {
@@ -334,7 +335,7 @@ impl Order {
     }
 }
 
-/// Sorts the rows. Rows that are alike stay in the order of their names.
+/// Sorts the rows. Rows that are alike in the column stand by rising name, also in a falling order.
 pub fn sort(rows: &mut [HealthRow], order: Order) {
     tree::sort_by(rows, |a, b| {
         let by_column = match (a.cells.get(order.column), b.cells.get(order.column)) {
@@ -350,7 +351,8 @@ pub fn sort(rows: &mut [HealthRow], order: Order) {
     });
 }
 
-/// Returns the table as text: a line of names, then one line for each watch, with tabs between columns.
+/// Returns the table as text: a line of names, then one line for each row in the given order, with tabs between
+/// columns. Each line ends with a line feed. Control characters in cells become spaces.
 #[must_use]
 pub fn tsv(rows: &[HealthRow]) -> String {
     let names = COLUMNS.map(|(name, _)| name.to_owned());

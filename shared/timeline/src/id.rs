@@ -7,35 +7,35 @@ use watchscope_model::Seq;
 pub struct RecordId {
     /// The epoch's number in the store, from 0.
     pub epoch: u32,
-    /// The record's place in it.
+    /// The record's number in that epoch.
     pub seq: Seq,
 }
 
 /// The store's number for a watch's name. It is the same in all epochs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WatchId(
-    /// The number.
+    /// The number: watches count from 0, in the order in which the store met them.
     pub u32,
 );
 
 /// The store's number for an object's namespace and name within a watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId(
-    /// The number.
+    /// The number: objects of the watch count from 0, in the order in which the store met them.
     pub u32,
 );
 
 /// The store's number for the address of a server. It is the same in all epochs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServerId(
-    /// The number.
+    /// The number: servers count from 0, in the order in which the store met them.
     pub u32,
 );
 
 /// The store's number for a layer of a simulated cluster. It is the same in all epochs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LayerId(
-    /// The number.
+    /// The number: layers count from 0, in the order in which the store met them.
     pub u32,
 );
 
@@ -56,7 +56,7 @@ pub enum LaneId {
     Object(WatchId, ObjectId),
     /// The objects of a watch that have no rows of their own.
     More(WatchId),
-    /// The objects of a watch that were deleted over 60 s ago.
+    /// The objects of a watch that were deleted at least 60 s ago.
     Gone(WatchId),
     /// The quiet watches that have no rows of their own.
     Quiet,
@@ -65,7 +65,8 @@ pub enum LaneId {
 }
 
 impl LaneId {
-    /// Returns the watch that the lane belongs to.
+    /// Returns the watch that the lane belongs to; `None` for findings, layers, connections, quiet watches and own
+    /// requests.
     #[must_use]
     pub fn watch(self) -> Option<WatchId> {
         match self {
@@ -82,7 +83,7 @@ impl LaneId {
         }
     }
 
-    /// Returns the object whose lane it is.
+    /// Returns the object whose lane it is; `None` for a lane of any other kind.
     #[must_use]
     pub fn object(self) -> Option<ObjectId> {
         match self {

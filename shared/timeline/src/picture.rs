@@ -33,17 +33,18 @@ pub struct Caption<'a> {
     pub title: &'a str,
     /// The filter in force, as typed; empty: none.
     pub filter: &'a str,
-    /// watchscope's version.
+    /// watchscope's version: `1.4.0`.
     pub version: &'a str,
-    /// The viewer's offset from UTC, in minutes.
+    /// The viewer's offset from UTC, in minutes; positive east of Greenwich.
     pub zone_offset_min: i32,
     /// Least height of the picture.
     pub least_height: Px,
-    /// What was hidden from the log beforehand, in words; empty: nothing.
+    /// What was hidden from the log beforehand, in words without a full stop; empty: nothing.
     pub hidden: &'a str,
-    /// The SHA-256 of the recording that it was drawn of, in hex digits; empty: it has none that stays.
+    /// The SHA-256 of the recording that it was drawn of, in hex digits. Empty, and then not named, unless it was drawn
+    /// of one ended recording and nothing is hidden.
     pub source: &'a str,
-    /// Notes of the range, by rising time.
+    /// Notes of the range, by rising time. The first [`FLAGS_MOST`] are drawn, the rest is counted.
     pub notes: &'a [Flag],
 }
 
@@ -63,7 +64,7 @@ const FINDING_LINE: i32 = 16;
 const FINDING_CODE: Px = Px::whole(152);
 /// Where the words of a finding begin in that list, in px from the left edge of the text.
 const FINDING_WORDS: Px = Px::whole(192);
-/// Most findings that are listed; the rest is counted.
+/// Most findings that are listed, so that the picture stays a page: the oldest. The rest is counted.
 const FINDINGS_MOST: usize = 40;
 /// Height of a line of the legend, in px.
 const LEGEND_LINE: Px = Px::whole(20);
@@ -73,13 +74,15 @@ const LEGEND_INSET: Px = Px::whole(6);
 /// Width of the tree in a small picture, in px. The lanes are as wide as the view.
 pub const SMALL_TREE_WIDTH: Px = Px::whole(176);
 
-/// Returns the width of the lanes in a picture of `width_px`.
+/// Returns the width in px of the lanes in a saved picture of `width_px` px: 260 px less, for the tree and both edges.
+/// It is negative for a narrower picture.
 #[must_use]
 pub fn lanes_width_px(width_px: f64) -> f64 {
     width_px - (EDGE + EDGE + TREE_WIDTH).to_f64()
 }
 
-/// Returns the default title of a picture.
+/// Returns the default title of a picture: `Watches of shop in kind-dev`, or `Watches of kind-dev` if `namespaces` is
+/// empty.
 #[must_use]
 pub fn title(namespaces: &str, cluster: &str) -> String {
     if namespaces.is_empty() {
@@ -89,7 +92,8 @@ pub fn title(namespaces: &str, cluster: &str) -> String {
     }
 }
 
-/// Draws the picture to save; `picture` is the view on screen.
+/// Draws the picture to save; `picture` is the view on screen. It is 260 px wider than the view. It is as high as its
+/// parts need, and at least [`Caption::least_height`].
 #[must_use]
 pub fn saved(picture: &Picture<'_>, caption: &Caption<'_>) -> Scene {
     // The saved picture has its own row of notes, with their texts below.
@@ -122,7 +126,8 @@ pub fn saved(picture: &Picture<'_>, caption: &Caption<'_>) -> Scene {
     page.scene
 }
 
-/// Draws a picture for a text that explains it: tree, ruler, lanes, and a legend of the signs in view.
+/// Draws a picture for a text that explains it: tree, ruler, lanes, and a legend of the signs in view. It is
+/// [`SMALL_TREE_WIDTH`] wider than the view.
 #[must_use]
 pub fn small(picture: &Picture<'_>) -> Scene {
     let (mut page, lanes) = Page::of(picture, Px::ZERO, SMALL_TREE_WIDTH);

@@ -69,7 +69,8 @@ pub const RECORDS: &Records = &Records {
 };
 
 impl<'a> Picture<'a> {
-    /// Returns a picture of rows in which nothing is selected or marked, with all propagations.
+    /// Returns a picture of rows in which nothing is selected or marked, with all propagations. It is connected, and as
+    /// high as all rows.
     #[must_use]
     pub fn new(store: &'a Store, rows: &'a Rows, view: &'a View, now: Time) -> Self {
         Self {

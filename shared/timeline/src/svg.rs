@@ -9,21 +9,23 @@ use crate::scene::{
 };
 use crate::tokens::{Theme, Token};
 
-/// The font families of the page.
+/// The font families of the page, the preferred one first. The first that a viewer has is used.
 const SANS: &str =
     "-apple-system,'Segoe UI',Roboto,'Noto Sans','Liberation Sans',Arial,system-ui,sans-serif";
 
 /// Spare room in px from which a text may be wider in another face; a text with less is fixed to its calculated width.
 const SPARE: Px = Px::whole(3);
 
-/// Returns a scene as a whole SVG document. It has no style sheet, so it shows under any content security policy.
+/// Returns a scene as a whole SVG document, as large as the scene in px. It has no style sheet, so it shows under any
+/// content security policy. Texts are escaped, and control characters in them become U+FFFD.
 #[must_use]
 pub fn svg(scene: &Scene, theme: Theme) -> String {
     let size = (scene.width.to_f64(), scene.height.to_f64());
     document(scene, theme, size)
 }
 
-/// Like [`svg`], but shown `width_px` wide, at a height in proportion.
+/// Like [`svg`], but shown `width_px` wide, at a height in proportion, rounded up to whole px. The scene must have a
+/// width.
 #[must_use]
 pub fn svg_of_width(scene: &Scene, theme: Theme, width_px: u32) -> String {
     let width = f64::from(width_px);

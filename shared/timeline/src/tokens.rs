@@ -13,7 +13,7 @@ macro_rules! tokens {
             /// All tokens; a token's index in the list is `token as usize`.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            /// Returns the name of the CSS custom property, without the two dashes.
+            /// Returns the name of the CSS custom property, without the two dashes: `bg0`.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$name => $css,)* }
@@ -117,7 +117,8 @@ tokens! {
 }
 
 impl Theme {
-    /// Returns the theme's values as CSS declarations, `--bg0:#0B1113;…`, for `:root` and `[data-theme]`.
+    /// Returns the theme's values as CSS declarations, `--bg0:#0B1113;…`, for `:root` and `[data-theme]`. They stand in
+    /// the order of [`Token::ALL`]; `color-scheme` is last.
     #[must_use]
     pub fn css(self) -> String {
         let mut css = String::new();

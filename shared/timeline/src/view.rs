@@ -5,42 +5,46 @@ use watchscope_model::time::SECOND_US;
 
 use crate::scene::Px;
 
-/// Greatest distance of a time from 1970, in µs: 73,000 years. A farther time is cut to it.
+/// Greatest distance of a time from 1970, in µs: 73,000 years. A farther time is cut to it, so that differences of two
+/// times fit in an `i64`.
 const MOST_US: i64 = 1 << 61;
-/// Nearest zoom, in µs for each px. A nearer one is cut to it.
+/// Nearest zoom, in µs for each px; a nearer one is cut to it. At 1,000 px the view then has 5 ms.
 const MIN_US_PER_PX: f64 = 5.0;
 /// Farthest zoom, in µs for each px: one day in 100 px. A farther one is cut to it.
 const MAX_US_PER_PX: f64 = 864e6;
-/// Share of the width that stays free right of now while the view follows now.
+/// Share of the width that stays free right of now while the view follows now, so that the pen shows.
 const LEAD: f64 = 0.025;
-/// Distance in px of a young log's begin from the left edge.
+/// Distance in px of a young log's begin from the left edge, so that its first record shows.
 const MARGIN_PX: f64 = 10.0;
 /// The spans that the axis of a young log takes one after the other, in seconds. After the last one the view follows
 /// now.
 pub const STEPS_S: [i64; 8] = [20, 30, 45, 60, 90, 120, 180, 300];
-/// More spans, in seconds, that a page opened later may begin with, before all that is kept.
+/// More spans, in seconds, that a page opened later may begin with. If none of them is long enough, it begins with all
+/// that is kept.
 const LONG_SPANS_S: [i64; 2] = [900, 3_600];
 
 /// A stretch of time on screen. Changes return a new view.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct View {
-    /// Time at the left edge, in microseconds since the Unix epoch.
+    /// Time at the left edge, in µs since the Unix epoch; it may have a fraction.
     pub left_us: f64,
-    /// µs for each CSS px.
+    /// µs for each CSS px: 5 to 864,000,000.
     pub us_per_px: f64,
-    /// Width in CSS px.
+    /// Width in CSS px: at least 1.
     pub width_px: f64,
     /// Whether it follows now. Any pan ends that.
     pub following: bool,
     /// The begin of a young log: the axis stays there and takes the steps of [`STEPS_S`]. `None` once the last step is
     /// full, or once the viewer has panned, zoomed or resized.
     pub grows_from: Option<Time>,
-    /// The x of now while the view follows it, in whole px from the left edge.
+    /// The x of now while the view follows it, in whole px from the left edge. It has no meaning while the view does
+    /// not follow.
     pub pen_px: f64,
 }
 
 impl View {
-    /// Returns a view that follows `now` and shows `span_us` of the past.
+    /// Returns a view that follows `now` and shows `span_us` of the past. The scale is cut to 5 to 864,000,000 µs for
+    /// each px, and a width below 1 px counts as 1 px.
     #[must_use]
     pub fn following(now: Time, span_us: i64, width_px: f64) -> Self {
         let width_px = width_px.max(1.0);
@@ -57,9 +61,10 @@ impl View {
         .held_at(now)
     }
 
-    /// Returns the first view of a page, which follows `now`. If the log that begins at `begin` is shorter than the
-    /// last of [`STEPS_S`], the axis begins with the log. Otherwise it shows the smallest span that includes `last`:
-    /// one of these steps, 15 min, 1 h or all that is kept. `last` is the last change, gap or finding.
+    /// Returns the first view of a page, which follows `now`. If the log that begins at `begin` fits into the last of
+    /// [`STEPS_S`], the axis begins with the log. Otherwise it shows the smallest span that includes `last`: one of
+    /// these steps, 15 min, 1 h or all that is kept. `last` is the last change, gap or finding; `None` gives the
+    /// smallest span.
     #[must_use]
     pub fn opened(now: Time, begin: Time, last: Option<Time>, width_px: f64) -> Self {
         let young = Self {
@@ -82,7 +87,8 @@ impl View {
         Self::following(now, span_us, width_px)
     }
 
-    /// Returns a view of exactly `from` to `to`.
+    /// Returns a view of exactly `from` to `to`, which does not follow now. The scale is cut to 5 to 864,000,000 µs for
+    /// each px, so a shorter or longer stretch ends elsewhere. A width below 1 px counts as 1 px.
     #[must_use]
     pub fn between(from: Time, to: Time, width_px: f64) -> Self {
         let width_px = width_px.max(1.0);
@@ -157,7 +163,7 @@ impl View {
         }
     }
 
-    /// Follows now again: a young log from its begin, any other with now at 97.5 % of the width.
+    /// Returns a view that follows now again: a young log from its begin, any other with now at 97.5 % of the width.
     #[must_use]
     pub fn follow(self, now: Time) -> Self {
         let view = Self {
@@ -172,7 +178,7 @@ impl View {
         }
     }
 
-    /// Stops to follow now.
+    /// Returns the same view without following now.
     #[must_use]
     pub fn pause(self) -> Self {
         Self {
@@ -192,8 +198,8 @@ impl View {
         }
     }
 
-    /// Returns the view zoomed by `factor` (above 1: nearer) around the time at `x_px`. A view that follows now keeps
-    /// now in place.
+    /// Returns the view zoomed by `factor` (above 1: nearer; it must be above 0) around the time at `x_px`. A view that
+    /// follows now keeps now in place. The scale is cut to 5 to 864,000,000 µs for each px.
     #[must_use]
     pub fn zoom_at(self, x_px: f64, factor: f64) -> Self {
         let us_per_px = (self.us_per_px / factor).clamp(MIN_US_PER_PX, MAX_US_PER_PX);
@@ -206,8 +212,8 @@ impl View {
         }
     }
 
-    /// Returns the same scale on another width: with the same time at the left edge, or at the right edge if it
-    /// follows now.
+    /// Returns the same scale on another width: with the same time at the left edge, or at the right edge if it follows
+    /// now. A width below 1 px counts as 1 px.
     #[must_use]
     pub fn resized(self, width_px: f64) -> Self {
         let width_px = width_px.max(1.0);
@@ -230,7 +236,8 @@ impl View {
         }
     }
 
-    /// Returns the same span on another width.
+    /// Returns the same span on another width, with the same time at the left edge. The scale is cut to 5 to
+    /// 864,000,000 µs for each px, and a width below 1 px counts as 1 px.
     #[must_use]
     pub fn spread(self, width_px: f64) -> Self {
         let width_px = width_px.max(1.0);
@@ -242,7 +249,8 @@ impl View {
         }
     }
 
-    /// Returns the time at x.
+    /// Returns the time at `x_px` px from the left edge, rounded to whole µs. A time farther than 73,000 years from
+    /// 1970 is cut to that.
     #[must_use]
     pub fn time_from_x(&self, x_px: f64) -> Time {
         let us = (self.left_us + x_px * self.us_per_px).round_ties_even() as i64;
@@ -250,13 +258,13 @@ impl View {
         Time(us.clamp(-MOST_US, MOST_US))
     }
 
-    /// Returns the x of a time, in px.
+    /// Returns the x of a time, in px from the left edge; it may lie outside of the view.
     #[must_use]
     pub fn x_from_time(&self, at: Time) -> f64 {
         (at.0 as f64 - self.left_us) / self.us_per_px
     }
 
-    /// Returns the x of a time, in the scene's steps.
+    /// Returns the x of a time, in the scene's steps of 1/64 px. It is cut to ±1,000,000 px.
     #[must_use]
     pub fn x(&self, at: Time) -> Px {
         Px::from_f64(self.x_from_time(at))
@@ -274,7 +282,7 @@ impl View {
         self.time_from_x(self.width_px)
     }
 
-    /// Returns the smallest power of two of µs that is at least `px` wide.
+    /// Returns the smallest power of two of µs that is at least `px` wide, and at least 1 µs.
     #[must_use]
     pub fn aligned_us(&self, px: f64) -> i64 {
         let wanted = px * self.us_per_px;
@@ -285,7 +293,8 @@ impl View {
         duration
     }
 
-    /// Returns the distances in µs of the ruler's labelled ticks, and of the ticks between them.
+    /// Returns the distances in µs of the ruler's labelled ticks, and of the ticks between them. Labelled ticks are at
+    /// least 90 px apart, except beyond the longest distance of 1 day.
     #[must_use]
     pub fn tick_steps(&self) -> (i64, i64) {
         let wanted = self.us_per_px * 90.0;
@@ -297,7 +306,7 @@ impl View {
     }
 }
 
-/// Distances of labelled and unlabelled ticks, in µs.
+/// Distances of labelled and unlabelled ticks, in µs, by rising distance. Each labelled tick is also an unlabelled one.
 const TICKS: &[(i64, i64)] = &{
     /// One millisecond in µs.
     const MS: i64 = 1_000;

@@ -12,9 +12,9 @@ use watchscope_model::{
 use super::judgement::Judgement;
 
 /// Time in µs after a pause of watchscope in which a stream that had events waiting may end because of it: the server
-/// gives up a client that does not read (F36).
+/// gives up a client that does not read (F36; docs/semantics/servers.md#slow-watch).
 pub(crate) const AFTERMATH_US: i64 = 10_000_000;
-/// Age in ms below which a stream without events is barren (F10).
+/// Age in ms below which a stream without events is barren (F10; docs/semantics/streams.md#rule-barren).
 pub(crate) const BARREN_MS: u64 = 2_000;
 
 /// A stream, from its opening on.

@@ -24,7 +24,8 @@ impl Judgement {
     }
 }
 
-/// Returns whether a judgement of this certainty is open: a list that comes late may replace it.
+/// Returns whether a judgement of this certainty (suspected, unknown) is open: a list that comes late may replace it.
+/// False for definite and likely ones.
 #[must_use]
 pub fn is_suspicion(certainty: Certainty) -> bool {
     matches!(certainty, Certainty::Suspected | Certainty::Unknown)

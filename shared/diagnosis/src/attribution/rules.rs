@@ -20,9 +20,10 @@ use super::facts::StreamFacts;
 use super::judgement::Judgement;
 use super::own;
 
-/// Number of barren streams in a row that are more than chance (F10).
+/// Number of barren streams in a row that are more than chance (F10; docs/semantics/streams.md#rule-barren).
 const BARREN_STREAMS: u32 = 3;
-/// Number of streams in a row that ended before all their initial events had come and are more than chance (F37).
+/// Number of streams in a row that ended before all their initial events had come and are more than chance (F37;
+/// docs/semantics/streams.md#rule-initial-events-cut-again).
 const CUT_SHORT_STREAMS: u32 = 2;
 
 /// A rule: one reason for which streams end.

@@ -7,7 +7,8 @@ use watchscope_model::{ResourceVersion, StreamId, Time, WatchName};
 
 use super::end::{Stream, is_barren};
 
-/// Number of events at once from a resuming stream that show a full buffer of the server (F36).
+/// Number of events at once from a resuming stream that show a full buffer of the server (F36). It is the smallest
+/// buffer of a watch (docs/semantics/servers.md#buffers).
 pub(crate) const REPLAYED: u64 = 10;
 
 /// Counts of streams in a row: one of each kind a watch.

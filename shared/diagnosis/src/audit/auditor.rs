@@ -19,9 +19,9 @@ use super::watch::{is_below, is_unordered, may_hide};
 use crate::audit::budget::{Budget, PER_MINUTE};
 use crate::versions::Versions;
 
-/// The machine of the audit. The number of watches bounds it. Each watch has a per-key log of [`MAX_STEPS`] steps. It
-/// has one comparison at a time, of at most [`MAX_DIFFERENCES`] differences and 8 bytes for each key. A sweep adds as
-/// many objects as [`Auditor::looking_at`] says.
+/// The machine of the audit. The number of watches bounds it. Each watch has a per-key log of at most [`MAX_STEPS`]
+/// steps. It has one comparison at a time, of at most [`MAX_DIFFERENCES`] differences and 8 bytes for each key. A sweep
+/// adds as many objects as [`Auditor::looking_at`] says.
 ///
 /// [`MAX_STEPS`]: super::MAX_STEPS
 /// [`MAX_DIFFERENCES`]: super::MAX_DIFFERENCES
@@ -46,13 +46,14 @@ impl Default for Auditor {
 }
 
 impl Auditor {
-    /// Returns an auditor of a level, with the default budget.
+    /// Returns an auditor of a level that makes at most [`PER_MINUTE`] requests a minute to each server.
     #[must_use]
     pub fn new(level: Level) -> Self {
         Self::with_budget(level, PER_MINUTE)
     }
 
-    /// Returns an auditor that makes at most `per_minute` requests a minute to each server.
+    /// Returns an auditor that makes at most `per_minute` requests a minute to each server; 0 counts as 1. At the
+    /// budget reads wait.
     #[must_use]
     pub fn with_budget(level: Level, per_minute: usize) -> Self {
         Self {
@@ -67,15 +68,16 @@ impl Auditor {
         }
     }
 
-    /// Like `new`, but sweeps watches of at most `most` objects completely; larger ones get [`AT_ONCE`] lookups. During
-    /// a sweep a watch may exceed its share of requests, within the server's budget.
+    /// Makes a viewer's request sweep watches of at most `most` objects completely, if lists may hide a wrong object;
+    /// larger ones get [`AT_ONCE`] lookups. The default is [`AT_ONCE`]. During a sweep of more objects a watch may
+    /// exceed its share of requests, within the server's budget. Watches that are audited already keep their limit.
     #[must_use]
     pub fn looking_at(mut self, most: usize) -> Self {
         self.lookup_limit = most;
         self
     }
 
-    /// Takes the next record. `before` is the fold of all records before it.
+    /// Takes the next record of the log. `before` is the fold of all records before it.
     pub fn observe(&mut self, before: &State, record: &Record) {
         let now = record.at;
         if let Event::Clock(Clock {
@@ -192,8 +194,8 @@ impl Auditor {
         self.servers.get(audit.server())?.free_at()
     }
 
-    /// Returns when [`Auditor::next`] has a request, if nothing else happens. `None` if never, or not before a read
-    /// under way is answered. A past time means now.
+    /// Returns when [`Auditor::next`] may have a request, on the log's clock, if nothing else happens. `None` if never,
+    /// or not before a read under way is answered. A past time means now.
     #[must_use]
     pub fn wake_at(&self) -> Option<Time> {
         let due = |audit: &WatchAudit| Some(audit.due()?.max(self.free_at(audit)?));
@@ -211,8 +213,9 @@ impl Auditor {
         reads.chain(self.watches.values().filter_map(witness)).min()
     }
 
-    /// Returns the next read, if one is due and may be made. There may be another one, at another server. `state` is
-    /// the fold of all records so far.
+    /// Returns the next read, if one is due and may be made; `None` if none is. There may be another one, at another
+    /// server, so the caller asks until it gets `None`. Each read needs a call of [`Auditor::answer`]. `state` is the
+    /// fold of all records so far.
     pub fn next(&mut self, now: Time, state: &State) -> Option<Read> {
         if self.wake_at().is_none_or(|at| at > now) {
             return None;
@@ -268,7 +271,8 @@ impl Auditor {
         Some(read)
     }
 
-    /// Takes the result of a read.
+    /// Takes the result of a read at `now`; [`Auditor::take`] has the events that follow. A reply to a read that is not
+    /// under way changes no verdict. `state` is the fold of all records so far.
     pub fn answer(&mut self, read: &Read, reply: Reply, now: Time, state: &State) {
         let Some(traffic) = self.servers.get_mut(&read.server) else {
             return;
@@ -383,13 +387,14 @@ impl Auditor {
         }
     }
 
-    /// Takes the events to append since the last call, in their order: audits, and verdicts that are raised,
-    /// confirmed or cleared.
+    /// Takes the events to append since the last call, in their order: audits, and verdicts that are raised, confirmed
+    /// or cleared. There may be none. The caller calls it after each other call, so few are held.
     pub fn take(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.out)
     }
 
-    /// Returns whether a viewer's request is complete: for one watch or all, or for an object of one watch.
+    /// Returns whether a viewer's request is complete at `now`: for one watch or for all (`None`), and for an object of
+    /// it or for all its objects (`None`). True if there is no such watch.
     #[must_use]
     pub fn is_over(&self, watch: Option<&WatchName>, object: Option<&Object>, now: Time) -> bool {
         let is_meant = |name: &WatchName| watch.is_none_or(|watch| watch == name);
@@ -402,8 +407,9 @@ impl Auditor {
         })
     }
 
-    /// Starts a comparison of a watch, of all watches, or of an object of one watch. Returns whether there is such a
-    /// watch. If so, at least one audit record of it follows, even if it cannot decide.
+    /// Starts a comparison of a watch, of all watches (`None`), or of an object of one watch. Returns whether there is
+    /// such a watch. If so, at least one audit record of it follows, even if it cannot decide. A later request for the
+    /// same watch replaces an earlier one. While 64 reads of the watch wait, an object is not looked up for it.
     pub fn ask(
         &mut self,
         watch: Option<&WatchName>,
@@ -420,7 +426,7 @@ impl Auditor {
         is_there
     }
 
-    /// Returns the number of steps in all per-key logs.
+    /// Returns the number of steps in the per-key logs of all watches together.
     #[must_use]
     pub fn steps(&self) -> usize {
         self.watches.values().map(WatchAudit::steps).sum()

@@ -9,7 +9,8 @@ use watchscope_model::{Object, ResourceVersion, fnv};
 
 use super::history::Past;
 
-/// Most differences of one comparison that are followed; the rest is dropped, and the outcome is marked as incomplete.
+/// Most differences of one comparison of a watch with a list that are followed: the first ones. The rest is dropped,
+/// and the outcome is marked as incomplete. It bounds the records of one comparison.
 pub const MAX_DIFFERENCES: usize = 100;
 
 /// The difference between the object held and the object read in one place.

@@ -13,10 +13,11 @@ use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{Origin, Phase};
 use watchscope_model::{Object, ResourceVersion, Time};
 
-/// Time in µs for which a step is kept; older steps are dropped. It is twice the time of a paged read of 150,000
-/// objects, and as long as etcd keeps revisions.
+/// Time in µs for which a step is kept; older steps are dropped, and states before them are unknown. It is twice the
+/// time of a paged read of 150,000 objects, and as long as etcd keeps revisions (docs/semantics/servers.md#compaction).
 pub const KEPT_US: i64 = 600_000_000;
-/// Most steps of one watch; a further one replaces the oldest. 20 changes a second over ten minutes are 12,000.
+/// Most steps of one watch; a further one replaces the oldest, and states before that are unknown. 20 changes a second
+/// over ten minutes are 12,000. A step has about 300 bytes.
 pub const MAX_STEPS: usize = 32_768;
 
 /// An object and its version.

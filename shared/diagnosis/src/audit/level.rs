@@ -13,16 +13,18 @@ pub const SMALL_WATCH: usize = 15;
 /// [`PER_MINUTE`]: super::PER_MINUTE
 pub const FULL_WATCH: usize = 200;
 
-/// The level of the audit without a viewer's request.
+/// How much the audit reads by itself, without a viewer's request (docs/audit.md#how-much-is-read).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Level {
-    /// No audit without a request.
+    /// No read without a request.
     Off,
-    /// Lists each watch every 30 s. If lists may hide a ghost (1.34 and later) it also looks its objects up one by
-    /// one, at most 16 a minute. So a wrong object of a small watch ([`SMALL_WATCH`]) is confirmed within a minute.
+    /// Lists each watch every 30 s, and more rarely with each further page. If lists may hide a ghost (1.34 and later;
+    /// docs/semantics/checks.md#reads) it also looks its objects up one by one, at most 16 a minute. So a wrong object
+    /// of a small watch ([`SMALL_WATCH`]) is confirmed within a minute.
     #[default]
     Light,
-    /// Lists each watch every 15 s. If lists may hide a ghost it also looks up each object of a watch of at most
-    /// [`FULL_WATCH`] objects within two minutes.
+    /// Lists each watch every 15 s, or as `Light` while three quarters of the server's budget are spent and lists may
+    /// hide a ghost. Then it also looks up each object of a watch of at most [`FULL_WATCH`] objects within two minutes.
+    /// Once a minute it makes a second watch of the same objects (docs/semantics/checks.md#witness).
     Full,
 }

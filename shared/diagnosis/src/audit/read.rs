@@ -6,25 +6,26 @@ use watchscope_model::request::{ACCEPT_METADATA, ACCEPT_METADATA_LIST};
 use watchscope_model::vocabulary::Verb;
 use watchscope_model::{ConnectionId, RequestId, ResourceVersion, Text, WatchName};
 
-/// A request that the driver has to send.
+/// A GET request that the driver has to send over a connection of the audit. A second watch of the same objects has a
+/// connection apart from those of other reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Read {
-    /// The watch that it is for.
+    /// The name of the watch that it is for.
     pub watch: WatchName,
-    /// Its name in the log: the watch's, with `#a`.
+    /// The name under which the log has it: the watch's with `#a`, or with `#w` for a second watch.
     pub lane: WatchName,
-    /// The address of the apiserver that watch and read are pinned to; `None`: any.
+    /// The address (`host:port`) of the apiserver that watch and read are pinned to; `None` if any may answer.
     pub server: Option<Text>,
-    /// Its verb.
+    /// What the request does: `Get` for one object, `List`, or `Watch` for a second watch.
     pub verb: Verb,
-    /// URL path.
+    /// URL path, percent-encoded.
     pub path: String,
-    /// Query, percent-encoded; `None` for a get.
+    /// Query without its question mark, percent-encoded; `None` for a `Get`.
     pub query: Option<String>,
 }
 
 impl Read {
-    /// Returns path and query.
+    /// Returns path and query as a request line has them: `PATH?QUERY`, or the path alone.
     #[must_use]
     pub fn target(&self) -> String {
         match &self.query {
@@ -33,7 +34,8 @@ impl Read {
         }
     }
 
-    /// Returns the `Accept` header: only metadata is compared.
+    /// Returns the value of the `Accept` header. It asks for metadata as JSON (docs/semantics/requests.md#forms),
+    /// because only metadata is compared.
     #[must_use]
     pub fn accept(&self) -> &'static str {
         if self.verb == Verb::List {
@@ -43,7 +45,7 @@ impl Read {
         }
     }
 
-    /// Returns the record of its request.
+    /// Returns the event of its request over a connection.
     #[must_use]
     pub fn sent(&self, request: RequestId, connection: ConnectionId) -> RequestSent {
         RequestSent {
@@ -56,8 +58,9 @@ impl Read {
         }
     }
 
-    /// Returns the reply for an answer of this status; `status` is `None` if no answer came whole. `current`, `one`,
-    /// `page` and `told` parse its body.
+    /// Returns the reply for an answer of this HTTP status; `status` is `None` if no answer came whole. `current`,
+    /// `one`, `page` and `told` parse its body, and only the one that fits is called. A status of 200 whose body cannot
+    /// be parsed is [`Reply::Failed`]; so is a missing status. `retry_after_ms` only counts for another status.
     pub fn reply(
         &self,
         status: Option<u16>,
@@ -82,25 +85,26 @@ impl Read {
     }
 }
 
-/// The result of a [`Read`].
+/// The result of a [`Read`], with the versions as the server wrote them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// A page of a list.
+    /// A page of a list; it may have no items.
     Page(Page),
-    /// An object.
+    /// The object that a `Get` found.
     One(Seen),
-    /// The events of a watch, from its begin to its end.
+    /// The events of a second watch, from its begin to its end.
     Told(Told),
     /// An HTTP status other than 200.
     Refused {
         /// The status.
         status: u16,
-        /// The wait that the server asks for, in ms.
+        /// The wait that the server asks for, in ms; `None` if it asks for none.
         retry_after_ms: Option<u64>,
-        /// The version that the server has reached, if it says that it has not reached the requested one.
+        /// The version that the server has reached, if it says that it has not reached the requested one
+        /// (docs/semantics/requests.md#too-large); else `None`.
         current: Option<ResourceVersion>,
     },
-    /// No answer that can be parsed.
+    /// An answer of 200 that cannot be parsed, or none that came whole.
     Failed,
     /// No connection, or no credentials for it.
     Unreached,

@@ -10,7 +10,8 @@ use watchscope_model::{Object, ResourceVersion, Text};
 
 use crate::versions::ServerVersion;
 
-/// `limit` of a page, in objects. A longer list has several pages.
+/// `limit` of a page, in objects; client-go's (docs/semantics/clients.md#reflector-list). A longer list has several
+/// pages.
 pub const PAGE: usize = 500;
 
 /// Returns whether etcd answers a list at an exact version. Since 1.34 snapshots of the watch cache may answer it.

@@ -2,7 +2,7 @@
 
 use watchscope_model::Row;
 
-/// The texts about a row.
+/// The texts about a row. Each is one paragraph of Markdown, never empty; all but the references end with a full stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Explanation {
     /// The row.
@@ -13,15 +13,15 @@ pub struct Explanation {
     pub cause: &'static str,
     /// How it looks on the wire.
     pub wire: &'static str,
-    /// The affected versions.
+    /// The affected versions of server and clients.
     pub versions: &'static str,
-    /// What a naive client does.
+    /// What a naive client does, and believes then.
     pub naive: &'static str,
     /// How a correct client reacts.
     pub correct: &'static str,
-    /// How to confirm it.
+    /// How to confirm it, by watchscope or by hand.
     pub confirm: &'static str,
-    /// Sources and further reading.
+    /// Sources and further reading, as issue numbers, KEPs or titles.
     pub references: &'static str,
 }
 
@@ -29,13 +29,13 @@ pub struct Explanation {
 const WIRE: &str = "On the wire";
 
 impl Explanation {
-    /// Returns the row's name.
+    /// Returns the row's name in the catalogue, without its code.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.row.name()
     }
 
-    /// Returns the texts about the row, each with its heading.
+    /// Returns the texts about the row, each after its heading, in the order of its page.
     #[must_use]
     pub fn parts(&self) -> [(&'static str, &'static str); 8] {
         [
@@ -50,7 +50,8 @@ impl Explanation {
         ]
     }
 
-    /// Returns the row's page in docs/findings, where its picture lies beside it.
+    /// Returns the row's page in docs/findings as Markdown, which ends with a line feed. It shows the picture
+    /// `CODE.svg`, which lies beside the page.
     #[must_use]
     pub fn markdown(&self) -> String {
         let mut page = format!(

@@ -7,7 +7,7 @@ use super::explanation::{Explanation, explain};
 /// The text about versions of a failure that all versions have.
 const ANY: &str = "Every version.";
 
-/// The texts about all rows, F01 first.
+/// The texts about all rows, F01 first: the texts of a row are at the row's own index (`row as usize`).
 pub const EXPLANATIONS: [Explanation; Row::COUNT] = [
     explain(
         Row::F01,

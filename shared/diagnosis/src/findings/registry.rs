@@ -12,8 +12,8 @@ use super::members::Members;
 use super::unread::Unread;
 use crate::awake::Awake;
 
-/// Most open findings. A further one clears the least severe. Among equals, a finding of an event goes first, then the
-/// one that was quiet for longest.
+/// Most open findings. A further one clears the least severe, with a record that says why. Among equals, a finding of
+/// an event goes first, then the one that was quiet for longest.
 pub const MAX_FINDINGS: usize = 1_024;
 
 /// A finding's row and subject.

@@ -21,9 +21,9 @@ use crate::text::name;
 /// Most objects that are remembered because they left a selector, and for each watch because they were deleted. A
 /// further one replaces the oldest.
 const LEFT: usize = 64;
-/// Rows that make a server list a deleted object.
+/// Rows that make a server list a deleted object: the candidates of a finding about it (F24).
 const LIKE_A_GHOST: &[Row] = &[Row::F22, Row::F25, Row::F26, Row::F27, Row::F33];
-/// Rows that make a server list an old version of an object.
+/// Rows that make a server list an old version of an object: the candidates of a finding about it (F24).
 const LIKE_A_LOSS: &[Row] = &[Row::F22, Row::F25, Row::F33];
 
 /// A DELETED that a watch with a selector delivered.

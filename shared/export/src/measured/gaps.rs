@@ -7,7 +7,8 @@ use watchscope_timeline::format::{clock, count, duration, number};
 
 use super::{Measure, Scope, name_of};
 
-/// The most gaps with a row; the chart's notes count the others.
+/// The most gaps and seams with a row, so that the chart is about as high as the others. The chart's notes count the
+/// gaps without one.
 const ROWS: usize = 8;
 
 /// The longest gaps and seams, at most [`ROWS`], and counts of all gaps. Gaps that may have lost events come first,

@@ -11,9 +11,11 @@ use watchscope_timeline::format::duration;
 use super::parts::Durations;
 use super::{MOST_LETTERS, Measure, Scope, when};
 
-/// The most events that wait for another server to deliver them; beyond it, the oldest are forgotten.
+/// The most events that wait for another server to deliver them; beyond it, the oldest are forgotten. A later delivery
+/// of a forgotten event counts as its first.
 const REMEMBERED: usize = 4_096;
-/// The most servers that are compared. Others are not measured, and the chart's notes say so.
+/// The most servers that are compared, more than a usual control plane has. Others are not measured, and the chart's
+/// notes say so.
 const MOST_SERVERS: usize = 16;
 /// The p95 in microseconds from which on a server is called behind: a person notices such a lag.
 const BEHIND_US: i64 = 1_000_000;

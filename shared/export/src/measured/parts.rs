@@ -9,8 +9,8 @@ use super::{MOST_LETTERS, MOST_WATCHES};
 
 /// The name for all names without numbers of their own.
 pub(crate) const OTHERS: &str = "others";
-/// The most series of a chart with lines. If there are more names, the last series adds up the smaller ones as
-/// "others".
+/// The most series of a chart with lines, which differ in width and dash. If there are more names, the last series adds
+/// up the smaller ones as "others".
 const MOST_LINES: usize = 5;
 
 /// Counts by name and bucket. It holds the first [`MOST_WATCHES`] names; the counts of later names are added up as
@@ -172,7 +172,7 @@ pub(crate) struct Thinned {
     pub(crate) undrawn: u64,
 }
 
-/// The most dots of a series; [`Thinned::undrawn`] counts the others.
+/// The most dots of a series, so that its SVG stays small; [`Thinned::undrawn`] counts the others.
 const MOST_DOTS: usize = 1_000;
 
 impl Thinned {

@@ -34,7 +34,8 @@ use self::slices::Unended;
 use self::tracks::{MOST_OBJECTS, Tracks};
 use crate::taken::Taken;
 
-/// Returns the whole file.
+/// Returns the whole file: a `Trace` message of Perfetto, as protobuf. Its bounds are those of this module: 10,000
+/// objects with a track, names of 200 letters, other texts of 2,000.
 ///
 /// # Errors
 /// If a frame cannot be read.

@@ -8,9 +8,10 @@ use super::proto::{
     REALTIME, SLICE_BEGIN, SLICE_END, Trace, TracePacket, TrackDescriptor, TrackEvent,
 };
 
-/// The most letters of a name; `…` stands for the rest.
+/// The most letters (Unicode characters) of a name, which the viewer shows in one line; `…` stands for the rest.
 const MOST_NAME_LETTERS: usize = 200;
-/// The most letters of another text; `…` stands for the rest.
+/// The most letters (Unicode characters) of another text, so that a hostile one cannot fill the file; `…` stands for
+/// the rest.
 const MOST_TEXT_LETTERS: usize = 2_000;
 
 /// A track's number, by which all events name it.

@@ -10,7 +10,8 @@ use super::proto::{
     BY_NAME, BY_RANK, CounterDescriptor, MERGE_BY_KEY, MERGE_NONE, TrackDescriptor,
 };
 
-/// The most objects with a track of their own: the first ones. Events of the others share one track.
+/// The most objects with a track of their own, because each is a row in the viewer: the first ones. Events of the
+/// others share one track.
 pub(super) const MOST_OBJECTS: usize = 10_000;
 
 /// The kind of a track, within its parent.

@@ -7,26 +7,29 @@ use watchscope_model::Time;
 use super::judgement::{Judgement, Reach};
 use super::kept::Missing;
 
-/// The most differences that are listed, and the most judgements that cannot be judged again. Further ones are only
-/// counted.
+/// The most differences that are listed, and the most judgements that cannot be made again. Further ones are only
+/// counted. It bounds the memory and the report of a comparison.
 pub const MAX_LISTED: usize = 10_000;
 /// The most time in microseconds between a recorded judgement and one made again that are still compared with each
-/// other.
+/// other. A judgement waits for its counterpart until a judgement comes that is further away. Diagnosis may replace a
+/// stream's judgement for 12.25 s (`SUSPICION_REVISED_US`), so a shorter time would miss counterparts.
 pub const NEAR_US: i64 = 60_000_000;
-/// The most judgements that wait for their counterpart. Above it the oldest is decided without one.
+/// The most judgements that wait for their counterpart. Above it the oldest is decided at once, before [`NEAR_US`] have
+/// passed. It bounds the memory, and the search for a counterpart among them.
 const MAX_WAITING: usize = 4_096;
 /// The most judgements with missing evidence that are kept to recognise others like them. Above it the oldest is
-/// forgotten.
+/// forgotten. It bounds the memory, and the search among them.
 const MAX_REACHES: usize = 1_024;
 
 /// A judgement that differs between the record and the new run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Difference {
-    /// It is made again and was not recorded.
+    /// It is made again, and no recorded judgement of its subject within [`NEAR_US`] is left to compare it with.
     New(Judgement),
-    /// It was recorded and is not made again.
+    /// It was recorded, and no judgement of its subject that is made again within [`NEAR_US`] is left to compare it
+    /// with.
     Gone(Judgement),
-    /// It has another content, or another time.
+    /// It has another content, or a time more than [`LATE_US`](super::LATE_US) away.
     Changed {
         /// The recorded judgement.
         recorded: Judgement,
@@ -36,7 +39,7 @@ pub enum Difference {
 }
 
 impl Difference {
-    /// Its time: that of the recorded judgement, if there is one.
+    /// Returns its time: that of the recorded judgement, if there is one, else that of the judgement made again.
     #[must_use]
     pub fn at(&self) -> Time {
         match self {
@@ -49,17 +52,22 @@ impl Difference {
 /// The comparison of a run's recorded judgements with those made again. Each list is bounded by [`MAX_LISTED`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
-    /// The number of equal judgements.
+    /// The number of recorded judgements that are made again with the same content, at most
+    /// [`LATE_US`](super::LATE_US) away. Those in `audited` and `apart` do not count.
     pub same: u64,
-    /// The number of judgements that rest on reads of the audit and are taken as recorded.
+    /// The number of recorded judgements that are taken as recorded because they, or an earlier one of their subject,
+    /// rest on reads of the audit.
     pub audited: u64,
-    /// The differences, sorted by time.
+    /// The differences, sorted by [`Difference::at`]; empty if all judgements are the same. Above [`MAX_LISTED`] it has
+    /// those that were found first.
     pub differing: Vec<Difference>,
-    /// Judgements that cannot be made again, and why, sorted by time. They are taken as recorded.
+    /// Judgements that cannot be made again, and why, sorted by time; empty if there are none. They are taken as
+    /// recorded. A judgement with [`Missing::Alike`] was made again, but cannot be compared. Above [`MAX_LISTED`] it
+    /// has those that were found first.
     pub apart: Vec<(Judgement, Missing)>,
-    /// The number of differences that are not listed.
+    /// The number of differences above [`MAX_LISTED`], which `differing` lacks.
     pub differing_unlisted: u64,
-    /// The number of judgements in `apart` that are not listed.
+    /// The number of judgements above [`MAX_LISTED`], which `apart` lacks.
     pub apart_unlisted: u64,
 }
 

@@ -4,8 +4,8 @@ use watchscope_model::event::{Attribution, Finding};
 use watchscope_model::vocabulary::{Certainty, Severity, Standing};
 use watchscope_model::{Event, Seq, StreamId, Text, Time, WatchName};
 
-/// The most time in microseconds between two judgements that count as the same. The host that recorded one may have
-/// been that late.
+/// The most time in microseconds between two judgements that count as the same; further apart they are a difference.
+/// A host whose timer fired up to this late may have recorded one of them.
 pub const LATE_US: i64 = 100_000;
 
 /// The subject of a judgement. Only judgements with the same subject are compared.
@@ -22,7 +22,8 @@ pub enum About {
     Finding {
         /// Its code (`F11`).
         code: Text,
-        /// The watch, connection, type, server or client that it concerns; `None`: the whole cluster.
+        /// The watch, connection, type, server or client that it concerns, as [`Finding::subject`] names it; `None`:
+        /// the whole cluster.
         subject: Option<Text>,
     },
 }
@@ -53,7 +54,7 @@ pub struct Judgement {
     pub about: About,
     /// Its content.
     pub says: Says,
-    /// The time of its record.
+    /// The time of its record. If it is made again, this is its due time, never before the record before it.
     pub at: Time,
 }
 

@@ -10,12 +10,14 @@ use watchscope_model::{Event, Record, Seq, State, Text, Time, WatchName};
 
 use super::judgement::{About, Judgement, evidence};
 
-/// The most records of the audit that are remembered. Above it the oldest is forgotten.
+/// The most records of the audit that are remembered. Above it the oldest is forgotten, and a judgement that rests on
+/// it alone is judged again.
 const MAX_READS: usize = 65_536;
-/// The most stretches of withheld records that are remembered. Above it the oldest is forgotten.
+/// The most stretches of withheld records that are remembered. Above it the oldest is forgotten, and a judgement that
+/// rests on it alone is judged again.
 const MAX_WITHHELD: usize = 65_536;
 /// The most subjects that are taken as recorded at one time. Above it the end of the oldest stream is forgotten first,
-/// then a finding.
+/// then the finding with the least code and subject. A forgotten subject is judged again. It bounds the memory.
 const MAX_KEPT: usize = 8_192;
 /// The time in microseconds after a watch's first whole stream in which the watch is still judged by earlier events.
 /// By then it is settled why the stream before ended and what followed.
@@ -24,15 +26,20 @@ const SETTLED_US: i64 = 60_000_000;
 /// Why a judgement cannot be made again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// It rests on this record. The recording lacks it, or has a hole after it.
+    /// It rests on the record with this recorded seq. The recording begins after it, has a hole after it, or had it
+    /// withheld by an export.
     Record(Seq),
-    /// Its subject began at this time, before the recording or within a hole.
+    /// The finding began at this time, before the recording begins or before the end of a hole.
     Began(Time),
     /// The finding was already open where the recording begins, or after a hole.
     Stood,
-    /// Its watch or client program was already running where the recording begins, or after a hole.
+    /// Its watch or client program was already running where the recording begins or after a hole, or may have been. A
+    /// finding that names neither has this reason in the first 60 s after that. It also has it up to 60 s after a
+    /// message of such a client program.
     UnderWay,
-    /// It shares its code and a watch with another judgement that cannot be made again.
+    /// It was made again and not recorded. Within [`NEAR_US`](super::NEAR_US) of it lies a judgement that cannot be
+    /// made again, with the same subject, or with the same code and a common watch. A finding with more watches than it
+    /// names may share any watch.
     Alike,
 }
 

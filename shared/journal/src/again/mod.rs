@@ -50,7 +50,7 @@ use self::kept::{Kept, Why};
 pub use self::numbers::Numbers;
 
 /// The most consecutive recorded judgements that are compared at once; a longer sequence is split. It is also the most
-/// overdue judgements; above it all of them are appended.
+/// overdue judgements; above it all of them are appended. It bounds the memory.
 const MAX_ROW: usize = 4_096;
 /// The most times that diagnosis is asked before one record. A record with the latest possible time could otherwise
 /// delay all records after it. Judgements still due are asked for before the next record.
@@ -72,12 +72,13 @@ struct Recorded {
 /// Judges one run of a recorded log again. Its entries go in in their order, and come out with new judgements among
 /// them.
 ///
-/// The output is numbered again without holes, so it is a log again; seqs in records are changed to the new numbers.
-/// If as many judgements are made as were recorded, all numbers stay the same.
+/// The output is numbered again, so it is a log again; seqs in records are changed to the new numbers. If as many
+/// judgements are made as were recorded, all numbers stay the same. A number that no entry has belongs to a record
+/// whose kind this build does not know. It stays unused in the output, too.
 ///
-/// It holds a fold, a diagnosis, at most 4,096 recorded judgements and as many overdue ones. The other files of
-/// this folder state the bounds of earlier judgements and records. At a bound the oldest is forgotten or no more is
-/// listed; a record is never lost.
+/// It holds a fold, a diagnosis, at most 4,096 recorded judgements, and overdue ones: at most 4,096 and those of one
+/// due time. The other files of this folder state the bounds of earlier judgements and records. At a bound the oldest
+/// is forgotten or no more is listed; a record is never lost.
 #[derive(Clone, Debug)]
 pub struct Again {
     /// The fold of the records in the output.
@@ -102,7 +103,8 @@ pub struct Again {
 }
 
 impl Again {
-    /// Begins with the fold of all records before the first recorded one.
+    /// Begins with the fold of all records before the first recorded one; an empty fold for a log from its first record
+    /// on. The output begins after the fold's seq.
     #[must_use]
     pub fn new(opening: State) -> Self {
         let mut again = Self {
@@ -122,9 +124,11 @@ impl Again {
         again
     }
 
-    /// Continues after a hole, with the fold of all records before the next recorded one.
+    /// Continues after a hole, with the fold of all records before the next recorded one. First it pushes what remains
+    /// of the entries before the hole to `out`; see [`Again::end`] for judgements that are not made.
     ///
-    /// Returns the first and last number of the hole in the output; the hole has at least one number.
+    /// Returns the first and last number of the hole in the output; the hole has at least one number. If more
+    /// judgements were made than the hole has records, the numbers after it rise.
     pub fn go_on(&mut self, mut opening: State, out: &mut Vec<Entry>) -> (Seq, Seq) {
         self.judge_last_row(out);
         self.comparing.decide_all();
@@ -142,7 +146,9 @@ impl Again {
         (from, to)
     }
 
-    /// Processes the next recorded entry; ignores one that was already processed.
+    /// Processes the next recorded entry, and pushes the entries that it decides to `out`, by seq. There may be none: a
+    /// recorded judgement waits for the next entry that is no judgement, or until 4,096 of them wait. An entry whose
+    /// seq is not above the last one is ignored. A time before the last entry's in the output is raised to that.
     pub fn take(&mut self, entry: Entry, out: &mut Vec<Entry>) {
         let (seq, at) = (entry.seq(), entry.at());
         if seq <= self.taken {
@@ -196,21 +202,24 @@ impl Again {
         }
     }
 
-    /// Ends the run; returns the comparison of its judgements. A judgement that is due after the last record is not
-    /// made.
+    /// Ends the run: pushes the remaining entries to `out`, and returns the comparison of the judgements.
+    ///
+    /// The host may not have come to the last judgements. So an unrecorded one is not made if it is due at or after the
+    /// last record. If that record is no judgement, one that is due at most [`LATE_US`] before it is not made either.
     #[must_use]
     pub fn end(mut self, out: &mut Vec<Entry>) -> Comparison {
         self.judge_last_row(out);
         self.comparing.finish()
     }
 
-    /// The numbers of recorded records in the output.
+    /// Returns the numbers of recorded records in the output so far.
     #[must_use]
     pub fn numbers(&self) -> &Numbers {
         &self.numbers
     }
 
-    /// The number of the next record in the output, if no judgement comes before it.
+    /// Returns the number of the next record in the output, if no judgement comes before it. Before the first, it is
+    /// one above the seq of the opening fold.
     #[must_use]
     pub fn next_seq(&self) -> Seq {
         let passed = self.state.seq.0.saturating_add(self.unknown);

@@ -6,7 +6,7 @@ use watchscope_model::vocabulary::LossPlace;
 use watchscope_model::{Event, Seq};
 
 /// The most places that are remembered at which the distance between the two numbers changed. Above it the oldest is
-/// forgotten.
+/// forgotten, and older numbers may be translated wrongly. It bounds the memory.
 const MAX_SHIFTS: usize = 65_536;
 
 /// A place from which on recorded and new seqs have one distance.
@@ -48,7 +48,8 @@ impl Numbers {
     }
 
     /// Returns the recorded seq of a new one. A judgement that was made again has none of its own. It gives `None`, or
-    /// the seq of the recorded judgement in its place.
+    /// the seq of the recorded judgement in its place. A number outside of the output gets the distance of the nearest
+    /// record.
     #[must_use]
     pub fn recorded(&self, new: Seq) -> Option<Seq> {
         let begins = |shift: &Shift| Seq(shift.from.0.wrapping_add(shift.by));

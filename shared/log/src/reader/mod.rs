@@ -31,14 +31,16 @@ use self::window::{Content, Window};
 use crate::catalogue::Cursor;
 use crate::ring::Ring;
 
-/// The time between two checks of the lag while a message waits to be sent, in microseconds.
+/// The time between two checks of the lag while a message waits to be sent, in microseconds. The window samples the lag
+/// as often.
 const LAG_CHECK_US: i64 = 1_000_000;
 
 /// One viewer of the log: a cursor into the ring.
 ///
 /// It holds the cursors, about 100 marks of unacknowledged bytes, at most [`MAX_BACKFILLS`] requests and 64 control
-/// messages. It also holds one snapshot in transit, shared with other readers, one chapter of a file, and one message
-/// of the catalogue. A viewer that exceeds a bound is refused.
+/// messages. The driver bounds those that it adds ([`Reader::tell`]). It also holds one snapshot in transit, shared
+/// with other readers, one chapter of a file, and one message of the catalogue. A viewer that exceeds a bound is
+/// refused ([`Refusal`]).
 #[derive(Debug)]
 pub struct Reader {
     version: Text,
@@ -101,7 +103,8 @@ enum Live {
 }
 
 impl Reader {
-    /// A viewer that has sent nothing yet. `version` is watchscope's, for the welcome.
+    /// Returns the reader of a viewer that has sent nothing yet, for a live log. `version` is watchscope's, for the
+    /// welcome.
     #[must_use]
     pub fn new(version: Text) -> Self {
         Self {
@@ -124,13 +127,13 @@ impl Reader {
         }
     }
 
-    /// Like [`Self::new`], for a recording instead of a live log.
+    /// Sets what the welcome says of the recording that is read; `None` for a live log.
     #[must_use]
     pub fn of_recording(self, recording: Option<Recording>) -> Self {
         Self { recording, ..self }
     }
 
-    /// The counters so far.
+    /// Returns the counters so far; all are 0 before the first message.
     #[must_use]
     pub fn served(&self) -> Served {
         Served {
@@ -139,7 +142,9 @@ impl Reader {
         }
     }
 
-    /// The record before which all were sent, or will not be sent; `None` while the viewer gets no live data.
+    /// Returns the seq of the next live record. All records before it were sent, are part of the viewer's snapshot, or
+    /// will not be sent. `None` before hello, while the viewer waits for a snapshot, and while a snapshot or a segment
+    /// is sent in pieces.
     #[must_use]
     pub fn sent_before(&self) -> Option<Seq> {
         match &self.feed {
@@ -148,11 +153,11 @@ impl Reader {
         }
     }
 
-    /// Processes one message of the viewer; returns a request for the host, if it is one. Messages of a later version
-    /// are ignored.
+    /// Processes one message of the viewer. Returns a request that the host must carry out; `None` for every other
+    /// message. Messages of a kind that only a later version knows are ignored.
     ///
     /// # Errors
-    /// If the message breaks the protocol; the caller must end the conversation.
+    /// If the message breaks the protocol; each [`Refusal`] says when. The caller must end the conversation.
     pub fn receive(
         &mut self,
         message: &[u8],
@@ -204,14 +209,14 @@ impl Reader {
         Ok(None)
     }
 
-    /// Whether the viewer has sent hello, in the protocol version of this server.
+    /// Returns whether the viewer has sent hello in the protocol version of this server.
     #[must_use]
     pub fn is_greeted(&self) -> bool {
         self.heartbeat_at.is_some()
     }
 
-    /// Queues a message that is not part of the log. The queue keeps it until it is sent; the driver bounds their
-    /// number.
+    /// Queues a message that is not part of the log; it goes before all others. The queue keeps it until it is sent;
+    /// the driver bounds their number. After [`Self::part`] a message is dropped.
     pub fn tell(&mut self, message: impl Into<ServerMessage>) {
         if self.parting.is_none() {
             self.control
@@ -219,7 +224,8 @@ impl Reader {
         }
     }
 
-    /// Ends the conversation: the next message is a goodbye, then comes [`Step::End`].
+    /// Ends the conversation: after the queued control messages comes a goodbye, then [`Step::End`]. A second call
+    /// changes nothing.
     pub fn part(&mut self, parting: Parting) {
         if self.parting.is_none() {
             self.tell(Bye {
@@ -230,7 +236,7 @@ impl Reader {
         }
     }
 
-    /// Returns the next act of the driver.
+    /// Returns the next act of the driver. A message counts as sent once it is returned.
     pub fn next(&mut self, ring: &Ring, now: Time) -> Step {
         self.served.waited_us = None;
         loop {
@@ -510,7 +516,8 @@ impl Reader {
         None
     }
 
-    /// Takes the host's result for the chapter of [`Step::Fetch`].
+    /// Takes the host's result for the chapter of the last [`Step::Fetch`]. The host calls it once for each such step:
+    /// at any other time it would break off a chapter that is being sent.
     pub fn fetched(&mut self, fetched: Fetched) {
         let Some(Past::Fetched(backfill)) = self.past.take() else {
             return;

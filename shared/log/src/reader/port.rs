@@ -8,10 +8,11 @@ use watchscope_model::wire::{Backfill, Command, WriteNote};
 use watchscope_model::{Seq, Text, Time};
 
 /// The most requested chapters of a viewer that wait, besides the one in transit. A further request ends the
-/// conversation.
+/// conversation ([`Refusal::Backfills`]).
 pub const MAX_BACKFILLS: usize = 16;
-/// The number of waiting control messages at which a message of the viewer that needs an answer ends the conversation.
-/// The driver bounds messages of its own.
+/// The number of waiting control messages at which a message of the viewer that needs an answer ends the conversation
+/// ([`Refusal::Unread`]). Control messages wait only while the driver cannot send, so only a viewer that does not read
+/// reaches it. The driver bounds messages of its own.
 pub(super) const MAX_CONTROL: usize = 64;
 
 /// A recording that is read in place of a live log.
@@ -19,18 +20,18 @@ pub(super) const MAX_CONTROL: usize = 64;
 pub struct Recording {
     /// Its name, as people see it.
     pub name: Text,
-    /// The time of the first record that is shown at once.
+    /// The time of the first record that is shown at once, before the viewer requests earlier chapters.
     pub from: Time,
     /// The time of its last record.
     pub to: Time,
-    /// Whether diagnosis ran again for it.
+    /// Whether diagnosis ran again for it. If not, it has the judgements that were recorded.
     pub is_judged_again: bool,
 }
 
-/// Counters of one viewer.
+/// Counters of one viewer, from its first message on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Served {
-    /// The number of messages sent.
+    /// The number of messages sent to it, of all kinds.
     pub messages: u64,
     /// The bytes of these messages.
     pub bytes: u64,
@@ -54,14 +55,14 @@ pub enum Fetched {
         first: Seq,
         /// The chapter's last record.
         last: Seq,
-        /// The chapter's head frame and segment frames.
+        /// The chapter's head frame and segment frames, in order. The reader sends those up to the requested record.
         frames: Bytes,
     },
-    /// No file holds the chapter any more.
+    /// No file holds the chapter any more. The viewer gets [`watchscope_model::wire::Expired`].
     Gone,
-    /// The chapter cannot be read.
+    /// The chapter cannot be read. The viewer gets [`watchscope_model::wire::NotRead`].
     NotRead {
-        /// Why, in a sentence.
+        /// Why, in a sentence for people.
         reason: String,
     },
 }
@@ -78,7 +79,7 @@ pub enum Asked {
 /// The next act of the driver for a viewer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// Send this message.
+    /// Send this message: one whole message of the wire protocol. Then call [`crate::Reader::next`] again.
     Send(Bytes),
     /// Read the chapter that holds the record before `before` from a file, and pass it to [`crate::Reader::fetched`].
     /// Call [`crate::Reader::next`] again meanwhile.
@@ -98,7 +99,7 @@ pub enum Step {
 /// Why the server ends a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parting {
-    /// The `reason` of [`watchscope_model::wire::Bye`].
+    /// The `reason` of [`watchscope_model::wire::Bye`]: a word of the protocol, as `version`.
     pub reason: Text,
     /// The time after which the viewer should come back, in milliseconds; `None`: it should not.
     pub retry_after_ms: Option<u64>,
@@ -107,22 +108,22 @@ pub struct Parting {
 /// A viewer's message that breaks the protocol, so the conversation ends.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Refusal {
-    /// The bytes are not a message.
+    /// The bytes are not a message of this protocol; the error says why.
     #[error("not a message of this protocol: {0}")]
     Undecodable(#[from] DecodeError),
     /// A message came before hello, or hello came twice.
     #[error("the first message, and only the first, is hello")]
     Hello,
-    /// The viewer acknowledged more than it was sent.
+    /// The viewer acknowledged more bytes than were sent to it.
     #[error("{acknowledged} bytes were acknowledged, fewer were sent")]
     Acknowledged {
-        /// The bytes that the viewer acknowledged.
+        /// The total of bytes that the viewer acknowledged, from the first message on.
         acknowledged: u64,
     },
-    /// The viewer requested more than [`MAX_BACKFILLS`] chapters at once.
+    /// The viewer requested a further chapter while [`MAX_BACKFILLS`] wait.
     #[error("more than {MAX_BACKFILLS} chapters were asked for at once")]
     Backfills,
-    /// The viewer sends requests and does not read the answers.
+    /// The viewer sent a request that needs an answer while 64 control messages wait: it does not read the answers.
     #[error("more than {MAX_CONTROL} answers wait to be read")]
     Unread,
 }

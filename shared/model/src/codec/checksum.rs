@@ -1,7 +1,7 @@
 //! The CRC-32 of frames and of the blocks of a recording (ISO-HDLC, as in gzip and zip). Hosts use a fast
 //! implementation, the page a small one.
 
-/// The CRC-32 of consecutive parts.
+/// Returns the CRC-32 (ISO-HDLC) of consecutive parts, as of their bytes in one piece; 0 for no bytes.
 #[cfg(not(target_arch = "wasm32"))]
 #[must_use]
 pub fn checksum(parts: &[&[u8]]) -> u32 {
@@ -10,7 +10,7 @@ pub fn checksum(parts: &[&[u8]]) -> u32 {
     hasher.finalize()
 }
 
-/// The CRC-32 of consecutive parts.
+/// Returns the CRC-32 (ISO-HDLC) of consecutive parts, as of their bytes in one piece; 0 for no bytes.
 #[cfg(target_arch = "wasm32")]
 #[must_use]
 pub fn checksum(parts: &[&[u8]]) -> u32 {
@@ -19,7 +19,7 @@ pub fn checksum(parts: &[&[u8]]) -> u32 {
     digest.finalize()
 }
 
-/// CRC-32 with one table of 256 entries, so that the page's code stays small.
+/// CRC-32 with one table of 256 entries of 4 bytes, so that the page's code stays small.
 #[cfg(any(test, target_arch = "wasm32"))]
 static SMALL: crc::Crc<u32, crc::Table<1>> =
     crc::Crc::<u32, crc::Table<1>>::new(&crc::CRC_32_ISO_HDLC);

@@ -38,11 +38,13 @@ pub(crate) struct Interner {
     unwritten_bytes: usize,
 }
 
-/// Most bytes of a text's definition beside the text itself: its number, the shared length and its own length.
+/// Most bytes of a text's definition beside the text itself: its number, the shared length and its own length. The size
+/// of an open segment counts them.
 const TEXT_BYTES: usize = 13;
-/// Most bytes of an object's definition beside its name: the numbers of namespace and controller, and a uid.
+/// Most bytes of an object's definition beside its name and a uid that is no UUID. They are the numbers of namespace
+/// and controller, and the 17 bytes of a UUID.
 const OBJECT_BYTES: usize = TEXT_BYTES + 5 + 5 + 17;
-/// Most bytes of a pattern's definition: its number, the numbers of its texts, the stream, and two words.
+/// Most bytes of a pattern's definition: its number, the numbers of its three texts, the stream, and two words.
 const PATTERN_BYTES: usize = 5 + 3 * 5 + 10 + 2;
 
 impl Interner {

@@ -4,10 +4,12 @@ use super::checksum::checksum;
 
 use thiserror::Error;
 
-/// The format version that this build writes. It reads this version and all earlier ones; later ones are refused.
+/// The format version of payloads that this build writes. It reads the versions 1 to this one, and refuses 0 and later
+/// ones with [`DecodeError::Version`]. The documentation of [`crate::codec`] lists the differences.
 pub const FORMAT_VERSION: u8 = 4;
 
-/// The largest payload of a frame in bytes. A frame that states more is refused before anything is allocated.
+/// The largest payload of a frame in bytes: 256 MiB. A frame that states more is refused before anything is allocated.
+/// The bound is against hostile lengths.
 pub const MAX_FRAME_BYTES: usize = 256 << 20;
 
 /// Bytes of a frame's header: tag, version, and four bytes each of length and checksum.
@@ -19,34 +21,35 @@ pub enum DecodeError {
     /// The input ends too early.
     #[error("the data ends early: {needed} more bytes are needed at byte {at}")]
     Truncated {
-        /// Byte offset in the input.
+        /// Byte offset in the input of the frame or payload, from 0.
         at: usize,
-        /// The number of missing bytes.
+        /// The number of missing bytes. If a count of entries is too large, it is the least size of all these entries.
         needed: usize,
     },
     /// The checksum of a frame does not match.
     #[error("the data is damaged: its checksum is {found:08x}, it should be {expected:08x}")]
     Checksum {
-        /// The checksum in the frame's header.
+        /// The CRC-32 in the frame's header.
         expected: u32,
-        /// The checksum of the payload as read.
+        /// The CRC-32 of the payload as read.
         found: u32,
     },
-    /// A later version wrote the data.
+    /// A later version wrote the data, or the version is 0, which no build wrote. It holds the version.
     #[error(
         "the data has format version {0}; this watchscope reads up to version {FORMAT_VERSION}"
     )]
     Version(u8),
-    /// The frame's tag is unknown, or of the wrong kind for this place.
+    /// The frame's tag is unknown, or of the wrong kind for this place. It holds the tag's byte.
     #[error("a frame with tag {0:#04x} stands where another belongs")]
     Tag(u8),
-    /// A number is larger than its type holds.
+    /// A number is larger than its type holds, or a seq would pass the largest one.
     #[error("a number at byte {at} is too large")]
     NumberTooLarge {
-        /// Byte offset in the payload.
+        /// Byte offset in the payload, from 0; 0 for a seq.
         at: usize,
     },
-    /// A length or count needs more memory than the size of the input allows.
+    /// A length or count needs more memory than the input allows: 16 times its size plus 1 MiB. Also a payload of over
+    /// [`MAX_FRAME_BYTES`].
     #[error("the data asks for more memory than its {input} bytes justify")]
     OverBudget {
         /// The size of the input in bytes.
@@ -55,13 +58,13 @@ pub enum DecodeError {
     /// A text is not UTF-8.
     #[error("a text at byte {at} is not UTF-8")]
     Utf8 {
-        /// Byte offset in the payload.
+        /// Byte offset in the payload at which the text or its length begins, from 0.
         at: usize,
     },
     /// The dictionary does not define an id.
     #[error("dictionary id {id} is used before it is defined")]
     UnknownId {
-        /// The id.
+        /// The dictionary's number of a text, object or pattern.
         id: u64,
     },
     /// A required field is missing.
@@ -70,7 +73,7 @@ pub enum DecodeError {
         /// The field's JSON name.
         field: &'static str,
     },
-    /// A segment does not follow the one before.
+    /// A segment does not follow the opening or the segment before.
     #[error("a segment starts at record {found}, {expected} was expected")]
     Discontinuous {
         /// The seq that was expected.
@@ -78,17 +81,18 @@ pub enum DecodeError {
         /// The seq of the segment's first record.
         found: u64,
     },
-    /// A wire message has an unknown type or a wrong shape.
+    /// A message, note, summary or catalogue entry has a wrong shape or exceeds a bound. It holds the reason, as a
+    /// sentence.
     #[error("the message is no watchscope message: {0}")]
     Message(&'static str),
 }
 
-/// What a frame contains.
+/// What a frame contains, by its tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameKind {
-    /// The opening of a chapter, or a head snapshot.
+    /// The opening of a chapter, or a head snapshot; tag `H`.
     Head,
-    /// A segment.
+    /// A segment; tag `S`.
     Segment,
 }
 
@@ -104,20 +108,23 @@ impl FrameKind {
 /// A frame whose checksum is right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// What the frame contains.
+    /// What the frame contains, by its tag.
     pub kind: FrameKind,
-    /// The format version of its payload.
+    /// The format version of its payload, 1 to [`FORMAT_VERSION`].
     pub version: u8,
-    /// The payload.
+    /// The payload, at most [`MAX_FRAME_BYTES`]; may be empty.
     pub payload: &'a [u8],
     /// The whole frame, header included.
     pub bytes: &'a [u8],
 }
 
-/// Splits the first frame off `bytes`; returns it and the bytes after it.
+/// Splits the first frame off `bytes`; returns it and the bytes after it, which may be none.
 ///
 /// # Errors
-/// If the frame is cut or damaged, has an unknown tag, a later version, or a payload over [`MAX_FRAME_BYTES`].
+/// * [`DecodeError::Truncated`]: the bytes end within the frame, or there are none.
+/// * [`DecodeError::Tag`] and [`DecodeError::Version`]: the tag or the version is unknown.
+/// * [`DecodeError::OverBudget`]: it states a payload over [`MAX_FRAME_BYTES`].
+/// * [`DecodeError::Checksum`]: the payload is damaged.
 pub fn split_frame(bytes: &[u8]) -> Result<(Frame<'_>, &[u8]), DecodeError> {
     let header = bytes
         .get(..HEADER_BYTES)
@@ -163,7 +170,8 @@ pub fn split_frame(bytes: &[u8]) -> Result<(Frame<'_>, &[u8]), DecodeError> {
     ))
 }
 
-/// Returns a payload with its header.
+/// Returns a payload with its header. A length over 32 bits is written as the largest number, so the frame cannot be
+/// read.
 pub(crate) fn seal_frame(kind: FrameKind, payload: &[&[u8]]) -> Vec<u8> {
     let length: usize = payload.iter().map(|part| part.len()).sum();
     let mut bytes = Vec::with_capacity(HEADER_BYTES + length);

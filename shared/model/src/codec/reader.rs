@@ -11,15 +11,17 @@ use crate::id::{Object, Owner, ResourceVersion, Seq, StreamId, Text, Uid, WatchN
 use crate::time::Time;
 use crate::vocabulary::{ChangeType, Origin};
 
-/// Bytes that may be allocated per byte of input. Beyond the budget the reader fails with [`DecodeError::OverBudget`].
+/// Bytes that may be allocated per byte of input, so that a hostile file cannot fill the memory. Beyond the budget the
+/// reader fails with [`DecodeError::OverBudget`].
 const BUDGET_FACTOR: usize = 16;
-/// Bytes that may be allocated in addition, whatever the input's size: 1 MiB.
+/// Bytes that may be allocated in addition, whatever the input's size: 1 MiB. A small input may so decode into more
+/// than 16 times its size.
 const BUDGET_BASE: usize = 1 << 20;
 
 /// A cursor over a payload, with the chapter's dictionary.
 ///
-/// It keeps the first error and moves to the end of its input. Values read after that are empty or zero, and
-/// `finish` returns the error. So callers need not check each field.
+/// It keeps the first error and moves to the end of its input. Values read after that are empty, zero or unknown, and
+/// mean nothing; `finish` returns the error. So callers need not check each field.
 ///
 /// Allocation is bounded by 16 times the input plus 1 MiB; input that needs more is an error.
 pub struct Reader<'a> {

@@ -33,7 +33,8 @@ struct Table<T> {
     inserted: usize,
 }
 
-/// Places that the list may have in addition to twice the insertions. A number beyond goes into the hash table.
+/// Places that the list may have in addition to twice the insertions, so that small dictionaries need no hash table. A
+/// number beyond goes into the hash table.
 const MIN_PLACES: usize = 64;
 
 impl<T> Table<T> {
@@ -113,7 +114,8 @@ impl Tables {
     }
 }
 
-/// Bytes that an allocation costs beside its content: the reference counts and the allocator's overhead.
+/// Bytes that an allocation costs beside its content, as the reader charges them: the reference counts and the
+/// allocator's overhead.
 pub(crate) const ALLOCATION_BYTES: usize = 32;
 
 /// An upper bound of the bytes of one entry of a table. In the list: two places, while the list grows to twice its

@@ -8,7 +8,8 @@ use super::varint::{push_inline, push_varint, push_wide, zigzag};
 use crate::id::{Object, Owner, ResourceVersion, Seq, StreamId, Text, Uid};
 use crate::time::Time;
 
-/// Appends fields to a payload, with the chapter's dictionary.
+/// Appends fields to a payload, with the chapter's dictionary. The payload grows with what is written; nothing here
+/// bounds it.
 pub struct Writer<'a> {
     pub(crate) out: &'a mut Vec<u8>,
     /// The dictionary; if absent, every text is written in place.

@@ -15,7 +15,8 @@ use crate::time::Time;
 use crate::vocabulary::{Cause, ChangeType, LossPlace, Origin, Phase, Standing, Verb};
 
 impl State {
-    /// Fills in a value that only the state knows: the seq since which a gap is open.
+    /// Fills in a value that only the state knows: the seq since which the gap of a `gap` event is open. It changes no
+    /// other event, nor one of a watch without an open gap.
     pub fn complete(&self, event: &mut Event) {
         if let Event::Gap(gap) = event
             && let Some(open) = self
@@ -27,8 +28,8 @@ impl State {
         }
     }
 
-    /// Returns the record that an event becomes if it is appended next. A time before the last record's is raised to
-    /// that.
+    /// Returns the record that an event becomes if it is appended next, without folding it. Its seq is the next one.
+    /// The start of a gap is filled in ([`State::complete`]). A time before the last record's is raised to that.
     #[must_use]
     pub fn stamp(&self, mut event: Event, at: Time) -> Record {
         self.complete(&mut event);
@@ -49,12 +50,16 @@ impl State {
         }
     }
 
-    /// Counts the next record without folding it: a record of the inside, or of a kind that this build does not know.
+    /// Takes the seq and time of the next record without folding it. It is a record of the inside, or of a kind that
+    /// this build does not know.
     pub fn pass(&mut self, seq: Seq, at: Time) {
         (self.seq, self.at) = (seq, at);
     }
 
     /// Folds the next record.
+    ///
+    /// The caller passes records in the order of their seqs, without holes; nothing here checks that. For a watch that
+    /// was not started it keeps and counts nothing.
     pub fn apply(&mut self, record: &Record) {
         let now = Moment::from(record);
         (self.seq, self.at) = (record.seq, record.at);

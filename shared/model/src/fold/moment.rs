@@ -9,12 +9,12 @@ use crate::id::Seq;
 use crate::rewrite::{Rewrite, Rewriter};
 use crate::time::Time;
 
-/// The record since which a state holds.
+/// The place and time of a record, such as the one since which a state holds. Moments sort by seq, then time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment {
     /// The record's seq.
     pub seq: Seq,
-    /// The record's time.
+    /// The record's time; never before that of a lower seq of the same epoch.
     pub at: Time,
 }
 

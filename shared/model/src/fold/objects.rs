@@ -16,23 +16,24 @@ use crate::tree;
 use crate::vocabulary::{ChangeType, Origin};
 
 classed_fields! {
-    /// An object that a watch holds.
+    /// An object that a watch holds, without its body.
     struct Held {
         /// The object.
         object "object": Arc<Object>,
         /// Its resourceVersion.
         resource_version "resourceVersion": ResourceVersion,
-        /// Its `metadata.generation`.
+        /// Its `metadata.generation`; absent if the object has none.
         generation "generation": Option<u64>,
         /// Where the watch learned its last version.
         origin "origin": Origin,
-        /// Since when the watch holds this incarnation of the object.
+        /// Since when the watch holds this incarnation of the object: this uid.
         since "since": Moment,
     }
 }
 
 impl Held {
-    /// Whether `change` touches the status only: `generation` is known and unchanged, and `subresource` is `status`.
+    /// Whether `change` touches the status only: it is MODIFIED, its `generation` is known and the same as here, and
+    /// its `subresource` is `status`.
     #[must_use]
     pub fn is_status_only(&self, change: &Change) -> bool {
         change.change == ChangeType::Modified
@@ -55,7 +56,7 @@ impl Held {
 pub struct Objects(IndexMap<Place, Held, FxBuildHasher>);
 
 impl Objects {
-    /// The object in the place of `object`.
+    /// The object held in the place of `object`, whatever its uid; `None` if none is held there.
     #[must_use]
     pub fn get(&self, object: &Arc<Object>) -> Option<&Held> {
         self.0.get(&Place(object.clone()))
@@ -79,7 +80,7 @@ impl Objects {
         self.0.values()
     }
 
-    /// All objects, sorted by namespace and name.
+    /// All objects, sorted by namespace, then name; cluster-scoped ones come first.
     #[must_use]
     pub fn sorted(&self) -> Vec<&Held> {
         let mut held: Vec<&Held> = self.0.values().collect();

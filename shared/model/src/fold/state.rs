@@ -19,35 +19,36 @@ use crate::time::Time;
 use crate::vocabulary::{Cause, Phase, PhaseReason};
 
 classed_fields! {
-    /// Everything that is open after record `seq`.
+    /// Everything that is open after record `seq`, and running totals. The log bounds it: one entry for each open
+    /// connection, each watch of the epoch and each open finding. The cluster bounds the objects of a watch.
     struct State {
-        /// The number of records that the log lost, by its own `loss` records.
+        /// The number of events that the log lost, by its own `loss` records. It wraps above 64 bits.
         lost "lost": u64,
-        /// The wall clock minus `at`, in milliseconds, as last recorded.
+        /// The wall clock minus `at`, in milliseconds, as last recorded; absent if never recorded.
         clock_off_ms "clockOffMs": Option<i64>,
-        /// The cluster; absent until it answers.
+        /// The cluster, as it answered last; absent until it answers.
         cluster "cluster": Option<Cluster>,
-        /// The open connections.
+        /// The open connections, by number.
         connections "connections": Map<ConnectionId, Connection>,
-        /// All watches of the epoch, including stopped ones.
+        /// All watches of the epoch by name, including stopped ones.
         watches "watches": Map<WatchName, Watch>,
-        /// The open findings, by code and subject.
+        /// The open findings, by [`Finding::key`].
         findings "findings": Map<Text, OpenFinding>,
-        /// The last record folded; 0 before the first.
+        /// The seq of the last record folded or passed; 0 before the first.
         seq "seq": Seq,
-        /// The time of that record.
+        /// The time of that record; 1970-01-01T00:00:00Z before the first.
         at "at": Time,
     }
 
     /// A cluster that answered.
     struct Cluster {
-        /// Its name.
+        /// Its name: that of the kubeconfig's context, or of the simulated cluster.
         cluster "cluster": Text as Cluster,
         /// Base URL of the apiserver.
         server "server": Text as Address,
-        /// Its `gitVersion`.
+        /// The server's `gitVersion`.
         version "version": Text as Fixed,
-        /// Since when it answers.
+        /// When it answered for the first time since watchscope started or lost it.
         since "since": Moment,
         /// The uid of its namespace `kube-system`; absent if watchscope may not read it.
         uid "uid": Option<Text> as Uid,
@@ -55,56 +56,60 @@ classed_fields! {
 
     /// An open connection.
     struct Connection {
-        /// The host and port in the configuration.
+        /// The host and port in the configuration, as `HOST:PORT`.
         server "server": Text as Address,
-        /// The address and port that the connection reached.
+        /// The IP address and port that the connection reached, as `ADDRESS:PORT`.
         remote "remote": Text as Address,
-        /// The negotiated protocol.
+        /// The protocol negotiated by ALPN (`http/1.1`, `h2`); absent if none was negotiated.
         alpn "alpn": Option<Text> as Fixed,
-        /// TLS version and cipher suite.
+        /// TLS version and cipher suite; absent without TLS.
         tls "tls": Option<Text> as Fixed,
         /// Since when it is open.
         since "since": Moment,
-        /// Since when the server takes no new streams on it; absent if it takes them.
+        /// The last GOAWAY, since which the server takes no new streams on it; absent if it takes them.
         goaway "goaway": Option<Moment>,
     }
 
-    /// A watch.
+    /// A watch. If it was stopped and started again, its counts and totals go on, and its objects and progress begin
+    /// anew.
     struct Watch {
-        /// API group.
+        /// API group; empty for core.
         group "group": Text as Group,
-        /// API version.
+        /// API version, such as `v1`; empty if discovery had not found the resource.
         version "version": Text as Fixed,
         /// Resource, plural.
         resource "resource": Text as Resource,
-        /// Namespace.
+        /// Namespace; absent for all namespaces and for cluster-scoped resources.
         namespace "namespace": Option<Text> as Namespace,
-        /// Label selector.
+        /// Label selector; absent if there is none.
         label_selector "labelSelector": Option<Text> as LabelSelector,
-        /// Field selector.
+        /// Field selector; absent if there is none.
         field_selector "fieldSelector": Option<Text> as FieldSelector,
-        /// When it was started.
+        /// When it was started last.
         since "since": Moment,
         /// Its present phase; absent before the first.
         phase "phase": Option<OpenPhase>,
-        /// The connection of its last request, while that is open.
+        /// The connection of its last request; absent before the first, and once the connection closed or the watch was
+        /// stopped.
         connection "connection": Option<ConnectionId>,
-        /// Its last request, until it fails or its response ends.
+        /// Its last request. Absent before the first, and once the request failed, a page arrived, the stream ended or
+        /// the watch was stopped.
         request "request": Option<OpenRequest>,
         /// Its open stream; absent if none is open.
         stream "stream": Option<OpenStream>,
         /// The open gap; absent if none is open.
         gap "gap": Option<OpenGap>,
-        /// The list that it is reading, or read last.
+        /// The list that it is reading, or read last; absent before the first page.
         list "list": Option<List>,
-        /// The highest resourceVersion that it may resume from.
+        /// The highest resourceVersion that it may resume from; absent before the first.
         progress "progress": Option<ResourceVersion>,
-        /// The resourceVersion that it saw last.
+        /// The resourceVersion that a complete list, a live change or a bookmark showed last since its start; absent
+        /// before the first.
         seen "seen": Option<ResourceVersion>,
-        /// The last forward steps of its resourceVersion, oldest first; at most
-        /// [`STEPS_KEPT`](super::STEPS_KEPT).
+        /// The last forward steps of its resourceVersion in revisions, the oldest first. At most
+        /// [`STEPS_KEPT`](super::STEPS_KEPT) are kept; empty until it moved up once.
         steps "steps": Vec<u64>,
-        /// The number of its records, by kind number.
+        /// The number of its records, by kind number. It counts `watch.started` too.
         counts "counts": Counts,
         /// The number of changes of type ADDED.
         added "added": u64,
@@ -112,25 +117,26 @@ classed_fields! {
         modified "modified": u64,
         /// The number of changes of type DELETED.
         deleted "deleted": u64,
-        /// The number of documents or bytes that could not become events.
+        /// The number of its documents and bodies that were lost, by its `loss` records. It wraps above 64 bits.
         lost "lost": u64,
-        /// The open verdicts, by the place of their object.
+        /// The open verdicts, by the place of their object: `NAMESPACE/NAME`, or `-/NAME` if it is cluster-scoped.
         verdicts "verdicts": Map<Text, OpenVerdict>,
-        /// The objects that it holds.
+        /// The objects that it holds; none once it was stopped.
         objects "objects": Objects,
-        /// The address of the apiserver that it is pinned to; absent if it is not pinned.
+        /// The address of the apiserver that it is pinned to, as `HOST:PORT`; absent if it is not pinned.
         server "server": Option<Text> as Address,
-        /// Totals since the watch was started.
+        /// Totals since the watch was started for the first time.
         totals "totals": Totals,
-        /// Whether another apiserver serves it, so its resourceVersions are only compared for equality.
+        /// Whether another apiserver serves it, so its resourceVersions are only compared for equality
+        /// (docs/semantics/checks.md#trap-aggregated). Absent if not, or if that was not known at its start.
         aggregated "aggregated": Option<bool>,
-        /// When it last changed: a stream delivered a change or an ERROR, broke off or was refused, or a gap ended
-        /// without a resume. Orderly ends, bookmarks and lists do not count.
+        /// When it last changed: a stream delivered a live change or an ERROR, broke off or was refused, or a gap ended
+        /// without a resume. Orderly ends, bookmarks and lists do not count. Absent if it never did.
         last_change "lastChange": Option<Moment>,
-        /// The end that began the last gap without a resume.
+        /// The end that began the last gap that closed without a resume; absent if there was none.
         last_lost "lastLost": Option<Moment>,
-        /// The resourceVersion that it saw last before it was stopped and started again; absent once it has seen
-        /// another one.
+        /// The resourceVersion that it saw last before it was stopped and started again. Absent once it has seen
+        /// another one, and for a watch that was started once.
         left_at "leftAt": Option<ResourceVersion>,
     }
 
@@ -140,11 +146,11 @@ classed_fields! {
         phase "phase": Phase,
         /// Why the watch is in it.
         reason "reason": PhaseReason,
-        /// The time that the watch waits, in milliseconds; absent if it does not wait.
+        /// The time that the watch waits, in milliseconds from `since`; absent if it does not wait.
         delay_ms "delayMs": Option<u64>,
         /// Since when it is in the phase.
         since "since": Moment,
-        /// The error before it, in a sentence.
+        /// The error before it, in a sentence; absent if a request's record has it, or there was none.
         error "error": Option<String> as Free,
     }
 
@@ -152,9 +158,9 @@ classed_fields! {
     struct OpenRequest {
         /// The request's id.
         request "request": RequestId,
-        /// Its Kubernetes verb.
+        /// Its Kubernetes verb: the word of a [`Verb`](crate::vocabulary::Verb).
         verb "verb": Text as Fixed,
-        /// The `timeoutSeconds` of its query, in milliseconds.
+        /// The `timeoutSeconds` of its query, in milliseconds; absent if the query names none.
         timeout_ms "timeoutMs": Option<u64>,
         /// When it was sent.
         since "since": Moment,
@@ -166,21 +172,21 @@ classed_fields! {
         stream "stream": StreamId,
         /// The request that opened it.
         request "request": RequestId,
-        /// The resourceVersion that it was opened from; absent if unset.
+        /// The resourceVersion that its request named; absent if it named none.
         resource_version "resourceVersion": Option<ResourceVersion>,
-        /// The `timeoutSeconds` of its request, in milliseconds.
+        /// The `timeoutSeconds` of its request, in milliseconds; absent if the request named none or is unknown.
         timeout_ms "timeoutMs": Option<u64>,
         /// Since when it is open.
         since "since": Moment,
-        /// When its last bookmark came.
+        /// When its last bookmark came; absent before the first.
         bookmark "bookmark": Option<Moment>,
     }
 
     /// A gap that has not closed.
     struct OpenGap {
-        /// The end that began it.
+        /// The record that began it: a stream's end, or a refusal or wait without a stream.
         since "since": Moment,
-        /// The cause of that end.
+        /// The cause of that end; [`Cause::Refused`] if no stream had been open.
         reason "reason": Cause,
         /// The stream that ended; 0 if none had been opened, because the stream after a list was refused.
         stream "stream": StreamId,
@@ -188,9 +194,9 @@ classed_fields! {
         from "from": Option<ResourceVersion>,
     }
 
-    /// A list in pages.
+    /// A list, or the initial events of a watch-list once they are complete.
     struct List {
-        /// When its first page came.
+        /// When its first page came; for a watch-list, when it was complete.
         since "since": Moment,
         /// Its resourceVersion.
         resource_version "resourceVersion": ResourceVersion,
@@ -206,10 +212,10 @@ classed_fields! {
         finding "finding": Finding,
         /// Since when it is open.
         since "since": Moment,
-        /// The number of occurrences so far.
+        /// The number of occurrences so far, as the last record counts them; if it states none, the number of raises.
+        /// It wraps above 64 bits.
         count "count": u64,
-        /// The record that last raised it, which `finding` states; absent if that is the record since which it is
-        /// open.
+        /// The record that raised it last; absent if only the record since which it is open did.
         last_raised "lastRaised": Option<Moment>,
     }
 
@@ -217,7 +223,7 @@ classed_fields! {
     struct OpenVerdict {
         /// The last record of the verdict.
         verdict "verdict": Verdict,
-        /// Since when it is open.
+        /// The record that raised it, since which it is open.
         since "since": Moment,
     }
 }
@@ -261,7 +267,8 @@ impl Rewrite for Counts {
     fn rewrite(&mut self, _with: &mut dyn Rewriter) {}
 }
 
-/// Counts by the kind number of [`Event`]; index 0 is unused. A count wraps above 64 bits.
+/// Counts by the kind number of [`Event`]; index 0 is unused. The number of kinds bounds it. A count wraps above 64
+/// bits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts(Vec<u64>);
 
@@ -275,7 +282,7 @@ impl Counts {
             .unwrap_or(0)
     }
 
-    /// The sum of all counts.
+    /// The sum of all counts; wraps above 64 bits.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.0.iter().fold(0, |sum, count| sum.wrapping_add(*count))
@@ -326,7 +333,7 @@ impl Default for State {
 }
 
 impl OpenFinding {
-    /// The record that raised the occurrence which `finding` states.
+    /// The record that raised it last. The occurrence that `finding` states was raised there.
     #[must_use]
     pub fn raised(&self) -> Moment {
         self.last_raised.unwrap_or(self.since)
@@ -438,13 +445,13 @@ impl Watch {
         self.left_at = before.seen.or(before.left_at);
     }
 
-    /// The object that this watch holds in the place of `object`; `None` if it holds none.
+    /// The object that this watch holds in the place of `object`, whatever its uid; `None` if it holds none.
     #[must_use]
     pub fn held(&self, object: &Arc<Object>) -> Option<&Held> {
         self.objects.get(object)
     }
 
-    /// The open verdict on the object in the place of `object`; `None` if there is none.
+    /// The open verdict on the object in the place of `object`, whatever its uid; `None` if there is none.
     #[must_use]
     pub fn verdict_on(&self, object: &Object) -> Option<&OpenVerdict> {
         self.verdicts.get(&verdict_key(object))

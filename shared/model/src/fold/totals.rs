@@ -17,8 +17,9 @@ use crate::row::{Attributed, Row};
 use crate::time::Time;
 use crate::vocabulary::Cause;
 
-/// The number of last ends per watch that an attribution may still change. Diagnosis attributes no end later than 2 s
-/// after it. If more streams end within that time, earlier ends keep what they count under.
+/// The number of last ends per watch that an attribution may still change. Diagnosis revises no end later than 12.25 s
+/// after it (docs/semantics/streams.md#revised). If more streams of the watch end within that time, earlier ends keep
+/// the reason that they count under. The number is small, because each snapshot has these ends of each watch.
 pub const ENDS_KEPT: usize = 8;
 
 // Places in the list, each of one number unless said otherwise.
@@ -44,18 +45,19 @@ const RECENT: usize = 7;
 /// first occurrence.
 const COUNTED: usize = RECENT + 2 * ENDS_KEPT;
 
-/// The number of an attribution `normal`. A reason's number is a cause's own, one of these three, or [`CATALOGUE`]
-/// plus an F number.
+/// The number of an attribution `normal`. A reason's number is a cause's own (below 50), one of these three, or
+/// [`CATALOGUE`] plus an F number.
 const NORMAL: u64 = 50;
 /// The number of an attribution `ours`.
 const OURS: u64 = 51;
-/// The number of an unknown attribution.
+/// The number of an attribution `unknown`, and of any code that this build cannot read.
 const UNKNOWN: u64 = 52;
-/// The number that is added to an F number.
+/// The number that is added to an F number, so that it is above those of all other reasons.
 const CATALOGUE: u64 = 100;
 
-/// The totals of a watch. They are empty if the fold was encoded by a version that did not count. Then every number is
-/// 0, and [`are_known`](Self::are_known) is false.
+/// The totals of a watch since it was started for the first time. Each number wraps above 64 bits. They are empty if
+/// the fold was encoded by a version that did not count. Then every number is 0, and [`are_known`](Self::are_known) is
+/// false. The closed lists of causes and attributions bound them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals(Vec<u64>);
 
@@ -70,14 +72,14 @@ fn number_of(code: &str) -> u64 {
     }
 }
 
-/// Why streams ended, as the totals count it.
+/// Why streams ended, as the totals count it: each end counts under one reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndReason {
-    /// The attribution.
+    /// The last attribution that came for the end.
     Attributed(Attributed),
     /// The cause on the wire, if no attribution came.
     Seen(Cause),
-    /// The number of a catalogue row of a later version.
+    /// The number in the code of a catalogue row of a later version: 51 for `F51`.
     Later(u64),
 }
 
@@ -97,7 +99,8 @@ impl EndReason {
         }
     }
 
-    /// The word as in records: `F08`, `normal`, or a cause on the wire.
+    /// The word as in records: `F08`, `normal`, or a cause on the wire such as `eof`. A row of a later version has at
+    /// least two digits.
     #[must_use]
     pub fn word(self) -> String {
         match self {
@@ -114,57 +117,60 @@ impl Totals {
         Self(vec![0; COUNTED])
     }
 
-    /// Whether totals were counted at all.
+    /// Whether totals were counted at all. If not, a number of 0 means nothing.
     #[must_use]
     pub fn are_known(&self) -> bool {
         !self.0.is_empty()
     }
 
-    /// The number of gaps that resumed from progress.
+    /// The number of closed gaps that resumed from progress.
     #[must_use]
     pub fn resumed(&self) -> u64 {
         self.figure(RESUMED)
     }
 
-    /// The number of gaps without a resume, in which events may be lost.
+    /// The number of closed gaps without a resume, in which events may be lost.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.figure(LOST)
     }
 
-    /// The sum of the lengths of gaps without a resume, in microseconds.
+    /// The sum of the lengths of closed gaps without a resume, in microseconds.
     #[must_use]
     pub fn lost_us(&self) -> u64 {
         self.figure(LOST_US)
     }
 
-    /// The lower bound of events lost in gaps. A later list shows only the final state of each object, so it may hide
-    /// some.
+    /// The number of events lost in gaps, as far as it is known: a lower bound. It is stated by the gap, or counted as
+    /// the objects that the list after it shows as added, changed or removed. A list shows only the final state of each
+    /// object, so it may hide some.
     #[must_use]
     pub fn missed(&self) -> u64 {
         self.figure(MISSED)
     }
 
-    /// The number of gaps without a resume whose losses nobody measured.
+    /// The number of closed gaps without a resume whose losses neither the gap states nor a list shows.
     #[must_use]
     pub fn unmeasured(&self) -> u64 {
         self.figure(UNMEASURED)
     }
 
-    /// The number of objects read by lists after the first.
+    /// The number of items read by complete lists after the first.
     #[must_use]
     pub fn relisted(&self) -> u64 {
         self.figure(RELISTED)
     }
 
-    /// When a list, change or bookmark came last, so the watch was up to date; `None` before the first.
+    /// When a complete list, a change or a bookmark came last, so the watch was up to date. `None` before the first,
+    /// and if the totals are unknown.
     #[must_use]
     pub fn heard(&self) -> Option<Time> {
         let at = i64::try_from(self.figure(HEARD)).ok()?;
         (at > 0).then_some(Time(at))
     }
 
-    /// Each reason and the number of streams that ended for it, in the order of first occurrence.
+    /// Each reason and the number of streams that ended for it, in the order of first occurrence. A reason whose ends
+    /// were all attributed to others is left out; empty if no stream ended.
     pub fn ends(&self) -> impl Iterator<Item = (EndReason, u64)> {
         let pairs = self.0.get(COUNTED..).unwrap_or_default().chunks_exact(2);
         let counted = pairs.filter(|pair| pair[1] > 0);

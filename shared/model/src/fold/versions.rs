@@ -4,35 +4,40 @@ use super::state::Watch;
 use crate::id::ResourceVersion;
 use crate::vocabulary::Phase;
 
-/// The number of last steps of a watch's resourceVersion that the fold keeps. Above it the oldest is dropped.
+/// The number of last steps of a watch's resourceVersion that the fold keeps, which show what is usual. Above it the
+/// oldest is dropped. It is small, because each snapshot has the steps of each watch.
 pub const STEPS_KEPT: usize = 16;
-/// The least step of a jump, in revisions: a jump is larger than this and than [`JUMP_FACTOR`] times the last steps.
+/// The largest step that is never a jump, in revisions. A jump is larger than this, and than [`JUMP_FACTOR`] times the
+/// largest of the last steps. So small steps after smaller ones are usual.
 const JUMP_OVER: u64 = 100;
-/// A jump is larger than this many times the largest of the last [`STEPS_KEPT`] steps.
+/// A jump is larger than this many times the largest of the last [`STEPS_KEPT`] steps, so a burst of the usual scale is
+/// none.
 const JUMP_FACTOR: u64 = 8;
 
 /// How one event moves a watch's resourceVersion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VersionStep {
-    /// A usual step, or the first version.
+    /// A usual step, the same version again, or the first version.
     Usual,
-    /// Up by `by`, far beyond the last steps: over 100, and over 8 times the largest of them.
+    /// Up by `by`, far beyond the last steps: over 100, and over 8 times the largest of the last 16.
     Jump {
-        /// The step.
+        /// The step in revisions.
         by: u64,
     },
-    /// Down by `by`; a correct server never does this (F23, F30).
+    /// Down by `by`; a correct server never does this after the initial events (F23, F30;
+    /// docs/semantics/checks.md#order).
     Reversal {
-        /// The step.
+        /// The step down in revisions, above 0.
         by: u64,
     },
-    /// One of the two versions is no number.
+    /// One of the two versions is no ordered number of at most 64 bits.
     Incomparable,
 }
 
 impl Watch {
-    /// How this watch's resourceVersion moves to `version`. The first version after a stop and a start is compared
-    /// with the last one before them; it is lower only if etcd was restored.
+    /// How this watch's resourceVersion moves to `version`. The first version after a stop and a start is compared with
+    /// the last one before them. If it is lower, etcd was restored (F33) and the step is a reversal; otherwise it is
+    /// usual.
     #[must_use]
     pub fn move_to(&self, version: &ResourceVersion) -> VersionStep {
         if self.seen.is_some() {
@@ -45,7 +50,8 @@ impl Watch {
         }
     }
 
-    /// How this watch's resourceVersion moves to `version`, compared only with the last one since its start.
+    /// How this watch's resourceVersion moves to `version`, compared only with the last one since its start. The first
+    /// one since then is a usual step.
     #[must_use]
     pub fn step_to(&self, version: &ResourceVersion) -> VersionStep {
         let Some(seen) = &self.seen else {

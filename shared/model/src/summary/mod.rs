@@ -14,39 +14,45 @@ use crate::id::Seq;
 use crate::time::Time;
 use crate::vocabulary::Severity;
 
-/// The most bytes of an encoded summary. [`MAX_TROUBLES`] troubles, 256 counts and the other fields fit into it. A
-/// reader of recordings refuses a longer one.
+/// The most bytes of an encoded summary: 16 KiB. [`MAX_TROUBLES`] troubles, 256 counts and the other fields fit into
+/// it. A reader of recordings refuses a longer one; [`Summary::decode`] does not check it.
 pub const MAX_SUMMARY_BYTES: usize = 16 << 10;
-/// The most kinds that a summary counts. Records of further kinds count as [`UNKNOWN_KIND`].
+/// The most kinds that a summary counts, [`UNKNOWN_KIND`] included. A summarizer counts records of further kinds as
+/// that one; a join of summaries drops the counts of the highest kinds. It is far above the 35 kinds of this build.
 const MAX_KINDS: usize = 256;
 
-/// The summary of a chapter.
+/// The summary of a chapter, or of several as one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// The chapter's first record, or the next one if it has none.
+    /// The seq of the chapter's first record; if it has none, the seq that its first record would have.
     pub first: Seq,
-    /// The chapter's last record; the one before `first` if it has none.
+    /// The seq of the chapter's last record; if it has none, the seq before `first`.
     pub last: Seq,
     /// The time of its first record; if it has none, of its opening.
     pub first_at: Time,
     /// The time of its last record; if it has none, of its opening.
     pub last_at: Time,
-    /// The number of records of each kind, sorted by kind number. 0 counts kinds that the writer did not know.
+    /// Kind numbers and the number of records of each, sorted by kind number; at most 256, and empty without records.
+    /// [`UNKNOWN_KIND`] counts kinds that the writer did not know.
     pub counts: Vec<(u64, u64)>,
-    /// The worst severity of its troubles.
+    /// The worst severity of its troubles; `None` if it has none.
     pub worst: Option<Severity>,
-    /// What went wrong, sorted by time; at most [`MAX_TROUBLES`], since neighbours are joined above that.
+    /// What went wrong, sorted by start, then by length; empty if nothing did. At most [`MAX_TROUBLES`]: neighbours are
+    /// joined above that, the least severe first, then the nearest.
     pub troubles: Vec<Trouble>,
 }
 
 impl Summary {
-    /// The number of records.
+    /// The number of seqs from `first` to `last`; 0 for a chapter without records. A join counts those that no chapter
+    /// has.
     #[must_use]
     pub fn records(&self) -> u64 {
         (self.last.0.saturating_add(1)).saturating_sub(self.first.0)
     }
 
-    /// Joins this summary and a later one of the same run.
+    /// Joins this summary and a later one of the same run: from the first record of this one to the last of both.
+    /// Counts add up and saturate. Above 256 kinds the counts of the highest kinds are dropped. Above [`MAX_TROUBLES`]
+    /// neighbours are joined.
     #[must_use]
     pub fn join(mut self, later: Self) -> Self {
         for (kind, count) in later.counts {
@@ -70,7 +76,7 @@ impl Summary {
         }
     }
 
-    /// Returns the bytes, the same in files and on the wire.
+    /// Returns the bytes, the same in files and on the wire (docs/recordings.md#c-a-closed-chapter).
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         Writer::plain(|writer| {
@@ -95,7 +101,8 @@ impl Summary {
     /// Reads a summary. Bytes after it, from a later version, are ignored.
     ///
     /// # Errors
-    /// If the bytes are not a summary, or list more kinds or troubles than allowed.
+    /// The first error in the bytes; [`DecodeError::Message`] if they list over 256 kinds or over [`MAX_TROUBLES`]
+    /// troubles. So too if the first seq is 0 without records, or the last one exceeds 64 bits.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::plain(bytes);
         let first = reader.varint();

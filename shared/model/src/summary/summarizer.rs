@@ -10,20 +10,22 @@ use crate::id::Seq;
 use crate::time::Time;
 use crate::vocabulary::{Divergence, Severity, Standing};
 
-/// The kind number that counts records of kinds which this build does not know.
+/// The kind number that counts records of kinds which this build does not know, or that exceed the 256 kinds of a
+/// summary. No kind has it.
 pub const UNKNOWN_KIND: u64 = 0;
-/// The most troubles held. At this number neighbours are joined until [`TROUBLES_KEPT`] are left.
+/// The number of troubles at which neighbours are joined until [`TROUBLES_KEPT`] are left. It bounds the memory; a
+/// summary keeps only [`MAX_TROUBLES`].
 const TROUBLES_HELD: usize = 4_096;
-/// The number of troubles left after a join of neighbours.
+/// The number of troubles left after a join of neighbours: a quarter, so that joins are rare.
 const TROUBLES_KEPT: usize = 1_024;
-/// The least length in µs of an open gap that counts as a warning, whatever its outcome. A shorter one counts as a
-/// note.
+/// The least length in µs of an open gap that counts as a warning, whatever its outcome: 60 s, as for findings
+/// ([`Row::usual_severity`](crate::Row::usual_severity)). A shorter one counts as a note.
 const BLIND_US: u64 = 60_000_000;
 
 /// Summarizes the records of a chapter.
 ///
-/// It holds the fold without the objects that the chapter opens with, and at most 4,096 troubles; above that
-/// neighbours are joined.
+/// It holds a fold without objects, at most 256 counts, and fewer than 4,096 troubles: at that number neighbours are
+/// joined until 1,024 are left.
 #[derive(Debug)]
 pub struct Summarizer {
     state: State,
@@ -35,7 +37,7 @@ pub struct Summarizer {
 }
 
 impl Summarizer {
-    /// Begins after the last record of a fold.
+    /// Begins a chapter after the last record of a fold. It drops the objects of the fold's watches.
     #[must_use]
     pub fn new(mut state: State) -> Self {
         // Troubles do not depend on the objects held, and the objects are nearly all of the fold.
@@ -52,26 +54,28 @@ impl Summarizer {
         }
     }
 
-    /// The fold after the last record, without the objects that the chapter opened with.
+    /// The fold after the last record, for its seq, its time and what is open. It lacks the objects that the chapter
+    /// opened with. It has no `change` of a watch with progress: neither its object nor its counts.
     #[must_use]
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// The chapter's first record.
+    /// The seq of the chapter's first record; if it has none yet, the seq that it will have.
     #[must_use]
     pub fn first(&self) -> Seq {
         self.first
     }
 
-    /// Begins the next chapter, after the last record.
+    /// Begins the next chapter, after the last record. Counts and troubles begin anew; open gaps, verdicts and findings
+    /// stay open.
     pub fn next_chapter(&mut self) {
         let state = std::mem::take(&mut self.state);
         *self = Self::new(state);
     }
 
-    /// Counts the next record by the number of its kind, without folding it: a record that clients of the log never
-    /// see.
+    /// Counts the next record by the number of its kind, without folding it. It is a record of the inside, or of a kind
+    /// that this build does not know ([`UNKNOWN_KIND`]).
     pub fn pass(&mut self, kind: u64, at: Time) {
         self.count(kind, at);
         self.state.pass(self.state.seq.next(), at);
@@ -84,7 +88,7 @@ impl Summarizer {
         *self.counts.entry(kind).or_default() += 1;
     }
 
-    /// Counts and folds the next record.
+    /// Counts and folds the next record. A `change` of a watch with progress, or of an unknown watch, is only counted.
     pub fn record(&mut self, record: &Record) {
         self.count(record.event.kind(), record.at);
         if self.is_no_trouble(&record.event) {
@@ -208,7 +212,7 @@ impl Summarizer {
         }
     }
 
-    /// Returns the summary of the chapter so far.
+    /// Returns the summary of the chapter so far. Troubles that are open now end with the last record.
     #[must_use]
     pub fn summary(&self) -> Summary {
         let at = self.state.at;

@@ -8,7 +8,8 @@ use crate::time::Time;
 use crate::tree;
 use crate::vocabulary::Severity;
 
-/// The most troubles in a summary. Above it neighbours are joined into one.
+/// The most troubles in a summary, so that its size is bounded. Above it neighbours are joined into one, the least
+/// severe first, then the nearest.
 pub const MAX_TROUBLES: usize = 32;
 
 /// The kind of a trouble.
@@ -19,11 +20,11 @@ pub enum TroubleKind {
     OpenGap,
     /// A gap that ended without a resume: events may be lost.
     LostGap,
-    /// The server sent an ERROR event.
+    /// The server sent an ERROR event; its length is 0.
     Error,
-    /// A verdict was open: a read returned other objects than a watch held.
+    /// A verdict was open: a read returned another object than a watch held. An older list is none.
     Divergence,
-    /// An occurrence of a finding with a severity above note.
+    /// An occurrence of a finding with a severity above note, until the next occurrence or until it was cleared.
     Finding,
     /// A kind of a later version, by its number.
     Later(u64),
@@ -71,7 +72,7 @@ impl fmt::Display for TroubleKind {
 pub struct Trouble {
     /// When it began; the chapter's opening if it was open before that.
     pub start: Time,
-    /// Its length in microseconds; up to the chapter's last record if it was still open then.
+    /// Its length in microseconds, 0 for a moment; up to the chapter's last record if it was still open then.
     pub length_us: u64,
     /// Its kind; if joined, that of the worst.
     pub kind: TroubleKind,
@@ -81,12 +82,12 @@ pub struct Trouble {
     pub open_at_begin: bool,
     /// Whether it was open after the chapter's last record.
     pub open_at_end: bool,
-    /// The number of troubles that are joined in it.
+    /// The number of troubles that are joined in it; 1 for a single one. It saturates.
     pub count: u64,
 }
 
 impl Trouble {
-    /// When it ended.
+    /// When it ended: `start` plus the length. It saturates.
     #[must_use]
     pub fn end(&self) -> Time {
         let length_us = i64::try_from(self.length_us).unwrap_or(i64::MAX);
@@ -144,7 +145,7 @@ struct Neighbours {
     pairs: BTreeSet<(usize, u64, usize)>,
 }
 
-/// Stands for "no place".
+/// The index that stands for "no neighbour".
 const NONE: usize = usize::MAX;
 
 impl Neighbours {

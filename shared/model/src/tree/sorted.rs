@@ -104,7 +104,7 @@ impl<K, V> Map<K, V> {
         self.0.iter_mut().map(|(_, value)| value)
     }
 
-    /// All keys, sorted.
+    /// All keys, sorted, by value.
     pub fn into_keys(self) -> impl DoubleEndedIterator<Item = K> {
         self.0.into_iter().map(|(key, _)| key)
     }
@@ -114,24 +114,25 @@ impl<K, V> Map<K, V> {
         self.0.into_iter().map(|(_, value)| value)
     }
 
-    /// The entry with the least key.
+    /// The entry with the least key; `None` if the map is empty.
     #[must_use]
     pub fn first_key_value(&self) -> Option<(&K, &V)> {
         self.iter().next()
     }
 
-    /// The entry with the greatest key.
+    /// The entry with the greatest key; `None` if the map is empty.
     #[must_use]
     pub fn last_key_value(&self) -> Option<(&K, &V)> {
         self.iter().next_back()
     }
 
-    /// Removes the entry with the least key, and returns it.
+    /// Removes the entry with the least key, and returns it; `None` if the map is empty.
     pub fn pop_first(&mut self) -> Option<(K, V)> {
         (!self.0.is_empty()).then(|| self.0.remove(0))
     }
 
-    /// Keeps the entries for which `keep` returns true.
+    /// Keeps the entries for which `keep` returns true, and removes the others. It sees them in key order, and may
+    /// change values.
     pub fn retain(&mut self, mut keep: impl FnMut(&K, &mut V) -> bool) {
         self.0.retain_mut(|(key, value)| keep(key, value));
     }
@@ -165,7 +166,7 @@ impl<K: Ord, V> Map<K, V> {
         Some(&mut self.0[place].1)
     }
 
-    /// The key in the map and its value.
+    /// The key in the map and its value; `None` if there is none.
     pub fn get_key_value<Q: Ord + ?Sized>(&self, key: &Q) -> Option<(&K, &V)>
     where
         K: Borrow<Q>,
@@ -182,7 +183,7 @@ impl<K: Ord, V> Map<K, V> {
         self.place(key).is_ok()
     }
 
-    /// Sets the value of a key; returns the value before.
+    /// Sets the value of a key; returns the value before, or `None` for a new key. A key that is in the map stays.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         match self.place(&key) {
             Ok(place) => Some(std::mem::replace(&mut self.0[place].1, value)),
@@ -193,7 +194,7 @@ impl<K: Ord, V> Map<K, V> {
         }
     }
 
-    /// Removes a key; returns its value.
+    /// Removes a key; returns its value, or `None` if there is none.
     pub fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
@@ -202,7 +203,7 @@ impl<K: Ord, V> Map<K, V> {
         Some(self.0.remove(place).1)
     }
 
-    /// A key's place.
+    /// The place of a key, whether it is in the map or not.
     pub fn entry(&mut self, key: K) -> Entry<'_, K, V> {
         match self.place(&key) {
             Ok(place) => Entry::Occupied(OccupiedEntry {
@@ -217,7 +218,7 @@ impl<K: Ord, V> Map<K, V> {
         }
     }
 
-    /// The entries whose keys lie in a range; none if the range ends before it begins.
+    /// The entries whose keys lie in a range, in key order; none if the range ends before it begins.
     pub fn range<Q: Ord + ?Sized, R: RangeBounds<Q>>(&self, range: R) -> Iter<'_, K, V>
     where
         K: Borrow<Q>,
@@ -265,13 +266,13 @@ impl<T> Set<T> {
         self.0.clear();
     }
 
-    /// All things, in order.
+    /// All things, sorted.
     #[must_use]
     pub fn iter(&self) -> Keys<'_, T, ()> {
         self.0.keys()
     }
 
-    /// The least thing.
+    /// The least thing; `None` if the set is empty.
     #[must_use]
     pub fn first(&self) -> Option<&T> {
         self.iter().next()
@@ -283,19 +284,19 @@ impl<T> Set<T> {
         self.iter().next_back()
     }
 
-    /// Removes the least thing, and returns it.
+    /// Removes the least thing, and returns it; `None` if the set is empty.
     pub fn pop_first(&mut self) -> Option<T> {
         self.0.pop_first().map(|(thing, ())| thing)
     }
 
-    /// Keeps the things for which `keep` returns true.
+    /// Keeps the things for which `keep` returns true, and removes the others.
     pub fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
         self.0.retain(|thing, ()| keep(thing));
     }
 }
 
 impl<T: Ord> Set<T> {
-    /// Adds a thing; returns whether it is new.
+    /// Adds a thing; returns whether it is new. An equal thing in the set stays.
     pub fn insert(&mut self, thing: T) -> bool {
         self.0.insert(thing, ()).is_none()
     }
@@ -316,7 +317,7 @@ impl<T: Ord> Set<T> {
         self.0.contains_key(thing)
     }
 
-    /// The things in a range; none if the range ends before it begins.
+    /// The things in a range, sorted; none if the range ends before it begins.
     pub fn range<Q: Ord + ?Sized, R: RangeBounds<Q>>(&self, range: R) -> Keys<'_, T, ()>
     where
         T: Borrow<Q>,
@@ -324,19 +325,20 @@ impl<T: Ord> Set<T> {
         Keys(self.0.range(range).0)
     }
 
-    /// The things that the other set does not hold, in order.
+    /// The things of this set that the other set does not hold, sorted.
     pub fn difference<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = &'a T> {
         self.iter().filter(|thing| !other.contains(*thing))
     }
 }
 
 impl<'a, K, V> Entry<'a, K, V> {
-    /// The value of the key; sets `value` first if there is none.
+    /// The value of the key, to be changed; sets `value` first if there is none.
     pub fn or_insert(self, value: V) -> &'a mut V {
         self.or_insert_with(|| value)
     }
 
-    /// The value of the key; sets what `value` returns first if there is none.
+    /// The value of the key, to be changed; sets the result of `value` first if there is none, and else does not call
+    /// it.
     pub fn or_insert_with(self, value: impl FnOnce() -> V) -> &'a mut V {
         match self {
             Self::Occupied(entry) => entry.into_mut(),
@@ -344,7 +346,7 @@ impl<'a, K, V> Entry<'a, K, V> {
         }
     }
 
-    /// The value of the key; sets the default first if there is none.
+    /// The value of the key, to be changed; sets the default first if there is none.
     pub fn or_default(self) -> &'a mut V
     where
         V: Default,
@@ -354,13 +356,13 @@ impl<'a, K, V> Entry<'a, K, V> {
 }
 
 impl<'a, K, V> OccupiedEntry<'a, K, V> {
-    /// The value.
+    /// The value of the key.
     #[must_use]
     pub fn get(&self) -> &V {
         &self.list[self.place].1
     }
 
-    /// The value, to be changed.
+    /// The value of the key, to be changed.
     pub fn get_mut(&mut self) -> &mut V {
         &mut self.list[self.place].1
     }
@@ -383,7 +385,7 @@ impl<'a, K, V> OccupiedEntry<'a, K, V> {
 }
 
 impl<'a, K, V> VacantEntry<'a, K, V> {
-    /// Sets the value of the key; returns it, to be changed.
+    /// Adds the key with this value; returns the value, to be changed.
     pub fn insert(self, value: V) -> &'a mut V {
         self.list.insert(self.place, (self.key, value));
         &mut self.list[self.place].1

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-/// Sorts things; equal things keep their order. Only the comparison and the swap of two things are compiled per kind
-/// of thing.
+/// Sorts things by `order`, the least first; equal things keep their order. Only the comparison and the swap of two
+/// things are compiled per kind of thing.
 pub fn sort_by<T>(things: &mut [T], order: impl Fn(&T, &T) -> Ordering) {
     let mut places: Vec<usize> = (0..things.len()).collect();
     merge_sort(&mut places, &|one, other| {

@@ -7,24 +7,24 @@
 use crate::codec::{DecodeError, Reader, Writer};
 use crate::summary::Summary;
 
-/// Whether the records of a chapter can be read.
+/// Whether the records of a chapter can be read, as the server knew when it sent the entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Availability {
     /// The chapter is in memory or in a file.
     Kept,
-    /// The chapter was dropped to make room.
+    /// The chapter was dropped to make room, and no file holds it.
     Expired,
     /// The chapter left the memory before a file had it.
     Lost,
 }
 
-/// The bits of an expired chapter.
+/// The value of the availability's bits for an expired chapter.
 const EXPIRED: u8 = 1;
-/// The bits of a lost chapter.
+/// The value of the availability's bits for a lost chapter.
 const LOST: u8 = 2;
-/// The mask of the bits of an availability.
+/// The mask of the two bits of an availability. 0 is kept; 3, which no build writes, reads as expired.
 const AVAILABILITY: u8 = 3;
-/// The bit of several chapters as one.
+/// The bit of an entry's flags for several chapters as one.
 const MERGED: u8 = 4;
 
 /// A chapter of a catalogue, or several chapters as one.
@@ -34,7 +34,7 @@ pub struct CatalogueEntry {
     pub availability: Availability,
     /// Whether it stands for several chapters. It then replaces all entries of its records.
     pub is_merged: bool,
-    /// Its summary.
+    /// Its summary; of several chapters, the joined one.
     pub summary: Summary,
 }
 
@@ -54,10 +54,10 @@ pub fn push_catalogue_entry(entry: &CatalogueEntry, out: &mut Vec<u8>) {
     out.extend_from_slice(&summary);
 }
 
-/// Decodes the entries after a [`Catalogue`](super::Catalogue).
+/// Decodes the entries after a [`Catalogue`](super::Catalogue), in their order; no bytes give none.
 ///
 /// # Errors
-/// If the bytes are not entries.
+/// [`DecodeError::Message`] if an entry is empty; the first error in the bytes or in a summary.
 pub fn catalogue_entries(bytes: &[u8]) -> Result<Vec<CatalogueEntry>, DecodeError> {
     let mut reader = Reader::plain(bytes);
     let mut entries = Vec::new();

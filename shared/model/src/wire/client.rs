@@ -12,60 +12,67 @@ use crate::id::{EpochId, LogId, Object, Seq, Text, WatchName};
 use crate::time::Time;
 
 messages! {
-    /// A message from a viewer.
+    /// A message from a viewer, other than a note ([`WriteNote`]).
     ClientMessage {
-        /// The first message of a conversation.
+        /// The first message of a conversation. No other message may come before it, and no second one.
         0 Hello {
-            /// The viewer's protocol version.
+            /// The viewer's protocol version ([`PROTOCOL_VERSION`](super::PROTOCOL_VERSION)).
             protocol: u32,
-            /// The log that the viewer wants; absent: the server's.
+            /// The log that the viewer wants; absent: the server's. For another log the server sends its own, from a
+            /// snapshot on.
             log: Option<LogId>,
-            /// The epoch of the records that the viewer has.
+            /// The epoch of the records that the viewer has; absent if it has none.
             epoch: Option<EpochId>,
-            /// The last seq of the last whole segment that the viewer has.
+            /// The last seq of the last whole segment that the viewer has; absent if it has none. With it the server
+            /// may go on without a snapshot.
             last: Option<Seq>,
         }
         /// The viewer has processed `bytes` bytes of messages since the connection opened.
         1 Acknowledge {
-            /// The number of bytes, counted from the first message.
+            /// The number of bytes, counted from the first message, pieces included. A lower number than before changes
+            /// nothing. More than the server sent ends the conversation.
             bytes: u64,
         }
         /// Requests the chapter that holds the record `before` - 1, of any run. A viewer may request chapters in any
-        /// order.
+        /// order. The server answers in the order of the requests with [`Chapter`](super::Chapter),
+        /// [`Expired`](super::Expired) or [`NotRead`](super::NotRead). More than 16 waiting requests end the
+        /// conversation.
         2 Backfill {
             /// The log.
             log: LogId,
             /// The run of the log's writer.
             epoch: EpochId,
-            /// The record after the last one wanted.
+            /// The seq after the last record wanted. No chapter holds the record before seq 1 or 0; the answer is
+            /// [`Expired`](super::Expired).
             before: Seq,
         }
-        /// Names the logs that the viewer wants.
+        /// Names the logs that the viewer wants, in place of those before. Without it a viewer gets the server's log.
         3 Subscribe {
-            /// The logs.
+            /// The logs. If the server's is not among them, as in an empty list, the server sends no live data.
             logs: Vec<LogId>,
         }
         /// Pauses or resumes live data. A hidden tab pauses; when it resumes, the server moves it to the head.
         4 Pause {
-            /// Whether to pause.
+            /// Whether to pause; false: resume.
             paused: bool,
         }
-        /// A command to the server.
+        /// A command to the server. The answer is a [`CommandDone`](super::CommandDone).
         5 Command {
-            /// The command's number, which the viewer chooses.
+            /// The command's number, which the viewer chooses and the answer repeats.
             command: u64,
             /// Its name: `use-context`, or `audit`.
             verb: Text,
-            /// Its argument: for `audit`, a watch, and optionally an object of it on a second line.
+            /// Its argument. For `use-context` it is the name of a context. For `audit` it is the name of a watch, and
+            /// optionally an object of it on a second line.
             argument: String,
         }
     }
 }
 
-/// The kind number of a [`WriteNote`] among the messages of a viewer.
+/// The kind number of a [`WriteNote`] among the messages of a viewer. No [`ClientMessage`] has it.
 const WRITE_NOTE: u64 = 6;
 
-/// A text as received. It may not be UTF-8; the code that uses it checks that.
+/// A text as received. It may not be UTF-8; the code that uses it checks that. The size of its message bounds it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RawText(
     /// Its bytes.
@@ -96,19 +103,19 @@ fields! {
     ///
     /// It is not a [`ClientMessage`], so that the page's first part, which sends no notes, has no code for it.
     struct WriteNote {
-        /// The command's number, which the viewer chooses.
+        /// The command's number, which the viewer chooses and the answer repeats.
         command: u64,
         /// The text; an empty one withdraws the note that it replaces.
         text: RawText,
-        /// The watch that it is about.
+        /// The watch that it is about; absent: the whole cluster.
         watch: Option<WatchName>,
-        /// The object that it is about.
+        /// The object that it is about; absent if it is about none.
         object: Option<Arc<Object>>,
-        /// Start of the time that it is about.
+        /// Start of the time that it is about; absent: the time of its record.
         from: Option<Time>,
-        /// End of that time.
+        /// End of that time; absent: the time is one moment.
         to: Option<Time>,
-        /// The earlier note that it replaces.
+        /// The earlier note that it replaces; absent for a new note.
         replaces: Option<NoteKey>,
     }
 }
@@ -122,7 +129,7 @@ pub enum FromViewer {
     Note(WriteNote),
 }
 
-/// Encodes a person's note.
+/// Encodes a person's note as a message. It does not check [`MAX_MESSAGE_BYTES`].
 #[must_use]
 pub fn encode_note(note: &WriteNote) -> Vec<u8> {
     Writer::plain(|writer| {
@@ -131,10 +138,10 @@ pub fn encode_note(note: &WriteNote) -> Vec<u8> {
     })
 }
 
-/// Decodes a viewer's message or note; `None` for a kind that this build does not know.
+/// Decodes a viewer's message or note; `None` for a kind that this build does not know. Bytes after it are ignored.
 ///
 /// # Errors
-/// If the bytes are not a message, or longer than [`MAX_MESSAGE_BYTES`].
+/// [`DecodeError::Message`] if the bytes are longer than [`MAX_MESSAGE_BYTES`]; the first error in them.
 pub fn decode_viewer(bytes: &[u8]) -> Result<Option<FromViewer>, DecodeError> {
     decode_sized(bytes, |kind, fields| match kind {
         WRITE_NOTE => Some(FromViewer::Note(WriteNote::read_fields(fields))),
@@ -142,7 +149,7 @@ pub fn decode_viewer(bytes: &[u8]) -> Result<Option<FromViewer>, DecodeError> {
     })
 }
 
-/// Encodes a viewer's message.
+/// Encodes a viewer's message. It does not check [`MAX_MESSAGE_BYTES`].
 #[must_use]
 pub fn encode_client(message: &ClientMessage) -> Vec<u8> {
     Writer::plain(|writer| {
@@ -151,10 +158,10 @@ pub fn encode_client(message: &ClientMessage) -> Vec<u8> {
     })
 }
 
-/// Decodes a viewer's message; `None` for a note, or a kind that this build does not know.
+/// Decodes a viewer's message; `None` for a note, or a kind that this build does not know. Bytes after it are ignored.
 ///
 /// # Errors
-/// If the bytes are not a message, or longer than [`MAX_MESSAGE_BYTES`].
+/// [`DecodeError::Message`] if the bytes are longer than [`MAX_MESSAGE_BYTES`]; the first error in them.
 pub fn decode_client(bytes: &[u8]) -> Result<Option<ClientMessage>, DecodeError> {
     decode_sized(bytes, ClientMessage::read_fields)
 }

@@ -2,29 +2,33 @@
 
 use crate::codec::{DecodeError, Reader};
 
-/// The version of the wire protocol. A server sends a viewer of another version away.
+/// The version of the wire protocol. A server answers the hello of a viewer of another version with a
+/// [`Bye`](super::Bye) for `version`. Since version 2 a viewer gets a catalogue of all chapters. New kinds of messages
+/// and new last fields need no new version.
 pub const PROTOCOL_VERSION: u32 = 2;
 
-/// The name of the header that the page sends, with any value, when it fetches from `/api`; see
-/// docs/design/origins.md.
+/// The name, in lower case, of the header that the page sends, with any value, when it fetches from `/api`. A server
+/// under a name of `--allow-host` needs it if the browser names no site (docs/design/origins.md).
 pub const PAGE_HEADER: &str = "x-watchscope-page";
 
-/// The most bytes of a message. A server cuts a larger one into pieces, and a viewer's larger one is refused.
+/// The most bytes of a message: 64 KiB, so that a live message waits for little of a large one. A server cuts a larger
+/// one into pieces ([`cut_into_pieces`](super::cut_into_pieces)); a viewer's larger one is refused.
 pub const MAX_MESSAGE_BYTES: usize = 64 << 10;
 
-/// The most bytes of the log's messages on the way to a viewer without acknowledgement. At the bound they wait.
-/// Heartbeats and answers count too, but never wait.
+/// The most bytes of the log's messages on the way to a viewer without acknowledgement: 1 MiB, or 16 of the largest
+/// messages. At the bound they wait. Heartbeats and answers count too, but never wait.
 pub const WINDOW_BYTES: u64 = 1 << 20;
 
-/// The number of received bytes after which a viewer acknowledges them, if [`ACKNOWLEDGE_MS`] does not pass first.
+/// The number of received bytes after which a viewer acknowledges them, if [`ACKNOWLEDGE_MS`] does not pass first. It
+/// is a quarter of [`WINDOW_BYTES`], so a server does not wait for a viewer that keeps up.
 pub const ACKNOWLEDGE_BYTES: u64 = 256 << 10;
 
 /// The time in milliseconds after which a viewer acknowledges received bytes, if there are fewer than
-/// [`ACKNOWLEDGE_BYTES`].
+/// [`ACKNOWLEDGE_BYTES`]. So a server knows within that time how far a viewer is.
 pub const ACKNOWLEDGE_MS: u64 = 250;
 
-/// The time from one heartbeat of a server to the next, in milliseconds. After 45 s without a message the page takes
-/// a connection as dead.
+/// The time from one heartbeat of a server to the next, in milliseconds. After 45 s without a message, two heartbeats
+/// and 5 s, the page takes a connection as dead.
 pub const HEARTBEAT_MS: u64 = 20_000;
 
 macro_rules! messages {

@@ -10,7 +10,7 @@ use crate::vocabulary::{DiskTrouble, NoteRefusal};
 messages! {
     /// A message from a server. Data follows a [`Snapshot`], [`Segment`], [`Chapter`], [`Piece`] and [`Catalogue`].
     ServerMessage {
-        /// The first message, in answer to [`Hello`](super::Hello).
+        /// The first message, in answer to a [`Hello`](super::Hello) of this protocol version.
         0 Welcome {
             /// The server's protocol version.
             protocol: u32,
@@ -18,32 +18,34 @@ messages! {
             log: LogId,
             /// The run of the log's writer.
             epoch: EpochId,
-            /// The first record in the ring.
+            /// The seq of the first record in the ring; of an empty one, of the next record.
             first: Seq,
-            /// The last sealed record.
+            /// The seq of the last sealed record; 0 before the first of a new run.
             head: Seq,
             /// Whether segments continue from the records that the viewer has, without a snapshot.
             resumed: bool,
-            /// The server's time.
+            /// The server's time, on the log's clock.
             at: Time,
-            /// watchscope's version.
+            /// The version of watchscope that serves.
             version: Text,
-            /// The wall clock when the first record in the ring was taken.
+            /// The time of the first record in the ring, on the log's clock. If its first chapter is empty, when that
+            /// was opened.
             first_at: Time,
             /// The name of a recording; absent for a live log.
             recording: Option<Text>,
-            /// The time of the first record of a recording that is shown at once.
+            /// The time of the first record of the recording, from which the page shows it; absent for a live log.
             recorded_from: Option<Time>,
-            /// The time of the recording's last record, which serves as the present.
+            /// The time of the recording's last record, which serves as the present; absent for a live log.
             recorded_to: Option<Time>,
-            /// Whether diagnosis ran again for the recording, so its judgements are not the recorded ones.
+            /// Whether diagnosis ran again for the recording, so its judgements are not the recorded ones; absent for a
+            /// live log.
             judged_again: Option<bool>,
         }
         /// A snapshot: the fold up to `seq` and the open chapter's dictionary. The head frame follows.
         1 Snapshot {
             /// The log.
             log: LogId,
-            /// The last folded record.
+            /// The seq of the last folded record; the next segment begins after it.
             seq: Seq,
         }
         /// A segment, whose frame follows. Segments continue across chapters: the dictionary's numbers keep their
@@ -57,18 +59,19 @@ messages! {
         3 Moved {
             /// The log.
             log: LogId,
-            /// The first record that is not sent.
+            /// The seq of the first record that is not sent.
             from: Seq,
-            /// The last record that is not sent.
+            /// The seq of the last record that is not sent. It is the last one that the snapshot folds.
             to: Seq,
         }
-        /// The records are neither in the ring nor in a file. It also answers a [`Backfill`](super::Backfill) of them.
+        /// The records are neither in the ring nor in a file. It also answers a [`Backfill`](super::Backfill) of them;
+        /// then it begins at seq 1, and earlier ones may still be in a file.
         4 Expired {
             /// The log.
             log: LogId,
-            /// The first of these records.
+            /// The seq of the first of these records.
             first: Seq,
-            /// The last of these records.
+            /// The seq of the last of these records.
             last: Seq,
             /// The run of the log's writer.
             epoch: EpochId,
@@ -76,50 +79,52 @@ messages! {
         /// Answers [`Backfill`](super::Backfill): the chapter that holds the record `before` - 1, up to `before`. Head
         /// and segment frames follow.
         ///
-        /// Segments are never encoded again. If `before` lies inside one, the server sends it whole, and the viewer
-        /// leaves out the records from `before` on.
+        /// Segments are never encoded again. If the requested `before` lies inside one, the server sends it whole, with
+        /// records from `before` on.
         5 Chapter {
             /// The log.
             log: LogId,
-            /// The chapter's first record.
+            /// The seq of the chapter's first record.
             first: Seq,
-            /// The record before which the chapter is cut.
+            /// The seq before which the chapter is cut: from the ring, that of the request; from a file, the seq after
+            /// the last record sent.
             before: Seq,
         }
-        /// A sign of life, sent every 20 s ([`HEARTBEAT_MS`](super::HEARTBEAT_MS)).
+        /// A sign of life, sent soon after the welcome and then every 20 s ([`HEARTBEAT_MS`](super::HEARTBEAT_MS)).
         6 Heartbeat {
-            /// The last sealed record.
+            /// The seq of the last sealed record; 0 before the first of a new run.
             head: Seq,
-            /// The server's time.
+            /// The server's time, on the log's clock.
             at: Time,
-            /// The bytes in the ring.
+            /// The bytes in the ring, bookkeeping included.
             ring_bytes: u64,
-            /// The most bytes that the ring may hold.
+            /// The most bytes that the ring may hold; [`u64::MAX`] for a recording.
             ring_capacity: u64,
-            /// The first record in the ring.
+            /// The seq of the first record in the ring; of an empty one, of the next record.
             first: Seq,
-            /// The wall clock when that record was taken.
+            /// The time of that record, on the log's clock. If the ring's first chapter is empty, when that was opened.
             first_at: Time,
         }
         /// The server ends this connection on purpose.
         7 Bye {
-            /// Why: `going-away`, `version`, `session-ended` or `too-slow`.
+            /// Why: `going-away`, `version` or `session-ended`. A viewer accepts any other word, such as `too-slow`.
             reason: Text,
-            /// The time after which the viewer should come back, in milliseconds; absent: it should not.
+            /// The time after which the viewer should come back, in milliseconds; absent: it should not, except after
+            /// `going-away`.
             retry_after_ms: Option<u64>,
         }
         /// A part of a larger message; the part's bytes follow.
         8 Piece {
-            /// The number of the larger message; it rises by 1.
+            /// The number of the larger message on this connection; it rises by 1 from one such message to the next.
             transfer: u64,
             /// The number of the part, from 0.
             index: u32,
-            /// The number of parts.
+            /// The number of parts, at least 1.
             count: u32,
         }
         /// There is no cluster yet; lists the contexts that a person can choose from.
         9 Contexts {
-            /// The names of the kubeconfig's contexts.
+            /// The names of the kubeconfig's contexts; not empty.
             names: Vec<Text>,
             /// Why there is no cluster, in a sentence.
             reason: String,
@@ -127,9 +132,9 @@ messages! {
         /// The outcome of a [`Command`](super::Command) or [`WriteNote`](super::WriteNote). The server sends it after
         /// all records that the command caused.
         10 CommandDone {
-            /// The command's number.
+            /// The number of the command or note, as the viewer chose it.
             command: u64,
-            /// What went wrong, in a sentence; absent on success.
+            /// What went wrong, in a sentence; absent on success, and if a note was refused.
             error: Option<String>,
             /// Why a note was refused; absent for other commands, and for a note that is in the log.
             refused: Option<NoteRefusal>,
@@ -139,17 +144,17 @@ messages! {
         11 History {
             /// The bytes of all files.
             bytes: u64,
-            /// The most bytes that the files may have.
+            /// The most bytes that the files may have; above it the oldest file is dropped.
             size_bytes: u64,
-            /// The time of the first record in all files.
+            /// The time of the first record in all files; absent before one is kept.
             since: Option<Time>,
-            /// The last record of this run that is in a file.
+            /// The seq of the last record of this run that is in a file; 0 if none is.
             kept_to: Seq,
             /// The number of records of this run that left the ring before they were written.
             lost: u64,
-            /// Why the history cannot be written; absent if it can.
+            /// Why the history cannot be written, or only late; absent if neither.
             trouble: Option<DiskTrouble>,
-            /// Since when it cannot be written.
+            /// Since when the trouble lasts; absent without trouble.
             trouble_since: Option<Time>,
         }
         /// Chapters of one run, the newest first; their entries follow
@@ -163,13 +168,13 @@ messages! {
             /// The place of the run among all runs. The run that is being written has the highest number.
             order: u64,
         }
-        /// Answers [`Backfill`](super::Backfill): the chapter is in a file that cannot be read.
+        /// Answers [`Backfill`](super::Backfill): the chapter is in a file, and the server could not read it.
         13 NotRead {
             /// The log.
             log: LogId,
             /// The run of the log's writer.
             epoch: EpochId,
-            /// The record from the request.
+            /// The seq from the request.
             before: Seq,
             /// Why, in a sentence.
             reason: String,
@@ -178,7 +183,7 @@ messages! {
 }
 
 impl CommandDone {
-    /// The outcome of a command: success, or the error in a sentence.
+    /// The outcome of a command: the error in a sentence, or success for `None`.
     #[must_use]
     pub fn of(command: u64, error: Option<String>) -> Self {
         Self {
@@ -188,7 +193,7 @@ impl CommandDone {
         }
     }
 
-    /// The outcome of a note: written, or the reason of its refusal.
+    /// The outcome of a note: the reason of its refusal, or written for `None`.
     #[must_use]
     pub fn of_note(command: u64, refused: Option<NoteRefusal>) -> Self {
         Self {
@@ -199,7 +204,8 @@ impl CommandDone {
     }
 }
 
-/// Encodes a server's message and the data behind it.
+/// Encodes a server's message and the data behind it, all parts in order. It does not check
+/// [`MAX_MESSAGE_BYTES`](super::MAX_MESSAGE_BYTES); the caller cuts a larger one.
 #[must_use]
 pub fn encode_server(message: &ServerMessage, data: &[&[u8]]) -> Vec<u8> {
     let mut out = Writer::plain(|writer| {
@@ -210,10 +216,11 @@ pub fn encode_server(message: &ServerMessage, data: &[&[u8]]) -> Vec<u8> {
     out
 }
 
-/// Decodes a server's message; returns it and the data after it. `None` for a kind that this build does not know.
+/// Decodes a server's message; returns it and the data after it, empty if there is none. `None` for a kind that this
+/// build does not know. It accepts any length.
 ///
 /// # Errors
-/// If the bytes are not a message.
+/// The first error in the message. The data is not looked at.
 pub fn decode_server(bytes: &[u8]) -> Result<Option<(ServerMessage, &[u8])>, DecodeError> {
     decode(bytes, ServerMessage::read_fields)
 }

@@ -43,7 +43,7 @@ fn crowd(count: u64, scope: &Scope) -> Vec<Deed> {
         .collect()
 }
 
-/// The configmaps of a namespace that only the crowd watches.
+/// The path of the configmaps of a namespace that only the crowd watches.
 const ELSEWHERE: &str = "/api/v1/namespaces/elsewhere/configmaps";
 
 fn elsewhere() -> (Deed, Scope) {

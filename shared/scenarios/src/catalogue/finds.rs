@@ -7,27 +7,27 @@ use std::time::Duration;
 
 use watchscope_model::Row::{self, *};
 
-/// The findings that a row's story must and may have.
+/// The findings that a row's story, or another form of its failure, must and may have.
 #[derive(Clone, Copy, Debug)]
 pub struct Finds {
-    /// The row.
+    /// The row whose failure happens in the story.
     pub row: Row,
-    /// The rows that the finding may be of; empty for a silent row.
+    /// The rows that the finding may be of: one of them must be found. Empty for a silent row, which must not be found.
     pub family: &'static [Row],
-    /// Rows of other failures that truly happen in the story, so a finding of them is right.
+    /// Rows of other failures that truly happen in the story, so a finding of them is right, and none is right too.
     pub companions: &'static [Row],
-    /// Rows that a finding of an audit may have besides.
+    /// Rows that a finding by the audit's reads may have besides. It may be empty.
     pub by_reads: &'static [Row],
-    /// When the failure happens, in seconds of the story.
+    /// When the failure happens, in seconds since the story began.
     pub strikes_s: u64,
-    /// The code of the first ERROR with which the failure happens, if chance decides when that is. Then `strikes_s` is
-    /// the latest time, which the story ensures.
+    /// The code of the first ERROR with which the failure happens, if chance decides when that is; else `None`. Then
+    /// `strikes_s` is the latest time, which the story ensures.
     pub strikes_with: Option<u64>,
-    /// How long the finding's rule waits, in seconds.
+    /// How long the finding's rule waits after the failure, in seconds; 0 if it finds it at once.
     pub waits_s: u64,
-    /// Another version of the row's servers with the same findings.
+    /// Another version of the row's servers with the same findings, as `1.30.0`.
     pub version: &'static str,
-    /// The length of the story in seconds, if its own end is too early for the finding.
+    /// The length of the story in seconds, if its own end is too early for the finding; `None` if it is not.
     pub lasts_s: Option<u64>,
     /// Whether only other watches around it show the failure: alone it looks like a quiet watch.
     pub needs_others: bool,
@@ -35,10 +35,11 @@ pub struct Finds {
     pub is_audited: bool,
     /// Whether only watches of each of its servers show the failure.
     pub needs_each_server: bool,
-    /// Why chance draws no writes beside the story: the failure depends on the very next revision.
+    /// Why chance draws no writes beside the story: the failure depends on the very next revision. `None` if it may
+    /// draw some.
     pub is_alone: Option<&'static str>,
-    /// Findings whose presence or certainty depends on the surroundings. All other findings are the same in each
-    /// variant.
+    /// Findings whose presence or certainty depends on the surroundings; it may be empty. All other findings are the
+    /// same in each variant.
     pub varies: &'static [Varies],
     /// Words of the sentence of the finding, with `…` for parts that differ; empty for any sentence.
     pub says: &'static str,
@@ -47,9 +48,9 @@ pub struct Finds {
 /// A finding that depends on the surroundings of a story.
 #[derive(Clone, Copy, Debug)]
 pub struct Varies {
-    /// Its row.
+    /// The row of the finding.
     pub row: Row,
-    /// The reason.
+    /// The reason, as a clause without a full stop.
     pub why: &'static str,
 }
 
@@ -86,7 +87,7 @@ impl Finds {
     }
 }
 
-/// The rows that are never found, with the reason. All others are found.
+/// The rows of the catalogue that are never found, with the reason. All others are found in their own story.
 pub const UNSEEN: [(Row, &str); 1] = [(F05, "a normal timeout is an attribution, never a finding")];
 
 pub(super) const fn row(
@@ -175,7 +176,7 @@ impl Finds {
     }
 }
 
-/// The findings of all rows, F01 first.
+/// The findings of all rows' own stories, F01 first. Each has the index of its row.
 ///
 /// F12 strikes by itself, at the first resume after ten quiet minutes; its story ensures that this happens by 1203 s.
 /// The waits are:

@@ -22,7 +22,8 @@ use super::{
 use super::{definitions, expiry, network, views};
 use crate::script::Deed;
 
-/// Returns all forms, in the order of their rows' numbers.
+/// Returns all forms, in the order of their rows' numbers, each with its findings. The rows' own stories are not among
+/// them ([`super::rows`]); a row may have several forms, or none.
 #[must_use]
 pub fn forms() -> Vec<(Row, Finds)> {
     let mut forms = [
@@ -174,7 +175,7 @@ fn never_ready() -> (Row, Finds) {
     )
 }
 
-/// More writes of a type than its cache keeps.
+/// More writes of a type than its cache keeps, which is 100 at least (docs/semantics/servers.md#ring).
 const OVERRUN: u64 = 150;
 
 /// Ends the streams of configmaps in order, far from their timeouts.

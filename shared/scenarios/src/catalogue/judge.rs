@@ -16,7 +16,7 @@ use crate::Run;
 
 impl Row {
     /// Plays the row's story with our probe and the row's clients. Returns a sentence for each expectation that was not
-    /// met.
+    /// met, those about the wire first; none if all were. A sentence begins with the row's code and the seed.
     #[must_use]
     pub fn play(&self, seed: u64) -> Vec<String> {
         let began = Run::of_story(self.story.clone(), seed).now();
@@ -35,19 +35,20 @@ impl Row {
             .collect()
     }
 
-    /// Plays the row's story to the end with our probe.
+    /// Plays the row's story to the end (`lasts`) with its probes; `seed` determines all chance.
     #[must_use]
     pub fn run(&self, seed: u64) -> Run {
         self.run_beside(seed, &[], false)
     }
 
-    /// Plays the row's story with our probes: the one of its scope, and `others` beside it.
+    /// Like [`run`](Self::run), with probes of `others` beside the row's own. One of `others` with the name of a watch
+    /// in `beside` is left out. `tells_inside` adds inside records.
     #[must_use]
     pub fn run_beside(&self, seed: u64, others: &[WatchSpec], tells_inside: bool) -> Run {
         self.run_audited(seed, others, tells_inside, Level::Off)
     }
 
-    /// Like [`run_beside`](Self::run_beside), with an audit.
+    /// Like [`run_beside`](Self::run_beside), with an audit of this level; [`Level::Off`] is none.
     #[must_use]
     pub fn run_audited(
         &self,

@@ -38,14 +38,14 @@ use watchscope_simulator::{
 use crate::script::{Act, Deed, Line};
 use crate::story::{Story, View};
 
-/// A row of the catalogue.
+/// A row of the catalogue, or another form of its failure, as a story with expectations.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// The number of the row.
+    /// The row of the failure catalogue.
     pub row: row::Row,
     /// Its code: `F01`.
     pub code: &'static str,
-    /// What shows the failure, if that differs from the row's own story; empty for the own story.
+    /// The form of the failure in a few words, if that differs from the row's own story; empty for the own story.
     pub form: &'static str,
     /// The story: the cluster, the clients and the failure.
     pub story: Story,
@@ -53,32 +53,33 @@ pub struct Row {
     pub scope: Scope,
     /// The configuration of the probe.
     pub probe: ProbeConfig,
-    /// The objects that other probes watch over the same connection.
+    /// The objects that other probes watch over the probe's connection. If it is empty, the probe shares none.
     pub shares_with: Vec<Scope>,
-    /// The objects that other probes watch over connections of their own.
+    /// The objects that other probes watch over connections of their own. It may be empty.
     pub beside: Vec<Scope>,
-    /// The time at which the row is judged, since its beginning.
+    /// How long the row runs after its probes start, which is 0.5 s after the story begins. Then it is judged.
     pub lasts: Duration,
-    /// What our probe must see.
+    /// What our probe must see, all of it and in any order. It may be empty.
     pub wire: Vec<Wire>,
-    /// The end of each client.
+    /// The expected end of each client, in the order in which they were added to the row. It may be empty.
     pub clients: Vec<Expected>,
-    /// Why no naive client fares worse than the correct ones; `None` if one does.
+    /// Why no naive client fares worse than the correct ones, as a clause; `None` if one does.
     pub spares: Option<&'static str>,
 }
 
-/// Something that our probe sees on the wire, with the range of its count.
+/// Something that our probe sees on the wire, with the range of its count. Only records of the row's own watch count,
+/// unless a variant says otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wire {
     /// Ends of streams with this cause.
     Ended(Cause, RangeInclusive<usize>),
-    /// An orderly end of a stream at an age in this range of seconds.
+    /// At least one orderly end of a stream at an age in this range of whole seconds.
     EndedAtAge(RangeInclusive<u64>),
-    /// An ERROR event with this code, and with this text in its message.
+    /// At least one ERROR event with this code, and with this text in its message.
     Error(u64, &'static str),
     /// Answers with this HTTP status.
     Status(u16, RangeInclusive<usize>),
-    /// A request without an answer, because no connection was let in.
+    /// At least one wait of the watch because no connection could be made.
     NotConnected,
     /// Changes of this kind and origin.
     Changes(ChangeType, Origin, RangeInclusive<usize>),
@@ -86,32 +87,33 @@ pub enum Wire {
     Bookmarks(RangeInclusive<usize>),
     /// Complete lists.
     Lists(RangeInclusive<usize>),
-    /// Watches that were answered.
+    /// Streams that were opened.
     Streams(RangeInclusive<usize>),
-    /// Documents that were no event of the type.
+    /// Records of a loss, such as of documents that were no event of the type.
     Lost(RangeInclusive<usize>),
-    /// Requests of the server for another connection.
+    /// GOAWAY frames on any connection: the server asks for another connection.
     GoneAway(RangeInclusive<usize>),
-    /// The longest run of streams from the same resourceVersion.
+    /// The number of streams in the longest run from the same resourceVersion.
     FromTheSame(RangeInclusive<usize>),
-    /// Something that must be so by this second of the row.
+    /// Something that must be so by this second since the story began.
     By(u64, Box<Wire>),
-    /// Several things in order, each in the records behind the one before.
+    /// Several things in order, each in the records behind the first ones that meet the one before.
     InTurn(Vec<Wire>),
 }
 
-/// What a client's own requests and reports show, with the range of its count.
+/// What a client's own requests and reports show, with the range of its count over the whole row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asked {
     /// Lists.
     Lists(RangeInclusive<usize>),
-    /// Watches that ask for initial events.
+    /// Watches that ask for initial events (`sendInitialEvents=true`).
     WatchLists(RangeInclusive<usize>),
-    /// The longest run of watches from the same resourceVersion without a list in between.
+    /// The number of watches in the longest run from the same resourceVersion without a list in between. Watches from
+    /// `0`, or without a version, do not count.
     FromTheSame(RangeInclusive<usize>),
-    /// Requests from a resourceVersion below one that the client had received.
+    /// Requests from a resourceVersion above 0 and below one that the client had reported.
     FromBelow(RangeInclusive<usize>),
-    /// Reports of a state older than our probe's was 1 s before.
+    /// Reports of a belief older than what our probe had received 1 s before.
     Behind(RangeInclusive<usize>),
 }
 
@@ -124,21 +126,22 @@ pub struct Expected {
     pub is_correct: bool,
     /// Its phase at the end.
     pub phase: ClientPhase,
-    /// How many objects in its belief are gone.
+    /// The exact number of objects in its belief that are gone at the end.
     pub ghosts: usize,
-    /// How many objects its belief lacks.
+    /// The exact number of objects that its belief lacks at the end.
     pub missing: usize,
-    /// How many objects it holds at another version.
+    /// The exact number of objects that it holds at another version than etcd's at the end.
     pub stale: usize,
-    /// Iterations of its loop.
+    /// The iterations of its loop over the whole row.
     pub iterations: RangeInclusive<u64>,
-    /// Events that its handler took.
+    /// The events that its handler took over the whole row.
     pub handled: RangeInclusive<u64>,
-    /// Requests it sent.
+    /// The requests that it sent over the whole row.
     pub requests: RangeInclusive<usize>,
-    /// What its requests and reports show.
+    /// What its requests and reports show, all of it. It may be empty.
     pub asked: Vec<Asked>,
-    /// The objects that it takes its view for, if that differs from its scope. Its belief is compared with these.
+    /// The objects that it takes its view for, if they differ from its scope; else `None`. Its belief is compared with
+    /// these.
     pub takes_it_for: Option<Scope>,
 }
 
@@ -170,7 +173,8 @@ fn naive(client: &'static str, phase: ClientPhase, ghosts: usize) -> Expected {
 }
 
 impl Expected {
-    /// Returns whether no client can meet both expectations.
+    /// Returns whether no client can meet both expectations; their names and correctness do not count. The phases of a
+    /// client that watches and of one that sleeps between polls do not exclude each other.
     #[must_use]
     pub fn excludes(&self, other: &Expected) -> bool {
         let divergence = |of: &Expected| (of.ghosts, of.missing, of.stale);
@@ -248,7 +252,7 @@ fn are_apart<T: PartialOrd>(one: &RangeInclusive<T>, other: &RangeInclusive<T>) 
     one.end() < other.start() || other.end() < one.start()
 }
 
-/// A story that lasts longer than this many minutes begins with its length.
+/// A story that lasts longer than this number of minutes begins with its length, so that a viewer knows it.
 const PATIENCE_MINUTES: u64 = 2;
 
 /// Returns how to watch the objects of a row.
@@ -427,7 +431,7 @@ impl Row {
     }
 }
 
-/// Returns all rows, in the order of their numbers.
+/// Returns all 50 rows in the order of their numbers, each in its own story.
 #[must_use]
 pub fn rows() -> Vec<Row> {
     let mut rows = [

@@ -24,35 +24,35 @@ use crate::story::{Story, View};
 pub use self::moment::{Moment, Sought};
 pub use self::player::{Found, LessonPlayer, Run, digest_of};
 
-/// The wall clock at a lesson's begin, in microseconds since 1970: midnight. So the ruler's clock shows minutes and
-/// seconds since the begin.
+/// The wall clock at a lesson's begin, in microseconds since 1970: 2027-01-01, midnight UTC. So the ruler's clock shows
+/// minutes and seconds since the begin.
 const MIDNIGHT_US: i64 = 1_798_761_600_000_000;
 /// How long the cluster runs before the lesson begins, so that its own writes are done.
 const SETTLING: Duration = Duration::from_secs(2);
 
-/// A lesson.
+/// A lesson: a simulated cluster, its script, and the narration.
 #[derive(Clone, Debug)]
 pub struct Lesson {
-    /// The name in links.
+    /// The name in links: words in lower case, joined by `-`. No two lessons share one.
     pub name: &'static str,
-    /// Its title.
+    /// Its title, for people.
     pub title: &'static str,
-    /// What a person knows after the lesson, in a line.
+    /// What a person knows after the lesson, in a line without a full stop.
     pub teaches: &'static str,
-    /// Its length.
+    /// Its length in the cluster's time.
     pub lasts: Duration,
     /// The server's version, unless the person chooses another.
     pub server: Version,
     /// client-go's version, unless the person chooses another.
     pub client: ClientGo,
-    /// What our own probe watches: a resource of the core group, and the kind of its objects. `None` if it watches
-    /// nothing.
+    /// What our own probe watches in the namespace `default`: a resource of the core group, and the kind of its
+    /// objects. `None` if it watches nothing.
     pub watches: Option<(&'static str, &'static str)>,
     /// The deeds before the lesson, and those in it.
     script: fn(ClientGo) -> Script,
-    /// The narration.
+    /// The narration, in order of time. There is at least one passage.
     pub passages: Vec<Passage>,
-    /// What the person may break.
+    /// What the person may do to the cluster, in the order of the buttons. It may be empty.
     pub breaks: Vec<Break>,
 }
 
@@ -71,26 +71,28 @@ pub struct Passage {
     pub title: &'static str,
     /// Its time, since the lesson began.
     pub at: Duration,
-    /// The stretch of time that the picture shows with it, since the lesson began.
+    /// The begin and the end of the stretch of time that the picture shows with it, since the lesson began.
     pub shows: (Duration, Duration),
-    /// Its paragraphs. `*…*` is emphasis, `` `…` `` is code, and `{1}` refers to the first moment.
+    /// Its paragraphs, in order. `*…*` is emphasis, `` `…` `` is code, and `{1}` refers to the first of
+    /// [`Self::moments`].
     pub text: &'static [&'static str],
-    /// The moments that it names, all before its time.
+    /// The moments that it names, in the order of their numbers in the text. All happen before its time. It may be
+    /// empty.
     pub moments: Vec<Moment>,
-    /// The question before the next passage, which has the answer.
+    /// The question before the next passage, which has the answer; `None` if there is no question.
     pub question: Option<Question>,
 }
 
 /// A question whose answer the next passage shows.
 #[derive(Clone, Copy, Debug)]
 pub struct Question {
-    /// The question.
+    /// The question, as a sentence.
     pub asks: &'static str,
-    /// The answers to choose from.
+    /// The answers to choose from, in the order in which they are shown.
     pub answers: &'static [&'static str],
-    /// Index of the right answer.
+    /// The index of the right answer in [`Self::answers`], from 0. Exactly one is right.
     pub right: usize,
-    /// The explanation after any answer.
+    /// The explanation, which is shown after any answer, right or wrong.
     pub because: &'static str,
 }
 
@@ -99,11 +101,11 @@ pub struct Question {
 pub struct Break {
     /// The words of its button.
     pub words: &'static str,
-    /// Its deeds.
+    /// Its deeds, in the order in which they are performed, all at one moment.
     pub deeds: Vec<Deed>,
 }
 
-/// Returns all lessons, in the order in which a person learns them.
+/// Returns all four lessons, in the order in which a person learns them.
 #[must_use]
 pub fn lessons() -> Vec<Lesson> {
     vec![
@@ -114,14 +116,14 @@ pub fn lessons() -> Vec<Lesson> {
     ]
 }
 
-/// Returns the lesson with a name.
+/// Returns the lesson with exactly this name; `None` if there is none.
 #[must_use]
 pub fn lesson(name: &str) -> Option<Lesson> {
     lessons().into_iter().find(|lesson| lesson.name == name)
 }
 
-/// Returns the names of the most similar lessons by Levenshtein distance. If that is over half of the name's length, it
-/// returns all names; there are few.
+/// Returns the names of the most similar lessons by Levenshtein distance, in the order of [`lessons`]. If the least
+/// distance is over half of the given name's bytes, it returns all names; there are few.
 #[must_use]
 pub fn nearest(name: &str) -> Vec<&'static str> {
     let name = name.to_ascii_lowercase();
@@ -136,7 +138,8 @@ pub fn nearest(name: &str) -> Vec<&'static str> {
 }
 
 impl Lesson {
-    /// Returns the index of the passage that holds at a time since the lesson began.
+    /// Returns the index in [`Self::passages`] of the passage that holds at a time since the lesson began. Before the
+    /// first one it is 0; after the lesson's end it is that of the last.
     #[must_use]
     pub fn passage_at(&self, at: Duration) -> usize {
         let begun = self.passages.partition_point(|passage| passage.at <= at);

@@ -6,11 +6,11 @@ use watchscope_model::{Entry, Event, Inside};
 /// A moment that a passage names.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
-    /// What happened, in a few words.
+    /// What happened, as the words of its link in the text.
     pub words: &'static str,
     /// The kind of the moment.
     pub sought: Sought,
-    /// How many moments of its kind come before it.
+    /// The number of moments of its kind in the run before it; 0 for the first.
     pub after: usize,
 }
 
@@ -30,16 +30,16 @@ impl Moment {
     }
 }
 
-/// A kind of moment.
+/// A kind of moment. An object is meant by its name alone, without namespace and resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sought {
-    /// An object was written in etcd.
+    /// The object with this name was written in etcd in this way.
     Write(ChangeType, &'static str),
-    /// The watch cache took an object in (`true`), or dropped it.
+    /// A watch cache took the object with this name in or changed it (`true`), or dropped it (`false`).
     Cached(&'static str, bool),
     /// watchscope's own watch completed its list.
     Listed,
-    /// watchscope's own watch recorded a change.
+    /// watchscope's own watch recorded a change of this type and origin, of the object with this name.
     Change(ChangeType, Origin, &'static str),
     /// A stream of watchscope's own watch opened.
     Opened,
@@ -47,11 +47,12 @@ pub enum Sought {
     Ended,
     /// watchscope's own watch received an ERROR event.
     Error,
-    /// A client program sent a request with this text in it.
+    /// The client program with this name sent a request with the second text in it.
     Asked(&'static str, &'static str),
-    /// A client program entered a phase.
+    /// The client program with this name entered the phase with the second word.
     Phase(&'static str, &'static str),
-    /// A client program began to believe in an object (`true`), or ceased to.
+    /// The client program with this name began to believe in the object with the second name (`true`), or ceased to
+    /// (`false`).
     Belief(&'static str, &'static str, bool),
 }
 

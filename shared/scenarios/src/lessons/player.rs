@@ -17,14 +17,15 @@ use crate::run::Run as Driver;
 
 /// The world runs in whole steps of this length, wherever the person stops. So a stop never changes what happens.
 const STEP: Duration = Duration::from_millis(10);
-/// The most bytes of the ring: more than any lesson fills. Beyond it, the ring would drop the oldest records.
+/// The most bytes of the ring: 32 MiB, more than any lesson fills. Beyond it, the ring would drop the oldest records.
 const RING_BYTES: u64 = 32 << 20;
-/// The time from one break to the next in a digest.
+/// The time from one break to the next in a digest, in the cluster's time. So each break has effects of its own.
 const BREAK_EVERY: Duration = Duration::from_secs(2);
-/// The most deeds of a person in one run; beyond it, a deed does nothing.
+/// The number of deeds in one run at which a further one of the person does nothing. A lesson has a few breaks and
+/// lasts about a minute.
 const DEEDS_MOST: usize = 256;
 
-/// The parameters of a run, besides its lesson.
+/// The parameters of a run, besides its lesson. The same parameters and deeds give the same records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
     /// The seed of its random numbers.
@@ -35,16 +36,17 @@ pub struct Run {
     pub client: ClientGo,
 }
 
-/// A moment that has been shown.
+/// A moment that has been shown: its entry in the log, and where the page shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Seq of its entry in the log.
+    /// The seq of its entry in the run's log.
     pub seq: Seq,
-    /// Its time.
+    /// The time of its entry, on the cluster's clock.
     pub at: Time,
-    /// The name of its lane, as the page knows it.
+    /// The name of its lane, as the page knows it: `etcd`, `client NAME`, `apiserver N RESOURCE`, a watch, or a watch
+    /// and an object (`WATCH NAMESPACE/NAME`, with `-` for no namespace).
     pub lane: String,
-    /// The name of the lane that contains it, for a page that does not show the lane.
+    /// The name of the lane that contains it, for a page that does not show the lane; `None` if none contains it.
     pub within: Option<String>,
 }
 
@@ -56,7 +58,10 @@ struct Search {
     found: Option<Found>,
 }
 
-/// The player of a lesson.
+/// The player of a lesson: the cluster of one run, and its log up to the shown moment.
+///
+/// The lesson's length bounds it. The ring of its log holds at most 32 MiB. A person adds deeds only while a run has
+/// fewer than 256.
 pub struct LessonPlayer {
     lesson: Lesson,
     run: Run,
@@ -83,7 +88,8 @@ pub struct LessonPlayer {
 }
 
 impl LessonPlayer {
-    /// Sets up a lesson at its beginning; nothing is shown yet.
+    /// Sets up the first run of a lesson at its beginning; nothing is shown yet. The log has no records, and a snapshot
+    /// for a reader that joins.
     #[must_use]
     pub fn new(lesson: Lesson, run: Run) -> Self {
         Self::of_number(lesson, run, 1)
@@ -150,37 +156,39 @@ impl LessonPlayer {
         self.run
     }
 
-    /// Returns the number of the run, from 1. Each run has a log of its own.
+    /// Returns the number of the run: 1, and one more with each [`LessonPlayer::again`]. Each run has an epoch of its
+    /// own.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// Returns how far it is shown, since the lesson began.
+    /// Returns how far it is shown, since the lesson began; at most the lesson's length.
     #[must_use]
     pub fn shown(&self) -> Duration {
         self.shown
     }
 
-    /// Returns the shown moment on the cluster's clock.
+    /// Returns the shown moment on the cluster's clock, which is also the log's.
     #[must_use]
     pub fn now(&self) -> Time {
         self.time(self.shown)
     }
 
-    /// Converts a time since the lesson began to the cluster's clock.
+    /// Converts a time since the lesson began to the cluster's clock. The lesson begins at 2027-01-01, midnight UTC.
     #[must_use]
     pub fn time(&self, since: Duration) -> Time {
         Time(super::MIDNIGHT_US + i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
     }
 
-    /// Returns the log up to the shown moment.
+    /// Returns the log of the run up to the shown moment.
     #[must_use]
     pub fn ring(&self) -> &Ring {
         &self.ring
     }
 
-    /// Puts a snapshot of the head into the ring, for a reader that joins.
+    /// Seals the shown records, and puts a snapshot of the head into the ring, for a reader that joins. It replaces the
+    /// snapshot before.
     pub fn take_snapshot(&mut self) {
         let now = self.time(self.shown);
         let (sealed, snapshot) = self.sealer.snapshot(now, &self.state);
@@ -188,19 +196,23 @@ impl LessonPlayer {
         self.ring.set_snapshot(snapshot);
     }
 
-    /// Iterates over the moments of a passage: each is `None` until it has been shown.
+    /// Returns the moments of the passage with an index, in the order of [`super::Passage::moments`]. Each is `None`
+    /// until it has been shown. There are none for an index beyond the last passage.
     pub fn found(&self, passage: usize) -> impl Iterator<Item = Option<&Found>> {
         let searches = self.searches.get(passage).map_or(&[][..], Vec::as_slice);
         searches.iter().map(|search| search.found.as_ref())
     }
 
-    /// Returns the person's deeds: the time, and the index among the lesson's breaks.
+    /// Returns the person's deeds in this run so far, the oldest first: the time since the lesson began, and the index
+    /// among the lesson's breaks. Deeds of the run before count once they are repeated.
     #[must_use]
     pub fn deeds(&self) -> &[(Duration, usize)] {
         &self.deeds
     }
 
-    /// Shows the lesson up to a time, at most to its end; returns the entries. To go back, use [`LessonPlayer::again`].
+    /// Shows the lesson up to a time since it began, at most to its end. Returns the entries that are shown with that,
+    /// in their order; there may be none. A time before the shown moment counts as that moment. To go back, use
+    /// [`LessonPlayer::again`].
     pub fn advance(&mut self, to: Duration) -> Vec<Entry> {
         let to = to.min(self.lesson.lasts).max(self.shown);
         self.run_to(to);
@@ -216,7 +228,8 @@ impl LessonPlayer {
         shown
     }
 
-    /// Takes what the client programs have received up to the shown moment, since the last call.
+    /// Takes what the client programs have received up to the shown moment, since the last call: in order of time, on
+    /// the cluster's clock. There may be nothing.
     pub fn take_received(&mut self) -> Vec<(Time, ReceivedRecord)> {
         let now = self.now();
         let mut taken = Vec::new();
@@ -226,7 +239,8 @@ impl LessonPlayer {
         taken
     }
 
-    /// Shows the next entry, and all entries of the same moment. At the end it returns none.
+    /// Shows the next entry, and all entries of the same moment; returns them. If none is left, it shows the lesson to
+    /// its end and returns none.
     pub fn step(&mut self) -> Vec<Entry> {
         while self.waiting.is_empty() && self.ran < self.lesson.lasts {
             self.run_to(self.ran + STEP);
@@ -238,7 +252,8 @@ impl LessonPlayer {
         self.advance(next.unwrap_or(self.lesson.lasts))
     }
 
-    /// Performs one of the lesson's breaks now. After 256 breaks in a run, it does nothing.
+    /// Performs the lesson's break with an index at the moment to which the world has run: the shown one, or up to 10
+    /// ms later. An unknown index does nothing, and so does any break in a run that has 256 deeds.
     pub fn break_it(&mut self, place: usize) {
         if self.deeds.len() < DEEDS_MOST && place < self.lesson.breaks.len() {
             self.deeds.push((self.ran, place));
@@ -246,7 +261,8 @@ impl LessonPlayer {
         }
     }
 
-    /// Returns the same lesson from its beginning, with the deeds up to `keep`; later deeds are undone.
+    /// Returns the next run of the same lesson at its beginning, with other parameters if `run` differs. The person's
+    /// deeds up to and with `keep`, since the lesson began, are repeated at their times; later ones are not.
     #[must_use]
     pub fn again(&self, run: Run, keep: Duration) -> Self {
         let mut player = Self::of_number(self.lesson.clone(), run, self.number + 1);
@@ -255,7 +271,7 @@ impl LessonPlayer {
         player
     }
 
-    /// Forgets the deeds of the run before that are not yet repeated.
+    /// Forgets the deeds of the run before that are not yet repeated, so that they never are.
     pub fn forget_deeds(&mut self) {
         self.to_do.clear();
     }
@@ -345,8 +361,8 @@ fn seal(entry: &Entry, state: &mut State, sealer: &mut Sealer) -> Option<Sealed>
     }
 }
 
-/// Returns a hash of two runs of a lesson. One runs undisturbed. In the other all breaks are performed from its middle
-/// on, one every 2 s.
+/// Returns a hash of the logs of two runs of a lesson; it is the same on every machine. One runs undisturbed. In the
+/// other all breaks are performed from its middle on, one every 2 s.
 #[must_use]
 pub fn digest_of(lesson: &Lesson, run: Run) -> u64 {
     let as_written = LessonPlayer::new(lesson.clone(), run).advance(lesson.lasts);

@@ -10,7 +10,7 @@ use watchscope_simulator::{self as sim, Arrival, Cut, Delivery, Flow, Request, S
 use super::Run;
 use super::audit::AuditLink;
 
-/// The last stream in a GOAWAY that lets every open stream go on: HTTP/2's largest stream id.
+/// The last stream in a GOAWAY that lets every open stream go on: HTTP/2's largest stream id (RFC 9113).
 const MAX_STREAM_ID: u64 = (1 << 31) - 1;
 
 /// A connection in the world and in the log, and the request on it.
@@ -89,8 +89,8 @@ impl Run {
         }
     }
 
-    /// Returns the connection of another probe, if this probe shares it. It has an id in the world, and one in the log once
-    /// it is open.
+    /// Returns the connection of another probe, if this probe shares it. It has an id in the world, and one in the log
+    /// once it is open.
     fn shared_by(
         &self,
         index: usize,
@@ -364,7 +364,7 @@ impl Run {
     }
 }
 
-/// Returns the address of a simulated apiserver.
+/// Returns the address of a simulated apiserver, by which watches are pinned to it: `10.0.0.N:6443`, with N from 1.
 #[must_use]
 pub fn address_of(server: ServerId) -> Text {
     format!("10.0.0.{}:6443", server.0 + 1).into()

@@ -49,12 +49,12 @@ impl Sink for Kept {
 }
 
 impl Recorder {
-    /// Records an event at a time.
+    /// Records an event at a time. A time before the last record's counts as that.
     pub fn record(&mut self, event: Event, at: Time) {
         self.journal.append(event, at, &mut self.kept);
     }
 
-    /// Records what happened inside the cluster: in the one log if there is one, else beside the records.
+    /// Records what happened inside the cluster at a time: in the one log if there is one, else beside the records.
     pub fn record_inside(&mut self, inside: Inside, at: Time) {
         if self.kept.log.is_some() {
             self.journal.append_inside(inside, at, &mut self.kept);
@@ -63,33 +63,34 @@ impl Recorder {
         }
     }
 
-    /// Records the judgements that are due by now.
+    /// Records the judgements that are due at or before `now`, each at its due time.
     pub fn settle(&mut self, now: Time) {
         self.journal.settle(now, &mut self.kept);
     }
 
-    /// Records the judgements that were due before this time.
+    /// Records the judgements that were due before `at`, each at its due time; those that are due at it wait.
     pub fn settle_before(&mut self, at: Time) {
         self.journal.settle_before(at, &mut self.kept);
     }
 
-    /// Audits the records from now on.
+    /// Audits the records from now on. An earlier auditor is replaced.
     pub fn audit(&mut self, auditor: Auditor) {
         self.journal.audit(auditor);
     }
 
-    /// Records the audit's results. Returns the next read, behind which there may be another one.
+    /// Records the audit's results. Returns the next read, behind which there may be another one; `None` if none is
+    /// due, or there is no audit.
     pub fn ask(&mut self, now: Time) -> Option<Read> {
         self.journal.ask(now, &mut self.kept);
         self.kept.read.take()
     }
 
-    /// Takes in the answer to a read.
+    /// Takes in the answer to a read of [`Recorder::ask`], and records what follows.
     pub fn answer(&mut self, read: &Read, reply: Reply, now: Time) {
         self.journal.answer(read, reply, now, &mut self.kept);
     }
 
-    /// Asks the audit for a comparison at once; returns whether there is such a watch.
+    /// Asks the audit for a comparison at once. Returns whether there is such a watch; false also without an audit.
     pub fn compare(&mut self, request: &CompareRequest, now: Time) -> bool {
         self.journal.compare(request, now)
     }
@@ -107,30 +108,31 @@ impl Recorder {
         self.journal.state()
     }
 
-    /// Returns all records; none if they are kept as one log.
+    /// Returns the records, the oldest first. Those since [`Recorder::keep_one_log`] are not among them.
     #[must_use]
     pub fn records(&self) -> &[Record] {
         &self.kept.records
     }
 
-    /// Returns the inside records; none if they are kept as one log.
+    /// Returns the inside records in the order of their arrival. Those since [`Recorder::keep_one_log`] are not among
+    /// them.
     #[must_use]
     pub fn inside(&self) -> &[(Time, Inside)] {
         &self.kept.inside
     }
 
-    /// From now on keeps records and inside records as one log.
+    /// From now on keeps records and inside records as one log, which is empty at first.
     pub fn keep_one_log(&mut self) {
         self.kept.log = Some(Vec::new());
     }
 
-    /// Takes the entries of the one log since the last call.
+    /// Takes the entries of the one log since the last call, the oldest first; none if there is no such log.
     pub fn take_log(&mut self) -> Vec<Entry> {
         let log = self.kept.log.as_mut();
         log.map_or_else(Vec::new, std::mem::take)
     }
 
-    /// Returns whether etcd was found to hold an older state since the last call.
+    /// Returns whether etcd was found to hold an older state (F33) since the last call.
     pub fn take_restored(&mut self) -> bool {
         std::mem::take(&mut self.kept.is_restored)
     }

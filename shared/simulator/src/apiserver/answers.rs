@@ -13,7 +13,8 @@ use crate::kubectl::table::{self, Rows};
 use crate::message::Request;
 use crate::version::Version;
 
-/// Whether an apiserver answers about itself (discovery, versions, health) and in Tables.
+/// Whether an apiserver answers about itself (discovery, versions, health) and in Tables: [`Answers::ALL`] or
+/// [`Answers::OBJECTS`].
 #[derive(Clone, Copy, Debug)]
 pub struct Answers(Option<&'static Table>);
 
@@ -33,7 +34,8 @@ impl Answers {
     /// The server also answers paths about itself (version, health, discovery), and sends Tables where a client accepts
     /// them.
     pub const ALL: Self = Self(Some(&ALL));
-    /// Only objects. A path about the apiserver itself is not found; a request for a Table gets whole objects.
+    /// The server answers only objects. A path about the apiserver itself gets 404; a request for a Table gets whole
+    /// objects.
     pub const OBJECTS: Self = Self(None);
 
     /// The answer about the apiserver itself; `None` if it gives none.

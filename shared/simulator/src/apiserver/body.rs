@@ -15,7 +15,8 @@ use crate::kubectl::table::Rows;
 use crate::object::Object;
 use crate::status::{self, ApiError};
 
-/// Approximate size of a chunk of a list, in bytes.
+/// Size in bytes at which a chunk of a list ends: after the item that reaches it, so a chunk may be longer. The number
+/// has no source: it is far below the network's window of 256 KiB, so that a client reads while the rest is sent.
 const CHUNK_BYTES: usize = 32 * 1024;
 
 /// The body for one object in a form.

@@ -17,8 +17,9 @@ use crate::version::Version;
 /// Keys and objects, in key order.
 pub(super) type Objects = BTreeMap<Arc<str>, Arc<Object>>;
 
-/// The most events that a replay copies from the ring at a time; when these are sent, it copies the next ones. A
-/// watch also pauses after each such number of first events.
+/// The most events that a replay copies from the ring at a time; when these are sent, it copies the next ones. If the
+/// ring has dropped them, the watch ends (docs/semantics/servers.md#overrun). A watch also pauses after each such
+/// number of first events.
 pub(super) const REPLAY_CHUNK: usize = 100;
 
 /// The watch cache of one resource.

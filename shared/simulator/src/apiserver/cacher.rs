@@ -93,7 +93,8 @@ impl Cacher {
 /// Returns the Retry-After of a cache that is not ready: `clamp(e^(0.06·s), 1, 30)` in whole seconds, by a table of the
 /// downtimes at which it rises (docs/semantics/requests.md#not-ready).
 pub(super) fn retry_after_secs(downtime: Duration) -> u32 {
-    /// Milliseconds of downtime from which Retry-After is 2, 3, … 30: ln(n) / 0.06.
+    /// Milliseconds of downtime from which Retry-After is 2, 3, … 30 s: ln(n) / 0.06. A table gives the same on every
+    /// machine, where a logarithm might not.
     const FROM_MS: [u64; 29] = [
         11_553, 18_311, 23_105, 26_824, 29_863, 32_432, 34_658, 36_621, 38_377, 39_965, 41_416,
         42_750, 43_985, 45_135, 46_210, 47_221, 48_173, 49_074, 49_929, 50_743, 51_518, 52_259,

@@ -19,11 +19,12 @@ use crate::object::ChangeKind;
 use crate::status::{self, ApiError};
 use crate::time::Time;
 
-/// Time from a failure to the next attempt (`wait.Until`).
+/// Time from a failure to the next attempt (`wait.Until`; docs/semantics/servers.md#cache-start).
 const RETRY_PERIOD: Duration = Duration::from_secs(1);
-/// Time for which a reflector resumes after internal errors (`MaxInternalErrorRetryDuration`).
+/// Time from the first internal error of a streak in which a reflector resumes after each; later ones make it list
+/// again (`MaxInternalErrorRetryDuration`; docs/semantics/servers.md#cache-retry).
 const INTERNAL_ERROR_RETRY: Duration = Duration::from_secs(30);
-/// Time without an internal error after which a streak of them is over.
+/// Time without an internal error after which a streak of them is over (docs/semantics/servers.md#cache-retry).
 const INTERNAL_ERROR_STREAK: Duration = Duration::from_secs(60);
 /// Time between two attempts to resume. The real loop waits only for etcd's answer; this bounds the work here.
 const RESUME_PERIOD: Duration = Duration::from_millis(100);

@@ -26,7 +26,7 @@ pub(super) fn encode_continue(start: &str, rv: i64) -> String {
     URL_SAFE_NO_PAD.encode(json)
 }
 
-/// Go's decoder ignores bits that are left over.
+/// The decoder of continue tokens. It ignores bits that are left over, as Go's decoder does.
 const AS_GO_DECODES: GeneralPurpose = GeneralPurpose::new(
     &alphabet::URL_SAFE,
     general_purpose::NO_PAD.with_decode_allow_trailing_bits(true),

@@ -28,7 +28,7 @@ const CUSTOM_VERBS: &[&str] = &[
     "update",
     "watch",
 ];
-/// The verbs of the status and scale subresources.
+/// The verbs of the status and scale subresources, in the order in which discovery lists them.
 const STATUS_VERBS: &[&str] = &["get", "patch", "update"];
 
 pub(crate) fn version(git_version: &str) -> Value {

@@ -8,9 +8,10 @@ use crate::change::Change;
 use crate::message::RequestId;
 use crate::time::Time;
 
-/// The most events that wait between the cache and the dispatcher. When they are that many, the cache takes no more.
+/// The most events that wait between the cache and the dispatcher (docs/semantics/servers.md#cache-event). When they
+/// are that many, the cache takes no more.
 pub(super) const INCOMING: usize = 100;
-/// The time for full watches that a dispatcher earns in a second.
+/// The time for full watches that a dispatcher earns in a second (docs/semantics/servers.md#slow-watch).
 const BUDGET_PER_SECOND: Duration = Duration::from_millis(50);
 /// The most time for full watches that a dispatcher can save up; it earns no more. A watch that is still full when
 /// the time is spent is ended (docs/semantics/servers.md#slow-watch).

@@ -17,7 +17,8 @@ use super::{discovery, patience, throttle, write};
 use crate::message::{Request, RequestId};
 use crate::status::{self, ApiError};
 
-/// A request whose own `timeout` is shorter than this is never answered in time.
+/// The least `timeout` of a request that can be answered in time; a shorter one gets 504 at once. The simulator answers
+/// most reads in no time, and a real server takes longer than this.
 const LEAST_TIME: Duration = Duration::from_micros(100);
 
 impl Apiserver {

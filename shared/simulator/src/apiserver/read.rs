@@ -34,7 +34,8 @@ use crate::status::{
 /// (docs/semantics/lists-and-watches.md#consistent-list).
 const PROGRESS_PERIOD: Duration = Duration::from_millis(100);
 
-/// The timeout of a request that is not a watch (docs/semantics/servers.md#request-timeout).
+/// The longest that a request waits for its cache to be ready, before 1.31; then it is refused with 504. It is the
+/// timeout of a request that is not a watch (docs/semantics/servers.md#request-timeout).
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What served a page. Continue tokens of a watch cache or its snapshots begin with a slash; those of etcd do not.

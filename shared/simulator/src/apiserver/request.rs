@@ -10,9 +10,10 @@ use crate::kinds::Kinds;
 use crate::message::Request;
 use crate::version::UnsetWatch;
 
-/// The timeout of a write (`requestTimeoutUpperBound`).
+/// The longest that a write waits for etcd's leader; then it is refused (`requestTimeoutUpperBound`).
 const WRITE_TIMEOUT: Duration = Duration::from_secs(34);
-/// The timeout of a read (`--request-timeout`; docs/semantics/servers.md#request-timeout).
+/// The longest that a read waits for etcd's leader; then it is refused (`--request-timeout`;
+/// docs/semantics/servers.md#request-timeout).
 const READ_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Returns the route of a request and its parameters.
@@ -40,7 +41,8 @@ pub(super) fn leader_patience(request: &Request) -> Option<Duration> {
 }
 
 /// Whether a request waits for etcd's leader: a write, a read that only etcd can answer, or a watch that needs etcd's
-/// revision first. Since 1.19 a watch that etcd serves does not wait: it opens at once, and gets an error in its stream.
+/// revision first. Since 1.19 a watch that etcd serves does not wait: it opens at once, and gets an error in its
+/// stream.
 pub(super) fn needs_leader(request: &Request, ctx: &Context<'_>) -> bool {
     let (Route::Resource(target), query) = routed(request, ctx.kinds) else {
         return false;

@@ -175,7 +175,8 @@ fn target(group: &str, version: &str, rest: &[&str], kinds: &Kinds) -> Option<Ro
     }))
 }
 
-/// The resources of Kubernetes 1.36, one a line: group and version, scope, plural name, subresources.
+/// The resources of Kubernetes 1.36, one a line: group and version, scope, plural name, subresources. A request for one
+/// that the simulator does not model gets 501 instead of 404.
 const SERVED: &str = include_str!("served.txt");
 
 /// A resource of Kubernetes 1.36.

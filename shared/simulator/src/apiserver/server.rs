@@ -17,10 +17,11 @@ use crate::status::ApiError;
 use crate::time::{Time, micros};
 use crate::version::Version;
 
-/// The most requests without a model that are named until they are taken; more are only counted.
+/// The most requests without a model that are named until they are taken; more are only counted. It bounds the memory
+/// of a world whose driver takes none.
 const UNMODELLED_NAMED_MOST: usize = 64;
 
-/// Time between two polls in which a server learns how far etcd is compacted.
+/// Time between two polls in which a server learns how far etcd is compacted (docs/semantics/servers.md#snapshots).
 const COMPACTION_POLL: Duration = Duration::from_secs(15);
 
 /// A compaction of etcd.

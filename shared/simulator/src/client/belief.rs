@@ -6,10 +6,11 @@ use watchscope_model::tree::BTreeMap;
 use crate::object::Object;
 use crate::scope::Scope;
 
-/// The most objects that a reported belief names; it counts all.
+/// The most objects that a reported belief names: the first ones by namespace and name. It counts all. It bounds the
+/// size of a record.
 pub(crate) const NAMED_MOST: usize = 64;
 
-/// An object's namespace and name.
+/// An object's namespace and name, in this order; the namespace is empty for a cluster-scoped object.
 pub type Key = (String, String);
 
 /// A version of an object, as a client holds it.
@@ -26,11 +27,12 @@ pub struct Held {
 /// Bounded by what the cluster delivered to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Belief {
-    /// The part of the client that holds it, where a client has several: `cache`, `queue`; else empty.
+    /// The part of the client that holds it, where a client has several: `cache`, `queue` of the mini-scheduler; else
+    /// empty.
     pub part: &'static str,
     /// The scope that it lists or watches.
     pub scope: Scope,
-    /// The objects that it holds, by namespace and name.
+    /// The objects that it holds, sorted by namespace, then name; empty before its first list or event.
     pub objects: BTreeMap<Key, Held>,
     /// The resourceVersion up to which it believes to know everything; empty if it keeps none.
     pub resource_version: String,
@@ -113,7 +115,9 @@ impl Belief {
         belief
     }
 
-    /// Compares the belief with the true objects of its scope.
+    /// Compares the belief with the true objects of its scope, in any order, each once. A held object is compared by
+    /// namespace, name, uid and resourceVersion. One whose name is another object's by now (another uid) is a ghost,
+    /// and the true one is missing.
     pub fn compare<'a>(&self, truth: impl Iterator<Item = &'a Object>) -> Comparison {
         let mut comparison = Comparison::default();
         let mut unseen: BTreeMap<&Key, &Held> = self.objects.iter().collect();
@@ -138,23 +142,24 @@ impl Belief {
     }
 }
 
-/// How the objects that a client holds differ from those in the cluster.
+/// How the objects that a client holds differ from those in the cluster. An object is in at most one list. A name may
+/// be both a ghost and missing: two objects had it one after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
     /// The number of objects that the client holds.
     pub held: usize,
     /// The number of objects in the cluster.
     pub truth: usize,
-    /// Held, and not in the cluster.
+    /// Held, and not in the cluster; sorted by namespace, then name.
     pub ghosts: Vec<Key>,
-    /// In the cluster, and not held.
+    /// In the cluster, and not held; in the order of the true objects.
     pub missing: Vec<Key>,
-    /// Held at another resourceVersion than in the cluster.
+    /// Held at another resourceVersion than in the cluster, older or newer; in the order of the true objects.
     pub stale: Vec<Key>,
 }
 
 impl Comparison {
-    /// Whether there is no difference.
+    /// Returns whether there is no difference: no ghost, no missing and no stale object.
     pub fn agrees(&self) -> bool {
         self.ghosts.is_empty() && self.missing.is_empty() && self.stale.is_empty()
     }

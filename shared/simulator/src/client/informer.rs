@@ -12,18 +12,21 @@ use super::record::ClientPhase;
 use crate::scope::Scope;
 use crate::time::Time;
 
-/// A controller over an informer: its version and the choices of its author.
+/// A controller over an informer (docs/semantics/clients.md#informer): its version and the choices of its author. By
+/// default it has the newest client-go, no resync, a worker that needs 1 ms and never fails, and skips equal versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Controller {
     /// The version of client-go.
     pub version: ClientGo,
     /// Time between two resyncs, in which the handlers get all objects again; `None`: no resync.
     pub resync: Option<Duration>,
-    /// Whether the update handler skips updates between equal resourceVersions (F46).
+    /// Whether the update handler skips updates between equal resourceVersions (F46): it counts them, and queues no
+    /// key.
     pub skips_equal_versions: bool,
-    /// Time that the worker needs for a key.
+    /// Time that the worker needs for a key; it works on one at a time.
     pub work: Duration,
-    /// The number of times that it fails at each key before it succeeds.
+    /// The number of times that it fails at a key before it succeeds. After each failure the key waits in the rate
+    /// limiter; after a success the count begins anew.
     pub failures: u32,
 }
 

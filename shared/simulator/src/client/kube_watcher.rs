@@ -24,13 +24,14 @@ use crate::message::RequestId;
 use crate::scope::Scope;
 use crate::time::Time;
 
-/// Seconds of `timeoutSeconds`.
+/// Seconds of `timeoutSeconds` in its watches, after which the server ends them
+/// (docs/semantics/servers.md#client-timeout).
 const TIMEOUT: &str = "290";
 /// Time without an item after which a stream is given up: 5 s longer than [`TIMEOUT`]. Before version 4.0 it bounds
 /// every read (docs/semantics/clients.md#kube-rs).
 const IDLE: Duration = Duration::from_secs(295);
 
-/// A version of kube-rs, as far as its watcher differs.
+/// A version of kube-rs, as far as its watcher differs (docs/semantics/clients.md#kube-rs).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KubeRs {
     /// Up to 2: a resumed streaming list requests initial events again, and the backoff has no jitter.
@@ -41,27 +42,29 @@ pub enum KubeRs {
     V4,
 }
 
-/// How it gets its first state.
+/// How it gets its first state (docs/semantics/clients.md#kube-rs).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KubeList {
     /// By a list in pages of 500, of the most recent state (the default).
     MostRecent,
-    /// By a list from the cache, of any state.
+    /// By one list at resourceVersion 0, of any state of the server's cache, however old.
     Any,
-    /// By a streaming list at the literal resourceVersion 0.
+    /// By a streaming list at the literal resourceVersion 0, so of a state that may be old.
     Streaming,
 }
 
-/// A program over kube-rs' `watcher`: its version and the caller's choices.
+/// A program over kube-rs' `watcher`: its version and the caller's choices. By default it has version 4, the most
+/// recent state, the default backoff and a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KubeWatcher {
     /// The version of kube-rs.
     pub version: KubeRs,
     /// How it gets its first state.
     pub list: KubeList,
-    /// Whether the caller added the default backoff.
+    /// Whether the caller added the default backoff. Without it the caller polls again at once after an error.
     pub backoff: bool,
-    /// Whether the caller reads `applied_objects`, which never yields a deletion, instead of filling a store.
+    /// Whether the caller reads `applied_objects`, which never yields a deletion, instead of filling a store. Then its
+    /// belief only grows.
     pub flattened: bool,
 }
 

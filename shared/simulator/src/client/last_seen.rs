@@ -15,7 +15,8 @@ use super::wire::{EventType, Frame};
 use crate::scope::Scope;
 use crate::time::Time;
 
-/// Time from the end of a watch, or from its refusal, to the next request.
+/// Time from the end of a watch, or from its refusal, to the next request. The number has no source: it is a loop that
+/// its author kept from spinning.
 const SLEEP: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::scope::Scope;
 
-/// A client of a world, which never reuses an id.
+/// A client of a world, counted from 1; a world never reuses an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientId(pub u64);
 
@@ -22,7 +22,7 @@ pub struct ClientId(pub u64);
 pub enum Program {
     /// Lists at intervals and never watches (watch versus poll, docs/semantics/cases.md#life-of-an-event).
     Poller {
-        /// Time from one answer to the next request.
+        /// Time from the end of one answer, or from a failure, to the next request.
         every: Duration,
     },
     /// Watches its scope, lists a scope at intervals, and takes each difference for a fault (F42).
@@ -40,7 +40,8 @@ pub enum Program {
     },
     /// The end-to-end test's loop over a watch (docs/semantics/cases.md#ghost-you).
     PvcLoop {
-        /// Whether it notices that the channel is closed.
+        /// Whether it notices that the channel is closed, and fails then. `false`: it spins from then on, until its
+        /// deadline 30 s after its start.
         fixed: bool,
     },
     /// `WatchDeployment` (docs/semantics/cases.md#watch-pitfalls).
@@ -65,7 +66,7 @@ pub enum Program {
 }
 
 impl Program {
-    /// The program's name in records.
+    /// Returns the program's name in records, in lower case: `poller`.
     pub fn name(&self) -> &'static str {
         match self {
             Program::Poller { .. } => "poller",
@@ -81,7 +82,7 @@ impl Program {
         }
     }
 
-    /// The program's version, where it has several.
+    /// Returns the program's version, such as `1.25` of client-go or `v2`; `None` if there is only one.
     pub fn version(&self) -> Option<&'static str> {
         match self {
             Program::Poller { .. } | Program::Comparer { .. } | Program::LastSeen => None,

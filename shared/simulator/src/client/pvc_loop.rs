@@ -20,7 +20,7 @@ use crate::time::Time;
 /// The test's own deadline: 30 s, as in docs/semantics/cases.md#ghost-you. The constant that it names is 5 min in the
 /// copies that were found.
 const DEADLINE: Duration = Duration::from_secs(30);
-/// The client-go of the year of the test, 2020.
+/// The version of client-go that the program uses: that of the year of the test, 2020.
 const CLIENT_GO: ClientGo = ClientGo::minor(19);
 
 #[derive(Debug)]

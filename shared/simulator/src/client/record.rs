@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use crate::time::Time;
 
-/// The most bytes of client records that may wait to be taken; more drop the oldest.
+/// The most bytes of client records that may wait to be taken; more drop the oldest, and count it as dropped. It bounds
+/// the memory of a world whose records nobody takes.
 const WAITING_BYTES_MOST: usize = 4 * 1024 * 1024;
-/// The approximate size of a record in bytes, without its texts.
+/// The approximate size of a record in bytes, without its texts. It is what a record costs of [`WAITING_BYTES_MOST`]
+/// besides them.
 const RECORD_BYTES: usize = 128;
 
 /// The present activity of a client.
@@ -37,7 +39,7 @@ pub enum ClientPhase {
 }
 
 impl ClientPhase {
-    /// All phases.
+    /// All phases, in the order of the variants.
     pub const ALL: &'static [ClientPhase] = &[
         ClientPhase::Connecting,
         ClientPhase::Listing,
@@ -51,7 +53,7 @@ impl ClientPhase {
         ClientPhase::Done,
     ];
 
-    /// The phase's name in records.
+    /// Returns the phase's name in records, in lower case: `connecting`.
     pub fn word(self) -> &'static str {
         match self {
             ClientPhase::Connecting => "connecting",
@@ -79,7 +81,7 @@ impl fmt::Display for ClientPhase {
 pub struct ClientRecord {
     /// When it was reported, in virtual time.
     pub at: Time,
-    /// The client's name.
+    /// The client's name, as [`World::start_client`](crate::World::start_client) got it.
     pub client: Arc<str>,
     /// The reported event.
     pub event: ClientEvent,
@@ -90,12 +92,12 @@ pub struct ClientRecord {
 pub enum ClientEvent {
     /// It started.
     Started {
-        /// The program's name.
+        /// The program's name, as [`Program::name`](crate::Program::name) returns it.
         program: &'static str,
-        /// The program's version, where it has several.
+        /// The program's version; `None` if there is only one.
         version: Option<&'static str>,
     },
-    /// It sent a request: `VERB PATH?QUERY`.
+    /// It sent a request: `METHOD PATH?QUERY`, percent-encoded; `METHOD PATH` without a query.
     Request(String),
     /// Its activity, counts or beliefs changed.
     Report(ClientReport),
@@ -110,12 +112,16 @@ pub enum ClientEvent {
 pub struct ClientReport {
     /// Its activity.
     pub phase: ClientPhase,
-    /// Iterations of its loop.
+    /// Iterations of its loop since it started; what one iteration is depends on the program. A spinning loop counts by
+    /// a fixed rate of 100,000 a second.
     pub iterations: u64,
-    /// Events that its handler processed.
+    /// Events that its handler processed since it started; 0 for a program without a handler. The poller counts
+    /// differences between two lists here, and the comparer those between its list and its watch.
     pub handled: u64,
-    /// Its beliefs as JSON: a list with an entry for each resource. `None` if they are as last reported. Each entry
-    /// names at most 64 objects and counts all.
+    /// Its beliefs as JSON: a list with an entry for each resource or part. `None` if they are as last reported.
+    ///
+    /// An entry is `{"resource":…,"part":…,"resourceVersion":…,"objects":N,"held":{"NAMESPACE/NAME":"UID@RV"}}`. An
+    /// empty part or resourceVersion is left out. It names the first 64 objects by namespace and name, and counts all.
     pub belief: Option<Arc<str>>,
 }
 

@@ -16,7 +16,7 @@ use super::wire::{EventType, Frame, Refusal};
 use crate::scope::Scope;
 use crate::time::Time;
 
-/// The least time between two starts of a watch.
+/// The least time between two starts of a watch; an earlier one waits (docs/semantics/clients.md#retry-watcher).
 const RESTART_DELAY: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]

@@ -3,8 +3,8 @@
 //! feeds the queue of unscheduled ones.
 //!
 //! One event can be a deletion for one filter and an addition for the other. A pod that gets its node leaves the queue
-//! and enters the cache. The loop schedules pods with its own `schedulerName`, one at a time, to the node with the fewest
-//! pods.
+//! and enters the cache. The loop schedules pods with its own `schedulerName`, one at a time, to the node with the
+//! fewest pods.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -26,7 +26,8 @@ use crate::time::Time;
 
 /// The `schedulerName` of the pods that it schedules.
 pub(super) const SCHEDULER_NAME: &str = "mini-scheduler";
-/// Time after which a pod that could not be bound is tried again.
+/// Time after which a pod that could not be bound is tried again. The number has no source: it is a wait that a person
+/// sees in a picture.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 
 /// A notification as a filtering handler passes it on (`FilteringResourceEventHandler`).

@@ -10,11 +10,11 @@ use super::machine::{Context, Input, earlier};
 use crate::message::{Arrival, ConnectionId, Cut, Request, RequestId};
 use crate::time::Time;
 
-/// Time after which dialling is given up (client-go and kube-rs).
+/// Time after which dialling is given up and its requests fail (client-go and kube-rs).
 const DIAL_TIMEOUT: Duration = Duration::from_secs(30);
 /// Silence after which a connection is probed, by an HTTP/2 ping (docs/semantics/servers.md#ping) or by TCP keepalive.
 const PING_AFTER: Duration = Duration::from_secs(30);
-/// Time that an HTTP/2 ping may stay unanswered (docs/semantics/servers.md#ping).
+/// Time that an HTTP/2 ping may stay unanswered; then the connection is given up (docs/semantics/servers.md#ping).
 const PING_TIMEOUT: Duration = Duration::from_secs(15);
 /// Silence after which Linux gives up an idle connection with Go's keepalive: 30 s, then nine probes 30 s apart.
 const KEEPALIVE_GIVES_UP: Duration = Duration::from_secs(300);

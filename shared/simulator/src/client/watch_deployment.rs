@@ -17,21 +17,24 @@ use super::wire::{EventType, Frame};
 use crate::scope::Scope;
 use crate::time::Time;
 
-/// Time from the end of a watch, or from its refusal, to the next request of the last version.
+/// Time from the end of a watch, or from its refusal, to the next request of the last version
+/// (docs/semantics/cases.md#watch-pitfalls).
 const SLEEP: Duration = Duration::from_secs(5);
-/// Time without an event after which the last version ends its watch.
+/// Time without an event after which the last version ends its watch (docs/semantics/cases.md#watch-pitfalls).
 const IDLE: Duration = Duration::from_secs(30 * 60);
-/// The version of client-go that the program uses.
+/// The version of client-go that the program uses. With it a cut closes the channel without a word
+/// (docs/semantics/clients.md#read-errors).
 const CLIENT_GO: ClientGo = ClientGo::minor(28);
 
-/// The versions of `WatchDeployment`.
+/// The versions of `WatchDeployment` (docs/semantics/cases.md#watch-pitfalls).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WatchDeployment {
-    /// Returns when the channel closes.
+    /// Returns when the channel closes, or if the watch is refused, and does nothing more (F03).
     V1,
-    /// Continues when the channel closes.
+    /// Continues when the channel closes, in a loop that never waits (F02). It returns if the watch is refused.
     V2,
-    /// Sleeps and watches again.
+    /// Sleeps 5 s after each end or refusal, and watches again without a resourceVersion (F19). After 30 min without an
+    /// event it ends its watch itself.
     Final,
 }
 

@@ -13,7 +13,7 @@ pub(crate) enum Unreadable {
     Malformed,
 }
 
-/// A value as JSON text.
+/// Returns a value as JSON text: on one line, without spaces between tokens, keys in the order of the value.
 #[must_use]
 pub fn json_text(value: &Value) -> String {
     value.to_string()

@@ -26,10 +26,11 @@ static ALL: Table = Table {
 };
 
 impl Controllers {
-    /// All controllers, the scheduler and the kubelets.
+    /// All controllers, the scheduler and the kubelets. Only with them the [`WorkloadConfig`](crate::WorkloadConfig)
+    /// counts.
     pub const ALL: Self = Self(Some(&ALL));
-    /// None of them: there is only an apiserver. It still establishes CustomResourceDefinitions, as a real one does by
-    /// itself.
+    /// None of them: there is only an apiserver, and the four namespaces of a new cluster. It still establishes
+    /// CustomResourceDefinitions, as a real one does by itself.
     pub const NONE: Self = Self(None);
 }
 

@@ -16,7 +16,8 @@ use crate::registry::DeleteOptions;
 /// The resource of CustomResourceDefinitions, with its group.
 const RESOURCE: &str = "customresourcedefinitions.apiextensions.k8s.io";
 
-/// Time between two checks of the apiserver whether the last object of a definition is gone.
+/// Time between two checks of the apiserver whether the last object of a definition is gone. Then the definition goes.
+/// The number has no source.
 pub(super) const CLEAN_UP_PERIOD: Duration = Duration::from_millis(200);
 
 /// Serves what a definition defines, or ceases to. A terminating definition is removed once its objects are gone.

@@ -9,7 +9,8 @@ use super::task::Name;
 use crate::json::{number, remove, set, set_default, text};
 use crate::manager::Manager;
 
-/// The most pods of one job that run at a time, even if it requests more.
+/// The most pods of one job that run at a time, even if it requests more; the others start as these end. It bounds the
+/// memory of a world whose client asks for too many.
 const MOST_PARALLEL: i64 = 500;
 
 /// Creates the pods that a job still needs, and writes its status.

@@ -11,9 +11,11 @@ use crate::manager::Manager;
 use crate::registry::DeleteOptions;
 use crate::settings::Load;
 
-/// Time between two rounds. A round makes all writes that became due since the round before.
+/// Time between two rounds; it varies by up to 5 %. A round makes the writes that became due in 20 ms. The number has
+/// no source: a shorter one makes more events, and a longer one larger bursts.
 pub(super) const PERIOD: Duration = Duration::from_millis(20);
-/// One in this number of writes deletes its configmap. The next write of that configmap creates it again.
+/// One in this number of writes deletes its configmap, by chance. The next write of that configmap creates it again.
+/// The number has no source: it shows some deletions among many changes.
 const WRITES_PER_DELETION: usize = 20;
 /// The field manager of all writes.
 const MANAGER: &str = "load";

@@ -12,10 +12,12 @@ use crate::change::Change;
 use crate::json::{items, text};
 use crate::object::Object;
 
-/// Delay from an informer's event until a worker takes the key from the queue: minimum and maximum.
+/// Delay from an informer's event until a worker takes the key from the queue: minimum and maximum. Changes of one
+/// object within the delay are handled together. The numbers have no source: any few milliseconds do.
 const QUEUE_DELAY: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(15));
 
-/// Whether controllers, scheduler and kubelets react to writes, and install the cluster's first objects.
+/// Whether controllers, scheduler and kubelets react to writes, and install the cluster's first objects:
+/// [`Controllers::ALL`] or [`Controllers::NONE`].
 #[derive(Clone, Copy, Debug)]
 pub struct Controllers(pub(super) Option<&'static Table>);
 

@@ -23,14 +23,17 @@ use crate::random::Random;
 use crate::scope::Scope;
 use crate::time::Time;
 
-/// The length of a window of reports, in which most changes of a client share one report.
+/// The length of a window of reports, in which most changes of a client share one report. At its end the next report is
+/// due. It bounds the records of a busy client.
 const REPORT_EVERY: Duration = Duration::from_millis(100);
 /// The most reports in one window: the first, and then only changes of phase. Later changes go into the first report
 /// of the next window.
 const REPORTS_MOST: u32 = 4;
-/// Time between two reports of a client that spins: its counts grow without any input.
+/// Time between two reports of a client that spins: its counts grow without any input. It bounds the records of such a
+/// client.
 const SPINNING_REPORT_EVERY: Duration = Duration::from_secs(1);
-/// Time after which a ping on a stalled connection is tried again, as TCP does.
+/// Time after which a ping on a stalled connection is tried again, as TCP sends lost bytes again. TCP waits longer each
+/// time; here the wait stays the same.
 const RETRANSMIT_EVERY: Duration = Duration::from_secs(1);
 
 /// An event of a client that the queue schedules.
@@ -214,8 +217,8 @@ impl Port for Reach<'_> {
 
 /// Client programs.
 impl World {
-    /// Starts a client program at once and returns its id. Its User-Agent begins with `name`, so that faults can strike
-    /// it alone.
+    /// Starts a client program at once, on this scope, and returns its id. Its User-Agent is `NAME PROGRAM/VERSION`, or
+    /// `NAME PROGRAM` without a version, so that faults can strike it alone. Two clients may have one name.
     pub fn start_client(&mut self, name: &str, program: &Program, scope: &Scope) -> ClientId {
         self.clients.last += 1;
         let id = ClientId(self.clients.last);
@@ -246,7 +249,7 @@ impl World {
         id
     }
 
-    /// Kills a client: its connections close, and it reports nothing more.
+    /// Kills a client: its connections close, and it reports nothing more. One that was stopped before is ignored.
     pub fn stop_client(&mut self, client: ClientId) {
         for connection in self.client_connections(client) {
             self.clients.owners.remove(&connection);
@@ -255,7 +258,7 @@ impl World {
         self.clients.clients.remove(&client);
     }
 
-    /// The connections that a client has open or is opening.
+    /// Returns the connections that a client has open or is opening, by id; none if it was stopped.
     pub fn client_connections(&self, client: ClientId) -> Vec<ConnectionId> {
         let owned = self.clients.owners.iter().filter(|(_, c)| **c == client);
         owned.map(|(connection, _)| *connection).collect()
@@ -274,13 +277,15 @@ impl World {
         })
     }
 
-    /// What a client believes now, for each resource in its scope.
+    /// Returns what a client believes now: one belief for each resource in its scope, or for each of its parts
+    /// ([`Belief::part`]). The order is always the same. Empty if it was stopped.
     pub fn client_beliefs(&self, client: ClientId) -> Vec<&Belief> {
         let client = self.clients.clients.get(&client);
         client.map_or_else(Vec::new, |client| client.machine.beliefs())
     }
 
-    /// How a client's belief differs from the truth now, for each resource in its scope.
+    /// Returns how a client's beliefs differ from the truth now, one comparison for each in the order of
+    /// [`World::client_beliefs`]. Empty if it was stopped.
     ///
     /// Changes that are on their way to the client count as differences too. Only after a quiet time is a difference a
     /// fault.
@@ -294,13 +299,13 @@ impl World {
             .collect()
     }
 
-    /// Takes the oldest record of the clients that waits. At most 4 MiB wait: more drop the oldest; see
-    /// [`World::dropped_client_records`].
+    /// Takes the oldest record of the clients that waits; `None` if none does. At most about 4 MiB wait: more drop the
+    /// oldest; see [`World::dropped_client_records`].
     pub fn next_client_record(&mut self) -> Option<ClientRecord> {
         self.clients.records.pop()
     }
 
-    /// The number of client records that were dropped because nobody took them.
+    /// Returns the number of client records that were dropped because nobody took them.
     pub fn dropped_client_records(&self) -> u64 {
         self.clients.records.dropped()
     }

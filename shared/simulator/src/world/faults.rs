@@ -19,8 +19,9 @@ pub(super) enum Direction {
 }
 
 impl World {
-    /// Switches a state on, or makes a moment happen. A fault that etcd's release does not have does nothing;
-    /// [`EtcdVersion::check`](crate::EtcdVersion::check) says so beforehand.
+    /// Switches a state on, or makes a moment happen. Equal states are on once. A fault that etcd's release does not
+    /// have does nothing; [`EtcdVersion::check`](crate::EtcdVersion::check) says so beforehand. Without a configured
+    /// release etcd can have every fault.
     pub fn inject(&mut self, fault: Fault) {
         if !self.etcd.can_have(&fault) {
             return;
@@ -133,7 +134,7 @@ impl World {
         }
     }
 
-    /// Switches a fault off. Does nothing if it is not on.
+    /// Switches a state off that is equal to `fault`. Does nothing if it is not on, and so for a moment.
     pub fn lift(&mut self, fault: &Fault) {
         if !self.faults.remove(fault) {
             return;

@@ -57,18 +57,19 @@ impl Observer {
 
 impl World {
     /// Makes the parts of the world report their inside from now on, beginning with their whole state.
-    /// [`World::next_inside_record`] takes the records.
+    /// [`World::next_inside_record`] takes the records. A second call does nothing.
     pub fn tell_inside(&mut self) {
         self.observer.get_or_insert_default();
     }
 
-    /// Takes the oldest record of the inside that waits. At most 65,536 wait: more drop the oldest; see
-    /// [`World::dropped_inside_records`].
+    /// Takes the oldest record of the inside that waits; `None` if none does, or before [`World::tell_inside`]. At most
+    /// 65,536 wait: more drop the oldest; see [`World::dropped_inside_records`].
     pub fn next_inside_record(&mut self) -> Option<InsideRecord> {
         self.observer.as_mut()?.waiting.pop()
     }
 
-    /// The number of inside records that were dropped because nobody took them.
+    /// Returns the number of inside records that were dropped because nobody took them; 0 before
+    /// [`World::tell_inside`].
     pub fn dropped_inside_records(&self) -> u64 {
         self.observer
             .as_ref()

@@ -14,7 +14,8 @@ use crate::random::Random;
 use crate::time::Time;
 use crate::workload::{self, Task, Workload};
 
-/// How long a controller waits before it tries again while etcd has no leader.
+/// How long a controller waits before it tries again while etcd has no leader. The number has no source: it keeps the
+/// number of attempts low.
 const LEADERLESS_RETRY: Duration = Duration::from_secs(1);
 
 /// The most responses that are held for a stream while its cache is frozen. One more breaks the stream, as etcd does in

@@ -13,9 +13,11 @@ use crate::client::wire::{EventType, Frame, Frames, List, Refusal};
 use crate::message::{Arrival, ConnectionId, Cut, Request, RequestId};
 use crate::time::Time;
 
-/// The most records that may wait to be taken; more drop the oldest.
+/// The most records that may wait to be taken; more drop the oldest, and count it as dropped. It bounds the memory of a
+/// world whose records nobody takes.
 const WAITING_MOST: usize = 1 << 14;
 /// The most bytes of a response's body that are kept until it is whole. Of a larger body only the status is recorded.
+/// It bounds the memory of each open request.
 const BODY_BYTES_MOST: usize = 1 << 20;
 
 /// A thing that a client program received.
@@ -23,7 +25,7 @@ const BODY_BYTES_MOST: usize = 1 << 20;
 pub struct ReceivedRecord {
     /// When it was received, in virtual time.
     pub at: Time,
-    /// The client's name.
+    /// The client's name, as [`World::start_client`] got it.
     pub client: Arc<str>,
     /// The list, event, refusal or end that it received.
     pub received: Received,
@@ -32,25 +34,25 @@ pub struct ReceivedRecord {
 /// The things that a client program can receive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Received {
-    /// Its connection was refused.
+    /// Its connection was refused, with a request that waited for it.
     ConnectionRefused,
     /// A list, or a page of one.
     List {
-        /// The list's resourceVersion.
+        /// The list's resourceVersion; all pages of a list have the same (docs/semantics/lists-and-watches.md#list).
         resource_version: String,
-        /// The number of items.
+        /// The number of items, on this page.
         items: usize,
     },
-    /// An answer with a status other than 200.
+    /// An answer with a status other than 200, of at most 1 MiB.
     Refusal {
-        /// The status.
+        /// The HTTP status.
         status: u16,
-        /// The server's message.
+        /// The message of the Status in the body; if it has none, the body's text without space around it.
         message: String,
     },
-    /// An answer that is not a list, or is over 1 MiB.
+    /// An answer with status 200 that is not a list, or any answer over 1 MiB.
     Answer {
-        /// The status.
+        /// The HTTP status.
         status: u16,
     },
     /// A change in a watch.
@@ -62,16 +64,16 @@ pub enum Received {
         /// The object's resourceVersion.
         resource_version: String,
     },
-    /// A bookmark in a watch.
+    /// A bookmark in a watch; one that ends initial events, too.
     Bookmark {
         /// The bookmark's resourceVersion.
         resource_version: String,
     },
     /// An ERROR event in a watch.
     Error {
-        /// The status in it.
+        /// The code of the Status in it, such as 410.
         code: u16,
-        /// The server's message.
+        /// The message of that Status; empty if it has none.
         message: String,
     },
     /// Bytes of a watch that are not a frame, or a frame of an unknown type.
@@ -261,19 +263,20 @@ fn of_frame(frame: Frame) -> Received {
 
 /// What client programs receive.
 impl World {
-    /// Makes the world record what the client programs receive, from now on. [`World::next_received`] takes the
-    /// records.
+    /// Makes the world record what the client programs receive for requests that they send from now on.
+    /// [`World::next_received`] takes the records. A second call does nothing.
     pub fn tell_received(&mut self) {
         self.clients.transcript.get_or_insert_default();
     }
 
-    /// Takes the oldest received record that waits. At most 16,384 wait: more drop the oldest; see
-    /// [`World::dropped_received`].
+    /// Takes the oldest received record that waits; `None` if none does, or before [`World::tell_received`]. At most
+    /// 16,384 wait: more drop the oldest; see [`World::dropped_received`].
     pub fn next_received(&mut self) -> Option<ReceivedRecord> {
         self.clients.transcript.as_mut()?.waiting.pop_front()
     }
 
-    /// The number of received records that were dropped because nobody took them.
+    /// Returns the number of received records that were dropped because nobody took them; 0 before
+    /// [`World::tell_received`].
     pub fn dropped_received(&self) -> u64 {
         let transcript = self.clients.transcript.as_ref();
         transcript.map_or(0, |transcript| transcript.dropped)

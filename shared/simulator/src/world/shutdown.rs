@@ -17,13 +17,14 @@ use crate::apiserver::Life;
 use crate::message::{ConnectionId, Cut, RequestId, ServerId};
 use crate::time::Time;
 
-/// How long a server that no longer listens waits for its connections (`--request-timeout`).
+/// How long a server that no longer listens waits for its connections (`--request-timeout`); then it is gone and they
+/// are cut.
 const LEAVING: Duration = Duration::from_secs(60);
-/// The same wait for a server that has sent 429 and is drained.
+/// The same wait for a server that has sent 429 and is drained (`pkg/server/genericapiserver.go`).
 const LEAVING_DRAINED: Duration = Duration::from_secs(2);
-/// The least number of watches that are ended in a second.
+/// The least number of watches that are ended in a second (docs/semantics/servers.md#drain).
 const WATCHES_PER_SECOND: u32 = 200;
-/// Time between two checks of whether the last request or connection is over.
+/// Time between two checks of whether the last request or connection is over. A server may so stop this much later.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// A server that stops.

@@ -9,11 +9,12 @@ use crate::scene::{Align, Hatch, Px, Step, Stroke};
 use crate::store::Coverage;
 use crate::tokens::Token;
 
-/// Least width of an unknown stretch, in px, for words in it. A narrower one has none.
+/// Least width of an unknown stretch, in px, for words in it. Words also need their own width and 16 px more. A
+/// narrower stretch has none.
 const WORDS_FROM: Px = Px::whole(100);
-/// Words in the time before the first log.
+/// Words in the time before the first log, if they fit.
 const BEFORE_WORDS: &str = "before watchscope started";
-/// Words in a pause of watchscope, the longest first; the first that fits is written.
+/// Words in a pause of watchscope, the longest first. The first that fits is written; none if neither fits.
 const PAUSE_WORDS: [&str; 2] = ["watchscope did not run", "did not run"];
 
 impl Drawer<'_> {

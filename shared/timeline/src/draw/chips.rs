@@ -15,9 +15,10 @@ use crate::store::{Occurrence, Span};
 use crate::tokens::Token;
 
 /// Least distance of two chips, in px. Nearer chips of one code are one chip. Of nearer chips of two codes, the less
-/// severe one becomes a tick, but a selected one stays.
+/// severe one becomes a tick; of two that are as severe, the older. A selected one stays.
 const APART: Px = Px::whole(2);
-/// The most subjects that the words of a merged chip name. The chip's number counts all.
+/// The most subjects that the words of a merged chip name: those of its oldest occurrences. The chip's number counts
+/// all.
 const SUBJECTS: usize = 4;
 
 /// An occurrence before it is placed.
@@ -284,8 +285,8 @@ impl<'a> Drawer<'a> {
     }
 }
 
-/// Returns `F11`, or `F11 ×3` for several occurrences. A chip whose records lie before the view begins with `‹`, so that
-/// it does not seem to happen at the edge.
+/// Returns `F11`, or `F11 ×3` for several occurrences. A chip whose records lie before the view begins with `‹`, so
+/// that it does not seem to happen at the edge.
 fn label(code: &str, count: u64, is_before: bool) -> String {
     let before = if is_before { "‹ " } else { "" };
     match count {

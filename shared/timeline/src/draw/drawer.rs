@@ -22,13 +22,13 @@ use crate::view::View;
 /// What the viewer has marked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marked {
-    /// The moment that the panels answer for; `None`: now.
+    /// The moment that the panels answer for, which gets a line; `None`: now.
     pub as_of: Option<Time>,
-    /// The marked range: its start and its end; `None`: no range.
+    /// The marked range: its start and its end, in this order; `None`: no range.
     pub range: Option<(Time, Time)>,
 }
 
-/// The inputs of a scene.
+/// The inputs of the scenes of the lanes and of the ruler.
 #[derive(Clone, Copy, Debug)]
 pub struct Picture<'a> {
     /// The records to draw.
@@ -42,28 +42,28 @@ pub struct Picture<'a> {
     /// Whether the page is connected to watchscope. If not, the time to the right of the pen is unknown, and is
     /// hatched.
     pub connected: bool,
-    /// How far the rows are scrolled.
+    /// How far the rows are scrolled: the y, from the top of all rows, at the top of the screen.
     pub top: Px,
     /// Height of the lanes on screen.
     pub height: Px,
-    /// The selected lane; it gets a frame.
+    /// The selected lane; it gets a frame. `None`: none.
     pub selected: Option<LaneId>,
-    /// The selected record. The whole propagation of a selected write stands out.
+    /// The selected record; `None`: none. If it is a write in a simulated cluster, its whole propagation stands out.
     pub record: Option<RecordId>,
-    /// The evidence of the selected finding, numbered on the lanes.
+    /// The evidence of the selected finding, numbered on the lanes; `None` if no finding is selected.
     pub evidence: Option<&'a Evidence>,
     /// All trouble, for the arrows of lanes whose trouble is off the view; `None` draws none.
     pub troubles: Option<&'a Troubles>,
-    /// The record of the evidence under the pointer.
+    /// The record of the evidence under the pointer, whose tag stands out; `None`: none.
     pub lit: Option<RecordId>,
     /// What the viewer has marked.
     pub marked: Marked,
-    /// Notes of viewers, drawn as flags.
+    /// Notes of viewers, drawn as flags once `records` is loaded.
     pub flagged: Flagged<'a>,
     /// Which propagations of writes through a simulated cluster are drawn.
     pub ways: Ways,
-    /// The functions that draw all except strips and lines of findings: [`RECORDS`](crate::records::RECORDS), or
-    /// `None` before it is loaded.
+    /// The functions that draw records: [`RECORDS`](crate::records::RECORDS), or `None` before it is loaded. Without it
+    /// the scene has the grid, unknown stretches, strips with streams, phases and gaps, lines of findings, and the pen.
     pub records: Option<&'a DrawTable>,
 }
 

@@ -16,7 +16,7 @@ use crate::view::View;
 
 /// Width of a thin stroke: 1 px.
 const HAIR: Px = Px::whole(1);
-/// Height of the row of flags, in px.
+/// Height of the row of flags, in px. A picture without notes has no such row.
 pub const FLAGS_ROW: Px = Px::whole(22);
 /// Height of a flag and its least width, in px. A longer number makes it wider.
 pub(crate) const FLAG: Px = Px::whole(14);
@@ -34,7 +34,8 @@ const REACH: Px = Px::whole(2);
 /// A note as a picture marks it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlagMark {
-    /// Its place among all notes by time, from 1; `None` while the note is being written.
+    /// Its place among all notes by time, from 1, which its flag shows; `None` while the note is being written: its
+    /// flag shows `+`.
     pub number: Option<u32>,
     /// Start of the time span that the note is about.
     pub from: Time,
@@ -47,7 +48,7 @@ pub struct FlagMark {
 /// The notes of a picture, and the place of their row.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Flagged<'a> {
-    /// The notes by rising time. If there are none, there is no row.
+    /// The notes by rising `from`. If there are none, there is no row.
     pub marks: &'a [FlagMark],
     /// Top of the row in the ruler's scene.
     pub top: Px,
@@ -71,8 +72,9 @@ impl FlagMark {
     }
 }
 
-/// Returns the index of the mark whose flag stands at `x`; for the flag that counts marks without room, the first of
-/// them.
+/// Returns the index of the mark whose flag stands at `x`, or within 2 px beside it; `None` if no flag does. For the
+/// flag that counts marks without room, it returns the first of them. `x` is in px from the left edge of the view.
+/// Flags of notes that begin after `now` are not drawn.
 #[must_use]
 pub fn flag_at(flagged: Flagged<'_>, view: &View, now: Time, x: Px) -> Option<usize> {
     let placed = placed(flagged.marks, view, now);

@@ -19,13 +19,15 @@ use crate::tokens::Token;
 
 /// Distance of a circle's control points from the ends of a quarter: (4/3)(√2 - 1) of the radius, in 64ths.
 const CIRCLE: i32 = 35;
-/// Words for an object that a run's first list does not have, the longest first. The first that fits is written.
+/// Words for an object that a run's first list does not have, the longest first. The first that fits is written; none
+/// if none fits.
 const REMOVED_WORDS: [&str; 3] = [
     "not in LIST: deleted while nobody watched",
     "deleted while nobody watched",
     "deleted",
 ];
-/// Words for an object that a run's first list has under another uid, the longest first.
+/// Words for an object that a run's first list has under another uid, the longest first. The first that fits is
+/// written; none if none fits.
 const REPLACED_WORDS: [&str; 3] = [
     "another uid: deleted and created while nobody watched",
     "deleted and created",

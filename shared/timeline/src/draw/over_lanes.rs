@@ -12,7 +12,7 @@ use crate::sorted::within;
 use crate::store::{Epoch, GapOutcome, WatchTrace};
 use crate::tokens::Token;
 
-/// Width in px from which a lost gap is hatched more quietly.
+/// Width in px above which a lost gap is hatched more quietly.
 const WIDE: Px = Px::whole(200);
 /// Offset of a hatch's first line from its corner, right and down: half of 6√2 px, in 64ths of a px. The lines are 6
 /// px apart.

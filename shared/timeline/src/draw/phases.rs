@@ -13,10 +13,11 @@ use crate::scene::{Align, Px, Step, StretchKind, Stroke, Target};
 use crate::store::{PhaseSpan, Span, WatchTrace};
 use crate::tokens::Token;
 
-/// Least width of a list's brackets, in px.
+/// Least distance from the opening to the closing bracket of a complete list, in px.
 const BRACKETS: Px = Px::whole(9);
 
-/// Distance in px up to which a wait belongs to an ERROR event.
+/// Distance in px up to which a wait belongs to an ERROR event. Its words then leave out the reason that the event
+/// shows.
 const AT_ERROR: Px = Px::whole(6);
 
 /// The run of low phases between two streams.

@@ -15,7 +15,8 @@ pub(super) const RANGE_GROUND: u8 = 7;
 /// Width and height in px of the handles at a marked range's edges.
 const HANDLE: (Px, Px) = (Px::whole(3), Px::whole(18));
 
-/// Draws the ruler of a view. The badge shows `now`: the pen's time, or the moment that panels answer for.
+/// Draws the ruler of a view, [`RULER_HEIGHT`] high. A badge at `now` shows its UTC time of day; there is none if `now`
+/// is out of view. `now` is the pen's time, or the moment that panels answer for.
 #[must_use]
 pub fn ruler(view: &View, now: Time) -> Scene {
     let width = Px::from_f64(view.width_px);

@@ -14,11 +14,12 @@ use crate::tokens::Token;
 const LEAST: Px = Px::whole(4);
 /// Distance in px that the words keep from both sides.
 const MARGIN: Px = Px::whole(8);
-/// Least width of a page, in px, for words beside a seam. A narrower page has none.
+/// Least width of the lanes on screen, in px, for words on a plate beside a seam. On narrower ones names stand where
+/// the plate would lie, so there is none.
 const PLATE_FROM: Px = Px::whole(600);
-/// Words at a seam after which the namespace `kube-system` has another uid.
+/// Words at a seam after which the namespace `kube-system` has another uid. That uid identifies a cluster.
 const ANOTHER_CLUSTER: &str = "another cluster";
-/// Distance from line to line, in px.
+/// Distance in px from line to line of the words in a seam, and of the first line from the top.
 const LINE_HEIGHT: i32 = 16;
 /// The dots after a stretch that was open at the end of its run: offset in px, and opacity in percent.
 const DOTS: [(i32, u8); 3] = [(3, 90), (8, 60), (13, 30)];

@@ -11,7 +11,7 @@ use crate::store::WatchTrace;
 use crate::tokens::Token;
 
 /// For each height from 1 px up, the least count that reaches it: 1 + 2.6 log2(1 + n), rounded. Greater counts stay at
-/// the last height.
+/// the last height, 34 px. A row's own limit may be lower.
 const HEIGHT_FROM: [u32; 34] = [
     1, 1, 1, 1, 2, 3, 4, 5, 7, 9, 12, 16, 21, 28, 36, 47, 62, 81, 106, 138, 181, 236, 308, 402,
     525, 686, 896, 1170, 1527, 1994, 2603, 3398, 4437, 5792,
@@ -23,7 +23,7 @@ fn height_px(count: u32, limit: u8) -> u8 {
     (height as u8).min(limit)
 }
 
-/// Columns nearer than this, in px, leave no room for words between them.
+/// Columns with a gap of less than this between them, in px, leave no room for words.
 const CLOSE: Px = Px::whole(24);
 
 /// Colours of a column, from the bottom up.

@@ -15,10 +15,12 @@ use crate::sorted::within;
 use crate::store::{StepMark, WatchTrace};
 use crate::tokens::Token;
 
-/// Jumps nearer than this, in px, are drawn without a number.
+/// Least distance in px of a jump or reversal from the one before it. Of nearer ones the first is drawn, but a reversal
+/// takes the place of a jump.
 const STEPS_APART: Px = Px::whole(6);
 
-/// Words in place of a line where versions have no order: those of aggregated APIs, even if they are numbers.
+/// Words in place of a line where versions have no order: those of aggregated APIs, even if they are numbers
+/// (docs/semantics/checks.md#trap-aggregated).
 const OPAQUE: &str = "another apiserver's: only whether two are equal can be told";
 
 /// The visible part of one epoch's trace: its first value, then its values in each px column.

@@ -18,46 +18,48 @@ use crate::levels::{Layer, namespace_of, number_of, selects};
 use crate::phrases::{crowd_words, object_words};
 use crate::store::Store;
 
-/// Most rows that are shown, differences first; the rest is counted.
+/// Most rows of the table, differences first; the rest is counted. More would not fit in a panel.
 const ROWS_MOST: usize = 40;
 /// Most columns of a crowd. Clients of a crowd that hold the same share a column; the clients of smaller groups are
 /// only counted.
 const ALIKE_MOST: usize = 3;
-/// Most names in a sentence; the rest is counted.
+/// Most names in a sentence, so that it stays short; the rest is counted.
 const NAMES_MOST: usize = 3;
 
-/// The beliefs of all sides.
+/// The beliefs of all sides about one resource. The sides are etcd, the watch caches, watchscope's own watch and the
+/// clients. A crowd of clients has at most 3 columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BeliefTable {
-    /// The resource and namespace: `configmaps in shop`.
+    /// The resource and namespace: `configmaps in shop`; without `in …` for all namespaces.
     pub of: String,
-    /// The time of the record, or of the head.
+    /// The UTC time of day of the record, or of the head: `09:35:28.911`.
     pub at: String,
-    /// One sentence for each side; etcd, the truth, is first.
+    /// One sentence for each column, in their order; etcd, the truth, is first. Then one for each crowd with more than
+    /// 3 different beliefs, for the clients without a column.
     pub sentences: Vec<Sentence>,
-    /// The names of the sides; etcd is first.
+    /// The names of the sides: etcd first, then watch caches, watchscope's watch, clients, and crowds.
     pub columns: Vec<String>,
-    /// The objects, at most 40.
+    /// The objects, at most 40: those with a difference first, each part by namespace and name.
     pub rows: Vec<BeliefRow>,
-    /// How many objects have no row.
+    /// How many objects have no row: 0 up to 40 objects.
     pub more: u64,
 }
 
 /// A sentence about a side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sentence {
-    /// The side.
+    /// The side, as in [`BeliefTable::columns`]; or the name of a crowd.
     pub side: String,
-    /// What it holds.
+    /// What it holds, as a sentence. Hostile: show as text.
     pub words: String,
-    /// Whether it differs from the truth.
+    /// Whether it differs from the truth; `false` for etcd, and if that cannot be known.
     pub differs: bool,
 }
 
 /// The beliefs of all sides about one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BeliefRow {
-    /// Its name. Hostile: show as text.
+    /// Its name, with its namespace if it has one: `shop/web-0`. Hostile: show as text.
     pub name: String,
     /// The belief of each side, in the order of the columns.
     pub cells: Vec<SideCell>,
@@ -66,9 +68,10 @@ pub struct BeliefRow {
 /// The belief of one side about an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SideCell {
-    /// The resourceVersion; or `gone`, `ended`, `not watched`; or `–` without a report.
+    /// The resourceVersion that it holds. Else `gone` for etcd, `ended` for a client whose process has ended, `not
+    /// watched` in another namespace, and `–` for other sides.
     pub words: String,
-    /// How it differs from the truth, if it does.
+    /// How it differs from the truth; `None` if it does not, or if that cannot be known.
     pub difference: Option<Difference>,
 }
 
@@ -84,7 +87,7 @@ pub enum Difference {
 }
 
 impl Difference {
-    /// Returns the word for it.
+    /// Returns the word for it: `ghost`, `missing` or `stale`.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -110,8 +113,9 @@ struct BeliefColumn {
     has_ended: bool,
 }
 
-/// Returns the beliefs of each side at the selection. `None` for a cluster that reports nothing of its inside, or if
-/// the records are no longer loaded.
+/// Returns the beliefs of each side about the resource of a record, or else of the lane, at the record or at the head.
+/// If neither names a resource, it takes that of the first client that reports one. `None` for a cluster that reports
+/// nothing of its inside, without any resource, or if the record is not loaded.
 #[must_use]
 pub fn belief_table(store: &Store, lane: LaneId, record: Option<RecordId>) -> Option<BeliefTable> {
     let entry = record.and_then(|id| store.entry(id));

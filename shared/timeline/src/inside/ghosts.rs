@@ -12,7 +12,8 @@ use crate::levels::LayerTrace;
 use crate::scene::{Area, Primitive, Px, Stroke, Target};
 use crate::tokens::Token;
 
-/// Time in µs up to which a difference from etcd is mere propagation delay. A longer one is drawn.
+/// Time in µs up to which a difference from etcd is mere propagation delay: 1 s, because clients report only every 100
+/// ms. A longer one is drawn.
 pub(super) const UNDER_WAY_US: i64 = 1_000_000;
 
 impl Drawer<'_> {

@@ -12,7 +12,7 @@ use crate::levels::{Layer, Tone, Waiting};
 use crate::scene::{Align, Px};
 use crate::tokens::Token;
 
-/// Explains the rows of layers to a learner.
+/// Words in the row above those of layers, which explain them to a learner.
 const HEADING_WORDS: &str = "a write goes from etcd through a watch cache to its clients; none of this is seen from outside";
 
 impl Drawer<'_> {

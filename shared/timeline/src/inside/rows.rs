@@ -14,14 +14,14 @@ use crate::view::View;
 
 /// The heading over the rows of layers.
 const HEADING: &str = "Inside the cluster";
-/// Most client programs, without crowds, whose connections and streams show by themselves. If there are more, those
-/// rows show only once the viewer opens them.
+/// Most client programs, without crowds, whose connections and streams show by themselves, so that the rows fit on a
+/// screen. If there are more, those rows show only once the viewer opens them.
 const CLIENTS_OPEN_MOST: usize = 8;
-/// Most streams that are shown for a watch cache; the others have no row.
+/// Most streams that are shown for a watch cache: those with the most waiting events. The others have no row.
 const STREAMS_MOST: usize = 8;
 
 impl Lanes {
-    /// Opens or closes the rows under a layer.
+    /// Opens or closes the rows under a layer, against its state now.
     pub fn toggle_layer(&mut self, layer: LayerId) {
         match self.toggled_layers.iter().position(|&id| id == layer) {
             Some(place) => {
@@ -31,7 +31,7 @@ impl Lanes {
         }
     }
 
-    /// Opens or closes the rows under a layer, if it has any.
+    /// Opens or closes the rows under a layer. Does nothing if it has none, or is so already.
     pub fn set_layer_open(&mut self, store: &Store, layer: LayerId, is_open: bool) {
         let names = store.layer_names();
         let has_rows = match names.layer(layer) {

@@ -23,8 +23,8 @@ use crate::tokens::Token;
 const APART: Px = Px::whole(6);
 /// Opacity in percent of a propagation that has not arrived yet.
 const TRAVELLING_PERCENT: u8 = 40;
-/// Most clients on screen whose propagations are all drawn. Of clients beyond it, and of crowds, only that of the
-/// selected write is drawn.
+/// Most clients on screen whose propagations are all drawn, because more lines would hide each other. Of clients beyond
+/// it, and of crowds, only that of the selected write is drawn.
 const CLIENTS_MOST: usize = 8;
 /// Most lines of a picture; those beyond are left out. Long slanted lines take a canvas the longest time.
 const LINES_MOST: usize = 240;

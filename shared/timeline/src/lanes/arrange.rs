@@ -30,7 +30,8 @@ use crate::id::{ServerId, WatchId};
 use crate::scene::Px;
 use crate::store::Store;
 
-/// Findings of a watch that lags: apiservers apart, or a proxy that holds events back.
+/// Findings of a watch that lags: apiservers apart (F31), or a proxy that holds events back (F44). A watch with one of
+/// them shows its resourceVersion.
 const LAGS: [row::Row; 2] = [row::Row::F31, row::Row::F44];
 
 /// The room for rows.

@@ -12,9 +12,11 @@ use crate::id::{ObjectId, WatchId};
 use crate::scene::Px;
 use crate::store::{MarkKind, Store, WatchTrace};
 
-/// Most objects that an open watch shows, unless the viewer opened all of it. One more row counts the others.
+/// Most objects that an open watch shows, so that several watches fit on a screen, unless the viewer opened all of it.
+/// One more row counts the others.
 pub(crate) const OBJECTS_MOST: usize = 12;
-/// The time after its deletion from which an object is folded into the row of gone objects, in microseconds.
+/// Time in µs after its deletion from which an object is folded into the row of gone objects. In these 60 s a viewer
+/// sees the deletion.
 const GONE_US: i64 = 60_000_000;
 /// The most objects of a watch whose rows are chosen again with each record. With more of them [`PACE_US`] lies between
 /// two choices, because each looks at all objects.

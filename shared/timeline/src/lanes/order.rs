@@ -14,7 +14,7 @@ use super::trouble::Trouble;
 use crate::id::WatchId;
 use crate::store::Store;
 
-/// The least time between two orders that follow the log, in microseconds.
+/// Least time in µs of the log between two orders that follow it, so that rows do not move all the time.
 const ORDER_US: i64 = 1_000_000;
 
 /// The name of a section. Sections with a name of the cluster come before those for the rest.
@@ -43,7 +43,8 @@ impl Section {
     }
 }
 
-/// Where a watch, an object or a section stands in the order: the greatest comes first.
+/// Where a watch, an object or a section stands in the order: the greatest comes first. The second number decides among
+/// equal first ones.
 type Weight = (u64, u64);
 
 /// When something was computed from the log: the time of its last record, and the store's version.

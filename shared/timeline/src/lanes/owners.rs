@@ -20,7 +20,7 @@ const STEPS_MOST: usize = 5;
 pub struct OwnerStep {
     /// Its kind and name. They come from the cluster: show as text.
     pub owner: Owner,
-    /// Its lane, if a watch has met it.
+    /// Its lane; `None` if no watch has met it.
     pub lane: Option<LaneId>,
     /// Whether a watch covers its kind in its namespace.
     pub is_watched: bool,
@@ -29,7 +29,7 @@ pub struct OwnerStep {
 /// The controllers above an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Owners {
-    /// From the object's own controller upwards.
+    /// From the object's own controller upwards, at most 5; empty if it has none.
     pub steps: Vec<OwnerStep>,
     /// Whether the loaded records of the object say nothing of controllers, because an older version wrote them.
     pub is_unrecorded: bool,

@@ -69,7 +69,7 @@ pub enum RowKind {
     Object,
     /// The objects of a watch that have no rows of their own.
     More,
-    /// The objects of a watch that were deleted over 60 s ago.
+    /// The objects of a watch that were deleted at least 60 s ago.
     Gone,
     /// The quiet watches that have no rows of their own.
     Quiet,
@@ -92,9 +92,9 @@ pub struct Row {
     pub id: LaneId,
     /// Its kind.
     pub kind: RowKind,
-    /// Top edge, from the top of all rows.
+    /// Top edge, from the top of all rows; the room for the name lies above it.
     pub y: Px,
-    /// Height of the room above the top edge for the name.
+    /// Height of the room above the top edge for the name; 0 unless rows are [labelled](Density::Labelled).
     pub label: Px,
     /// Height, without `label`.
     pub height: Px,
@@ -102,26 +102,26 @@ pub struct Row {
     pub glyph_size: u8,
     /// Where its name begins in the tree, in px.
     pub indent_px: u8,
-    /// The fainter part before the name: `shop/`.
+    /// The fainter part before the name: `shop/`; may be empty. Hostile: show as text.
     pub prefix: Text,
     /// Its name. Hostile: show as text.
     pub name: Text,
-    /// The number at its right: events loaded, or objects.
+    /// The number at its right: changes loaded, findings, requests, clients, or objects; `None` if it has none.
     pub count: Option<u64>,
-    /// For a watch: whether its rows are shown.
+    /// Whether the rows that it stands for are shown; `None` if it has none.
     pub expanded: Option<bool>,
-    /// Its most severe event, as a mark in the tree.
+    /// Its most severe event in view, as a mark in the tree; `None` if it has none.
     pub mark: Option<(Glyph, Token)>,
-    /// The most severe finding of it that is open and not muted: its code and severity.
+    /// The most severe finding of it that is open and not muted: its code and severity; `None` if there is none.
     pub finding: Option<(Text, Severity)>,
     /// Whether the watch and the truth differ here.
     pub diverged: bool,
-    /// Whether it is pinned to the top.
+    /// Whether it stands among the pinned lanes at the top.
     pub pinned: bool,
 }
 
 impl Row {
-    /// Returns the bottom edge.
+    /// Returns the bottom edge, from the top of all rows.
     #[must_use]
     pub fn bottom(&self) -> Px {
         self.y + self.height
@@ -131,7 +131,7 @@ impl Row {
 /// The begin of a section.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SectionBegin {
-    /// The index of its first row.
+    /// The index of its first row in [`Rows::rows`].
     pub row: usize,
     /// Its name; empty if it has none. It may come from the cluster: show as text.
     pub name: Text,
@@ -140,7 +140,8 @@ pub struct SectionBegin {
 }
 
 impl SectionBegin {
-    /// Returns where a section begins whose first row is this one: at its name, or at the row.
+    /// Returns where a section begins, from the top of all rows: at its heading, or at the room for the name of its
+    /// first row. `first` is that row.
     #[must_use]
     pub fn top(&self, first: &Row) -> Px {
         let top = first.y - first.label;
@@ -151,38 +152,40 @@ impl SectionBegin {
     }
 }
 
-/// All rows.
+/// All rows. Their number is that of the lanes that the viewer and the arrangement show.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows {
-    /// From top to bottom.
+    /// From top to bottom, without overlap; may be empty.
     pub rows: Vec<Row>,
     /// Height of all rows together.
     pub height: Px,
-    /// How many lanes the filter hides.
+    /// How many lanes the filter hides; lanes that the viewer hid do not count.
     pub hidden: usize,
-    /// The sections, from top to bottom.
+    /// The sections, from top to bottom; empty if the lanes are not grouped and none is pinned.
     pub sections: Vec<SectionBegin>,
-    /// How many objects the rows of gone objects stand for.
+    /// How many objects the closed rows of gone objects stand for.
     pub gone: usize,
     /// The objects that the rows of gone objects stand for, with their watches.
     pub(crate) gone_of: Vec<(WatchId, ObjectId)>,
 }
 
 impl Rows {
-    /// Returns the row of a lane.
+    /// Returns the first row of a lane; `None` if it has none.
     #[must_use]
     pub fn find(&self, lane: LaneId) -> Option<&Row> {
         self.rows.iter().find(|row| row.id == lane)
     }
 
-    /// Returns the row at a y from the top of all rows.
+    /// Returns the row at a y from the top of all rows. Its top edge belongs to it, its bottom edge does not. `None` in
+    /// the room for a name, and beside all rows.
     #[must_use]
     pub fn at(&self, y: Px) -> Option<&Row> {
         let place = self.rows.partition_point(|row| row.bottom() <= y);
         self.rows.get(place).filter(|row| row.y <= y)
     }
 
-    /// Returns the indexes of the rows between two y.
+    /// Returns the indexes of the rows that have a part between two y from the top of all rows; an empty range if none
+    /// has.
     #[must_use]
     pub fn window(&self, top: Px, bottom: Px) -> std::ops::Range<usize> {
         let from = self.rows.partition_point(|row| row.bottom() <= top);

@@ -22,7 +22,7 @@ use crate::id::{LaneId, ObjectId, WatchId};
 use crate::store::{Known, Store, WatchTrace};
 use crate::view::View;
 
-/// Width of the column with the names of sections, in px.
+/// Width of the column with the names of sections, in px. Rows beside it are indented by this.
 const COLUMN_PX: u8 = 72;
 
 /// The rows of one watch, before they stand in a section.
@@ -212,7 +212,8 @@ impl Lanes {
         after.order = order;
     }
 
-    /// Whether names of sections stand in a column of their own.
+    /// Returns whether names of sections stand in a column of their own: if the lanes are grouped by namespace and the
+    /// tree is wide.
     #[must_use]
     pub fn has_columns(&self) -> bool {
         self.is_wide && self.setup.grouping == Grouping::Namespace

@@ -1,11 +1,11 @@
 //! The viewer's wishes for all lanes: how they are grouped, sorted and folded, and which are pinned or hidden.
 
-/// Most lanes that a viewer can pin. A further pin is refused.
+/// Most lanes that a viewer can pin, because a page stores them and links carry them. A further pin is refused.
 pub const PINS_MOST: usize = 100;
-/// Most lanes that a viewer can hide. A further one is refused.
+/// Most lanes that a viewer can hide, because a page stores them and links carry them. A further one is refused.
 pub const HIDDEN_MOST: usize = 500;
-/// Most bytes of the key of a lane that is pinned or hidden. A longer key is refused; a long selector
-/// of a watch can make one.
+/// Most bytes of the key of a lane that is pinned or hidden. A longer key is refused; a long selector of a watch can
+/// make one.
 const KEY_BYTES_MOST: usize = 1_024;
 
 /// What the sections of the lanes have in common.
@@ -27,7 +27,7 @@ pub enum Grouping {
 }
 
 impl Grouping {
-    /// The groupings that a page offers, in their order.
+    /// The groupings that a page offers, in their order; [`Grouping::None`] is not one.
     pub const OFFERED: [Self; 5] = [
         Self::Namespace,
         Self::Kind,
@@ -36,7 +36,7 @@ impl Grouping {
         Self::Client,
     ];
 
-    /// Returns the word for it, which links and pages use.
+    /// Returns the word for it, which links and pages use: `none`, `namespace` and so on.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -49,7 +49,7 @@ impl Grouping {
         }
     }
 
-    /// Returns the grouping of a word; `None` for any other word.
+    /// Returns the grouping of a word; [`Grouping::None`] for any other word.
     #[must_use]
     pub fn from_word(word: &str) -> Self {
         let mut all = Self::OFFERED.into_iter();
@@ -76,7 +76,7 @@ impl Sorting {
     /// All sortings, in the order of a page's list.
     pub const ALL: [Self; 4] = [Self::Name, Self::Trouble, Self::LastChange, Self::Rate];
 
-    /// Returns the word for it, which links use.
+    /// Returns the word for it, which links use: `name`, `trouble`, `change` or `rate`.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -87,7 +87,7 @@ impl Sorting {
         }
     }
 
-    /// Returns the words for it, which pages use.
+    /// Returns the words for it, which pages use: those of [`Sorting::word`], but `last change`.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -96,7 +96,7 @@ impl Sorting {
         }
     }
 
-    /// Returns the sorting of a word; `Name` for any other word.
+    /// Returns the sorting of a word; [`Sorting::Name`] for any other word.
     #[must_use]
     pub fn from_word(word: &str) -> Self {
         let mut all = Self::ALL.into_iter();
@@ -118,7 +118,7 @@ pub enum Folding {
 }
 
 impl Folding {
-    /// Returns the word for it, which links use.
+    /// Returns the word for it, which links use: `itself`, `strips` or `trouble`.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -128,7 +128,7 @@ impl Folding {
         }
     }
 
-    /// Returns the folding of a word; `ByItself` for any other word.
+    /// Returns the folding of a word; [`Folding::ByItself`] for any other word.
     #[must_use]
     pub fn from_word(word: &str) -> Self {
         match word {
@@ -139,7 +139,8 @@ impl Folding {
     }
 }
 
-/// All wishes. Lanes are named by their keys, because keys outlive the store.
+/// All wishes. Lanes are named by their keys ([`Store::lane_key`](crate::store::Store::lane_key)), because keys outlive
+/// the store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Setup {
     /// What the sections have in common.
@@ -155,20 +156,21 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Returns the keys of pinned lanes, from top to bottom.
+    /// Returns the keys of pinned lanes, from top to bottom, at most [`PINS_MOST`].
     #[must_use]
     pub fn pinned(&self) -> &[String] {
         &self.pinned
     }
 
-    /// Returns the keys of hidden lanes.
+    /// Returns the keys of hidden lanes in the order of hiding, at most [`HIDDEN_MOST`].
     #[must_use]
     pub fn hidden(&self) -> &[String] {
         &self.hidden
     }
 
-    /// Pins a lane below the others, and shows it if it was hidden. Returns whether it is pinned then: not if there are
-    /// [`PINS_MOST`] already, or if the key is too long.
+    /// Pins a lane below the others, and shows it if it was hidden. A pinned one keeps its place. Returns whether it is
+    /// pinned then. It is not if there are [`PINS_MOST`] already. Nor is it if the key is empty, has control
+    /// characters, or has over 1,024 bytes.
     pub fn pin(&mut self, key: &str) -> bool {
         if self.pinned.iter().any(|pinned| pinned == key) {
             return true;
@@ -181,15 +183,15 @@ impl Setup {
         true
     }
 
-    /// Unpins a lane. Returns whether it was pinned.
+    /// Unpins a lane. Returns whether it was pinned. The lane is not hidden by it.
     pub fn unpin(&mut self, key: &str) -> bool {
         let before = self.pinned.len();
         self.pinned.retain(|pinned| pinned != key);
         self.pinned.len() < before
     }
 
-    /// Hides a lane, and unpins it. Returns whether it is hidden then: not if there are [`HIDDEN_MOST`] already, or if
-    /// the key is too long.
+    /// Hides a lane, and unpins it. Returns whether it is hidden then. It is not if there are [`HIDDEN_MOST`] already,
+    /// or for a key that [`Setup::pin`] refuses.
     pub fn hide(&mut self, key: &str) -> bool {
         if self.hidden.iter().any(|hidden| hidden == key) {
             return true;
@@ -202,7 +204,7 @@ impl Setup {
         true
     }
 
-    /// Shows a hidden lane again.
+    /// Shows a hidden lane again. Does nothing if it is not hidden.
     pub fn show(&mut self, key: &str) {
         self.hidden.retain(|hidden| hidden != key);
     }
@@ -213,7 +215,7 @@ impl Setup {
     }
 
     /// Moves a pinned lane to a place among the pinned ones, counted from 0; a place beyond the end is the last one.
-    /// Returns whether the order has changed.
+    /// Returns whether the order has changed; `false` for a lane that is not pinned.
     pub fn move_pin(&mut self, key: &str, to: usize) -> bool {
         let Some(from) = self.pinned.iter().position(|pinned| pinned == key) else {
             return false;

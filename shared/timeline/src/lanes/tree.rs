@@ -18,25 +18,30 @@ use crate::scene::Px;
 use crate::store::Store;
 use crate::view::View;
 
-/// Most watches whose choices a page stores: the first by name. Others are not stored.
+/// Most watches whose choices a page stores, because the store of a browser is small: the first by name. Others are not
+/// stored.
 const CHOICES_MOST: usize = 1_000;
 
-/// The viewer's choices (opened and closed lanes, pins, filter, density) and the state of the lanes.
+/// The viewer's choices (opened and closed lanes, pins, filter, density) and the state of the lanes. It has at most one
+/// entry for each watch, lane and layer that the viewer chose or the store met.
+///
+/// A function that takes a store and the number of a watch panics if that store did not give the number.
 #[derive(Clone, Debug, Default)]
 pub struct Lanes {
-    /// The height of rows.
+    /// The height of rows, and whether names stand above them.
     pub density: Density,
-    /// Height of the window: watches open by themselves while all rows end above its lower edge. `None`: unlimited.
+    /// Height of the window, in which watches open by themselves while all rows end above its lower edge. `None`:
+    /// unlimited.
     pub height: Option<Px>,
     /// Opens every watch with all its objects, whatever the height: for lessons, and pictures of a failure.
     pub shows_all: bool,
     /// Keeps the rows as they are arranged. A recording that is played shows the lanes of the whole recording.
     pub is_held: bool,
-    /// The selected lane; it stays, whatever the view.
+    /// The selected lane; it has a row in any view. `None`: none.
     pub selected: Option<LaneId>,
     /// Makes all rows except strips and findings: [`RECORDS`](crate::records::RECORDS), or `None` before it is loaded.
     pub records: Option<&'static RowTable>,
-    /// Findings that the viewer muted.
+    /// Findings that the viewer muted; rows do not show them.
     pub muted: Muted,
     pub(super) filter: Filter,
     /// Layers that the viewer toggled from their default, open or closed.
@@ -78,12 +83,14 @@ impl Lanes {
         }
     }
 
-    /// Shows only lanes that match: a name must have each word, must not have `-word`; `kind=pods`, `kind≠events`.
+    /// Shows only lanes that match; an empty text shows all. A name must have each word, must not have `-word` or
+    /// `!word`; `kind=pods` and `kind≠events` are about the resource. Spaces separate words, and ASCII case does not
+    /// count.
     pub fn set_filter(&mut self, text: &str) {
         self.filter = Filter::parse(text);
     }
 
-    /// Returns the filter as typed.
+    /// Returns the filter as typed, without spaces at both ends; empty if none is set.
     #[must_use]
     pub fn filter(&self) -> &str {
         &self.filter.text
@@ -105,13 +112,14 @@ impl Lanes {
         self.choices.insert(name.clone(), choice);
     }
 
-    /// Shows the rows under a watch if they are hidden, and hides them if they are shown.
+    /// Shows the rows under a watch if they are hidden, and hides them if they are shown, as the viewer's choice.
     pub fn toggle(&mut self, store: &Store, watch: WatchId) {
         let is_open = self.is_open(store, watch);
         self.set_expanded(store, watch, !is_open);
     }
 
-    /// Whether the rows under a watch are shown.
+    /// Returns whether the rows under a watch are shown: by the viewer's choice, or else by [`Lanes::shows_all`] or the
+    /// last arrangement.
     #[must_use]
     pub fn is_open(&self, store: &Store, watch: WatchId) -> bool {
         let choice = self.choices.get(store.names().watch_name(watch)).copied();
@@ -125,7 +133,7 @@ impl Lanes {
         }
     }
 
-    /// Shows all objects of a watch, or only the 12 that changed last.
+    /// Opens a watch with all its objects, or with only the 12 that changed last, as the viewer's choice.
     pub fn set_whole(&mut self, store: &Store, watch: WatchId, is_whole: bool) {
         let name = store.names().watch_name(watch).clone();
         let choice = if is_whole {
@@ -153,8 +161,8 @@ impl Lanes {
         self.quiet_is_open = !self.quiet_is_open;
     }
 
-    /// Returns what the viewer opened and closed, as a page stores it: one line for each watch, at most
-    /// [`CHOICES_MOST`].
+    /// Returns what the viewer opened and closed, as a page stores it: one line for each watch by name, at most
+    /// [`CHOICES_MOST`]. A line has `-` (closed), `+` (open) or `*` (all objects), then the name.
     #[must_use]
     pub fn choices(&self) -> String {
         let mut text = String::new();
@@ -166,7 +174,8 @@ impl Lanes {
         text
     }
 
-    /// Restores what [`Lanes::choices`] returned. Skips lines that it cannot read, and lines beyond [`CHOICES_MOST`].
+    /// Restores what [`Lanes::choices`] returned; other watches keep their choices. Skips lines that it cannot read,
+    /// and lines beyond [`CHOICES_MOST`].
     pub fn set_choices(&mut self, text: &str) {
         for line in text.lines().take(CHOICES_MOST) {
             let mut chars = line.chars();
@@ -177,7 +186,7 @@ impl Lanes {
         }
     }
 
-    /// Shows or hides the rows under all watches.
+    /// Shows or hides the rows under all watches of the store, as the viewer's choice for each.
     pub fn set_all_expanded(&mut self, store: &Store, expanded: bool) {
         for &watch in store.names().watches_by_name() {
             self.set_expanded(store, watch, expanded);
@@ -191,8 +200,8 @@ impl Lanes {
         self.gone_open.clear();
     }
 
-    /// Returns the rows for a view, and moves the state of the lanes on with the log; see [`Arrangement`]. Without
-    /// [`Lanes::records`] each watch is a strip.
+    /// Returns the rows for a view, and moves the state of the lanes on with the log; see [`Arrangement`]. `now` is the
+    /// pen's time. Without [`Lanes::records`] it has the findings and a strip for each watch wanted in the view.
     pub fn rows(&mut self, store: &Store, view: &View, now: Time) -> Rows {
         let window = (view.left(), view.right().min(now));
         let mut builder = RowBuilder {

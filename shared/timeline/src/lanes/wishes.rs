@@ -10,11 +10,11 @@ use crate::store::Store;
 pub enum Deed {
     /// The lane is pinned, or hidden, now.
     Done,
-    /// The lane is not pinned any more.
+    /// The lane was pinned, and is not any more.
     Undone,
-    /// Such a lane cannot be pinned or hidden.
+    /// The lane belongs to no watch, so it cannot be pinned or hidden.
     Impossible,
-    /// There are as many as there may be.
+    /// There are as many as there may be, or the key of the lane is too long.
     Full,
 }
 
@@ -25,24 +25,24 @@ impl Lanes {
         &self.setup
     }
 
-    /// Takes the wishes of a link, or those that a page kept.
+    /// Takes the wishes of a link, or those that a page kept, in place of all present ones.
     pub fn set_setup(&mut self, setup: Setup) {
         self.setup = setup;
         self.resolved = None;
     }
 
-    /// Groups the lanes.
+    /// Groups the lanes from the next rows on.
     pub fn group_by(&mut self, grouping: Grouping) {
         self.setup.grouping = grouping;
     }
 
-    /// Sorts the lanes.
+    /// Sorts the lanes from the next rows on.
     pub fn sort_by(&mut self, sorting: Sorting) {
         self.setup.sorting = sorting;
     }
 
-    /// Makes all watches strips, also those that the viewer opened. If all are strips by an earlier call, and the
-    /// viewer has opened none since, watches open by themselves again.
+    /// Makes all watches strips, also those that the viewer opened, and folds quiet watches and gone objects. If all
+    /// are strips by an earlier call, and the viewer made no choice since, watches open by themselves again.
     pub fn collapse_all(&mut self) {
         let is_again = self.setup.folding == Folding::Strips && self.choices.is_empty();
         self.setup.folding = if is_again {
@@ -60,8 +60,8 @@ impl Lanes {
         self.setup.folding = Folding::Trouble;
     }
 
-    /// Pins a lane below the other pinned ones, or unpins it. A lane of a watch's resourceVersion, or of objects
-    /// without rows, stands for the watch.
+    /// Pins a lane below the other pinned ones, or unpins it; returns which. A lane of a watch's resourceVersion, or of
+    /// objects without rows, stands for the watch.
     pub fn toggle_pin(&mut self, store: &Store, lane: LaneId) -> Deed {
         let Some(key) = key_of(store, lane) else {
             return Deed::Impossible;
@@ -76,7 +76,8 @@ impl Lanes {
         }
     }
 
-    /// Hides a lane.
+    /// Hides a lane, and unpins it; returns whether that was possible. A lane of a watch's resourceVersion, or of
+    /// objects without rows, stands for the watch.
     pub fn hide(&mut self, store: &Store, lane: LaneId) -> Deed {
         let Some(key) = key_of(store, lane) else {
             return Deed::Impossible;
@@ -88,7 +89,7 @@ impl Lanes {
         }
     }
 
-    /// Shows a hidden lane again, by its key.
+    /// Shows a hidden lane again, by its key. Does nothing if it is not hidden.
     pub fn show_hidden(&mut self, key: &str) {
         self.setup.show(key);
         self.resolved = None;
@@ -100,7 +101,8 @@ impl Lanes {
         self.resolved = None;
     }
 
-    /// Moves a pinned lane by some places; a negative number moves it up. Returns whether the order has changed.
+    /// Moves a pinned lane by some places; a negative number moves it up. It stops at the first and the last place.
+    /// Returns whether the order has changed; `false` for a lane that is not pinned.
     pub fn move_pin(&mut self, store: &Store, lane: LaneId, by: i32) -> bool {
         let Some(key) = key_of(store, lane) else {
             return false;
@@ -111,7 +113,8 @@ impl Lanes {
         to.is_some_and(|to| self.setup.move_pin(&key, to))
     }
 
-    /// Moves a pinned lane to the place of another one. Returns whether the order has changed.
+    /// Moves a pinned lane to the place of another one. Returns whether the order has changed; `false` if one of them
+    /// is not pinned.
     pub fn move_pin_to(&mut self, store: &Store, lane: LaneId, other: LaneId) -> bool {
         let (Some(key), Some(other)) = (key_of(store, lane), key_of(store, other)) else {
             return false;
@@ -121,7 +124,7 @@ impl Lanes {
         to.is_some_and(|to| self.setup.move_pin(&key, to))
     }
 
-    /// Shows or folds the gone objects of a watch.
+    /// Shows or folds the objects of a watch that were deleted at least 60 s ago.
     pub fn set_gone_open(&mut self, watch: WatchId, is_open: bool) {
         self.gone_open.retain(|&other| other != watch);
         if is_open {

@@ -182,7 +182,7 @@ impl LayerNames {
 }
 
 /// Least number of client programs that form a crowd, if their names differ only in a number. Fewer have rows of their
-/// own.
+/// own, because they fit on a screen.
 const CROWD_LEAST: usize = 8;
 
 /// Returns the number at the end of a client's name, if its name is like that of a crowd's member.

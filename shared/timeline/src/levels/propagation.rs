@@ -17,12 +17,14 @@ use super::trace::{LayerTrace, WriteMark};
 use crate::format::number;
 use crate::id::LayerId;
 
-/// Time in µs after which a write that has not arrived no longer counts as travelling.
+/// Time in µs after which a write that has not arrived no longer counts as travelling. Clients report every 100 ms, so
+/// 2 s leave time for several reports.
 const UNDER_WAY_US: i64 = 2_000_000;
-/// Time in µs after a write came to its cache. A client without a stream for that long gets the write from none.
+/// Time in µs after a write came to its cache. A client without a stream for that long gets the write from none. A
+/// client that merely connects again has a stream sooner.
 const NO_STREAM_US: i64 = 500_000;
-/// Most that an informer's revision precedes its store, in µs. If it precedes it by more, the time of the store
-/// counts. A write whose object is deleted within this time may never be reported. A client's holdings are reported
+/// Most that an informer's revision precedes its store, in µs. If it precedes it by more, the time of the store counts.
+/// A write whose object is deleted within this time may never be reported, because a client's holdings are reported
 /// every 100 ms.
 const STORED_US: i64 = 1_000_000;
 /// Time in µs after a write came to its cache. A stream that ends within it may have lost the write.

@@ -27,7 +27,7 @@ pub(super) struct Density {
 }
 
 /// The changes of a strip, kept while neither store nor strip changes. To count 100,000 loaded ones takes 1 ms, too
-/// long while a view is dragged.
+/// long while a view is dragged. Its size is bounded by the width of the strip.
 #[derive(Clone, Debug)]
 pub struct Counted {
     version: u64,

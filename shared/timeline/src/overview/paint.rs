@@ -68,7 +68,7 @@ impl Rows {
     }
 }
 
-/// Draws the strip of a scale, `height` high (whole px, at least 44), with a frame around `view`.
+/// Draws the strip of a scale, with a frame around `view`. It is `height` high, cut to whole px, and at least 44 px.
 #[must_use]
 pub fn overview(
     store: &Store,
@@ -80,7 +80,8 @@ pub fn overview(
     overview_again(store, scale, view, moments, height, &mut None)
 }
 
-/// Like [`overview`], but uses the counts from before if they are still valid.
+/// Like [`overview`], but uses the counts in `counted` if neither store nor scale has changed since. Else it counts
+/// anew and keeps the counts there.
 #[must_use]
 pub fn overview_again(
     store: &Store,

@@ -12,9 +12,9 @@ use super::troubles::{Found, TroubleMark, each};
 use crate::store::Store;
 use crate::tokens::Token;
 
-/// Least width of a divergence, in px.
+/// Least width of a divergence, in px. A shorter one is drawn this wide.
 const LEAST_DIVERGENCE_PX: usize = 3;
-/// Least width of a lost gap, in px: two edges of 2 px and its ground.
+/// Least width of a lost gap, in px: two edges of 2 px and its ground. A shorter one is drawn this wide.
 const LEAST_GAP_PX: usize = 6;
 
 /// Colours of problem ticks, the least severe first.

@@ -10,7 +10,7 @@ use crate::view::View;
 
 /// How far back from now the strip reaches by default, in µs: 10 h. The viewer may widen it.
 pub const REACH_US: i64 = 36_000 * SECOND_US;
-/// Least time that the strip shows, in µs: 1 min.
+/// Least time that the strip shows, in µs: 1 min. A shorter log is shown in 1 min.
 const LEAST_US: i64 = 60 * SECOND_US;
 /// Least width of the strip, in px; a narrower view gets this one.
 const LEAST_WIDTH_PX: f64 = 16.0;
@@ -20,7 +20,7 @@ const MOST_WIDTH_PX: f64 = 16_384.0;
 const LEAD_PX: i64 = 12;
 /// Divisor of the strip's reach: one sixteenth of it is added before the log, if older records have expired.
 const EXPIRED_SHARE: i64 = 16;
-/// Least width of the view's frame, in px.
+/// Least width of the view's frame, in px, so that a pointer can grip it. A narrower one is drawn this wide.
 const LEAST_WINDOW_PX: i64 = 6;
 /// How far outside of the frame a handle can be gripped, in px. Inside, up to a third of the frame.
 const HANDLE_REACH_PX: f64 = 8.0;
@@ -54,7 +54,8 @@ pub struct Overview {
 
 impl Overview {
     /// Chooses the stretch from the oldest known time to `now`: at least 1 min, at most the last `most_us` µs (see
-    /// [`REACH_US`]). It always includes the view. The strip is as wide as the view, in px.
+    /// [`REACH_US`]). A `most_us` of less than 1 min counts as 1 min. It always includes the view, and a strip of 64 px
+    /// or more has at least 12 px after now. The strip is as wide as the view, in px.
     #[must_use]
     pub fn new(store: &Store, now: Time, view: &View, most_us: i64) -> Self {
         let width_px = view.width_px.clamp(LEAST_WIDTH_PX, MOST_WIDTH_PX) as i64;
@@ -97,14 +98,15 @@ impl Overview {
         }
     }
 
-    /// Returns the x of a time, in px from the left edge of the strip.
+    /// Returns the x of a time, in px from the left edge of the strip; it may lie outside of the strip.
     #[must_use]
     pub fn x_from_time(&self, at: Time) -> Px {
         let us = at.micros_since(self.left) as f64;
         Px::from_f64(us * COLUMN_PX as f64 / self.column_us as f64)
     }
 
-    /// Returns the time at `x_px` px from the left edge of the strip.
+    /// Returns the time at `x_px` px from the left edge of the strip, rounded to whole µs. `x_px` may lie outside of
+    /// the strip.
     #[must_use]
     pub fn time_from_x(&self, x_px: f64) -> Time {
         let us = x_px * self.column_us as f64 / COLUMN_PX as f64;
@@ -117,7 +119,7 @@ impl Overview {
         self.left
     }
 
-    /// Returns the time at which the axis begins, after a stub and its break.
+    /// Returns the time at which the axis begins: after a stub and its break, or at the left edge if there is none.
     #[must_use]
     pub fn begin(&self) -> Time {
         self.time_from_x(self.before_px as f64)
@@ -128,7 +130,7 @@ impl Overview {
         self.before_px
     }
 
-    /// Returns the time at the right edge, which is after now.
+    /// Returns the time at the right edge, which is not before now.
     #[must_use]
     pub fn right(&self) -> Time {
         self.time_from_x(self.width_px as f64)
@@ -239,7 +241,7 @@ pub struct Moments {
     pub now: Time,
     /// Whether `now` is the end of a recording.
     pub is_end: bool,
-    /// The moment that panels answer for, if it is not now.
+    /// The moment that panels answer for; `None`: now.
     pub as_of: Option<Time>,
 }
 

@@ -23,7 +23,8 @@ pub struct TroubleMark {
     pub kind: TroubleKind,
 }
 
-/// Returns all known problems by time. A problem that lasts over several chapters is listed once, where it began.
+/// Returns all known problems by rising time, then by rising severity; empty if none is known. A problem that lasts
+/// over several chapters is listed once, where it began.
 #[must_use]
 pub fn troubles(store: &Store) -> Vec<TroubleMark> {
     let mut marks = Vec::new();

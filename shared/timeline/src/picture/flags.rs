@@ -9,9 +9,9 @@ use crate::scene::{Align, Area, Primitive, Px, Step, Stroke};
 use crate::tokens::Token;
 use crate::view::View;
 
-/// Most notes that have a flag; the rest is counted.
+/// Most notes of a saved picture that have a flag and a text: the oldest. The rest is counted.
 pub const FLAGS_MOST: usize = 40;
-/// Most lines of a note's text; the last one says that more follow.
+/// Most lines of a note's text in a picture. Of a longer text the last one ends with `…`.
 const LINES_MOST: usize = 8;
 /// Height of the row of flags, in px.
 const ROW: Px = Px::whole(22);
@@ -27,13 +27,13 @@ const INDENT: Px = Px::whole(22);
 pub struct Flag {
     /// Start of the time span that the note is about.
     pub from: Time,
-    /// End of that span.
+    /// End of that span; the same as `from` for a note about a moment.
     pub to: Time,
-    /// Its first line.
+    /// Its first line, cut to fit. Hostile: show as text.
     pub heading: String,
-    /// The other lines.
+    /// The other lines; may be empty. At most 8 lines are drawn. Hostile: show as text.
     pub text: String,
-    /// What it is about; empty: the whole log.
+    /// What it is about; empty: the whole log. Hostile: show as text.
     pub place: String,
 }
 

@@ -9,7 +9,8 @@ use super::px::{Area, Px};
 use crate::tokens::Token;
 
 impl Scene {
-    /// Returns the display list as text.
+    /// Returns the display list as text: one line for each primitive, in paint order. Halos, radii and anchors are left
+    /// out.
     #[must_use]
     pub fn dump(&self) -> String {
         let mut out = String::new();
@@ -20,7 +21,7 @@ impl Scene {
         out
     }
 
-    /// Returns the hit boxes as text, without those of whole lanes.
+    /// Returns the hit boxes as text: one line for each, in paint order, without those of whole lanes.
     #[must_use]
     pub fn dump_hits(&self) -> String {
         let mut out = String::new();

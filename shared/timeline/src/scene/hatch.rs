@@ -47,11 +47,11 @@ pub struct HatchStyle {
     pub pattern: Pattern,
     /// Their colour.
     pub ink: Token,
-    /// Their distance, measured across the lines.
+    /// Their distance in px, measured across the lines.
     pub pitch: Px,
-    /// Their width.
+    /// Their width in px; for dots, the side of a dot.
     pub width: Px,
-    /// Opacity in percent.
+    /// Opacity in percent: 100 is opaque.
     pub opacity: u8,
 }
 
@@ -82,7 +82,7 @@ impl Hatch {
         }
     }
 
-    /// Returns a short name for tests. Hatches of one meaning share one.
+    /// Returns a short name for tests, of lower-case letters and hyphens. Hatches of one meaning share one.
     #[must_use]
     pub const fn id(self) -> &'static str {
         match self {
@@ -95,7 +95,7 @@ impl Hatch {
         }
     }
 
-    /// Returns its words in a legend.
+    /// Returns its words in a legend. Hatches of one meaning share them.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {

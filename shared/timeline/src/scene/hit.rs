@@ -56,7 +56,7 @@ pub struct Hit {
     pub lane: LaneId,
     /// What it stands for.
     pub target: Target,
-    /// The sign that is drawn there, if it is more than a plain area.
+    /// The sign that is drawn there; `None` for a plain area.
     pub drawn: Option<Drawn>,
 }
 
@@ -67,9 +67,9 @@ pub struct Drawn {
     pub sign: Sign,
     /// Its colour.
     pub ink: Token,
-    /// x of the point.
+    /// x of the point, from the left edge of the scene.
     pub x: Px,
-    /// y of the point.
+    /// y of the point, from the top of the scene.
     pub y: Px,
 }
 

@@ -11,18 +11,18 @@ use super::px::{Area, Px};
 use crate::glyph::Glyph;
 use crate::id::{LaneId, RecordId};
 
-/// A display list with its hit boxes.
+/// A display list with its hit boxes. What is drawn bounds its size.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scene {
-    /// Width.
+    /// Width. Primitives may reach beyond it, to be cut off.
     pub width: Px,
-    /// Height.
+    /// Height. Primitives may reach beyond it, to be cut off.
     pub height: Px,
     /// What to draw, in paint order.
     pub primitives: Vec<Primitive>,
-    /// Steps of the paths.
+    /// Steps of the paths; [`Primitive::Path`] names a range of them.
     pub steps: Vec<Step>,
-    /// Columns of the strips.
+    /// Columns of the strips; [`Primitive::Strip`] names a range of them.
     pub columns: Vec<Column>,
     /// The hit boxes in paint order.
     pub hits: Vec<Hit>,
@@ -33,9 +33,9 @@ pub struct Scene {
 /// The signs of a scene that a legend explains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Legend {
-    /// Glyphs, and shapes drawn like them.
+    /// Glyphs in view, and those that explain shapes in view; in the order of [`Glyph::ALL`].
     pub glyphs: Set<Glyph>,
-    /// Hatches; hatches of one meaning count as one.
+    /// Hatches in view, in the order of [`Hatch`]; hatches of one meaning count as one.
     pub hatches: Set<Hatch>,
     /// Whether some marks are merged into plates.
     pub plates: bool,
@@ -45,7 +45,8 @@ pub struct Legend {
 const REACH: Px = Px::whole(4);
 
 impl Scene {
-    /// Returns the y of a record's mark in a lane, if it has one between the lane's edges. Its x is that of its time.
+    /// Returns the y of the middle of a record's mark in a lane, if it has one between two y; else `None`. Its x is
+    /// that of its time.
     #[must_use]
     pub fn y_of(&self, lane: LaneId, (top, bottom): (Px, Px), record: RecordId) -> Option<Px> {
         let hits = self.hits.iter().rev().filter(|hit| hit.lane == lane);
@@ -60,7 +61,8 @@ impl Scene {
         middles.find(|&y| top <= y && y < bottom)
     }
 
-    /// Returns the hit at a point: the last painted one that holds the point, else the nearest mark within 4 px.
+    /// Returns the hit at a point, if any. The last painted one that holds the point wins if it is a mark. Else the
+    /// nearest mark within 4 px wins, else that last painted one.
     #[must_use]
     pub fn hit(&self, x: Px, y: Px) -> Option<&Hit> {
         let is_mark = |hit: &&Hit| matches!(hit.target, Target::Record(_) | Target::Merged { .. });
@@ -89,8 +91,8 @@ impl Scene {
         near.min_by_key(distance).or(exact)
     }
 
-    /// Returns the top and bottom of a primitive, with halos and mitres; `None` for one that changes how others are
-    /// drawn.
+    /// Returns the top and bottom of a primitive of this scene, with halos and mitres; `None` for one that changes how
+    /// others are drawn.
     #[must_use]
     pub fn span(&self, primitive: &Primitive) -> Option<(Px, Px)> {
         // At corners of 90° and more a mitre reaches at most twice the line's width beyond the corner.
@@ -145,7 +147,7 @@ impl Scene {
         start..self.steps.len() as u32
     }
 
-    /// Appends another scene, moved by (`dx`, `dy`).
+    /// Appends another scene, moved by (`dx`, `dy`). Width and height stay as they are.
     pub fn append(&mut self, other: Self, dx: Px, dy: Px) {
         let (steps, columns) = (self.steps.len() as u32, self.columns.len() as u32);
         let moved = |area: Area| Area {

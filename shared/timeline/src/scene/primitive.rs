@@ -12,14 +12,14 @@ use crate::tokens::Token;
 pub struct Stroke {
     /// Colour.
     pub ink: Token,
-    /// Width.
+    /// Width of the line.
     pub width: Px,
     /// Length of dashes and of the spaces between them, in whole px; `None`: solid.
     pub dash: Option<(u8, u8)>,
 }
 
 impl Stroke {
-    /// Returns a solid line.
+    /// Returns a solid line of a colour and a width.
     #[must_use]
     pub const fn solid(ink: Token, width: Px) -> Self {
         Self {
@@ -29,7 +29,7 @@ impl Stroke {
         }
     }
 
-    /// Returns a dashed line.
+    /// Returns a dashed line: `on` px are drawn, then `off` px are free.
     #[must_use]
     pub const fn dashed(ink: Token, width: Px, on: u8, off: u8) -> Self {
         Self {
@@ -73,13 +73,13 @@ pub struct TextLine {
     pub y: Px,
     /// Its words. Text of the cluster is hostile: draw it as text, never as markup.
     pub text: String,
-    /// Size in whole px.
+    /// Font size in whole px.
     pub size: u8,
-    /// 400, 600 or 700.
+    /// CSS font weight: 400, 600 or 700.
     pub weight: u16,
     /// Colour.
     pub ink: Token,
-    /// Colour of a 3 px outline painted before the text.
+    /// Colour of a 3 px outline painted before the text; `None`: no outline.
     pub halo: Option<Token>,
     /// The part that stands at x.
     pub align: Align,
@@ -87,12 +87,12 @@ pub struct TextLine {
     pub max_width: Option<Px>,
 }
 
-/// One column of a density strip; heights are whole px, stacked from the bottom.
+/// One column of a density strip, [`STRIP_COLUMN_PX`] wide; heights are whole px, stacked from the bottom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
     /// Left edge.
     pub x: Px,
-    /// Heights of [`Primitive::Strip::inks`], from the bottom up.
+    /// Heights in whole px, in the colours of `inks` of [`Primitive::Strip`], from the bottom up.
     pub heights: [u8; 3],
 }
 

@@ -14,13 +14,14 @@ impl Px {
     /// No length.
     pub const ZERO: Self = Self(0);
 
-    /// Returns a length of whole px; `px` must be within ±33,554,431.
+    /// Returns a length of whole px; `px` must be within ±33,554,431. Beyond that the product overflows.
     #[must_use]
     pub const fn whole(px: i32) -> Self {
         Self(px * 64)
     }
 
-    /// Returns the nearest step to `px`; values beyond ±1,000,000 px become ±1,000,000 px.
+    /// Returns the nearest step to `px`, the even one of two; values beyond ±1,000,000 px become ±1,000,000 px. NaN
+    /// becomes 0.
     #[must_use]
     pub fn from_f64(px: f64) -> Self {
         Self((px.clamp(-1e6, 1e6) * 64.0).round_ties_even() as i32)
@@ -32,13 +33,13 @@ impl Px {
         f64::from(self.0) / 64.0
     }
 
-    /// Returns half of it.
+    /// Returns half of it, rounded towards 0.
     #[must_use]
     pub const fn half(self) -> Self {
         Self(self.0 / 2)
     }
 
-    /// Returns the whole px at or below it.
+    /// Returns the greatest whole px that is not above it.
     #[must_use]
     pub const fn floor(self) -> Self {
         Self(self.0.div_euclid(64) * 64)
@@ -87,7 +88,7 @@ pub struct Area {
 }
 
 impl Area {
-    /// Returns the area between two x and two y.
+    /// Returns the area between two x and two y. Its width or height is negative if the second is less.
     #[must_use]
     pub fn between(x0: Px, x1: Px, y0: Px, y1: Px) -> Self {
         Self {
@@ -110,7 +111,7 @@ impl Area {
         self.y + self.h
     }
 
-    /// Whether it shares more than an edge with another.
+    /// Returns whether it shares more than an edge with another.
     #[must_use]
     pub fn meets(self, other: Self) -> bool {
         self.x < other.right()
@@ -119,7 +120,7 @@ impl Area {
             && other.y < self.bottom()
     }
 
-    /// Whether a point lies in it, or at most `reach` beside it.
+    /// Returns whether a point lies in it, on its edge, or at most `reach` beside it.
     #[must_use]
     pub fn holds(self, x: Px, y: Px, reach: Px) -> bool {
         x >= self.x - reach

@@ -19,18 +19,18 @@ pub enum Unknown {
     NotKept,
 }
 
-/// The knowledge at a moment of the log.
+/// The knowledge at a moment of the log: the fold of all records up to it.
 #[derive(Clone, Debug)]
 pub struct AsOf {
     /// The requested moment.
     pub at: Time,
-    /// The last record up to it. Its `seq` is 0 if the moment is that of the run's first record.
+    /// The last record up to it. Its `seq` is 0 if the run had no record yet.
     pub record: RecordId,
     state: State,
 }
 
 impl AsOf {
-    /// Returns the input for functions that read a store.
+    /// Returns the input for functions that read a store as of the moment. `store` is the one that returned this.
     #[must_use]
     pub fn known<'a>(&'a self, store: &'a Store) -> Known<'a> {
         Known {
@@ -53,12 +53,12 @@ pub struct Known<'a> {
     pub(crate) epoch: u32,
     /// The last record of that run that counts.
     pub(crate) until: Seq,
-    /// The time of that moment.
+    /// The time of that moment: the pen's time, or the requested moment.
     pub at: Time,
 }
 
 impl<'a> Known<'a> {
-    /// Returns all that is loaded, as of the live head.
+    /// Returns all that is loaded, as of the live head. `now` is the pen's time.
     #[must_use]
     pub fn now(store: &'a Store, now: Time) -> Self {
         Self {
@@ -89,10 +89,12 @@ impl<'a> Known<'a> {
 }
 
 impl Store {
-    /// Returns the knowledge at a moment. If two runs overlap, the later one counts. Reads at most one chapter.
+    /// Returns the knowledge at a moment. If two runs overlap, the later one counts. Reads at most one chapter. `now`
+    /// is the pen's time.
     ///
-    /// # Errors
-    /// Returns why the knowledge at that moment is unknown.
+    /// # Errors Returns why the knowledge at that moment is unknown. [`Unknown::NotLoaded`]: the server has the
+    /// records. [`Unknown::NotKept`]: they are gone or cannot be read. [`Unknown::NotWatched`]: it lies in a seam,
+    /// before all that is known, or after `now`.
     pub fn as_of(&self, at: Time, now: Time) -> Result<AsOf, Unknown> {
         let stretches = self.coverage(now);
         let stretch = stretches

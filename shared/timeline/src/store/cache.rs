@@ -8,17 +8,21 @@ use super::names::Names;
 use super::notes::KnownNotes;
 use crate::levels::LayerNames;
 
-/// Default for the bytes that the page may hold of logs: 384 MiB. Beyond it chapters are dropped.
+/// Default for the bytes that the page may hold of logs: 384 MiB. Beyond it chapters are dropped. One view may need 128
+/// chapters of about 1 MiB, which is a third of it.
 pub const DEFAULT_BUDGET_BYTES: usize = 384 << 20;
-/// Encoded bytes after which the live log is cut: 1 MiB. So its oldest part can be dropped alone.
+/// Most encoded bytes after which the live log is cut: 1 MiB, or 1/128 of a smaller budget. So its oldest part can be
+/// dropped alone.
 const CHAPTER_BYTES: usize = 1 << 20;
-/// Part of the budget that the encoded bytes in view may take: a third. Beyond it nothing more is requested, because
-/// their traces take about as much again.
+/// Divisor of the budget: the encoded bytes in view may take a third of it. Beyond it nothing more is requested,
+/// because their traces take about as much again.
 pub(super) const SHOWN_SHARE: usize = 3;
-/// Part of the budget after which the size is checked again: each 1/128 of it that was read.
+/// Divisor of the budget: the size is checked again after each 1/128 of it that was read, because a check looks at all
+/// traces.
 const WEIGH_SHARE: usize = 128;
 
-/// All that the page holds of a log.
+/// All that the page holds of a log: chapters, traces, names and notes. Above its budget of bytes it drops chapters out
+/// of view.
 #[derive(Debug)]
 pub struct Store {
     /// The oldest first. The last one is live, once there is a live one.
@@ -46,7 +50,9 @@ impl Default for Store {
 }
 
 impl Store {
-    /// Returns an empty store that holds at most about `budget_bytes`.
+    /// Returns an empty store that holds about `budget_bytes` of chapters and traces. Above it, chapters out of view
+    /// are dropped, those of earlier runs first, then the oldest. The newest chapter and those in view stay, so it may
+    /// exceed the budget by a third.
     #[must_use]
     pub fn new(budget_bytes: usize) -> Self {
         Self {
@@ -75,7 +81,7 @@ impl Store {
         self.trouble_version
     }
 
-    /// Estimates the bytes held, with encoded chapters.
+    /// Estimates the bytes held: encoded chapters and their traces. Names, notes and the fold at the head do not count.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.epochs.iter().map(Epoch::bytes).sum()

@@ -11,9 +11,10 @@ use super::epoch::Epoch;
 use super::trace::Trace;
 use crate::levels::LayerTrace;
 
-/// The order number of the run that is being written.
+/// The order number of the run that is being written: above those that a server sends.
 const LIVE: u64 = u64::MAX;
-/// Part of the budget: chapters of an earlier run are unloaded once they take 1/16 of it.
+/// Divisor of the budget: chapters of an earlier run that are out of view are unloaded once they take more than 1/16 of
+/// it. The chapters that stay are then read again, so a smaller gain is not worth it.
 const UNLOADED_SHARE: usize = 16;
 
 impl Store {
@@ -54,7 +55,9 @@ impl Store {
         numbers.max().unwrap_or(0)
     }
 
-    /// Reads the list of a run's chapters that the server sent (message `Catalogue`).
+    /// Reads the list of a run's chapters that the server sent (message `Catalogue`), whole or in part. An entry
+    /// replaces a known one with the same first record; a merged entry replaces all known ones within it. A run that
+    /// the store does not know is added. `order` is its place among the runs: the oldest has the least.
     pub fn list(&mut self, log: &LogId, id: &EpochId, order: u64, entries: Vec<CatalogueEntry>) {
         self.version += 1;
         self.trouble_version += 1;
@@ -76,12 +79,14 @@ impl Store {
         self.compare_over_seams();
     }
 
-    /// Marks chapters as expired at the server, up to the record `last` (message `Expired`).
+    /// Marks the listed chapter that holds the record `last` as expired at the server (message `Expired`). If none
+    /// does, all records up to `last` are. Does nothing for an unknown run.
     pub fn expired(&mut self, epoch: &EpochId, last: Seq) {
         self.mark(epoch, last, Availability::Expired);
     }
 
-    /// Marks the chapter of a record as unreadable at the server (message `NotRead`).
+    /// Marks the listed chapter that holds a record as unreadable at the server (message `NotRead`). If none does, all
+    /// records up to it count as expired. Does nothing for an unknown run.
     pub fn not_read(&mut self, epoch: &EpochId, seq: Seq) {
         self.mark(epoch, seq, Availability::Lost);
     }
@@ -111,7 +116,7 @@ impl Store {
         }
     }
 
-    /// Sets the stretch of time in view. It is dropped last.
+    /// Sets the stretch of time in view. Its chapters are not dropped while they take at most a third of the budget.
     pub fn look_at(&mut self, from: Time, to: Time) {
         self.looks_at = Some((from, to));
     }

@@ -37,7 +37,7 @@ impl Coverage {
     }
 }
 
-/// A stretch of time and its coverage.
+/// A stretch of time and its coverage. Only a seam may have no length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
     /// Its beginning.
@@ -70,7 +70,9 @@ struct Piece {
 }
 
 impl Store {
-    /// Returns the stretches of time from the oldest known to `now`, in order, with their coverage.
+    /// Returns the stretches of time from the oldest known to `now`, in order, with their coverage. They do not
+    /// overlap. The last one reaches to the last known record if that is later than `now`. Empty if nothing is loaded
+    /// or listed.
     #[must_use]
     pub fn coverage(&self, now: Time) -> Vec<Stretch> {
         let mut stretches: Vec<Stretch> = Vec::new();
@@ -94,10 +96,11 @@ impl Store {
         stretches
     }
 
-    /// Returns the next chapter to request, so that all from `left` to `right` becomes loaded. It is the newest
-    /// missing one, given as log, run and the record after it. For a chapter that extends beyond `right` by more than
-    /// the stretch, it returns an earlier record, so that less is loaded. `None` if all is loaded that can be. At most
-    /// 128 chapters are loaded, and at most those that fit in the memory; the newest come first.
+    /// Returns the next chapter to request, so that all from `left` to `right` becomes loaded. It is the newest missing
+    /// one, given as log, run and the record after it. For a chapter that extends beyond `right` by more than the
+    /// stretch, it returns an earlier record, so that less is loaded. `None` if all is loaded that can be, or if 128
+    /// newer chapters of the stretch are known. Also `None` if the loaded chapters of the stretch take over a third of
+    /// the budget.
     #[must_use]
     pub fn backfill(&self, left: Time, right: Time) -> Option<(LogId, EpochId, Seq)> {
         if self.shown_bytes(left, right) > self.budget_bytes / SHOWN_SHARE {
@@ -152,7 +155,8 @@ impl Store {
         shown.map(|chapter| chapter.bytes.len()).sum()
     }
 
-    /// Whether any records of a stretch of time are loaded or at the server.
+    /// Returns whether any records of a stretch of time are loaded or at the server. The live run also counts after its
+    /// last record.
     #[must_use]
     pub fn keeps(&self, from: Time, to: Time) -> bool {
         let mut epochs = self.epochs.iter().rev();
@@ -168,7 +172,7 @@ impl Store {
         })
     }
 
-    /// Returns the time of the oldest record that is loaded or at the server.
+    /// Returns when the oldest chapter begins that is loaded or at the server; `None` if there is none.
     #[must_use]
     pub fn oldest_kept(&self) -> Option<Time> {
         self.kept_from_newest().min()

@@ -8,26 +8,27 @@ use crate::format::duration;
 /// Gaps of a stretch of time. A gap that only reaches into the stretch counts whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GapTotals {
-    /// Gaps after which the watch resumed where the stream stopped: no event is lost.
+    /// Gaps after which the watch resumed where the stream stopped: no event is lost
+    /// (docs/semantics/servers.md#cache-resume).
     pub resumed: u64,
-    /// Sum of their durations, in µs.
+    /// Sum of the durations of resumed gaps, in µs, with their parts outside of the stretch.
     pub resumed_us: i64,
     /// Gaps without a resume: events may be lost.
     pub lost: u64,
-    /// Sum of their durations, in µs.
+    /// Sum of the durations of lost gaps, in µs, with their parts outside of the stretch.
     pub lost_us: i64,
     /// Gaps that are still open, or never closed because the watch was stopped.
     pub open: u64,
 }
 
 impl GapTotals {
-    /// Returns the number of all.
+    /// Returns the number of all: resumed, lost and open.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.resumed + self.lost + self.open
     }
 
-    /// Returns `1 resumed (3.2 s), 1 lost (15 s), 1 open`; empty if there is none.
+    /// Returns `1 resumed (3.2 s), 1 lost (15 s), 1 open`, without the kinds that are 0; empty if there is none.
     #[must_use]
     pub fn words(&self) -> String {
         let mut parts = Vec::new();
@@ -47,7 +48,8 @@ impl GapTotals {
 }
 
 impl Store {
-    /// Counts the loaded gaps that reach into a stretch of time. An open gap lasts until `now`.
+    /// Counts the loaded gaps of all watches that reach into a stretch of time, edges included. Watches that check
+    /// another one count too. An open gap lasts until `now`.
     #[must_use]
     pub fn gaps(&self, from: Time, to: Time, now: Time) -> GapTotals {
         let mut totals = GapTotals::default();

@@ -6,13 +6,14 @@ use super::cache::Store;
 use crate::id::RecordId;
 
 impl Store {
-    /// Returns the fold at the head of the live log.
+    /// Returns the fold at the head of the live log; `None` before the first snapshot.
     #[must_use]
     pub fn state(&self) -> Option<&State> {
         self.epochs.last()?.live.as_ref().map(|live| &live.state)
     }
 
-    /// Returns the point for `Hello`: log, epoch and the last record of the last whole segment.
+    /// Returns the point for `Hello`: log, epoch and the last record of the last whole segment. `None` before the first
+    /// snapshot.
     #[must_use]
     pub fn resume_point(&self) -> Option<(LogId, EpochId, Seq)> {
         let epoch = self.epochs.last()?;
@@ -24,7 +25,8 @@ impl Store {
         ))
     }
 
-    /// Returns the time of the last record.
+    /// Returns the time of the last loaded record of the newest run, or of its snapshot; `None` if nothing of it is
+    /// loaded.
     #[must_use]
     pub fn head_at(&self) -> Option<Time> {
         self.epochs
@@ -34,7 +36,8 @@ impl Store {
             .map(|chapter| chapter.to)
     }
 
-    /// Returns the newest record.
+    /// Returns the newest record, the last that the fold at the head counts; `None` before the first snapshot. Its seq
+    /// is 0 if the run has no record yet.
     #[must_use]
     pub fn head(&self) -> Option<RecordId> {
         let epoch = self.newest_epoch()?;
@@ -42,7 +45,8 @@ impl Store {
         Some(RecordId { epoch, seq })
     }
 
-    /// Returns the last line of a narrator, with its record.
+    /// Returns the last line of a narrator in the newest run, with its record and time; `None` if none is loaded. Notes
+    /// of persons do not count.
     #[must_use]
     pub fn last_note(&self) -> Option<(RecordId, Time, &str)> {
         let epoch = self.epochs.last()?;
@@ -57,15 +61,15 @@ impl Store {
         ))
     }
 
-    /// Returns when a story ended, if one did in the last epoch, as far as it is loaded.
+    /// Returns when a story ended in the newest run, as far as it is loaded; `None` if none did.
     #[must_use]
     pub fn story_over(&self) -> Option<Time> {
         let over = self.epochs.last()?.trace.story_over?;
         Some(over.at)
     }
 
-    /// Returns the end of the picture of a finished story: the story's own end, or the last finding within 60 s after
-    /// it. Some failures are found only after the last step of their story.
+    /// Returns the end of the picture of a finished story: its own end, or the last open finding raised within 60 s
+    /// after it. Some failures are found only after the last step of their story. `None` if no story ended.
     #[must_use]
     pub fn story_shown_until(&self) -> Option<Time> {
         /// Time in µs after a story's end in which a finding still belongs to its picture.
@@ -80,7 +84,8 @@ impl Store {
     }
 
     /// Returns when something last happened by the head's fold: a change that a stream delivered, a broken stream, a
-    /// gap, or an open finding.
+    /// gap or an ERROR. The first raising of an open finding counts too. `None` if nothing did, and before the first
+    /// snapshot.
     #[must_use]
     pub fn last_news(&self) -> Option<Time> {
         let state = self.state()?;

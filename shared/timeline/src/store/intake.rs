@@ -26,7 +26,8 @@ pub enum StoreError {
     UnknownEpoch(EpochId),
 }
 
-/// The version of payloads from which records name the controllers of objects.
+/// The version of frames from which records name the controllers of objects. A record of an older frame says nothing of
+/// them.
 const WITH_CONTROLLERS: u8 = 3;
 
 /// Whether an event may begin, change or end trouble. Nearly all records are changes, which cannot.
@@ -87,10 +88,10 @@ impl Store {
         Ok(())
     }
 
-    /// Reads the next live segment; returns how many records were in it.
+    /// Reads the next live segment; returns how many records were in it, with those of the inside and of unknown kinds.
     ///
-    /// # Errors
-    /// If there is no snapshot to continue from, or the frame cannot be read; the page then connects anew.
+    /// # Errors [`StoreError::NoSnapshot`] if there is no snapshot to continue from; [`StoreError::Decode`] if the
+    /// frame cannot be read. The page then connects anew.
     pub fn segment(&mut self, frame: &[u8]) -> Result<usize, StoreError> {
         let epoch = self.epochs.last_mut().ok_or(StoreError::NoSnapshot)?;
         let live = epoch.live.as_mut().ok_or(StoreError::NoSnapshot)?;
@@ -304,7 +305,7 @@ impl Store {
     }
 
     /// Sets the first record that the server keeps, taken at `at` (messages `Welcome` and `Heartbeat`). The server
-    /// never gets dropped records back.
+    /// never gets dropped records back, so an earlier one than known is ignored. So is an unknown run.
     pub fn ring_begins(&mut self, epoch: &EpochId, first: Seq, at: Time) {
         let epoch = self.epochs.iter_mut().find(|other| other.id == *epoch);
         if let Some(epoch) = epoch

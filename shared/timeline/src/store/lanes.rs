@@ -11,7 +11,10 @@ use crate::id::{LaneId, LayerId, ObjectId, RecordId, WatchId};
 use crate::levels::LayerNames;
 
 impl Store {
-    /// Returns the names of a lane's watch and object.
+    /// Returns the names of a lane's watch and object; `None` for a lane without one. Both may be hostile: show as
+    /// text.
+    ///
+    /// # Panics If the lane has a number of a watch or object that another store gave.
     #[must_use]
     pub fn lane_names(&self, lane: LaneId) -> (Option<&WatchName>, Option<&Object>) {
         let watch = lane.watch().map(|watch| self.names.watch_name(watch));
@@ -22,7 +25,8 @@ impl Store {
         (watch, object)
     }
 
-    /// Returns a lane's name. It never changes: tests, links and lessons find the lane by it.
+    /// Returns a lane's name, such as `shop/pods` or `shop/pods shop/web-0`. It never changes: tests, links and lessons
+    /// find the lane by it. Empty for a layer that the store does not know. Panics as [`Store::lane_names`] does.
     #[must_use]
     pub fn lane_key(&self, lane: LaneId) -> String {
         let (watch, object) = self.lane_names(lane);
@@ -50,8 +54,8 @@ impl Store {
         }
     }
 
-    /// Returns the lanes of all watches and their objects, also of those that have no row: watches by name, each with its
-    /// objects by name.
+    /// Returns the lanes of all watches and their objects, also of those that have no row. Watches come by name, each
+    /// followed by its objects by namespace and name.
     pub fn lanes(&self) -> impl Iterator<Item = LaneId> {
         let watches = self.names.watches_by_name().iter();
         watches.flat_map(|&watch| {
@@ -61,7 +65,7 @@ impl Store {
         })
     }
 
-    /// Returns the address of the server of a lane of connections.
+    /// Returns the address of the server of a lane of connections; `None` for other lanes.
     #[must_use]
     pub fn lane_server(&self, lane: LaneId) -> Option<&Text> {
         match lane {
@@ -70,7 +74,7 @@ impl Store {
         }
     }
 
-    /// Returns the lane of a watch or of its object, if it was ever met.
+    /// Returns the lane of a watch, or of its object of that namespace and name; `None` if the store never met it.
     #[must_use]
     pub fn find_lane(&self, watch: &WatchName, object: Option<&Arc<Object>>) -> Option<LaneId> {
         let watch = self.names.find_watch(watch)?;
@@ -83,7 +87,8 @@ impl Store {
         }
     }
 
-    /// Returns the lane of a key that [`Store::lane_key`] returned for a watch or an object, if it was ever met.
+    /// Returns the lane of a key that [`Store::lane_key`] returned for a watch or an object; `None` for other keys, and
+    /// if the store never met it.
     #[must_use]
     pub fn lane_of_key(&self, key: &str) -> Option<LaneId> {
         if let Some(lane) = self.find_lane(&key.into(), None) {
@@ -100,7 +105,7 @@ impl Store {
         self.find_lane(&watch.into(), Some(&object))
     }
 
-    /// Returns the number of all lanes of watches and objects that the store ever met.
+    /// Returns the number of all lanes of watches and objects that the store ever met. It never falls.
     #[must_use]
     pub fn count_lanes(&self) -> usize {
         let names = &self.names;
@@ -111,7 +116,8 @@ impl Store {
         watches.len() + objects.sum::<usize>()
     }
 
-    /// Returns the record with the object's version before this one, for the difference in the detail panel.
+    /// Returns the record with the object's version before this one in the same run, for the difference in the detail
+    /// panel. `None` if none is loaded, or for a lane of no object.
     #[must_use]
     pub fn previous_of_object(&self, lane: LaneId, id: RecordId) -> Option<RecordId> {
         let LaneId::Object(watch, object) = lane else {
@@ -127,8 +133,10 @@ impl Store {
         })
     }
 
-    /// Returns the record after (`forward`) or before `id` in a lane. Records of a lane are an object's changes, any
-    /// marks of a watch, openings of a connection, or steps of the resourceVersion.
+    /// Returns the loaded record after (`forward`) or before `id` in a lane, in the same run; `None` at the ends.
+    /// Records of a lane are an object's changes, any marks of a watch, openings of a connection, or steps of the
+    /// resourceVersion. For findings they are the records that raised one, for a layer its changes, for own requests
+    /// all of them.
     #[must_use]
     pub fn neighbour(&self, lane: LaneId, id: RecordId, forward: bool) -> Option<RecordId> {
         let seqs = self.lane_seqs(lane, id.epoch)?;
@@ -143,7 +151,8 @@ impl Store {
         })
     }
 
-    /// Returns the last record in a lane at or before a time.
+    /// Returns the last loaded record in a lane at or before a time, in whichever run; `None` if there is none. Own
+    /// requests, and lanes of several objects or watches, have none.
     #[must_use]
     pub fn last_before(&self, lane: LaneId, at: Time) -> Option<RecordId> {
         let epochs = self.epochs.iter().rev();
@@ -252,7 +261,7 @@ impl Store {
         &self.layer_names
     }
 
-    /// Returns a layer's name, by which tests and links find it.
+    /// Returns a layer's name, by which tests and links find it; `None` if the store does not know the layer.
     #[must_use]
     pub fn layer_name(&self, layer: LayerId) -> Option<&Text> {
         self.layer_names.name(layer)

@@ -10,13 +10,15 @@ use super::epoch::Epoch;
 use crate::id::RecordId;
 
 impl Store {
-    /// Returns a record, decoded anew from its chapter; `None` if it is not loaded, or is a record of the inside.
+    /// Returns a record, decoded anew from its chapter; `None` if it is not loaded, is a record of the inside, or is of
+    /// an unknown kind.
     #[must_use]
     pub fn record(&self, id: RecordId) -> Option<Record> {
         self.entry(id)?.into_record()
     }
 
-    /// Returns the entry at a place of the log, decoded anew from its chapter; `None` if it is not loaded.
+    /// Returns the entry at a place of the log, decoded anew from its chapter; `None` if it is not loaded, or is of an
+    /// unknown kind.
     #[must_use]
     pub fn entry(&self, id: RecordId) -> Option<Entry> {
         let epoch = self.epoch(id.epoch)?;
@@ -38,7 +40,8 @@ impl Store {
         None
     }
 
-    /// Returns the first record of each loaded chapter, the oldest first.
+    /// Returns the first record of each loaded chapter, by run and then by seq. A chapter without records yet gives the
+    /// one that it will begin with.
     #[must_use]
     pub fn loaded_chapters(&self) -> Vec<RecordId> {
         let of = |epoch: &Epoch| {
@@ -53,8 +56,8 @@ impl Store {
         self.epochs.iter().flat_map(of).collect()
     }
 
-    /// Passes each record of the loaded chapter that begins with `first` to `take`, decoded anew. Records of the inside
-    /// are left out.
+    /// Passes each record of the loaded chapter that begins with `first` to `take`, decoded anew, in order. Records of
+    /// the inside and of unknown kinds are left out. Does nothing if there is no such chapter.
     pub fn each_record_of(&self, first: RecordId, mut take: impl FnMut(Record)) {
         let chapters = self.epoch(first.epoch).map(|epoch| epoch.chapters.iter());
         let chapter =
@@ -76,15 +79,15 @@ impl Store {
         }
     }
 
-    /// Whether the entry at a place of the log is loaded.
+    /// Returns whether the entry at a place of the log is loaded, also one of an unknown kind.
     #[must_use]
     pub fn has(&self, id: RecordId) -> bool {
         let epoch = self.epoch(id.epoch);
         epoch.is_some_and(|epoch| epoch.has_record(id.seq))
     }
 
-    /// Returns the folds of all records up to one, with that of the inside; `None` if the needed chapters are not
-    /// loaded.
+    /// Returns the folds of all records up to one, with that of the inside; `None` if its chapter is not loaded. Reads
+    /// that chapter.
     #[must_use]
     pub fn fold_at(&self, id: RecordId) -> Option<(State, Layers)> {
         let mut chapters = self.epoch(id.epoch)?.chapters.iter();
@@ -92,7 +95,8 @@ impl Store {
         chapter.fold_while(|entry, _| entry.seq() <= id.seq)
     }
 
-    /// Returns both folds at the head of the live log.
+    /// Returns both folds at the head of the live log; `None` before the first snapshot. Between a snapshot and the
+    /// next segment, that of the inside is empty or older.
     #[must_use]
     pub fn live_fold(&self) -> Option<(State, Layers)> {
         let epoch = self.epochs.last()?;
@@ -100,27 +104,28 @@ impl Store {
         Some((live.state.clone(), epoch.layers.clone()))
     }
 
-    /// Returns the number of records of kinds that this build does not know, from a later version. They are held but
-    /// not drawn.
+    /// Returns the number of loaded records of kinds that this build does not know, from a later version. They are held
+    /// but not drawn.
     #[must_use]
     pub fn unknown(&self) -> u64 {
         self.epochs.iter().map(|epoch| epoch.unknown).sum()
     }
 
-    /// Returns the epoch of a record, for requests about it.
+    /// Returns the epoch of a record, for requests about it; `None` if the store does not know the run. The record need
+    /// not be loaded.
     #[must_use]
     pub fn epoch_of(&self, id: RecordId) -> Option<&EpochId> {
         self.epoch(id.epoch).map(|epoch| &epoch.id)
     }
 
-    /// Returns the id of a record of the newest epoch.
+    /// Returns the id of a record of the newest run by its seq; of run 0 if no run is known.
     #[must_use]
     pub fn newest(&self, seq: Seq) -> RecordId {
         let epoch = self.newest_epoch().unwrap_or(0);
         RecordId { epoch, seq }
     }
 
-    /// Returns how many records are loaded.
+    /// Returns how many records are loaded, with those of the inside and of unknown kinds.
     #[must_use]
     pub fn records(&self) -> u64 {
         let chapters = self.epochs.iter().flat_map(|epoch| &epoch.chapters);
@@ -145,7 +150,7 @@ impl Store {
         self.epochs.iter().find(|epoch| epoch.number == number)
     }
 
-    /// Returns the number of a run.
+    /// Returns the number of a run in [`RecordId`]s; `None` if the store does not know it.
     #[must_use]
     pub fn number_of(&self, id: &EpochId) -> Option<u32> {
         let epoch = self.epochs.iter().find(|epoch| epoch.id == *id)?;

@@ -10,8 +10,8 @@ use watchscope_model::{Object, Text, Time, WatchName};
 
 use crate::id::{ObjectId, ServerId, WatchId};
 
-/// Slots for objects that are found by their address in memory; within a chapter records share them. An object with
-/// the same slot replaces the older one. A power of two.
+/// Slots for objects that are found by their address in memory; within a chapter records share them. An object with the
+/// same slot replaces the older one. A power of two, because the slot is the low bits of the address.
 const LATELY: usize = 1 << 14;
 
 /// All names met. It grows with the names of the cluster, and never shrinks while the page lives.
@@ -21,8 +21,8 @@ pub(crate) struct Names {
     watch_order: Vec<WatchId>,
     objects: Vec<ObjectNames>,
     /// Objects met lately, by their address. To compare names instead takes a quarter of the time of a chapter. An
-    /// object with the same slot replaces the older one.
-    /// Empty except between [`await_many`](Self::await_many) and [`settle`](Self::settle), which sorts new names.
+    /// object with the same slot replaces the older one. Empty except between [`await_many`](Self::await_many) and
+    /// [`settle`](Self::settle), which sorts new names.
     lately: Vec<Option<Met>>,
     servers: Vec<Text>,
     server_order: Vec<ServerId>,

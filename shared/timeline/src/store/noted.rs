@@ -5,13 +5,14 @@ use watchscope_model::{KeptNote, LogId, Notes};
 use super::cache::Store;
 
 impl Store {
-    /// Returns the known notes of persons.
+    /// Returns the known notes of persons: those of loaded records, and those that a server listed. [`Notes`] bounds
+    /// them.
     #[must_use]
     pub fn notes(&self) -> &Notes {
         &self.notes.notes
     }
 
-    /// Returns a number that changes whenever the notes do.
+    /// Returns a number that rises whenever the notes change.
     #[must_use]
     pub fn notes_version(&self) -> u64 {
         self.notes.version

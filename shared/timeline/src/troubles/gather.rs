@@ -14,7 +14,9 @@ use crate::id::{RecordId, WatchId};
 use crate::scene::StretchKind;
 use crate::store::{Epoch, Occurrence, Span, Store, WatchTrace};
 
-/// Time in µs after a stretch within which a finding about it is raised. A later finding is about something else.
+/// Time in µs after a stretch within which a finding about it is raised: 10 min. `diagnosis` keeps a finding of an
+/// event open for the same time. A finding raised later is about something else, so the stretch counts as trouble of
+/// its own.
 const FOUND_WITHIN_US: i64 = 600_000_000;
 
 /// An occurrence of a finding about a watch.

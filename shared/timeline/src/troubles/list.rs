@@ -49,7 +49,8 @@ pub(super) struct OfWatch {
 }
 
 impl Troubles {
-    /// Gathers all trouble that is not muted.
+    /// Gathers all trouble that is not muted. `now` is the pen's time; it decides whether an open wait has lasted over
+    /// 5 s.
     #[must_use]
     pub fn read(store: &Store, muted: &Muted, now: Time) -> Self {
         let (all, due) = gather(store, muted, now);
@@ -59,13 +60,15 @@ impl Troubles {
         list
     }
 
-    /// Whether the store may have other trouble by now. Muting is no change of the store.
+    /// Returns whether the store may have other trouble by now, or a wait has become trouble. Muting is no change of
+    /// the store, so the caller must notice that.
     #[must_use]
     pub fn is_behind(&self, store: &Store, now: Time) -> bool {
         self.of_version != Some(store.trouble_version()) || self.due.is_some_and(|due| due <= now)
     }
 
-    /// Sorts trouble and makes the indexes.
+    /// Returns a list of trouble, sorted by when it began and then by record, with its indexes. It is never up to date
+    /// with a store.
     #[must_use]
     pub fn of(mut all: Vec<Trouble>) -> Self {
         tree::sort_by_key(&mut all, |of| (of.began, of.place.record()));
@@ -126,31 +129,34 @@ impl Troubles {
         list
     }
 
-    /// Returns all trouble by the time at which it began.
+    /// Returns all trouble by the time at which it began. Of one time, trouble that is not loaded is first, then by
+    /// record.
     #[must_use]
     pub fn all(&self) -> &[Trouble] {
         &self.all
     }
 
-    /// Returns how many there are. Summaries of chapters that are not loaded count those that they list.
+    /// Returns how many there are. An entry of a loaded record counts as one. An entry of a chapter that is not loaded
+    /// counts all that its summary joined into it.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// Whether the total is exact: each comes from a loaded record.
+    /// Returns whether the total is exact: each comes from a loaded record. It is if there is none.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.is_exact
     }
 
-    /// Returns the number of an entry among all, from 1.
+    /// Returns the number of an entry among all, from 1; 0 if there is no such entry. An entry that counts several has
+    /// the number of its first.
     #[must_use]
     pub fn number(&self, place: usize) -> u64 {
         self.before.get(place).map_or(0, |before| before + 1)
     }
 
-    /// Returns the index of the trouble that a record selects.
+    /// Returns the index of the trouble that a record selects; `None` if it selects none.
     #[must_use]
     pub fn find(&self, record: RecordId) -> Option<usize> {
         let by_record = &self.by_record;
@@ -158,20 +164,20 @@ impl Troubles {
         place.ok().map(|place| by_record[place].1 as usize)
     }
 
-    /// Returns the index of the first that began after a time.
+    /// Returns the index of the first that began after a time; `None` if none did.
     #[must_use]
     pub fn after(&self, at: Time) -> Option<usize> {
         let place = self.all.partition_point(|of| of.began <= at);
         (place < self.all.len()).then_some(place)
     }
 
-    /// Returns the index of the last that began before a time.
+    /// Returns the index of the last that began before a time; `None` if none did.
     #[must_use]
     pub fn before(&self, at: Time) -> Option<usize> {
         self.all.partition_point(|of| of.began < at).checked_sub(1)
     }
 
-    /// Returns the index of the one that began nearest to a time.
+    /// Returns the index of the one that began nearest to a time, of two as near the earlier; `None` if there is none.
     #[must_use]
     pub fn nearest(&self, at: Time) -> Option<usize> {
         let (before, after) = (self.before(at.plus_micros(1)), self.after(at));
@@ -187,7 +193,7 @@ impl Troubles {
     }
 
     /// Returns the trouble whose marks end before a time: its count, and the worst. A finding that is still open counts
-    /// too, because the record that raised it lies there.
+    /// too, because the record that raised it lies there. The count is 0 if there is none.
     #[must_use]
     pub fn marked_before(&self, left: Time) -> OffSide {
         let ends = |&place: &u32| self.all[place as usize].marked_until < left;
@@ -196,14 +202,15 @@ impl Troubles {
         of.map_or_else(OffSide::default, |(count, named)| named.side(count))
     }
 
-    /// Returns the trouble that begins after a time: its count, and the worst.
+    /// Returns the trouble that begins after a time: its count, and the worst. The count is 0 if none does.
     #[must_use]
     pub fn begins_after(&self, right: Time) -> OffSide {
         let of = self.after(right).map(|first| self.begins[first]);
         of.map_or_else(OffSide::default, |(count, named)| named.side(count))
     }
 
-    /// Returns the sides of a stretch of time on which a watch has trouble, and the worst severity of its trouble.
+    /// Returns the sides of a stretch of time on which a watch has trouble, and the worst severity of all its trouble;
+    /// `None` if it has none on either side.
     #[must_use]
     pub fn sides(&self, watch: WatchId, (left, right): (Time, Time)) -> Option<(Side, Severity)> {
         let of = self.of_watch(watch)?;
@@ -223,7 +230,8 @@ impl Troubles {
         &self.watches
     }
 
-    /// Returns the name of the first watch that a trouble concerns, and how many more it concerns.
+    /// Returns the name of the first watch that a trouble concerns, and how many more it concerns. `None` if there is
+    /// no such trouble, or it concerns no watch. `store` is the one that it was read from.
     #[must_use]
     pub fn watch_of<'a>(&self, store: &'a Store, place: usize) -> Option<(&'a WatchName, usize)> {
         let watches = &self.all.get(place)?.watches;

@@ -19,15 +19,15 @@ pub struct Trouble {
     pub began: Time,
     /// When it ended, or until when it is known to last; `Time(i64::MAX)` while it is open.
     pub until: Time,
-    /// Until when a mark of it is drawn: at the record that raised a finding, or to the end of a stretch. After it there
-    /// is at most the line of an open finding.
+    /// Until when a mark of it is drawn: at the record that raised a finding, or to the end of a stretch. After it
+    /// there is at most the line of an open finding.
     pub marked_until: Time,
     /// Its severity: at least a warning.
     pub severity: Severity,
     /// Its kind.
     pub of: TroubleOf,
-    /// The watches that it concerns, the most concerned first. It is empty for trouble of a server, a connection or a
-    /// client, and for trouble that is not loaded.
+    /// The watches that it concerns, the most concerned first, at most 16. It is empty for trouble of a server, a
+    /// connection or a client, and for trouble that is not loaded.
     pub watches: Vec<WatchId>,
     /// How to select it.
     pub place: TroublePlace,
@@ -40,12 +40,12 @@ pub struct Trouble {
 pub enum TroubleOf {
     /// An occurrence of a finding.
     Finding {
-        /// `F11`.
+        /// The code of its row: `F11`.
         code: Text,
-        /// Its name.
+        /// The name of its row in the catalogue.
         name: Text,
     },
-    /// A gap in which events were lost, without a finding.
+    /// A gap in which events may be lost, without a finding.
     LostGap,
     /// A server refused the watch, without a finding.
     Refused,
@@ -78,7 +78,7 @@ impl TroublePlace {
 }
 
 impl Trouble {
-    /// Whether it lasts.
+    /// Returns whether it still lasts.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.until == OPEN

@@ -7,18 +7,19 @@ use super::trouble::NAMED;
 /// The trouble off one edge of the view.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OffSide {
-    /// How many.
+    /// How many, as [`Troubles::total`](super::Troubles::total) counts; 0: none.
     pub count: u64,
-    /// The indexes of the worst, at most [`NAMED`]; of equally severe ones the later is first.
+    /// The indexes of the worst in [`Troubles::all`](super::Troubles::all), the worst first, at most [`NAMED`]; of
+    /// equally severe ones the later is first.
     pub worst: Vec<usize>,
 }
 
 /// The sides on which the trouble of a lane is off the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Side {
-    /// The marks of some end before the view.
+    /// Whether the marks of some end before the view.
     pub is_left: bool,
-    /// Some begins after the view.
+    /// Whether some begins after the view.
     pub is_right: bool,
 }
 

@@ -12,16 +12,17 @@ use crate::store::Store;
 /// A comparison that the viewer may request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// The lane it is about.
+    /// The lane that it is about.
     pub lane: LaneId,
-    /// The question, for a button.
+    /// The words of a button: `Check this watch now`.
     pub offer: &'static str,
-    /// The argument of the command `audit`: the watch, and in a second line the object, if there is one.
+    /// The argument of the command `audit`: the watch, and in a second line the object, if there is one: `shop/pods`,
+    /// line feed, `shop/web-0`.
     pub argument: String,
 }
 
-/// Returns the comparison that a lane offers; `None` for lanes of layers and findings, and of watches that check
-/// others.
+/// Returns the comparison that a lane offers: of its object, or else of its watch. `None` for lanes of no watch, and of
+/// watches that check others.
 #[must_use]
 pub fn check(store: &Store, lane: LaneId) -> Option<Check> {
     let (watch, object) = store.lane_names(lane);
@@ -46,14 +47,16 @@ pub fn check(store: &Store, lane: LaneId) -> Option<Check> {
 pub struct Checked {
     /// The record of the result.
     pub record: RecordId,
-    /// The result, and confirmed divergences.
+    /// The result as a sentence, then the confirmed divergences of the lane, if any. It is for a final result.
     pub words: String,
-    /// What is still awaited; empty once the result is final.
+    /// What to say while the comparison goes on: why it is not decided yet, or else the result without divergences.
+    /// Never empty.
     pub so_far: String,
 }
 
-/// Returns the result of a comparison requested after `asked`, the newest record at that time. A comparison that
-/// succeeded counts before one that could not be made, and the last one before the others.
+/// Returns the result of a comparison requested after `asked`, the newest record at that time. Without `asked`, or if
+/// it is of an earlier run, any result of the newest run counts. A comparison that succeeded counts before one that
+/// could not be made, and the last one before the others. `None` while there is no result, and for lanes of no watch.
 #[must_use]
 pub fn checked(store: &Store, lane: LaneId, asked: Option<RecordId>) -> Option<Checked> {
     let epoch = store.epochs().last()?;

@@ -16,7 +16,7 @@ use watchscope_model::event::Event;
 
 use self::fields::Fields;
 
-/// Returns an event as a sentence.
+/// Returns an event as a sentence. A narrator's note is returned as it is. Hostile: show as text.
 #[must_use]
 pub fn event_words(event: &Event) -> String {
     match event {

@@ -15,7 +15,8 @@ use crate::store::Store;
 const VERDICTS_BEHIND: u64 = 8;
 
 impl Evidence {
-    /// Returns the evidence of the occurrence that a record raised; `None` if the store knows no such occurrence.
+    /// Returns the evidence of the occurrence that a record raised, with its words; `None` if the store knows no such
+    /// occurrence. Reads the chapter of each record.
     #[must_use]
     pub fn of(store: &Store, finding: RecordId) -> Option<Self> {
         let mut evidence = Self::without_words(store, finding)?;

@@ -13,9 +13,10 @@ use crate::scene::StretchKind;
 use crate::store::{Coverage, Epoch, Span, Store, WatchTrace};
 use crate::tokens::Token;
 
-/// Most places that a problem leads to, the latest first; the count includes all.
+/// Most places that a problem leads to, so that a viewer can step through them: the latest, the newest first. The count
+/// includes all.
 const MAX_PLACES: usize = 64;
-/// Most error findings that are named, each row of the catalogue once; the rest is counted.
+/// Most error findings that are named, each row of the catalogue once, by code. Those beyond are left out.
 const MAX_FINDINGS: usize = 3;
 
 /// The problems of one kind.
@@ -44,9 +45,10 @@ impl Kind {
     }
 }
 
-/// Returns the problems between `from` and `to`, the most severe first, in the words of [`super::state::problems`].
-/// Of chapters that are not loaded it counts the lost gaps. A watch that waits or is refused counts only at the moment
-/// `at`, because one that went on is no problem.
+/// Returns the problems between `from` and `to`, in the words of [`super::state::problems`]. Divergences come first,
+/// then at most 3 rows of error findings, then lost gaps, then refused and waiting watches. Of chapters that are not
+/// loaded it counts the lost gaps. A watch that waits or is refused counts only at the moment `at`, because one that
+/// went on is no problem. Empty if there are none.
 #[must_use]
 pub fn problems_in(
     store: &Store,
@@ -181,17 +183,19 @@ fn stretch<T>(lane: LaneId, kind: StretchKind, span: &Span<T>, epoch: &Epoch) ->
 /// The content of a stretch of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RangeWords {
-    /// Its duration: `1 min 36 s`.
+    /// Its duration, in the words of [`duration`](crate::format::duration): `1 min 36 s`.
     pub lasted: String,
-    /// Its content, each part with its colour: `214 changes`, `1 gap lost`, `2 findings`.
+    /// Its content, each part with its colour: `214 changes`, `1 gap lost`, `2 findings`. It is never empty: `no
+    /// changes` if there is nothing.
     pub parts: Vec<(String, Token)>,
-    /// Whether no records of the log are in it.
+    /// Whether no records of it are loaded or at the server.
     pub is_empty: bool,
     /// Whether a part of it is not loaded yet, so that the counts are incomplete.
     pub is_loading: bool,
 }
 
-/// Counts the loaded content of a stretch of time; a zero is left out.
+/// Counts the loaded content of a stretch of time, edges included: changes, gaps, findings. A zero is left out, but `no
+/// changes` stands for nothing at all.
 #[must_use]
 pub fn range_words(store: &Store, (from, to): (Time, Time), now: Time) -> RangeWords {
     let mut changes = 0;
@@ -247,7 +251,7 @@ pub fn range_words(store: &Store, (from, to): (Time, Time), now: Time) -> RangeW
     }
 }
 
-/// Returns the edge of a gap, or the begin or end of a finding, nearest to a time and at most `reach_us` from it. It
+/// Returns the edge of a gap, or the begin or end of a finding, nearest to a time and at most `reach_us` µs from it. It
 /// considers only loaded ones; without one it returns the time itself.
 #[must_use]
 pub fn snapped(store: &Store, at: Time, reach_us: i64) -> Time {

@@ -8,7 +8,7 @@ use crate::inside::layer_words;
 use crate::phrases::OWN_REQUESTS;
 use crate::store::{Known, Store};
 
-/// Returns a lane's name in words; empty if the store does not know the layer.
+/// Returns a lane's name in words; empty if the store does not know the layer. Hostile: show as text.
 #[must_use]
 pub fn lane_words(store: &Store, lane: LaneId) -> String {
     let (watch, object) = store.lane_names(lane);
@@ -32,7 +32,8 @@ pub fn lane_words(store: &Store, lane: LaneId) -> String {
     }
 }
 
-/// Returns a lane's content for a screen reader, now or as of a moment.
+/// Returns a lane's content for a screen reader, now or as of a moment, in sentences. Lanes of no watch, except layers,
+/// give the open findings, also muted ones. Before the first snapshot it says that nothing is known yet.
 #[must_use]
 pub fn accessible(known: Known<'_>, lane: LaneId) -> String {
     let Known { store, at: now, .. } = known;

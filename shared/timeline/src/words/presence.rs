@@ -20,17 +20,18 @@ use crate::store::{
 /// Why an object is held, or is not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Presence {
-    /// Whether the watch holds it.
+    /// Whether the watch holds it at that moment.
     pub held: bool,
-    /// The answer in a sentence.
+    /// The answer in a sentence, with its UTC time of day.
     pub answer: String,
-    /// Its grounds: each with a name and a sentence.
+    /// Its grounds: each with a name and a sentence; a divergence is first. Never empty. Hostile: show as text.
     pub grounds: Vec<(&'static str, String)>,
-    /// The record that brought the object, or removed it.
+    /// The record that brought the object, or removed it. It need not be loaded; [`presence`] always returns one.
     pub record: Option<RecordId>,
 }
 
-/// Returns why the object of a lane is here, or is not; `None` for other lanes.
+/// Returns why the object of a lane is here, or is not, now or as of a moment. `None` for other lanes, and if no life
+/// of the object up to then is loaded.
 #[must_use]
 pub fn presence(known: Known<'_>, lane: LaneId) -> Option<Presence> {
     let knowledge = Knowledge::of(known, lane)?;
@@ -55,8 +56,8 @@ pub struct PresenceBasis {
     loaded: [bool; 3],
 }
 
-/// Returns the inputs of the answer for a lane, which is cheaper than the answer; `None` for lanes that are not an
-/// object's.
+/// Returns the inputs of the answer for a lane, which is cheaper than the answer; `None` where [`presence`] returns
+/// none.
 #[must_use]
 pub fn presence_basis(known: Known<'_>, lane: LaneId) -> Option<PresenceBasis> {
     let knowledge = Knowledge::of(known, lane)?;

@@ -11,29 +11,32 @@ use crate::inside::{inside_fields, inside_words};
 use crate::phrases::{step_words, why_ended};
 use crate::store::{Span, Store, StreamSpan, WatchTrace};
 
-/// A thing of the picture in words.
+/// A thing of the picture in words. Words that do not apply are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Description {
-    /// The lane: a watch, or an object and its watch.
+    /// The lane: a watch, or an object and its watch. Hostile: show as text.
     pub lane: String,
-    /// When: a time, or begin, end and duration.
+    /// When, as UTC times of day: a time (`09:35:28.911`), or begin, end and duration.
     pub time: String,
-    /// Its sentence.
+    /// Its sentence, or several. Hostile: show as text.
     pub what: String,
-    /// Its fields by name. Values may come from the cluster: show as text.
+    /// Its fields by name, in the order of a panel; a name may come more than once. Values may come from the cluster:
+    /// show as text.
     pub fields: Vec<(&'static str, String)>,
-    /// The record it is about.
+    /// The record it is about; `None` for a lane, and for a stretch whose first record is not loaded.
     pub record: Option<RecordId>,
-    /// The record whose body is the object as it came, if one came.
+    /// The record whose body is the object as it came; `None` if none came.
     pub body: Option<RecordId>,
-    /// The record with the object's version before.
+    /// The record with the object's version before; `None` if none is loaded.
     pub previous_body: Option<RecordId>,
-    /// The request that brought it: verb, path and parameters.
+    /// The request that brought it: verb, path, parameters and connection, by name; empty if it is not loaded, or there
+    /// was none.
     pub request: Vec<(&'static str, String)>,
 }
 
 impl Description {
-    /// Returns the lines of a tooltip: lane and time, sentence, then the key that opens it.
+    /// Returns the lines of a tooltip: lane, time, sentence, then the key that opens it if there is a record. Empty
+    /// parts have no line.
     #[must_use]
     pub fn tooltip(&self) -> Vec<String> {
         let mut lines = vec![self.lane.clone(), self.time.clone(), self.what.clone()];
@@ -44,14 +47,15 @@ impl Description {
         lines
     }
 
-    /// Returns all in one line, for a screen reader.
+    /// Returns lane, time and sentence in one line, for a screen reader.
     #[must_use]
     pub fn spoken(&self) -> String {
         format!("{}, {}: {}", self.lane, self.time, self.what)
     }
 }
 
-/// Describes a record of a lane, for the keyboard, which moves from record to record.
+/// Describes a record of a lane, for the keyboard, which moves from record to record. A record that is not loaded, or
+/// is of an unknown kind, gives a sentence that says it is no longer held.
 #[must_use]
 pub fn describe_record(store: &Store, lane: LaneId, id: RecordId) -> Description {
     let entry = store.entry(id);

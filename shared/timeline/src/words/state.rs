@@ -19,11 +19,11 @@ use crate::view::View;
 /// A current problem, for the header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// In a few words: `1 ghost`, `1 gap lost`, `4 watches waiting`.
+    /// In a few words: `1 ghost`, `1 gap lost`, `4 watches waiting`. Hostile: show as text.
     pub words: String,
     /// Its colour.
     pub ink: Token,
-    /// Where it shows, the latest first; empty if its lane is unknown.
+    /// Where it shows, the latest first, at most 64; empty if its lane is unknown.
     pub places: Vec<ProblemPlace>,
 }
 
@@ -36,7 +36,7 @@ pub enum ProblemPlace {
     Record(RecordId),
     /// A gap or a phase. The fold may know one that is not loaded.
     Stretch {
-        /// Its lane.
+        /// Its lane: that of the watch.
         lane: LaneId,
         /// Which of the two.
         kind: StretchKind,
@@ -51,7 +51,9 @@ pub enum ProblemPlace {
     NotLoaded(Time),
 }
 
-/// Returns the current problems that are not muted, the most severe first.
+/// Returns the current problems that are not muted, each with at most one place. Confirmed divergences come first, then
+/// at most 3 rows of error findings, then lost gaps, then refused and waiting watches. Empty if there are none, and
+/// before the first snapshot.
 #[must_use]
 pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
     let Some(state) = store.state() else {
@@ -221,8 +223,8 @@ pub fn gaps_in_view(store: &Store, view: &View, now: Time) -> String {
     }
 }
 
-/// Returns the records of this run of watchscope, and how many of all kept records are loaded: `169 records`, or
-/// `1,204 of 1,198,204 records loaded`.
+/// Returns how many records are loaded: `169 records`. While some of the only known run are not, it returns `1,204 of
+/// 1,198,204 records loaded`, with all that this run ever had.
 #[must_use]
 pub fn records(store: &Store) -> String {
     let loaded = store.records();
@@ -233,7 +235,8 @@ pub fn records(store: &Store) -> String {
     format!("{} of {} loaded", number(loaded), count(total, "record"))
 }
 
-/// Returns that records came which only a later version of the page knows; empty if none did.
+/// Returns `3 records of unknown kinds: reload the page` if records came which only a later version of the page knows;
+/// else it is empty.
 #[must_use]
 pub fn unknown(store: &Store) -> String {
     match store.unknown() {
@@ -253,13 +256,13 @@ pub enum Empty {
         /// Why, in a sentence.
         reason: String,
     },
-    /// All watches are refused, or this one is.
+    /// All watches are refused, or this one is: the first by name. No watch holds an object.
     NoAccess {
         /// The watch.
         watch: WatchName,
         /// Whether the server does not know the account at all (401).
         unknown: bool,
-        /// How many others are refused.
+        /// How many other watches are refused; one at several servers counts once.
         others: u64,
     },
     /// The cluster does not answer, and never did.
@@ -271,16 +274,16 @@ pub enum Empty {
     },
     /// Watches are open, and no event came.
     NothingYet {
-        /// How many watches.
+        /// How many watches have a stream; one at several servers counts once.
         watches: u64,
-        /// Since when they are open.
+        /// Since when the first of them is wanted.
         since: Time,
     },
     /// The filter hides all lanes.
     FilteredOut {
-        /// How many lanes.
+        /// How many lanes it hides.
         lanes: u64,
-        /// The filter.
+        /// The filter, as typed.
         filter: String,
     },
     /// The view shows only time before watchscope started.
@@ -294,15 +297,15 @@ pub enum Empty {
     Expired {
         /// The time in the middle of the view.
         at: Time,
-        /// The oldest time held.
+        /// The oldest time whose records are kept.
         oldest: Time,
-        /// How much time is held, in µs.
+        /// From that time to now, in µs.
         kept_us: i64,
     },
 }
 
 impl Empty {
-    /// Returns one sentence, and one line with a remedy.
+    /// Returns one sentence, and one line with a remedy, which may be empty. Hostile: show as text.
     #[must_use]
     pub fn words(&self) -> (String, String) {
         match self {
@@ -380,7 +383,8 @@ fn affected(needed: &str, others: u64) -> String {
     }
 }
 
-/// Returns why the view shows little or nothing, if it does. The page itself knows whether there is a cluster.
+/// Returns why the view shows little or nothing; `None` if it shows enough. It never returns [`Empty::NoCluster`]: the
+/// page itself knows whether there is a cluster.
 #[must_use]
 pub fn emptiness(
     store: &Store,

@@ -10,21 +10,23 @@ use crate::troubles::{OffSide, Trouble, TroubleOf, TroublePlace, Troubles};
 /// A trouble in a few words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TroubleWords {
-    /// `F11`, or what is wrong where no finding stands for it: `gap lost`.
+    /// `F11` for a finding; `gap lost`, `refused` or `waiting` where no finding stands for it. For trouble of a chapter
+    /// that is not loaded: its kind, such as `lost gap`.
     pub code: String,
-    /// The finding's name; else empty.
+    /// The name of the finding's row in the catalogue of failures; empty for other trouble.
     pub name: String,
     /// Its severity.
     pub severity: Severity,
-    /// Its watch, or what else it concerns: `shop/pods`. Hostile: show as text.
+    /// Its watch: `shop/pods`, or `shop/pods and 3 more`. Without a watch: what else the finding concerns, or `not
+    /// loaded yet`. Hostile: show as text.
     pub subject: String,
-    /// When it began: `09:33:51`, and `, open` while it lasts.
+    /// When it began, as UTC time of day: `09:33:51`; `09:33:51, open` while it lasts.
     pub at: String,
-    /// How many its record stands for, if several: `×3`.
+    /// How many occurrences its record stands for, if not 1: `×3`; empty for 1.
     pub times: String,
 }
 
-/// Returns a trouble in words.
+/// Returns the words of the trouble at a place of [`Troubles::all`]; `None` if there is no such place.
 #[must_use]
 pub fn trouble_words(store: &Store, troubles: &Troubles, place: usize) -> Option<TroubleWords> {
     let trouble = troubles.all().get(place)?;
@@ -67,8 +69,8 @@ fn other_subject(store: &Store, trouble: &Trouble) -> String {
     named(subject)
 }
 
-/// Returns `Problem 2 of 9`, or `Last of 9` for the last one. The total is `about 40` while chapters with trouble are
-/// not loaded. Without a place it returns `9 problems`.
+/// Returns `Problem 2 of 9` for an index of [`Troubles::all`], `Last of 9` for the last one, or `The only problem`. The
+/// total is `about 40` while chapters with trouble are not loaded. Without a place it returns `9 problems`.
 #[must_use]
 pub fn trouble_count(troubles: &Troubles, place: Option<usize>) -> String {
     let about = if troubles.is_exact() { "" } else { "about " };
@@ -81,7 +83,7 @@ pub fn trouble_count(troubles: &Troubles, place: Option<usize>) -> String {
     }
 }
 
-/// Returns `2 problems above`; empty if there are none.
+/// Returns `2 problems above`, with `direction` as the last word; empty if there are none.
 #[must_use]
 pub fn off_side_words(side: &OffSide, direction: &str) -> String {
     match side.count {

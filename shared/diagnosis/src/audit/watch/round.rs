@@ -28,13 +28,14 @@ pub(crate) const BEHIND_US: i64 = 120_000_000;
 /// Time in µs from the opening of a stream over another connection to the newest list. That list shows whether the
 /// server was restarted with another etcd.
 const MOVED_US: i64 = 1_000_000;
-/// Time in ms from one round to the next.
+/// Time in ms from one round of a watch to the next; `full` halves it while requests are not scarce. A watch of several
+/// pages waits as many times as long.
 const ROUND_MS: u64 = 30_000;
 /// Most tasks that may wait when a viewer requests one more; beyond it the request is dropped. A round by itself has a
 /// few dozen.
 const MAX_TASKS: usize = 64;
-/// Most doublings of the wait of a watch whose requests are refused: 64 times the period. More refusals do not
-/// lengthen it.
+/// Most doublings of the wait of a watch whose requests are refused (401, 403): 64 times the period, about half an
+/// hour. More refusals do not lengthen it.
 const MOST_DOUBLED: u32 = 6;
 
 impl WatchAudit {

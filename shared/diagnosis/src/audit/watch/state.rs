@@ -17,10 +17,11 @@ use crate::audit::level::Level;
 use crate::audit::reads::Scope;
 use crate::audit::reasons::Reason;
 
-/// Time in µs after a read that was ahead of the watch at which the audit reads again. A cache that is behind waits 3
-/// s at most, so a watch that is still behind then has another reason.
+/// Time in µs after a read that was ahead of the watch at which the audit reads again. A cache that is behind waits 3 s
+/// at most (docs/semantics/servers.md#fresh-wait), so a watch that is still behind then has another reason.
 pub(super) const AGAIN_US: i64 = 4_000_000;
-/// Number of objects that are looked up at a viewer's request for a watch, if there is no sweep.
+/// Most objects that are looked up at a viewer's request for a watch, if there is no sweep; the others are not. With
+/// the list and the reads to confirm they are about a watch's requests of a minute ([`PER_WATCH`]).
 pub const AT_ONCE: usize = 16;
 /// Most objects that are remembered after a burst of DELETED under a selector; a further one replaces the oldest. It
 /// is also the most such lookups in a minute; beyond it they wait. The watch's other requests are for lists and

@@ -16,7 +16,7 @@ use super::state::{FOLLOWED, WatchAudit};
 use crate::audit::read::Read;
 use crate::audit::reasons::{Reason, SecondWatch};
 
-/// Time in ms from one second watch to the next.
+/// Time in ms from one second watch of a watch to the next: one of the server's 120 requests a minute.
 const WITNESS_MS: u64 = 60_000;
 
 impl WatchAudit {

@@ -13,8 +13,8 @@ use super::restored::Restored;
 /// Most changes of each watch whose records are remembered; a further one replaces the oldest. For an object that
 /// changed earlier, the record since which it is held replaces its last event.
 const CHANGES_KEPT: usize = 256;
-/// Time in µs within which the audit's results for several watches may have one cause, because it reads one watch
-/// after the other.
+/// Time in µs within which the audit's results for several watches may have one cause. The audit reads one watch after
+/// the other, and each in turn within its minute of requests.
 pub(super) const TURN_US: i64 = 60_000_000;
 
 /// The results of the audit: objects that are confirmed to be wrong, streams that deliver nothing, and an etcd that

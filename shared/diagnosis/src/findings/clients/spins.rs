@@ -10,15 +10,19 @@ use crate::findings::draft::{Lasts, Subject};
 use crate::findings::registry::FindingRegistry;
 use crate::text::seconds;
 
-/// Iterations a second from which a loop without requests counts as spinning (F01, F02).
+/// Iterations a second above which a loop without requests and without a stream counts as spinning (F01, F02). A loop
+/// that waits for anything is far slower.
 const SPIN_PER_S: u64 = 1_000;
-/// Time in µs for which a loop is measured before it is judged.
+/// Least time in µs between two reports of a client by which its loop is measured. A spinning client reports once a
+/// second.
 pub(super) const SPIN_US: i64 = 900_000;
 /// Time in µs after which a client that returned and sends no request counts as silent (F03, F48).
 pub(super) const SILENT_US: i64 = 30_000_000;
-/// Time in µs after its request to resume within which a client that returned had got a 410 (F48).
+/// Time in µs after its request to resume within which a client that returned had got a 410 (F48). A server sends that
+/// at once.
 const RETURNED_AT_ONCE_US: i64 = 2_000_000;
-/// Number of events above iterations and held objects that shows merged changes (F49).
+/// Number of events above iterations and held objects beyond which changes were merged (F49). Fewer may still wait for
+/// the handler.
 const MERGED: u64 = 10;
 
 impl Clients {

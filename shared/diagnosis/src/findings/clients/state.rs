@@ -12,11 +12,14 @@ use watchscope_model::{RequestId, Row, Seq, Text, Time, Uid};
 use crate::findings::draft::{FindingDraft, Subject};
 use crate::findings::timers::{Timer, Timers};
 
-/// Most clients that are followed. Records of further ones are skipped.
+/// Most client programs that findings follow: the first ones that start. Records of further ones are skipped; none of
+/// the followed ones is forgotten.
 pub const MAX_CLIENTS: usize = 1_024;
-/// Time in µs after which a client that waits for an answer, or for more initial events, is stuck.
+/// Time in µs after which a client that waits for the answer to a watch, or for more initial events, is stuck (F35,
+/// F44, F50). kube-apiserver sends the headers at once (docs/semantics/requests.md#late-headers).
 pub(super) const STUCK_US: i64 = 10_000_000;
-/// Number of clients watching without a resourceVersion that weigh on a server which reads etcd for each (F20).
+/// Number of clients watching without a resourceVersion that weigh on a server which reads etcd for each (F20). It also
+/// bounds the paths and the scopes that are remembered of one client; a further one is skipped.
 pub(super) const CROWD: usize = 20;
 /// Number of lists in a row without progress that are a circle (F14). The same number of initial-event streams in a
 /// row is kept as evidence.
@@ -25,7 +28,8 @@ pub(super) const CIRCLE: usize = 3;
 pub(super) const NAMED: usize = 64;
 /// Most deletions, and most GETs without an object, that are remembered. A further one replaces the oldest.
 const GONE: usize = 1_024;
-/// Time in µs after a deletion from which a held object is a ghost (F19).
+/// Time in µs after a deletion from which a held object is a ghost (F19). Within it the client may not have handled the
+/// deletion yet.
 pub(super) const GHOST_US: i64 = 2_000_000;
 
 /// The state of one client.

@@ -8,11 +8,13 @@ use super::rows::{alike, is_history_gone, leaves_no_history};
 use crate::findings::draft::{Fate, FindingDraft, Lasts};
 use crate::findings::place::Place;
 
-/// Time in ms without progress after which a watch expires because its type is quiet (F12).
+/// Time in ms without progress above which a watch expires because its type is quiet (F12): the least time for which
+/// etcd keeps a revision (docs/semantics/servers.md#compaction).
 pub(super) const QUIET_TYPE_MS: u64 = 300_000;
-/// Time in µs after an edit within which a gap may come from the edit.
+/// Time in µs after an edit of a definition within which a gap may come from the edit (F17).
 const EDITED_US: i64 = 1_000_000;
-/// Time in µs after which a blind watch is a warning, whatever ended its stream.
+/// Time in µs above which a blind watch is a warning, whatever ended its stream: a period of bookmarks
+/// (docs/semantics/lists-and-watches.md#bookmark-period).
 pub(super) const BLIND_US: i64 = 60_000_000;
 /// The outcome of a watch whose server lost its history with the end (docs/semantics/requests.md#expired).
 const EXPIRED: &str =

@@ -14,12 +14,12 @@ use crate::findings::timers::Timers;
 use crate::server_words;
 use crate::text::{count, seconds};
 
-/// Number of 429s in a row of one watch that are a storm as well.
+/// Number of 429s in a row of one watch that are a storm as well (F15): its backoff keeps it from reaching [`STORM`].
 const STORM_IN_A_ROW: u64 = 3;
 /// Time in µs after which a cache that is not ready, for [`STORM`] refusals in a row, no longer counts as just
 /// beginning anew (F15).
 const UNREADY_US: i64 = 20_000_000;
-/// Time in µs without a refusal after which an answer ends a storm.
+/// Time in µs without a refusal by a server after which its next answer ends a storm (F15).
 const CALM_US: i64 = 10_000_000;
 
 impl Requests {

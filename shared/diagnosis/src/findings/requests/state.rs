@@ -11,15 +11,18 @@ use crate::findings::draft::{Shared, Subject};
 use crate::findings::place::Place;
 use crate::findings::timers::{Timer, Timers};
 
-/// Time in µs after which a watch request without an answer is held up on its way (F44, F50).
+/// Time in µs after which a watch request without an answer is held up on its way (F44, F50). kube-apiserver sends the
+/// headers at once (docs/semantics/requests.md#late-headers).
 pub(super) const NO_ANSWER_US: i64 = 10_000_000;
-/// Number of refusals with 429 by one server within [`STORM_US`] that are a storm (F15).
+/// Number of refusals with 429 by one server within [`STORM_US`] that are a storm (F15). One watch alone backs off, so
+/// it does not reach it.
 pub(super) const STORM: usize = 5;
 /// Time in µs within which refusals are a storm (F15).
 pub(super) const STORM_US: i64 = 10_000_000;
 /// Time in µs within which lists that each follow a 410 and make no progress are a livelock (F14).
 pub(super) const LISTS_AFTER_EXPIRY_US: i64 = 60_000_000;
-/// Number of streams over one connection that is near the limit of servers (F50).
+/// Number of streams over one connection at which it may be at the other side's limit (F50). RFC 9113 recommends a
+/// limit of 100 or more.
 pub(super) const MANY_STREAMS: usize = 100;
 /// Number of refusals in a row that are believed. A server that has just started may refuse by mistake.
 pub(super) const SURE: u64 = 2;

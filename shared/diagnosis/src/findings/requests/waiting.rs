@@ -19,7 +19,8 @@ use crate::versions::server_version;
 /// Like [`NO_ANSWER_US`], in µs, if the watch's stream has just ended and the server may be older than 1.31. Such a
 /// server does not answer 429 while its cache of the type begins anew; it lets requests wait (F16, F17).
 const NO_ANSWER_OF_OLD_US: i64 = 30_000_000;
-/// The first minor version that answers 429 while a cache is not ready (ResilientWatchCacheInitialization).
+/// The first minor version that answers 429 while a cache is not ready (ResilientWatchCacheInitialization;
+/// docs/semantics/versions.md#not-ready-429).
 const ANSWERS_UNREADY: u64 = 31;
 /// Time in µs before a request within which an end is the reason for the request.
 const JUST_ENDED_US: i64 = 30_000_000;

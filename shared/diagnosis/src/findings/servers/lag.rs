@@ -12,7 +12,8 @@ use crate::findings::place::Place;
 use crate::findings::registry::FindingRegistry;
 use crate::text::{count, seconds};
 
-/// Time in µs by which a server may deliver events later than another one (F31). 19 of 20 events must come sooner.
+/// Time in µs by which a server may deliver events later than another one (F31). 19 of 20 events must come sooner. It
+/// is as long as a read waits for its server's cache (docs/semantics/servers.md#fresh-wait).
 pub(super) const BEHIND_US: i64 = 3_000_000;
 /// Time in µs by which events may come later by the configured address than by all servers directly (F44). 19 of 20
 /// events must come sooner.
@@ -20,7 +21,7 @@ pub(super) const HELD_UP_US: i64 = 2_000_000;
 /// Number of events that must come that late by the configured address, because a buffer on the way delays events
 /// again and again.
 const HELD_UP: usize = 5;
-/// Time in µs for which lags count.
+/// Time in µs for which lags count; older ones are passed over.
 pub(super) const WINDOW_US: i64 = 60_000_000;
 /// Most lags of a watch that count. A further one replaces the oldest.
 const LAGS: usize = 256;

@@ -20,7 +20,7 @@ fn begin_anew() -> Deed {
     })
 }
 
-/// The number of writes that are undone: others do not write as many in the meantime.
+/// The number of writes that are undone: others write fewer in the meantime, so etcd stays below its former revision.
 const BEYOND: u64 = 200;
 
 /// A finding that depends on whether the cache is ready again at the time of the request.

@@ -8,9 +8,9 @@ use crate::time::{Time, micros};
 
 /// The first delay, before jitter (docs/semantics/clients.md#reflector).
 const FIRST: Duration = Duration::from_millis(800);
-/// The longest delay, before jitter; it repeats.
+/// The longest delay, before jitter; it repeats (docs/semantics/clients.md#reflector).
 const MOST: Duration = Duration::from_secs(30);
-/// Time without use after which the backoff starts anew.
+/// Time without use after which the backoff starts anew (docs/semantics/clients.md#reflector).
 const FRESH_AFTER: Duration = Duration::from_secs(120);
 
 /// The state of a backoff.

@@ -14,7 +14,8 @@ use super::rest::{Answer, CallId, Rest};
 use crate::scope::Scope;
 use crate::time::Time;
 
-/// Time that one group or batch needs from the queue to the handlers.
+/// Time that one group or batch needs from the queue to the handlers. The number has no source: it makes a burst last,
+/// so that changes can meet in the queue.
 const POP: Duration = Duration::from_micros(50);
 
 /// A call of a handler.

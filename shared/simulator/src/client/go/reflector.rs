@@ -20,7 +20,8 @@ use crate::time::Time;
 
 /// The `limit` of a page, in objects (docs/semantics/clients.md#reflector-list).
 const PAGE_SIZE: &str = "500";
-/// A stream that ends before this age and without an event is an error.
+/// The least age at which the end of a stream without an event is no error (docs/semantics/clients.md#reflector-end).
+/// After an earlier end the reflector waits and lists.
 const SHORT_WATCH: Duration = Duration::from_secs(1);
 
 /// An operation on the store.
@@ -228,8 +229,8 @@ impl Reflector {
         };
     }
 
-    /// The resourceVersion of a list: the last known one; `0` if there is none, and always before 1.18; unset if the last
-    /// one is unavailable.
+    /// The resourceVersion of a list: the last known one; `0` if there is none, and always before 1.18; unset if the
+    /// last one is unavailable.
     fn relist_version(&self) -> String {
         match self.last.as_str() {
             _ if !self.version.relists_from_last() => "0".to_owned(),

@@ -5,8 +5,10 @@ use std::str::FromStr;
 
 use super::super::transport::Style;
 
-/// A version of client-go, named as Kubernetes names its own: 1.9 to 1.36. It also names the patch releases that differ
-/// from the first release of their minor version.
+/// A version of client-go, named as Kubernetes names its own: 1.9 to 1.36
+/// (docs/semantics/clients.md#reflector-versions). It is one of 35 modelled releases: the first of each minor version,
+/// and the patch releases that differ from the one before. As text it is [`ClientGo::name`]; `v1.25` and unmodelled
+/// patches (`1.9.2`) are read, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ClientGo {
     minor: u8,
@@ -15,11 +17,11 @@ pub struct ClientGo {
     watch_list: Option<bool>,
 }
 
-/// The error for a text that names no modelled version of client-go.
+/// The error for a text that names no version of client-go from 1.9 to 1.36.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownVersion;
 
-/// The modelled releases, oldest first: minor version, patch, name.
+/// The modelled releases, oldest first: minor version, patch, name (docs/semantics/clients.md#reflector-versions).
 const RELEASES: [(u8, u8, &str); 35] = [
     (9, 0, "1.9"),
     (10, 0, "1.10"),
@@ -59,18 +61,18 @@ const RELEASES: [(u8, u8, &str); 35] = [
 ];
 
 impl ClientGo {
-    /// The oldest version (docs/semantics/cases.md#regression-1-9-2).
+    /// The oldest modelled version, 1.9.0 (docs/semantics/cases.md#regression-1-9-2).
     pub const V1_9: ClientGo = ClientGo::minor(9);
-    /// The newest version.
+    /// The newest modelled version, 1.36.0 (docs/semantics/clients.md#reflector).
     pub const LATEST: ClientGo = ClientGo::minor(36);
 
-    /// The first release of 1.`minor`, or the nearest modelled one if there is none.
+    /// Returns the first release of 1.`minor`: below 9 that of 1.9, and above 36 that of 1.36.
     pub const fn minor(minor: u8) -> ClientGo {
         ClientGo::release(minor, 0)
     }
 
-    /// The newest modelled release that is not newer than 1.`minor`.`patch`, which behaves the same. Before the oldest,
-    /// it is the oldest.
+    /// Returns the newest modelled release that is not newer than 1.`minor`.`patch`, which behaves the same. Before the
+    /// oldest, it is the oldest.
     pub const fn release(minor: u8, patch: u8) -> ClientGo {
         let mut found = 0;
         let mut next = 1;
@@ -88,14 +90,15 @@ impl ClientGo {
         }
     }
 
-    /// Every modelled release, oldest first.
+    /// Iterates over the 35 modelled releases, oldest first.
     pub fn all() -> impl Iterator<Item = ClientGo> {
         RELEASES
             .iter()
             .map(|(minor, patch, _)| ClientGo::release(*minor, *patch))
     }
 
-    /// Returns the version with the gate WatchListClient set. Before 1.28 there is no such gate.
+    /// Returns the version with the gate WatchListClient on or off (docs/semantics/versions.md#gate-watch-list-client).
+    /// Before 1.28 there is no such gate, so the client behaves the same. By default it is on from 1.35 on.
     #[must_use]
     pub const fn with_watch_list(self, on: bool) -> ClientGo {
         ClientGo {
@@ -104,7 +107,8 @@ impl ClientGo {
         }
     }
 
-    /// The version's name: `1.25`, or with its patch where that matters: `1.18.6`.
+    /// Returns the version's name: `1.25`, or with its patch where that matters: `1.18.6`. A set gate does not change
+    /// it.
     pub fn name(self) -> &'static str {
         let is_it =
             |(minor, patch, _): &&(u8, u8, &str)| (*minor, *patch) == (self.minor, self.patch);
