@@ -278,7 +278,7 @@ impl World {
     }
 
     /// Returns what a client believes now: one belief for each resource in its scope, or for each of its parts
-    /// ([`Belief::part`]). The order is always the same. Empty if it was stopped.
+    /// (`Belief::part`). The order is always the same. Empty if it was stopped.
     pub fn client_beliefs(&self, client: ClientId) -> Vec<&Belief> {
         let client = self.clients.clients.get(&client);
         client.map_or_else(Vec::new, |client| client.machine.beliefs())

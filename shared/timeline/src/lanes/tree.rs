@@ -162,7 +162,7 @@ impl Lanes {
     }
 
     /// Returns what the viewer opened and closed, as a page stores it: one line for each watch by name, at most
-    /// [`CHOICES_MOST`]. A line has `-` (closed), `+` (open) or `*` (all objects), then the name.
+    /// `CHOICES_MOST`. A line has `-` (closed), `+` (open) or `*` (all objects), then the name.
     #[must_use]
     pub fn choices(&self) -> String {
         let mut text = String::new();
@@ -175,7 +175,7 @@ impl Lanes {
     }
 
     /// Restores what [`Lanes::choices`] returned; other watches keep their choices. Skips lines that it cannot read,
-    /// and lines beyond [`CHOICES_MOST`].
+    /// and lines beyond `CHOICES_MOST`.
     pub fn set_choices(&mut self, text: &str) {
         for line in text.lines().take(CHOICES_MOST) {
             let mut chars = line.chars();
