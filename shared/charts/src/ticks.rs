@@ -175,11 +175,12 @@ pub fn log_ticks(least: i64, most: i64) -> Vec<i64> {
 }
 
 /// Returns the ticks of a linear axis of durations, in microseconds: rising from 0, two to six. The last is `most` or
-/// above it. A `most` below 1 counts as 1; it may be at most half of [`i64::MAX`].
+/// above it, but no tick is above [`i64::MAX`]. A `most` below 1 counts as 1.
 #[must_use]
 pub fn duration_ticks(most: i64) -> Vec<i64> {
-    let step = time_step(most.max(1), 4);
-    let count = (most.max(1) + step - 1) / step;
+    let most = most.max(1);
+    let step = time_step(most, 4);
+    let count = (most - 1) / step + 1;
     (0..=count)
         .map(|place| place.saturating_mul(step))
         .collect()
@@ -204,6 +205,18 @@ mod tests {
         let (ticks, step) = time_ticks(from, from.plus_micros(lasts_s * SECOND_US));
         let labels: Vec<String> = ticks.iter().map(|at| time_label(*at, step)).collect();
         labels.join(" ")
+    }
+
+    #[test]
+    fn ticks_of_durations_reach_the_longest_that_a_recording_can_claim() {
+        for most in [i64::MIN, 0, 1, i64::MAX / 2, i64::MAX - 1, i64::MAX] {
+            let ticks = duration_ticks(most);
+            assert!((2..=6).contains(&ticks.len()), "{most}: {ticks:?}");
+            assert!(
+                ticks.is_sorted() && ticks.last() >= Some(&most),
+                "{most}: {ticks:?}"
+            );
+        }
     }
 
     #[test]

@@ -290,13 +290,13 @@ impl ResourceVersion {
         self.compare(self).is_some()
     }
 
-    /// Whether a watch can begin there. It cannot begin at an empty text or at the number 0, which means any version
-    /// (docs/semantics/lists-and-watches.md#resource-version). A 0 without an order counts as a position.
+    /// Whether a watch can begin there. It cannot begin at an empty text, or at 0 with or without an order: 0 means any
+    /// version (docs/semantics/lists-and-watches.md#resource-version). Aggregated servers without versions return both.
     #[must_use]
     pub fn is_position(&self) -> bool {
         match self {
             Self::Number(number) => *number != 0,
-            Self::Other(text) => !text.is_empty(),
+            Self::Other(text) => !matches!(&**text, "" | "0"),
         }
     }
 
@@ -543,6 +543,15 @@ impl Hash for Place {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_watch_cannot_begin_at_an_empty_version_or_at_zero_with_or_without_an_order() {
+        for (text, is_position) in [("", false), ("0", false), ("1", true), ("x", true)] {
+            let version = ResourceVersion::parse(text);
+            assert_eq!(version.is_position(), is_position, "{text:?}");
+            assert_eq!(version.unordered().is_position(), is_position, "{text:?}");
+        }
+    }
 
     #[test]
     fn watch_names_follow_the_design() {

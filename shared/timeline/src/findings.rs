@@ -539,9 +539,11 @@ impl Muted {
         !self.findings.is_empty()
     }
 
-    /// Returns whether the finding with exactly this key is muted.
+    /// Returns whether the finding with this key is muted. As in [`Muted::add`], a control character of the key counts as
+    /// a space.
     #[must_use]
     pub fn has(&self, key: &str) -> bool {
+        let key = one_line(key);
         self.findings.iter().any(|(other, _)| **other == *key)
     }
 }
@@ -614,6 +616,15 @@ mod tests {
             one.add("F08", "");
             one
         });
+    }
+
+    #[test]
+    fn a_finding_whose_key_has_a_control_character_is_muted_and_shown_again() {
+        let mut muted = Muted::default();
+        muted.add("F11 shop\tpods", "");
+        assert!(muted.has("F11 shop\tpods"));
+        muted.remove("F11 shop\tpods");
+        assert!(!muted.has("F11 shop\tpods"));
     }
 
     #[test]
