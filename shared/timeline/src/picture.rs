@@ -3,24 +3,24 @@
 //! It has a title with cluster and UTC range, and a summary of losses. It has the tree, ruler and lanes, and a legend
 //! of the signs in view. It names the filters in force and its maker. It is another display list for the same painter.
 
+mod findings;
 mod flags;
+mod losses;
 mod page;
 
-use watchscope_model::tree;
-use watchscope_model::vocabulary::{LossPlace, Severity};
 use watchscope_model::{Seq, Time};
 
 use crate::draw::{Flagged, Picture, RULER_HEIGHT, lanes, ruler_of};
 use crate::format::{clock, count, date, duration, number, text_width};
 use crate::glyph::Glyph;
 use crate::lanes::{Row, RowKind};
-use crate::phrases::severity_ink;
 use crate::scene::{Align, Area, Hatch, Primitive, Px, Scene};
-use crate::store::Coverage;
 use crate::tokens::Token;
 
+use self::findings::{findings, height_of_findings};
 use self::flags::Flags;
 pub use self::flags::{FLAGS_MOST, Flag};
+use self::losses::losses;
 use self::page::{Cut, EDGE, Look, Page, shortened, spared};
 
 /// Factor by which a saved picture is larger than the page, so that it is still legible at half its width.
@@ -56,16 +56,6 @@ const HEAD_HEIGHT: Px = Px::whole(108);
 const FOOT_HEIGHT: Px = Px::whole(56);
 /// Height of the line of the foot that names the source, in px.
 const SOURCE_LINE: Px = Px::whole(16);
-/// Height of the heading of the list of findings, in px.
-const FINDING_HEADING: Px = Px::whole(28);
-/// Height of a line of the list of findings, in px.
-const FINDING_LINE: i32 = 16;
-/// Where the code of a finding begins in that list, in px from the left edge of the text.
-const FINDING_CODE: Px = Px::whole(152);
-/// Where the words of a finding begin in that list, in px from the left edge of the text.
-const FINDING_WORDS: Px = Px::whole(192);
-/// Most findings that are listed, so that the picture stays a page: the oldest. The rest is counted.
-const FINDINGS_MOST: usize = 40;
 /// Height of a line of the legend, in px.
 const LEGEND_LINE: Px = Px::whole(20);
 /// Least distance of a legend from the page's sides, in px.
@@ -504,35 +494,6 @@ impl Page {
         }
     }
 
-    /// Draws all findings of the range, each with its times.
-    fn findings(&mut self, findings: &[Listed], top: Px, width: Px) {
-        if findings.is_empty() {
-            return;
-        }
-        let heading = Look {
-            weight: 600,
-            ..Look::small(Token::Text1)
-        };
-        self.text(EDGE, top + Px::whole(18), "Findings", heading);
-        for (place, finding) in (0..).zip(findings.iter().take(FINDINGS_MOST)) {
-            let y = top + FINDING_HEADING + Px::whole(8 + FINDING_LINE * place);
-            self.text(EDGE, y, &*finding.times, Look::small(Token::Text2));
-            let code = Look {
-                weight: 600,
-                ..Look::small(severity_ink(finding.severity))
-            };
-            self.text(EDGE + FINDING_CODE, y, &*finding.code, code);
-            let room = width - EDGE - EDGE - FINDING_WORDS;
-            let words = shortened(&finding.words, room, 400, Cut::End);
-            self.text(EDGE + FINDING_WORDS, y, words, Look::small(Token::Text1));
-        }
-        if let Some(more @ 1..) = findings.len().checked_sub(FINDINGS_MOST) {
-            let y = top + FINDING_HEADING + Px::whole(8 + FINDING_LINE * FINDINGS_MOST as i32);
-            let words = format!("and {} more", count(more as u64, "finding"));
-            self.text(EDGE, y, words, Look::small(Token::Text2));
-        }
-    }
-
     fn foot(&mut self, picture: &Picture<'_>, caption: &Caption<'_>, y: Px, width: Px) {
         self.line(EDGE, width - EDGE, y, Token::Line2);
         let rows = picture.rows;
@@ -583,55 +544,6 @@ fn shown(picture: &Picture<'_>) -> (Time, Time) {
     (view.left(), view.right().min(picture.now).max(view.left()))
 }
 
-/// A line of the list of findings.
-struct Listed {
-    since: Time,
-    times: String,
-    code: String,
-    severity: Severity,
-    words: String,
-}
-
-/// Returns the findings that were open in a stretch of time, by when they began.
-fn findings(picture: &Picture<'_>, (from, to): (Time, Time)) -> Vec<Listed> {
-    let epochs = picture.store.epochs();
-    let mut listed: Vec<Listed> = Vec::new();
-    for (place, epoch) in epochs.iter().enumerate() {
-        let ends = match epochs.get(place + 1) {
-            Some(_) => epoch.ends().unwrap_or(picture.now),
-            None => picture.now,
-        };
-        for span in epoch.trace.findings.all() {
-            let end = span.end_at(ends);
-            if span.start.at > to || end < from {
-                continue;
-            }
-            let until = match span.end {
-                Some(end) => clock(end.at),
-                None => "open".to_owned(),
-            };
-            listed.push(Listed {
-                since: span.start.at,
-                times: format!("{} – {until}", clock(span.start.at)),
-                code: span.what.code.to_string(),
-                severity: span.what.severity,
-                words: format!("{}: {}", span.what.name, span.what.summary),
-            });
-        }
-    }
-    tree::sort_by_key(&mut listed, |finding| finding.since);
-    listed
-}
-
-fn height_of_findings(findings: &[Listed]) -> Px {
-    let lines = match findings.len() {
-        0 => return Px::ZERO,
-        lines if lines > FINDINGS_MOST => FINDINGS_MOST + 1,
-        lines => lines,
-    };
-    FINDING_HEADING + Px::whole(FINDING_LINE * lines as i32 + 4)
-}
-
 fn zone_words(offset_min: i32) -> String {
     if offset_min == 0 {
         return "the viewer is at UTC".to_string();
@@ -644,71 +556,4 @@ fn zone_words(offset_min: i32) -> String {
         format!(":{minutes:02}")
     };
     format!("the viewer is at UTC{sign}{hours}{minutes}")
-}
-
-/// The missing parts of a stretch of time, in words.
-struct Losses {
-    gaps: String,
-    gaps_ink: Token,
-    own: String,
-    /// How long nobody watched, if there was such a time.
-    unwatched: Option<String>,
-    /// What an extract leaves out, if anything.
-    withheld: Option<String>,
-    unknown: String,
-}
-
-fn losses(picture: &Picture<'_>, from: Time, to: Time) -> Losses {
-    let within = |at: Time| at >= from && at <= to;
-    let epochs = picture.store.epochs().iter();
-    let all = epochs.flat_map(|epoch| {
-        let watches = epoch.trace.watches.iter().flatten();
-        let of_watches = watches.flat_map(|watch| &watch.losses);
-        epoch.trace.losses.iter().chain(of_watches)
-    });
-    let (mut own, mut frames, mut withheld) = (0, 0, 0);
-    for loss in all.filter(|loss| within(loss.moment.at)) {
-        if loss.is_own() {
-            own += loss.count;
-        } else if loss.place == LossPlace::Frame {
-            frames += loss.count;
-        } else if loss.place == LossPlace::Withheld {
-            withheld += loss.count;
-        }
-    }
-    let gaps = picture.store.gaps(from, to, picture.now);
-    let coverage = picture.store.coverage(picture.now);
-    let lasting_us = |is: fn(Coverage) -> bool| -> i64 {
-        let stretches = coverage.iter().filter(|stretch| is(stretch.coverage));
-        let within = stretches.map(|stretch| {
-            let (begin, end) = (stretch.from.max(from), stretch.to.min(to));
-            end.micros_since(begin).max(0)
-        });
-        within.sum()
-    };
-    let unknown_us = lasting_us(|is| !matches!(is, Coverage::Loaded | Coverage::Seam));
-    let seams_us = lasting_us(|is| is == Coverage::Seam);
-    Losses {
-        gaps: match gaps.total() {
-            0 => "none".to_string(),
-            total => format!("{total}: {}", gaps.words()),
-        },
-        gaps_ink: if gaps.lost > 0 {
-            Token::Error
-        } else {
-            Token::Text1
-        },
-        own: count(own, "record"),
-        unwatched: (seams_us > 0).then(|| duration(seams_us)),
-        withheld: (withheld > 0).then(|| count(withheld, "record")),
-        unknown: match (unknown_us, frames) {
-            (0, 0) => "nothing".to_string(),
-            (0, _) => format!("{} not read", count(frames, "frame")),
-            (_, 0) => format!("{} not held", duration(unknown_us)),
-            _ => {
-                let held = duration(unknown_us);
-                format!("{held} not held, {} not read", count(frames, "frame"))
-            }
-        },
-    }
 }

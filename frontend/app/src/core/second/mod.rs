@@ -12,6 +12,7 @@
 //!                     ├─ range       the marked range of time
 //!                     ├─ notes       notes of persons: writing, changing, withdrawing, going to them
 //!                     │    note_words   a row of the panel, the form, refusals
+//!                     │    note_flags   flags in the picture
 //!                     ├─ export      the input of the dialogs of exports and charts
 //!                     ├─ palette     finding an action, a lane or a place
 //!                     ├─ search      hits in the log, and going from one to the next
@@ -31,6 +32,7 @@ mod findings;
 mod lanes;
 mod late;
 mod lesson;
+mod note_flags;
 mod note_words;
 mod notes;
 mod notes_saved;
