@@ -296,7 +296,7 @@ impl ResourceVersion {
     pub fn is_position(&self) -> bool {
         match self {
             Self::Number(number) => *number != 0,
-            Self::Other(text) => !matches!(&**text, "" | "0"),
+            Self::Other(text) => !text.is_empty() && text.parse() != Ok(0_u64),
         }
     }
 
