@@ -6,6 +6,7 @@
 mod areas;
 mod chips;
 mod connection;
+mod cursors;
 mod drawer;
 mod evidence;
 mod findings;
@@ -30,7 +31,9 @@ mod strip;
 mod version;
 mod watch;
 
-pub use self::drawer::{DrawTable, Marked, Picture, Ways};
+pub(crate) use self::cursors::mark_cursors;
+pub use self::cursors::{CURSOR_FLAG, cursor_x};
+pub use self::drawer::{Cursors, DrawTable, Marked, Picture, Ways};
 pub(crate) use self::drawer::{Drawer, EpochView, record};
 pub(crate) use self::flags::{FLAG, draw as draw_flags, spread};
 pub use self::flags::{FLAGS_ROW, FlagMark, Flagged, flag_at};

@@ -11,6 +11,7 @@
 //! All meaning is decided here and tested on the host; the painter only paints. Layout uses f64 with `+ - * / sqrt`
 //! and is rounded to 1/64 px at the end. So host and wasm32 give the same bytes.
 
+pub mod between;
 pub mod draw;
 pub mod evidence;
 pub mod findings;

@@ -6,7 +6,7 @@
 use watchscope_model::Time;
 
 use crate::draw::{
-    DrawTable, Flagged, Marked, Picture, Ways, draw_flags, mark_range, section_edges,
+    DrawTable, Flagged, Marked, Picture, Ways, draw_flags, mark_cursors, mark_range, section_edges,
 };
 use crate::inside;
 use crate::lanes::{Lanes, RowKind, RowTable, Rows};
@@ -52,10 +52,15 @@ pub const RECORDS: &Records = &Records {
         marked: |drawer| {
             drawer.flag_lines();
             drawer.marked();
+            drawer.cursors();
             drawer.off_sides();
         },
         on_ruler: |scene, picture| {
-            let Marked { as_of, range } = picture.marked;
+            let Marked {
+                as_of,
+                range,
+                cursors,
+            } = picture.marked;
             if let Some(range) = range {
                 mark_range(scene, picture.view, range);
             }
@@ -63,6 +68,7 @@ pub const RECORDS: &Records = &Records {
                 view, flagged, now, ..
             } = *picture;
             draw_flags(scene, view, flagged, now, (as_of, range));
+            mark_cursors(scene, view, cursors);
         },
         trail: |drawer, x, y, ink| drawer.trail(x, y, ink),
     },

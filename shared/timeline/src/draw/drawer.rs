@@ -26,6 +26,17 @@ pub struct Marked {
     pub as_of: Option<Time>,
     /// The marked range: its start and its end, in this order; `None`: no range.
     pub range: Option<(Time, Time)>,
+    /// The two moments that are compared.
+    pub cursors: Cursors,
+}
+
+/// The two moments that are compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cursors {
+    /// The earlier one; `None`: none is set.
+    pub a: Option<Time>,
+    /// The later one; only beside an `a`.
+    pub b: Option<Time>,
 }
 
 /// The inputs of the scenes of the lanes and of the ruler.

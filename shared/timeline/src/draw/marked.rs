@@ -9,7 +9,7 @@ use crate::tokens::Token;
 impl Drawer<'_> {
     /// Draws the moment and the range over all lanes.
     pub(crate) fn marked(&mut self) {
-        let Marked { as_of, range } = self.picture.marked;
+        let Marked { as_of, range, .. } = self.picture.marked;
         let height = (Px::ZERO, self.picture.height);
         if let Some((from, to)) = range {
             let (from, to) = (self.x(from).floor(), self.x(to).floor());

@@ -1,6 +1,6 @@
 //! The knowledge at a moment of the log: the fold of all records up to it.
 
-use watchscope_model::{Seq, State, Time};
+use watchscope_model::{Layers, Seq, State, Time};
 
 use super::cache::Store;
 use super::chapter::Chapter;
@@ -27,9 +27,22 @@ pub struct AsOf {
     /// The last record up to it. Its `seq` is 0 if the run had no record yet.
     pub record: RecordId,
     state: State,
+    layers: Layers,
 }
 
 impl AsOf {
+    /// Returns the fold of all records up to that moment.
+    #[must_use]
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Returns the fold of the inside; empty for a real cluster.
+    #[must_use]
+    pub fn layers(&self) -> &Layers {
+        &self.layers
+    }
+
     /// Returns the input for functions that read a store as of the moment. `store` is the one that returned this.
     #[must_use]
     pub fn known<'a>(&'a self, store: &'a Store) -> Known<'a> {
@@ -118,7 +131,7 @@ impl Store {
         });
         let (epoch, chapter): (&Epoch, &Chapter) = found.ok_or(Unknown::NotLoaded)?;
         let fold = chapter.fold_while(|entry, _| entry.at() <= at);
-        let (state, _) = fold.ok_or(Unknown::NotKept)?;
+        let (state, layers) = fold.ok_or(Unknown::NotKept)?;
         Ok(AsOf {
             at,
             record: RecordId {
@@ -126,6 +139,7 @@ impl Store {
                 seq: state.seq,
             },
             state,
+            layers,
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use watchscope_model::chapter::ChapterReader;
 use watchscope_model::codec::split_frame;
-use watchscope_model::{Entry, EpochId, Layers, Record, Seq, State};
+use watchscope_model::{Entry, EpochId, Layers, Record, Seq, State, Time};
 
 use super::cache::Store;
 use super::chapter::Chapter;
@@ -76,6 +76,34 @@ impl Store {
                 .filter_map(Entry::into_record)
                 .for_each(&mut take);
             rest = after;
+        }
+    }
+
+    /// Returns the time of the next loaded record after a time, or of the last one before it. Reads at most two chapters.
+    #[must_use]
+    pub fn record_beside(&self, at: Time, is_next: bool) -> Option<Time> {
+        let chapters = self.epochs.iter().flat_map(|epoch| {
+            let of = epoch.chapters.iter();
+            of.map(move |chapter| (epoch.number, chapter))
+        });
+        let read = |(epoch, chapter): (u32, &Chapter)| {
+            let (mut found, seq) = (None, chapter.first);
+            self.each_record_of(RecordId { epoch, seq }, |record| {
+                if is_next && record.at > at {
+                    found = Some(found.map_or(record.at, |known: Time| known.min(record.at)));
+                } else if !is_next && record.at < at {
+                    found = found.max(Some(record.at));
+                }
+            });
+            found
+        };
+        if is_next {
+            let mut later = chapters.filter(|(_, chapter)| chapter.to > at).take(2);
+            later.find_map(read)
+        } else {
+            let earlier = chapters.filter(|(_, chapter)| chapter.from < at);
+            let earlier: Vec<(u32, &Chapter)> = earlier.collect();
+            earlier.into_iter().rev().take(2).find_map(read)
         }
     }
 

@@ -3,6 +3,7 @@
 
 mod arranging;
 mod as_of;
+mod between;
 #[path = "../../../cases.rs"]
 mod cases;
 mod common;

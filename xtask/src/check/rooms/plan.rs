@@ -223,6 +223,11 @@ const TIMELINE: Crate = Crate {
         room("findings", &["findings"], &["ground", "store"]),
         room("evidence", &["evidence"], &["findings", "ground", "store"]),
         room(
+            "between",
+            &["between"],
+            &["ground", "levels", "phrases", "store"],
+        ),
+        room(
             "lanes",
             &["lanes"],
             &["findings", "ground", "phrases", "store"],

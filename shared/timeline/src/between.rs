@@ -1,0 +1,17 @@
+//! The differences between two moments of a log: what came, went, changed and parted, and which side held it.
+//!
+//! ```text
+//!   fold at A ┐
+//!             ├─► differences (pure) ─► between: the last record and its manager ─► words
+//!   fold at B ┘
+//! ```
+
+mod differences;
+mod last;
+mod sides;
+mod words;
+
+pub use self::differences::{Difference, DifferenceKind, Differences, Folds, differences};
+pub use self::last::{Between, ChangedBy, LAST_CHAPTERS, Row, between};
+pub use self::sides::{CLIENTS_MOST, Holding, Side};
+pub use self::words::{HeadPart, head_words, place_words, side_words};

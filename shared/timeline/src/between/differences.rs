@@ -1,0 +1,171 @@
+//! Compares the folds of two moments.
+
+use std::sync::Arc;
+
+use watchscope_model::fold::{Held, Watch};
+use watchscope_model::id::Place;
+use watchscope_model::tree::{self, BTreeMap};
+use watchscope_model::vocabulary::{Divergence, Standing};
+use watchscope_model::{Layers, Object, ResourceVersion, State, WatchName};
+
+use super::sides::{Holding, Side, holding, sides_of};
+
+/// The folds of all records up to a moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Folds<'a> {
+    /// The state.
+    pub state: &'a State,
+    /// The inside of a simulated cluster; empty for a real one.
+    pub layers: &'a Layers,
+}
+
+/// How an object differs between two moments, the worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DifferenceKind {
+    /// A second read confirmed that the watch differs from the truth at B, and it did not differ so at A.
+    Parted,
+    /// The watch held it at A, and not at B.
+    Went,
+    /// The watch held it at B, and not at A.
+    Came,
+    /// The watch held another version at B, or another object of that name.
+    Changed,
+}
+
+/// An object that differs between two moments.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// How it differs.
+    pub kind: DifferenceKind,
+    /// The confirmed divergence at B.
+    pub divergence: Option<Divergence>,
+    /// The watch that held it.
+    pub watch: WatchName,
+    /// The object as held at B, or as held at A if it went. A missing object is that of the verdict.
+    pub object: Arc<Object>,
+    /// The version that the watch held at A, and at B.
+    pub versions: [Option<ResourceVersion>; 2],
+    /// What each side held at A and at B, in the order of [`Differences::sides`].
+    pub held: Vec<[Holding; 2]>,
+}
+
+/// The differences between two moments.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Differences {
+    /// The sides with knowledge of at least one row, at A or at B. Etcd is first.
+    pub sides: Vec<Side>,
+    /// The objects that differ, by kind, divergence, watch and place.
+    pub rows: Vec<Difference>,
+    /// The number of objects that a watch held at A or at B, for watches whose holdings are known at both.
+    pub objects: u64,
+    /// The watches whose holdings are unknown at A or at B: they had no list yet. Their objects are left out.
+    pub unlisted: Vec<WatchName>,
+}
+
+impl Differences {
+    /// Returns the number of rows of a kind.
+    #[must_use]
+    pub fn count(&self, kind: DifferenceKind) -> usize {
+        self.rows.iter().filter(|row| row.kind == kind).count()
+    }
+}
+
+/// Returns the differences between the folds at A and at B. It compares each object of each watch once.
+#[must_use]
+pub fn differences(a: Folds<'_>, b: Folds<'_>) -> Differences {
+    let mut found = Differences::default();
+    let mut names: Vec<&WatchName> = a.state.watches.keys().collect();
+    names.extend(
+        b.state
+            .watches
+            .keys()
+            .filter(|name| !a.state.watches.contains_key(*name)),
+    );
+    tree::sort_by(&mut names, |one, other| one.cmp(other));
+    for name in names {
+        let watches = [a.state.watches.get(name), b.state.watches.get(name)];
+        match watches.map(|watch| watch.filter(|watch| has_listed(watch))) {
+            [Some(at_a), Some(at_b)] => of_watch(name, at_a, at_b, &mut found),
+            _ => found.unlisted.push(name.clone()),
+        }
+    }
+    tree::sort_by_key(&mut found.rows, |row| (row.kind, row.divergence));
+    let sides = sides_of(a, b);
+    for row in &mut found.rows {
+        let held = sides
+            .iter()
+            .map(|side| [a, b].map(|folds| holding(side, folds, &row.watch, &row.object)));
+        row.held = held.collect();
+    }
+    let is_known = |place: &usize| {
+        let mut cells = found.rows.iter().flat_map(|row| &row.held[*place]);
+        cells.any(|held| !matches!(held, Holding::Unknown | Holding::NotWatched))
+    };
+    let known: Vec<usize> = (0..sides.len()).filter(is_known).collect();
+    for row in &mut found.rows {
+        row.held = known.iter().map(|&place| row.held[place]).collect();
+    }
+    found.sides = known.iter().map(|&place| sides[place].clone()).collect();
+    found
+}
+
+/// Whether a watch has ever read a whole list, so that an object that it does not hold is one that it lacks.
+pub(super) fn has_listed(watch: &Watch) -> bool {
+    let is_complete = watch
+        .list
+        .as_ref()
+        .is_some_and(|list| list.complete.is_some());
+    is_complete || watch.progress.is_some()
+}
+
+/// Returns the confirmed divergence of an object.
+pub(super) fn divergence(watch: &Watch, object: &Arc<Object>) -> Option<Divergence> {
+    let place = Place(object.clone());
+    let mut open = watch.verdicts.values().map(|open| &open.verdict);
+    let found = open.find(|verdict| {
+        Place(verdict.object.clone()) == place && verdict.state == Standing::Confirmed
+    });
+    found.map(|verdict| verdict.kind)
+}
+
+fn of_watch(name: &WatchName, a: &Watch, b: &Watch, found: &mut Differences) {
+    let mut places: BTreeMap<Place, [Option<&Held>; 2]> = BTreeMap::new();
+    for (side, watch) in [a, b].into_iter().enumerate() {
+        for held in watch.objects.iter() {
+            let place = Place(held.object.clone());
+            places.entry(place).or_insert([None, None])[side] = Some(held);
+        }
+    }
+    // A missing object is held at neither.
+    for open in b.verdicts.values() {
+        let place = Place(open.verdict.object.clone());
+        places.entry(place).or_insert([None, None]);
+    }
+    for (place, [at_a, at_b]) in places {
+        let (then, now) = (divergence(a, &place.0), divergence(b, &place.0));
+        let parted = now.filter(|now| then != Some(*now));
+        if at_a.is_some() || at_b.is_some() {
+            found.objects += 1;
+        }
+        let kind = match (at_a, at_b) {
+            _ if parted.is_some() => DifferenceKind::Parted,
+            (Some(_), None) => DifferenceKind::Went,
+            (None, Some(_)) => DifferenceKind::Came,
+            (Some(a), Some(b))
+                if a.object.uid != b.object.uid || a.resource_version != b.resource_version =>
+            {
+                DifferenceKind::Changed
+            }
+            _ => continue,
+        };
+        let object = at_b.or(at_a).map_or(&place.0, |held| &held.object);
+        found.rows.push(Difference {
+            kind,
+            divergence: parted,
+            watch: name.clone(),
+            object: object.clone(),
+            versions: [at_a, at_b].map(|held| held.map(|held| held.resource_version.clone())),
+            held: Vec::new(),
+        });
+    }
+}

@@ -1,0 +1,72 @@
+//! The differences between two moments in words.
+
+use watchscope_model::{Object, WatchName};
+
+use super::differences::DifferenceKind;
+use super::last::Between;
+use super::sides::Side;
+use crate::format::{count, number};
+use crate::phrases::object_words;
+
+/// A part of the headline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeadPart {
+    /// The words.
+    pub words: String,
+    /// Whether it counts divergences.
+    pub is_parted: bool,
+}
+
+/// Returns the headline: what came, went, changed and parted, or that A and B are the same.
+#[must_use]
+pub fn head_words(between: &Between) -> Vec<HeadPart> {
+    let plain = |words: String| HeadPart {
+        words,
+        is_parted: false,
+    };
+    if between.rows.is_empty() {
+        let objects = count(between.objects, "object");
+        return vec![plain(format!("A and B are the same: {objects}."))];
+    }
+    let inferred = between.rows.iter().filter(|row| row.is_inferred).count();
+    let kinds = [
+        (DifferenceKind::Came, "came"),
+        (DifferenceKind::Went, "went"),
+        (DifferenceKind::Changed, "changed"),
+        (DifferenceKind::Parted, "parted"),
+    ];
+    let counted = kinds.map(|(kind, word)| (kind, word, between.count(kind) as u64));
+    let parts = counted.into_iter().filter(|&(_, _, count)| count > 0);
+    parts
+        .map(|(kind, word, count)| {
+            let how = match kind {
+                DifferenceKind::Went if inferred > 0 => {
+                    format!(" ({} inferred)", number(inferred as u64))
+                }
+                _ => String::new(),
+            };
+            HeadPart {
+                words: format!("{} {word}{how}", number(count)),
+                is_parted: kind == DifferenceKind::Parted,
+            }
+        })
+        .collect()
+}
+
+/// Returns the resource and the name of an object, as a row shows them. The name is hostile: show it as text.
+#[must_use]
+pub fn place_words(watch: &WatchName, object: &Object) -> (String, String) {
+    let resource = watch.resource().split('?').next().unwrap_or_default();
+    (resource.to_owned(), object_words(object))
+}
+
+/// Returns the name of a side, as the head of its columns.
+#[must_use]
+pub fn side_words(side: &Side) -> String {
+    match side {
+        Side::Etcd => "etcd".to_owned(),
+        Side::Cache(server) => format!("cache {server}"),
+        Side::Watch => "this watch".to_owned(),
+        Side::Client(name) => name.to_string(),
+    }
+}

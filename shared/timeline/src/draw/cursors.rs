@@ -1,0 +1,94 @@
+//! Draws the cursors A and B: lines over the lanes, dim ink outside, flags on the ruler.
+
+use watchscope_model::Time;
+
+use super::drawer::{Cursors, Drawer};
+use super::look::{HAIR, Layer};
+use super::ruler::RULER_HEIGHT;
+use crate::format::clock;
+use crate::scene::{Align, Area, Primitive, Px, Scene, TextLine};
+use crate::tokens::Token;
+use crate::view::View;
+
+/// Width and height of a flag, in px.
+pub const CURSOR_FLAG: (Px, Px) = (Px::whole(74), Px::whole(17));
+/// Distance of a flag from the top of the ruler, in px.
+const FLAG_TOP: Px = Px::whole(4);
+/// Opacity in percent of the ground over what lies outside A to B.
+const DIM: u8 = 35;
+
+/// Returns the left edge of a cursor's flag; `None` if its time is out of sight. The flag of A ends at its time, and that
+/// of B begins there, as far as the edges leave them room.
+#[must_use]
+pub fn cursor_x(view: &View, at: Time, is_b: bool) -> Option<Px> {
+    let (x, width) = (view.x(at).floor(), Px::from_f64(view.width_px));
+    let left = if is_b { x } else { x + HAIR - CURSOR_FLAG.0 };
+    let within = left.min(width - CURSOR_FLAG.0).max(Px::ZERO);
+    (Px::ZERO <= x && x <= width).then_some(within)
+}
+
+impl Drawer<'_> {
+    /// Draws the lines of A and B, and dims all but divergence and findings outside A to B.
+    pub(crate) fn cursors(&mut self) {
+        let Cursors { a, b } = self.picture.marked.cursors;
+        let height = (Px::ZERO, self.picture.height);
+        if let (Some(a), Some(b)) = (a, b) {
+            let (from, to) = (self.x(a).floor(), self.x(b).floor() + HAIR);
+            for xs in [(Px::ZERO, from), (to, self.width)] {
+                self.fill_faint(Layer::Error, xs, height, Token::Ground0, DIM);
+            }
+        }
+        for at in [a, b].into_iter().flatten() {
+            let x = self.x(at).floor();
+            self.fill(Layer::Pen, (x, x + HAIR), height, Token::Text1);
+        }
+    }
+}
+
+/// Draws the flags on the ruler, and a line between them.
+pub(crate) fn mark_cursors(scene: &mut Scene, view: &View, Cursors { a, b }: Cursors) {
+    let rect = |scene: &mut Scene, area: Area| {
+        scene.primitives.push(Primitive::Rect {
+            area,
+            fill: Some(Token::Text1),
+            stroke: None,
+            radius: 1,
+            opacity: 100,
+        });
+    };
+    if let (Some(a), Some(b)) = (a, b) {
+        let within = |at: Time| view.x(at).floor().max(Px::ZERO).min(scene.width);
+        let xs = (within(a), within(b));
+        let ys = (RULER_HEIGHT - HAIR - HAIR, RULER_HEIGHT);
+        rect(scene, Area::between(xs.0, xs.1, ys.0, ys.1));
+    }
+    for (name, at, is_b) in [("A", a, false), ("B", b, true)] {
+        let Some(at) = at else { continue };
+        let Some(left) = cursor_x(view, at, is_b) else {
+            continue;
+        };
+        let x = view.x(at).floor();
+        rect(scene, Area::between(x, x + HAIR, FLAG_TOP, scene.height));
+        let (w, h) = CURSOR_FLAG;
+        rect(
+            scene,
+            Area {
+                x: left,
+                y: FLAG_TOP,
+                w,
+                h,
+            },
+        );
+        scene.primitives.push(Primitive::Text(TextLine {
+            x: left + w.half(),
+            y: Px::whole(16),
+            text: format!("{name} {}", clock(at)),
+            size: 11,
+            weight: 600,
+            ink: Token::Ground0,
+            halo: None,
+            align: Align::Middle,
+            max_width: None,
+        }));
+    }
+}
