@@ -10,6 +10,7 @@ use watchscope_timeline::records::Records;
 use watchscope_timeline::store::StoreError;
 use watchscope_timeline::{LaneId, RecordId, Scene, Store, View};
 
+use super::cursors::CursorDeed;
 use super::effect::{Effect, PanelEffect};
 use super::palette::PaletteDeed;
 use super::panel_state::PanelState;
@@ -206,6 +207,8 @@ pub struct Late {
     pub palette: fn(&mut Model, PaletteDeed),
     /// Handles an action on the search, or an answer to it.
     pub search: fn(&mut Model, SearchDeed),
+    /// Handles an action on the cursors A and B.
+    pub cursors: fn(&mut Model, CursorDeed),
 }
 
 /// The table of functions that the first part calls in the second. The second part fills it when it is loaded.

@@ -9,6 +9,7 @@ use watchscope_timeline::store::{AsOf, Unknown};
 use watchscope_timeline::words::{PresenceBasis, Problem, ProblemPlace};
 use watchscope_timeline::{LaneId, Overview, RecordId, Scene, Troubles, View};
 
+use super::cursors::CursorsState;
 use super::lanes::LanesState;
 use super::notes::NotesState;
 use super::palette::PaletteState;
@@ -44,6 +45,10 @@ pub struct PanelState {
     pub presence_basis: (Option<Time>, Option<PresenceBasis>),
     /// The state at the moment for which panels answer.
     pub then: Option<KnownThen>,
+    /// The cursors A and B.
+    pub cursors: CursorsState,
+    /// When the pointer was pressed on the picture, in milliseconds of the browser's clock.
+    pub pressed_ms: u64,
     /// The pointer that draws a range.
     pub range_drag: Option<RangeDrag>,
     /// The range whose records a dialog has requested.

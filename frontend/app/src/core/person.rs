@@ -4,6 +4,7 @@ use watchscope_model::{Time, WatchName};
 use watchscope_timeline::words::ProblemPlace;
 use watchscope_timeline::{LaneId, RecordId};
 
+use super::cursors::CursorDeed;
 use super::lanes::LanesDeed;
 use super::notes::NoteDeed;
 use super::palette::PaletteDeed;
@@ -191,6 +192,9 @@ pub enum Person {
 
     /// Acts on the palette.
     Palette(PaletteDeed),
+
+    /// Acts on the cursors A and B.
+    Cursors(CursorDeed),
 
     /// Acts on the search, or answers it.
     Search(SearchDeed),

@@ -1,19 +1,20 @@
 //! A place of the page, as a link names it: time range, lanes and selection.
 //!
 //! ```text
-//!   v=1 & log=LOG & from=US & to=US & at=US & mark=US-US & filter=TEXT & lane=KEY & record=EPOCH.SEQ
+//!   v=1 & log=LOG & from=US & to=US & at=US & mark=US-US & ab=US[-US] & filter=TEXT & lane=KEY & record=EPOCH.SEQ
 //!       & panel=findings & panel=watches & theme=dark|light
 //!       & group=namespace|kind|server|owner|client & sort=trouble|change|rate & fold=strips|trouble
 //!       & pin=KEY … & hide=KEY …
 //! ```
 //! Times are microseconds since 1970, in UTC. Without `from` and `to` the view follows now. `at` is the moment for
-//! which panels answer, `mark` the marked range, and each `panel` an open panel. Pins and hidden lanes that would make
+//! which panels answer, `mark` the marked range, `ab` the cursors A and B, and each `panel` an open panel. Pins and hidden lanes that would make
 //! the fragment longer than 4 KiB are left out, the last ones first. Texts are percent-encoded. The parser
 //! skips parts that a later version adds.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use watchscope_model::{EpochId, LogId, Seq, Time};
 
+use watchscope_timeline::draw::Cursors;
 use watchscope_timeline::lanes::{Folding, Grouping, Setup, Sorting};
 
 use super::screen::ThemeChoice;
@@ -41,6 +42,8 @@ pub struct Place {
     pub at: Option<Time>,
     /// The marked range.
     pub marked: Option<(Time, Time)>,
+    /// The cursors A and B.
+    pub cursors: Cursors,
     /// The filter of the lanes.
     pub filter: String,
     /// How the lanes are grouped, sorted and folded, and which are pinned or hidden.
@@ -101,6 +104,14 @@ impl Place {
                     let edges = edges.and_then(|(from, to)| time_of(from).zip(time_of(to)));
                     place.marked = edges.filter(|(from, to)| from < to);
                 }
+                "ab" => {
+                    let (a, b) = match value.split_once('-') {
+                        Some((a, b)) => (time_of(a), time_of(b)),
+                        None => (time_of(value), None),
+                    };
+                    let b = b.filter(|b| a.is_some_and(|a| a <= *b));
+                    place.cursors = Cursors { a, b };
+                }
                 "filter" => place.filter = text(),
                 "group" => place.setup.grouping = Grouping::from_word(value),
                 "sort" => place.setup.sorting = Sorting::from_word(value),
@@ -158,6 +169,11 @@ impl Place {
         }
         if let Some((from, to)) = self.marked {
             add("mark", &format!("{}-{}", from.0, to.0));
+        }
+        match (self.cursors.a, self.cursors.b) {
+            (Some(a), Some(b)) => add("ab", &format!("{}-{}", a.0, b.0)),
+            (Some(a), None) => add("ab", &a.0.to_string()),
+            (None, _) => {}
         }
         if !self.filter.is_empty() {
             add("filter", &self.filter);
@@ -244,7 +260,8 @@ mod tests {
         #[test]
         fn a_place_reads_back_from_its_fragment(
             range in prop::option::of((0i64..1_000, 1i64..1_000)), at in prop::option::of(0i64..9),
-            marked in prop::option::of((0i64..1_000, 1i64..1_000)), filter: String, lane: Option<String>,
+            marked in prop::option::of((0i64..1_000, 1i64..1_000)),
+            cursors in prop::option::of((0i64..1_000, prop::option::of(0i64..1_000))), filter: String, lane: Option<String>,
             record in prop::option::of(("[a-z0-9.]{1,9}", any::<u64>())),
             log: Option<String>, has_findings: bool, has_watches: bool,
             theme in prop::sample::select(vec![ThemeChoice::System, ThemeChoice::Dark, ThemeChoice::Light]),
@@ -263,6 +280,10 @@ mod tests {
                 range: stretch(range),
                 at: at.map(Time),
                 marked: stretch(marked),
+                cursors: Cursors {
+                    a: cursors.map(|(a, _)| Time(a)),
+                    b: cursors.and_then(|(a, b)| Some(Time(a + b?))),
+                },
                 filter,
                 setup,
                 lane,

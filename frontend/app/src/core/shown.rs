@@ -12,6 +12,7 @@ use watchscope_timeline::words::{
     Check, Checked, Description, Presence, Problem, RangeWords, TroubleWords,
 };
 
+use super::cursors::CursorsShown;
 use super::lanes::{LanesShown, OwnerShown};
 use super::notes::NotesShown;
 use super::palette::PaletteShown;
@@ -70,6 +71,8 @@ pub struct Shown {
     pub board: Board,
     /// The rows of the table of watches in its order, while it is open.
     pub watches: Vec<HealthRow>,
+    /// The cursors A and B; `None` while none is set.
+    pub cursors: Option<CursorsShown>,
     /// The palette, while it is open.
     pub palette: Option<PaletteShown>,
     /// The search, while it is open.

@@ -53,6 +53,8 @@ pub enum Action {
     Faster,
     /// Play it more slowly.
     Slower,
+    /// Set the cursor A, then B; then move the nearer one.
+    MarkCursor,
     /// Show the marked range in all of the window.
     ZoomToRange,
     /// Open the export dialog.
@@ -109,7 +111,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, in the order of the help.
-    pub const ALL: [Self; 51] = [
+    pub const ALL: [Self; 52] = [
         Self::Play,
         Self::PlayLesson,
         Self::Slower,
@@ -141,6 +143,7 @@ impl Action {
         Self::PinDown,
         Self::Hide,
         Self::Focus,
+        Self::MarkCursor,
         Self::ZoomToRange,
         Self::Export,
         Self::Charts,
@@ -189,9 +192,10 @@ impl Action {
             Self::NextTrouble => "next problem, over all lanes",
             Self::PreviousTrouble => "previous problem, over all lanes",
             Self::Open => "open what is focused; on a chip such as F11 ×3: the next of the three",
-            Self::Clear => "close what has the focus, clear range, then selection",
+            Self::Clear => "close what has the focus, drop B, A, range, then selection",
             Self::Faster => "play the recording faster",
             Self::Slower => "play the recording more slowly",
+            Self::MarkCursor => "set A at the pointer, then B; then move the nearer one",
             Self::ZoomToRange => "zoom to the marked range",
             Self::Export => "export what is in view, or the marked range",
             Self::Charts => "show charts of the same",

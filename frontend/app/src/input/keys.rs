@@ -208,6 +208,7 @@ pub const BINDINGS: &[Binding] = &[
     on_picture(Sign(","), Action::PreviousRecord),
     on_picture(Sign("."), Action::NextRecord),
     on_picture(Code("KeyF"), Action::Focus),
+    on_picture(Code("KeyB"), Action::MarkCursor),
     on_picture(Code("KeyR"), Action::ZoomToRange),
     on_picture(Code("KeyE"), Action::Export),
     on_picture(Code("KeyC"), Action::Charts),
@@ -367,6 +368,7 @@ pub const GESTURES: &[(&str, &str)] = &[
         "Drag the ruler, Shift drag",
         "mark a range; Alt: without snapping",
     ),
+    ("Long press", "with a finger: set A, then B, as B does"),
     ("Click", "select, and have panels answer for that time"),
 ];
 

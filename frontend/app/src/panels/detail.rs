@@ -14,6 +14,7 @@ use super::findings::{chip, what_to_do};
 use super::focus::{focus_picture, focus_soon};
 use super::signals::Signals;
 use crate::body::json;
+use crate::core::cursors::CursorDeed;
 use crate::core::effect::Focus;
 use crate::core::lanes::OwnerShown;
 use crate::core::panel_state::Tab;
@@ -27,11 +28,20 @@ const MAX_LINES: usize = 5_000;
 /// Shows the panel if something is selected and neither watches nor notes are open.
 #[component]
 pub(super) fn DetailPanel(panels: Signals) -> impl IntoView {
+    // The comparison of A and B stands before it.
+    let is_behind = Memo::new(move |_| {
+        panels.cursors.with(|shown| {
+            shown
+                .as_ref()
+                .is_some_and(|shown| shown.is_front && shown.compared.is_some())
+        })
+    });
     move || {
         panels
             .detail
             .get()
             .filter(|_| !panels.watches_open.get() && !panels.notes_open.get())
+            .filter(|_| !is_behind.get())
             .map(|detail| view! { <Panel detail panels/> })
     }
 }
@@ -145,6 +155,7 @@ fn Panel(detail: Detail, panels: Signals) -> impl IntoView {
                         }
                     }).collect_view()}
                 </div>
+                <ToCompared panels/>
                 <button class="close" aria-label="Close" on:click=|_| {
                     act(Person::CloseDetail);
                     focus_picture();
@@ -152,6 +163,24 @@ fn Panel(detail: Detail, panels: Signals) -> impl IntoView {
             </div>
             <div class="detail-body" role="tabpanel" tabindex="0">{body}</div>
         </section>
+    }
+}
+
+/// Leads back to the comparison of A and B, while both are set.
+#[component]
+fn ToCompared(panels: Signals) -> impl IntoView {
+    let is_set = Memo::new(move |_| {
+        panels.cursors.with(|shown| {
+            let compared = shown.as_ref().map(|shown| shown.compared.is_some());
+            compared == Some(true)
+        })
+    });
+    move || {
+        is_set.get().then(|| {
+            view! {
+                <button class="control" on:click=|_| act(Person::Cursors(CursorDeed::Show))>"A and B"</button>
+            }
+        })
     }
 }
 

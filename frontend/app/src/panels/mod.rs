@@ -15,6 +15,7 @@ mod beliefs;
 mod bodies;
 mod check;
 mod copy;
+mod cursors;
 mod debug;
 mod detail;
 mod download;

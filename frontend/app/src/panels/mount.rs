@@ -33,6 +33,7 @@ pub(super) fn mount() {
             <trouble::EdgePlates panels/>
             {late.panel(|third| third.search)}
             {late.panel(|third| third.range)}
+            {late.panel(|third| third.cursor_flags)}
             <notes::FlagsLabel panels/>
             {late.panel(|third| third.findings)}
         }
@@ -45,6 +46,7 @@ pub(super) fn mount() {
             {late.panel(|third| third.watches)}
             {late.panel(|third| third.notes)}
             {late.panel(|third| third.detail)}
+            {late.panel(|third| third.compared)}
             <status::StatusBar panels/>
             {late.panel(|third| third.help)}
             {late.panel(|third| third.palette)}

@@ -10,6 +10,7 @@ use watchscope_timeline::health::{HealthRow, Order};
 use watchscope_timeline::words::{Presence, Problem};
 
 use super::mirror::Mirror;
+use crate::core::cursors::CursorsShown;
 use crate::core::lanes::LanesShown;
 use crate::core::model::Model;
 use crate::core::notes::NotesShown;
@@ -75,6 +76,8 @@ pub(super) struct Signals {
     pub(super) help: Mirror<bool>,
     /// The search, while it is open.
     pub(super) search: Mirror<Option<SearchShown>>,
+    /// The cursors A and B.
+    pub(super) cursors: Mirror<Option<CursorsShown>>,
     /// The palette, while it is open.
     pub(super) palette: Mirror<Option<PaletteShown>>,
     /// The numbers of standing findings.
@@ -152,6 +155,7 @@ pub(crate) fn show(model: &Model) {
     mirror(signals.theme, &model.screen.theme);
     mirror(signals.help, &panels.help);
     mirror(signals.palette, &shown.palette);
+    mirror(signals.cursors, &shown.cursors);
     mirror(signals.search, &shown.search);
     mirror(signals.standing, &shown.standing);
     mirror(signals.board, &shown.board);
@@ -233,6 +237,7 @@ impl Signals {
             theme: Mirror::new(ThemeChoice::default()),
             help: Mirror::new(false),
             palette: Mirror::new(None),
+            cursors: Mirror::new(None),
             search: Mirror::new(None),
             standing: Mirror::new(Tally::default()),
             board: Mirror::new(Board::default()),

@@ -6,6 +6,7 @@ use leptos::prelude::*;
 use leptos::wasm_split::{SplitLoaderError, wasm_split};
 use wasm_bindgen_futures::spawn_local;
 
+use super::cursors::{CursorFlags, CursorsPanel};
 use super::detail::DetailPanel;
 use super::findings::FindingsPanel;
 use super::lanes::{HiddenLanes, LanesBar};
@@ -43,6 +44,8 @@ pub(super) struct Third {
     pub(super) help: Panel,
     pub(super) search: Panel,
     pub(super) palette: Panel,
+    pub(super) cursor_flags: Panel,
+    pub(super) compared: Panel,
     late: Late,
     fetch_bodies: fn(u64, ObjectPane),
     fetch_texts: fn(),
@@ -65,9 +68,12 @@ fn third_part() -> Result<Third, SplitLoaderError> {
         help: |panels| view! { <Help panels/> }.into_any(),
         search: |panels| view! { <SearchBar panels/> }.into_any(),
         palette: |panels| view! { <Palette panels/> }.into_any(),
+        cursor_flags: |panels| view! { <CursorFlags panels/> }.into_any(),
+        compared: |panels| view! { <CursorsPanel panels/> }.into_any(),
         late: Late {
             palette: Model::do_with_palette,
             search: Model::do_with_search,
+            cursors: Model::do_with_cursors,
         },
         fetch_bodies: bodies::fetch_for,
         fetch_texts: texts::ask,
@@ -116,6 +122,7 @@ impl LatePanels {
                 panels.help.get(),
                 panels.palette.with(Option::is_some),
                 panels.search.with(Option::is_some),
+                panels.cursors.with(Option::is_some),
                 panels.detail.with(Option::is_some),
                 panels.range.with(Option::is_some),
                 panels.replay.with(Option::is_some),

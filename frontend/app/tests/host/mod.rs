@@ -57,6 +57,7 @@ pub(crate) fn action_of(code: &str, key: &str, shift: bool) -> Option<Action> {
 
 /// The functions of the third part.
 pub(crate) const LATE: Late = Late {
+    cursors: Model::do_with_cursors,
     palette: Model::do_with_palette,
     search: Model::do_with_search,
 };

@@ -24,6 +24,9 @@ pub fn head_words(between: &Between) -> Vec<HeadPart> {
         words,
         is_parted: false,
     };
+    if between.objects == 0 && !between.unlisted.is_empty() {
+        return vec![plain("No watch had a list at both.".to_owned())];
+    }
     if between.rows.is_empty() {
         let objects = count(between.objects, "object");
         return vec![plain(format!("A and B are the same: {objects}."))];

@@ -2,6 +2,7 @@
 
 use watchscope_timeline::{LaneId, View, WatchId};
 
+use crate::core::cursors::CursorDeed;
 use crate::core::effect::{Effect, Kept, PanelEffect};
 use crate::core::model::Model;
 use crate::core::palette::PaletteDeed;
@@ -106,6 +107,8 @@ impl Model {
                     self.panels.help = false;
                 } else if let Some(panel) = focused {
                     self.close(panel);
+                } else if self.marked.cursors.a.is_some() {
+                    self.cursors(CursorDeed::Drop);
                 } else if self.marked.range.is_some() {
                     self.set_range(None);
                 } else {
@@ -113,6 +116,9 @@ impl Model {
                     self.clear_selection();
                 }
             }
+            // A lesson has its own time.
+            Action::MarkCursor if self.panels.is_lesson => {}
+            Action::MarkCursor => self.cursors(CursorDeed::Mark(self.pointed_at())),
             Action::ZoomToRange => self.zoom_to_range(),
             Action::Export => self.open_export(false),
             Action::Charts => self.want(Effect::Panel(PanelEffect::OpenCharts)),

@@ -5,6 +5,7 @@ use watchscope_model::id::LogId;
 use watchscope_timeline::scene::Target;
 use watchscope_timeline::{LaneId, RecordId, View, format, words};
 
+use crate::core::cursors::CursorDeed;
 use crate::core::effect::{Effect, PanelEffect};
 use crate::core::model::Model;
 use crate::core::palette::{RECENT_MOST, Recent};
@@ -29,6 +30,7 @@ impl Model {
             range: (!self.view.following).then(|| (self.view.left(), self.view.right())),
             at: self.marked.as_of,
             marked: self.marked.range,
+            cursors: self.marked.cursors,
             filter: self.panels.filter.clone(),
             setup: self.lanes.setup().clone(),
             lane: selection.map(|selection| self.store.lane_key(selection.lane)),
@@ -147,6 +149,9 @@ impl Model {
             let end = end.map(|(_, to)| to.min(self.now()));
             self.marked.as_of = place.at.or(end);
             self.set_range(place.marked);
+            self.marked.cursors = place.cursors;
+            self.panels.cursors.is_front = true;
+            self.cursors(CursorDeed::Renew);
         }
         if place.filter != self.panels.filter {
             self.lanes.set_filter(&place.filter);

@@ -1,5 +1,8 @@
-//! Palette and search, whose functions come with the third part of the page.
+//! Palette, search and cursors, whose functions come with the third part of the page.
 
+use watchscope_model::Time;
+
+use crate::core::cursors::{CursorDeed, CursorsShown};
 use crate::core::model::Model;
 use crate::core::palette::{PaletteDeed, PaletteShown};
 use crate::core::search::{SearchDeed, SearchShown};
@@ -14,6 +17,8 @@ impl Model {
         if self.shown.search.take().is_some() {
             self.search(SearchDeed::Open);
         }
+        let waiting = self.panels.cursors.waiting.take();
+        self.cursors(waiting.unwrap_or(CursorDeed::Renew));
     }
 
     /// Handles an action on the palette. Without the third part, an empty palette opens, which loads that part.
@@ -28,6 +33,28 @@ impl Model {
             }
             (None, PaletteDeed::Closed) => self.shown.palette = None,
             (None, _) => {}
+        }
+    }
+
+    /// Handles an action on the cursors. Without the third part, the action waits for it.
+    pub(super) fn cursors(&mut self, deed: CursorDeed) {
+        if let Some(late) = self.late {
+            (late.cursors)(self, deed);
+            return;
+        }
+        if deed != CursorDeed::Renew {
+            self.panels.cursors.waiting = Some(deed);
+        }
+        // The third part is loaded for this.
+        let is_wanted = self.marked.cursors.a.is_some() || self.panels.cursors.waiting.is_some();
+        self.shown.cursors = is_wanted.then(CursorsShown::default);
+    }
+
+    /// Returns the time under the pointer; else the moment that panels answer for, or now.
+    pub(super) fn pointed_at(&self) -> Time {
+        match self.panels.hover {
+            Some((x_px, _)) => self.view.time_from_x(x_px),
+            None => self.moment().unwrap_or_else(|| self.now()),
         }
     }
 

@@ -27,6 +27,7 @@ mod act;
 mod address;
 mod as_of;
 mod comparison;
+mod cursors;
 mod export;
 mod findings;
 mod lanes;

@@ -401,6 +401,7 @@ impl Model {
             Action::Export | Action::Charts if self.panels.is_lesson => {
                 Some("A lesson exports nothing.")
             }
+            Action::MarkCursor if self.panels.is_lesson => Some("A lesson has its own time."),
             Action::PlayLesson => Some("The lesson's own button does it."),
             _ => None,
         }

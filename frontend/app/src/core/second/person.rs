@@ -93,6 +93,7 @@ impl Model {
 
             Person::LateCame => self.open_what_waits(),
             Person::Palette(deed) => self.palette(deed),
+            Person::Cursors(deed) => self.cursors(deed),
             Person::Search(deed) => self.search(deed),
             Person::Lanes(deed) => self.do_with_lanes(deed),
             Person::Note(deed) => self.do_with_note(deed),

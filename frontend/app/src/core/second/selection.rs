@@ -346,6 +346,7 @@ impl Model {
         self.panels.awaited_trouble = None;
         self.panels.watches_open = false;
         self.panels.notes.is_open = false;
+        self.panels.cursors.is_front = false;
         let description = self.describe(&selection);
         self.say(description.spoken());
         let object = self.object_pane(&description);

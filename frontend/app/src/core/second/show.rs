@@ -7,6 +7,7 @@ use watchscope_model::{Seq, State, Time};
 use watchscope_timeline::words::{self, Empty};
 use watchscope_timeline::{View, format};
 
+use crate::core::cursors::CursorDeed;
 use crate::core::model::Model;
 use crate::core::palette::PaletteDeed;
 use crate::core::panel_state::{StoryFit, Walk};
@@ -34,6 +35,9 @@ impl Model {
         self.follow_awaited();
         self.publish_as_of(now);
         self.publish_notes(now);
+        if self.marked.cursors.a.is_some() {
+            self.cursors(CursorDeed::Renew);
+        }
         self.fit_story();
         let empty = State::default();
         let state = self.store.state().unwrap_or(&empty);

@@ -5,9 +5,13 @@ use watchscope_timeline::LaneId;
 use watchscope_timeline::View;
 use watchscope_timeline::scene::Px;
 
+use crate::core::cursors::CursorDeed;
 use crate::core::model::Model;
 use crate::input::actions::Action;
 use crate::input::gesture::{Gesture, Pointer};
+
+/// The time after which a press of a finger sets a cursor, in milliseconds.
+const LONG_PRESS_MS: u64 = 500;
 
 impl Model {
     /// Requests the end of the run before, if the view has a first list that must be compared with it.
@@ -82,6 +86,7 @@ impl Model {
     pub(super) fn press(&mut self, pointer: Pointer) {
         self.pick.by_keyboard = false;
         self.panels.released = None;
+        self.panels.pressed_ms = self.now.ms;
         self.set_hover(None);
         if !self.begins_range(pointer) {
             self.panels.gestures.press(pointer);
@@ -115,6 +120,15 @@ impl Model {
         } else {
             self.panels.gestures.release(pointer, at_ms)
         };
+        let is_long = self.now.ms.saturating_sub(self.panels.pressed_ms) >= LONG_PRESS_MS;
+        if pointer.touch
+            && is_long
+            && !self.panels.is_lesson
+            && matches!(self.panels.released, Some(Gesture::Click { .. }))
+        {
+            self.panels.released = None;
+            self.cursors(CursorDeed::Mark(self.view.time_from_x(pointer.x_px)));
+        }
     }
 
     /// Handles a gesture of pointers.

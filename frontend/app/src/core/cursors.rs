@@ -1,0 +1,132 @@
+//! The cursors A and B as plain data: a person's deeds, and what the panel shows.
+
+use watchscope_model::Time;
+use watchscope_timeline::LaneId;
+use watchscope_timeline::RecordId;
+use watchscope_timeline::between::{Between, DifferenceKind, HeadPart, Holding};
+use watchscope_timeline::store::Unknown;
+
+/// The most rows that the panel shows. The others are counted.
+pub const ROWS_MOST: usize = 300;
+
+/// One of the two cursors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cursor {
+    /// The earlier one.
+    A,
+    /// The later one.
+    B,
+}
+
+/// A person's deed with the cursors.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CursorDeed {
+    /// Sets A at a time, then B, then moves the nearer one there.
+    Mark(Time),
+    /// Sets B at now.
+    WithNow,
+    /// Moves a cursor to a place of the picture, in px from its left edge.
+    Drag(Cursor, f64),
+    /// Moves a cursor by some px.
+    Nudge(Cursor, f64),
+    /// Moves a cursor to the next record, or to the one before.
+    Step(Cursor, bool),
+    /// Drops B; without a B, drops A.
+    Drop,
+    /// Drops both.
+    Clear,
+    /// Shows the panel before the detail.
+    Show,
+    /// Computes the panel again.
+    Renew,
+}
+
+/// The state behind the panel.
+#[derive(Debug, Default)]
+pub struct CursorsState {
+    /// Whether the panel stands before the detail. A selection puts the detail before it.
+    pub is_front: bool,
+    /// The deed that waits for the third part.
+    pub waiting: Option<CursorDeed>,
+    /// The last comparison.
+    pub found: Option<Found>,
+}
+
+/// The comparison of two times.
+#[derive(Debug)]
+pub struct Found {
+    /// A and B.
+    pub times: (Time, Time),
+    /// The store's version at the lookup. A lookup that failed is repeated whenever that changes.
+    pub version: u64,
+    /// The comparison; or the time whose state is unknown, and why.
+    pub between: Result<Between, (Time, Unknown)>,
+}
+
+/// The contents of the flags and of the panel.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CursorsShown {
+    /// The flags of the cursors that are set.
+    pub flags: Vec<FlagShown>,
+    /// The comparison; `None` while B is not set.
+    pub compared: Option<ComparedShown>,
+    /// Whether the panel stands before the detail.
+    pub is_front: bool,
+}
+
+/// The flag of a cursor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlagShown {
+    /// Which one.
+    pub cursor: Cursor,
+    /// Its time: `09:33:10.250`.
+    pub clock: String,
+    /// Distance of the flag from the left edge of the picture, in px; `None`: out of sight.
+    pub left_px: Option<i32>,
+}
+
+/// The comparison in words.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ComparedShown {
+    /// Duration and number of records from A to B.
+    pub span: String,
+    /// What came, went, changed and parted.
+    pub head: Vec<HeadPart>,
+    /// How many objects differ, and that the others are the same.
+    pub rest: String,
+    /// Why there is no comparison.
+    pub unknown: Option<String>,
+    /// The watches that had no list at A or at B.
+    pub unlisted: String,
+    /// The names of the sides that have columns.
+    pub sides: Vec<String>,
+    /// The rows; at most [`ROWS_MOST`].
+    pub rows: Vec<RowShown>,
+    /// The number of rows that are left out.
+    pub more: u64,
+}
+
+/// A row of the comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RowShown {
+    /// How the object differs.
+    pub kind: DifferenceKind,
+    /// `went 5` in the first row of a kind; else empty.
+    pub group: String,
+    /// `ghost`, `inferred`, or empty.
+    pub how: &'static str,
+    /// The resource.
+    pub resource: String,
+    /// The object's name. Hostile: show as text.
+    pub name: String,
+    /// Its lane.
+    pub lane: Option<LaneId>,
+    /// Its last record between A and B.
+    pub record: Option<RecordId>,
+    /// The versions at A and at B.
+    pub versions: [String; 2],
+    /// Who changed it last.
+    pub by: String,
+    /// What each side held.
+    pub held: Vec<[Holding; 2]>,
+}

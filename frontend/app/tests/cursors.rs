@@ -1,0 +1,177 @@
+//! The cursors A and B.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+#[path = "../../../shared/timeline/tests/suite/common/mod.rs"]
+mod common;
+mod host;
+
+use common::at;
+use host::{Host, log};
+use watchscope_app::core::cursors::{ComparedShown, Cursor, CursorDeed};
+use watchscope_app::core::person::Person;
+use watchscope_app::input::actions::Action;
+use watchscope_app::input::gesture::Pointer;
+use watchscope_model::Time;
+use watchscope_model::vocabulary::{ChangeType, Origin};
+use watchscope_timeline::draw::Cursors;
+
+/// Returns a page at 10 s, of a log in which one of three pods is deleted at 6 s.
+fn page() -> Host {
+    let mut log = log();
+    let (kind, origin) = (ChangeType::Deleted, Origin::Live);
+    log.change(6.0, "shop/pods", kind, origin, "cart-1", 20);
+    let (host, mut writer) = Host::shows(&log, 2);
+    host.gets_panels(&log, &mut writer, 2);
+    host.chapter(&log, 2);
+    host.person(Person::Act(Action::TogglePause));
+    host.frame(2_000.0);
+    host
+}
+
+fn cursors(host: &Host) -> (Option<Time>, Option<Time>) {
+    let Cursors { a, b } = host.model.borrow().marked.cursors;
+    (a, b)
+}
+
+fn mark(host: &Host, seconds: f64) {
+    host.person(Person::Cursors(CursorDeed::Mark(at(seconds))));
+}
+
+fn compared(host: &Host) -> ComparedShown {
+    let model = host.model.borrow();
+    let shown = model.shown.cursors.as_ref().unwrap();
+    shown.compared.clone().unwrap()
+}
+
+fn pointer(x_px: f64, touch: bool) -> Pointer {
+    Pointer {
+        id: 1,
+        x_px,
+        y_px: 200.0,
+        touch,
+        shift: false,
+        alt: false,
+    }
+}
+
+#[test]
+fn b_sets_a_at_the_pointer_then_b_and_then_moves_the_nearer_one() {
+    let host = page();
+    let x_px = |seconds| host.model.borrow().view.x_from_time(at(seconds));
+    for seconds in [5.0, 7.0, 6.8] {
+        host.person(Person::Motion(pointer(x_px(seconds), false)));
+        host.person(Person::Key(Action::MarkCursor, None));
+    }
+    let (a, b) = cursors(&host);
+    let near = |time: Option<Time>, seconds| time.unwrap().micros_since(at(seconds)).abs() < 100;
+    assert!(near(a, 5.0) && near(b, 6.8), "{a:?} {b:?}");
+    let shown = compared(&host);
+    assert_eq!(shown.head[0].words, "1 went");
+    assert_eq!(shown.rows[0].group, "went 1");
+    assert_eq!(shown.rows[0].name, "shop/cart-1");
+    assert_eq!(shown.sides, ["etcd", "this watch"]);
+}
+
+#[test]
+fn without_a_pointer_b_takes_the_moment_of_the_panels() {
+    let host = page();
+    host.person(Person::Key(Action::MarkCursor, None));
+    assert_eq!(cursors(&host).0, host.model.borrow().marked.as_of);
+}
+
+#[test]
+fn an_earlier_second_cursor_becomes_a() {
+    let host = page();
+    mark(&host, 7.0);
+    mark(&host, 5.0);
+    assert_eq!(cursors(&host), (Some(at(5.0)), Some(at(7.0))));
+}
+
+#[test]
+fn two_times_without_a_change_between_are_the_same() {
+    let host = page();
+    mark(&host, 6.5);
+    mark(&host, 7.0);
+    let words = &compared(&host).head[0].words;
+    assert!(words.starts_with("A and B are the same: "), "{words}");
+}
+
+#[test]
+fn a_cursor_moves_by_px_and_by_records_and_stops_at_the_other_one() {
+    let host = page();
+    let deed = |deed| host.person(Person::Cursors(deed));
+    mark(&host, 5.0);
+    mark(&host, 7.0);
+    deed(CursorDeed::Step(Cursor::A, true));
+    assert_eq!(cursors(&host).0, Some(at(6.0)));
+    let px_us = host.model.borrow().view.us_per_px as i64;
+    deed(CursorDeed::Nudge(Cursor::B, -2.0));
+    let moved = at(7.0).micros_since(cursors(&host).1.unwrap());
+    assert!((moved - 2 * px_us).abs() <= 2, "{moved}");
+    let x_px = host.model.borrow().view.x_from_time(at(9.0));
+    deed(CursorDeed::Drag(Cursor::A, x_px));
+    let (a, b) = cursors(&host);
+    assert_eq!(a, b, "A stops at B");
+}
+
+#[test]
+fn escape_drops_b_and_then_a() {
+    let host = page();
+    mark(&host, 5.0);
+    mark(&host, 7.0);
+    host.person(Person::Key(Action::Clear, None));
+    assert_eq!(cursors(&host), (Some(at(5.0)), None));
+    host.person(Person::Key(Action::Clear, None));
+    assert_eq!(cursors(&host), (None, None));
+    assert_eq!(host.model.borrow().shown.cursors, None);
+}
+
+#[test]
+fn a_long_press_of_a_finger_sets_a_and_a_tap_does_not() {
+    let host = page();
+    let x_px = host.model.borrow().view.x_from_time(at(5.0));
+    let press = |held_ms: u64| {
+        host.person(Person::Press(pointer(x_px, true)));
+        let mut now = host.now.get();
+        now.ms += held_ms;
+        host.now.set(now);
+        let (pointer, at_ms) = (pointer(x_px, true), 1_000.0 * held_ms as f64);
+        host.person(Person::Release { pointer, at_ms });
+        host.person(Person::Click);
+    };
+    press(100);
+    assert_eq!(cursors(&host), (None, None));
+    press(600);
+    assert!(cursors(&host).0.is_some());
+}
+
+#[test]
+fn a_link_names_both_and_leads_to_them() {
+    let host = page();
+    mark(&host, 5.0);
+    mark(&host, 7.0);
+    let (a, b) = (at(5.0).0, at(7.0).0);
+    let done = host.person(Person::NamePlace).join(" ");
+    assert!(done.contains(&format!("ab={a}-{b}")), "{done}");
+    let other = page();
+    let link = format!("v=1&from={}&to={}&ab={a}-{b}", at(1.0).0, at(9.0).0);
+    other.person(Person::GoTo(link.as_str().into()));
+    assert_eq!(cursors(&other), (Some(at(5.0)), Some(at(7.0))));
+    assert_eq!(compared(&other).head[0].words, "1 went");
+}
+
+#[test]
+fn a_selection_puts_the_detail_before_the_comparison_and_a_button_leads_back() {
+    let host = page();
+    mark(&host, 5.0);
+    mark(&host, 7.0);
+    let is_front = || host.model.borrow().shown.cursors.as_ref().unwrap().is_front;
+    assert!(is_front());
+    let lane = compared(&host).rows[0].lane.unwrap();
+    host.person(Person::OpenLane(lane));
+    host.person(Person::Cursors(CursorDeed::Renew));
+    assert!(!is_front());
+    host.person(Person::Cursors(CursorDeed::Show));
+    assert!(is_front());
+}
