@@ -6,8 +6,8 @@
 mod common;
 mod host;
 
-use common::at;
-use host::{Host, log};
+use common::{Log, at};
+use host::Host;
 use watchscope_app::core::cursors::{ComparedShown, Cursor, CursorDeed};
 use watchscope_app::core::person::Person;
 use watchscope_app::input::actions::Action;
@@ -18,12 +18,12 @@ use watchscope_timeline::draw::Cursors;
 
 /// Returns a page at 10 s, of a log in which one of three pods is deleted at 6 s.
 fn page() -> Host {
-    let mut log = log();
+    let mut log = Log::new("a");
+    log.opened(0.5, "shop/pods", 1, &["cart-0", "cart-1", "cart-2"], 100);
     let (kind, origin) = (ChangeType::Deleted, Origin::Live);
-    log.change(6.0, "shop/pods", kind, origin, "cart-1", 20);
+    log.change(6.0, "shop/pods", kind, origin, "cart-1", 120);
     let (host, mut writer) = Host::shows(&log, 2);
     host.gets_panels(&log, &mut writer, 2);
-    host.chapter(&log, 2);
     host.person(Person::Act(Action::TogglePause));
     host.frame(2_000.0);
     host
