@@ -49,6 +49,12 @@ impl Mouse<'_> {
         self.tell(at("mouseReleased", to.0, to.1, 0)).await
     }
 
+    /// Moves over a point.
+    pub(crate) async fn hover(&self, at: (i32, i32)) -> Result<()> {
+        self.tell(json!({"type": "mouseMoved", "x": at.0, "y": at.1}))
+            .await
+    }
+
     async fn click(&self, at: (i32, i32)) -> Result<()> {
         self.drag(at, at).await
     }

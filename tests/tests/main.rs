@@ -11,6 +11,7 @@ mod barriers;
 mod browser;
 mod claims;
 mod commands;
+mod comparing;
 mod conformance;
 mod deploy;
 mod divergence;

@@ -10,13 +10,13 @@ use watchscope_model::event::Event;
 use watchscope_model::id::{Extent, Place};
 use watchscope_model::tree::{self, BTreeMap};
 use watchscope_model::vocabulary::{CachePhase, ClientPhase};
-use watchscope_model::{Entry, Inside, Layers, Object, State, Text, WatchName};
+use watchscope_model::{Entry, Inside, Layers, Object, State, Text, Time, WatchName};
 
 use crate::format::{clock_ms, count, number};
 use crate::id::{LaneId, LayerId, RecordId};
 use crate::levels::{Layer, namespace_of, number_of, selects};
 use crate::phrases::{crowd_words, object_words};
-use crate::store::Store;
+use crate::store::{AsOf, Store};
 
 /// Most rows of the table, differences first; the rest is counted. More would not fit in a panel.
 const ROWS_MOST: usize = 40;
@@ -123,8 +123,26 @@ pub fn belief_table(store: &Store, lane: LaneId, record: Option<RecordId>) -> Op
         Some(id) => store.fold_at(id)?,
         None => store.live_fold()?,
     };
+    let at = record.and(entry.as_ref()).map_or(state.at, Entry::at);
+    table_of(store, lane, entry.as_ref(), at, (&state, &layers))
+}
+
+/// Returns the beliefs of each side as of a moment. `None` for a cluster that reports nothing of its inside.
+#[must_use]
+pub fn belief_table_as_of(store: &Store, lane: LaneId, as_of: &AsOf) -> Option<BeliefTable> {
+    let folds = (as_of.state(), as_of.layers());
+    table_of(store, lane, None, as_of.at, folds)
+}
+
+fn table_of(
+    store: &Store,
+    lane: LaneId,
+    entry: Option<&Entry>,
+    at: Time,
+    (state, layers): (&State, &Layers),
+) -> Option<BeliefTable> {
     let etcd = layers.etcd.as_ref()?;
-    let (resource, namespace) = topic(store, lane, entry.as_ref(), &layers)?;
+    let (resource, namespace) = topic(store, lane, entry, layers)?;
     let is_meant =
         |object: &Object| namespace.is_empty() || object.namespace.as_deref() == Some(&*namespace);
     let stock = etcd.objects.get(&resource);
@@ -156,7 +174,7 @@ pub fn belief_table(store: &Store, lane: LaneId, record: Option<RecordId>) -> Op
             has_ended: false,
         });
     }
-    sides.extend(ours(&state, &resource, &namespace));
+    sides.extend(ours(state, &resource, &namespace));
     let mut crowds: BTreeMap<LayerId, Vec<(Text, BeliefColumn)>> = BTreeMap::new();
     for (name, client) in &layers.clients {
         let beliefs = client.belief.as_deref().map(Belief::read);
@@ -183,7 +201,7 @@ pub fn belief_table(store: &Store, lane: LaneId, record: Option<RecordId>) -> Op
     };
     let mut table = BeliefTable {
         of: format!("{resource}{in_namespace}"),
-        at: clock_ms(record.and(entry.as_ref()).map_or(state.at, Entry::at)),
+        at: clock_ms(at),
         columns: vec!["etcd".to_owned()],
         ..BeliefTable::default()
     };

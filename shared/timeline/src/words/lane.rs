@@ -64,7 +64,7 @@ pub fn accessible(known: Known<'_>, lane: LaneId) -> String {
                 version(&held.resource_version),
                 clock_ms(held.since.at)
             ),
-            None => "Not held now.".to_string(),
+            None => "Not held.".to_string(),
         };
     }
     let doing = watch

@@ -36,7 +36,7 @@ impl Model {
     }
 
     /// Looks up the state at that moment. A lookup that failed is repeated whenever the store changes.
-    fn look_up_then(&mut self, now: Time) {
+    pub(super) fn look_up_then(&mut self, now: Time) {
         let Some(at) = self.moment() else {
             self.panels.then = None;
             return;

@@ -3,7 +3,7 @@
 use watchscope_model::Time;
 use watchscope_timeline::evidence::Evidence;
 use watchscope_timeline::findings;
-use watchscope_timeline::inside::beliefs;
+use watchscope_timeline::inside::beliefs::{self, BeliefTable};
 use watchscope_timeline::scene::{Area, Hit, Px, StretchKind, Target};
 use watchscope_timeline::words::{self, Description};
 use watchscope_timeline::{LaneId, RecordId, View};
@@ -278,7 +278,16 @@ impl Model {
         let of = (self.moment(), presence_basis);
         if self.panels.presence_basis != of {
             self.shown.presence = known.and_then(|known| words::presence(known, lane));
+            let has_moved = self.panels.presence_basis.0 != of.0;
             self.panels.presence_basis = of;
+            // A record stays what it is. A lane is described as of the moment.
+            if has_moved && selection.target == Target::Lane {
+                let (what, beliefs) = (self.describe(selection).what, self.beliefs_of(selection));
+                if let Some(detail) = &mut self.shown.detail {
+                    detail.description.what = what;
+                    detail.beliefs = beliefs;
+                }
+            }
         }
     }
 
@@ -347,10 +356,11 @@ impl Model {
         self.panels.watches_open = false;
         self.panels.notes.is_open = false;
         self.panels.cursors.is_front = false;
+        self.look_up_then(self.now());
         let description = self.describe(&selection);
         self.say(description.spoken());
         let object = self.object_pane(&description);
-        let beliefs = beliefs::belief_table(&self.store, selection.lane, selection.record());
+        let beliefs = self.beliefs_of(&selection);
         let is_layer = matches!(selection.lane, LaneId::Layer(_));
         let tab = match self.panels.tab {
             Tab::Beliefs if beliefs.is_some() => Tab::Beliefs,
@@ -401,7 +411,28 @@ impl Model {
             target: selection.target.clone(),
             drawn: None,
         };
-        words::describe(&self.store, &hit, self.now())
+        let now = self.now();
+        let mut description = words::describe(&self.store, &hit, now);
+        if hit.target == Target::Lane {
+            let known = self.known(now);
+            description.what = known.map_or_else(
+                || "The state at that time is unknown.".to_owned(),
+                |known| words::accessible(known, hit.lane),
+            );
+        }
+        description
+    }
+
+    /// Returns the beliefs of all sides at the selected record; of a lane, as of the moment for which panels answer.
+    fn beliefs_of(&self, selection: &Selection) -> Option<BeliefTable> {
+        let (lane, record) = (selection.lane, selection.record());
+        match &self.panels.then {
+            Some(then) if record.is_none() => {
+                let as_of = then.found.as_ref().ok()?;
+                beliefs::belief_table_as_of(&self.store, lane, as_of)
+            }
+            _ => beliefs::belief_table(&self.store, lane, record),
+        }
     }
 
     fn object_pane(&self, description: &Description) -> Option<ObjectPane> {

@@ -43,6 +43,11 @@ impl Model {
         let state = self.store.state().unwrap_or(&empty);
         let head = state.seq.0;
         self.shown.summary = summary::summarise(state);
+        if let Some(then) = &self.panels.then {
+            let of = then.found.as_ref().map(|as_of| as_of.state());
+            let words = of.map(|state| summary::summarise(state).words);
+            self.shown.summary.words = words.unwrap_or_default();
+        }
         if let Some(name) = self.recording() {
             self.shown.summary.words = format!("recording {name}");
         }
