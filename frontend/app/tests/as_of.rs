@@ -13,7 +13,7 @@ use watchscope_app::core::person::Person;
 use watchscope_app::input::actions::Action;
 use watchscope_app::input::gesture::Pointer;
 use watchscope_model::Time;
-use watchscope_model::vocabulary::{ChangeType, Origin};
+use watchscope_model::vocabulary::{Cause, ChangeType, Origin, Phase, PhaseReason};
 use watchscope_timeline::LaneId;
 
 /// Returns a log in which one of three pods is deleted at 6 s, and a page that shows it at 10 s.
@@ -310,4 +310,37 @@ fn saving_opens_the_export_dialog_for_a_recording() {
         |as_recording: bool| format!("Panel(OpenExport {{ as_recording: {as_recording} }})");
     assert_eq!(host.person(Person::SaveRange), [opened(true)]);
     assert_eq!(host.person(Person::Act(Action::Export)), [opened(false)]);
+}
+
+#[test]
+fn the_header_counts_streams_as_of_the_marked_moment() {
+    let mut log = Log::new("a");
+    log.opened(0.5, "shop/pods", 1, &["cart-0", "cart-1"], 100);
+    log.phase(
+        0.7,
+        "shop/pods",
+        Phase::Streaming,
+        PhaseReason::Opened,
+        None,
+    );
+    let (kind, origin) = (ChangeType::Deleted, Origin::Live);
+    log.change(6.0, "shop/pods", kind, origin, "cart-1", 120);
+    log.end(7.0, "shop/pods", 10, Cause::TcpReset);
+    log.phase(
+        7.0,
+        "shop/pods",
+        Phase::Waiting,
+        PhaseReason::ShortStream,
+        None,
+    );
+    let (host, mut writer) = Host::shows(&log, 2);
+    host.gets_panels(&log, &mut writer, 2);
+    host.frame(2_000.0);
+    let header = |seconds: f64| {
+        click(&host, pointer(x_px(&host, at(seconds)), 10.0));
+        host.frame(1_000.0 * seconds);
+        host.model.borrow().shown.summary.words.clone()
+    };
+    assert_eq!(header(5.0), "1 watch streaming");
+    assert_eq!(header(8.0), "1 watch, not streaming");
 }

@@ -119,7 +119,6 @@ fn Panel(compared: ComparedShown, panels: Signals) -> impl IntoView {
     let badges = flags.into_iter().map(|flag| {
         view! { <span class="cursor-badge">{format!("{} {}", name(flag.cursor), flag.clock)}</span> }
     });
-    let has_detail = move || panels.detail.with(Option::is_some);
     view! {
         <section class="detail compared" data-part="compared" aria-label="A and B">
             <div class="detail-grip" aria-hidden="true" on:pointerdown=|event| grip_detail(&event)></div>
