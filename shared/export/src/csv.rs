@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use watchscope_model::codec::DecodeError;
 use watchscope_model::{Entry, Event, KeptNote, Object, Record, ResourceVersion};
+use watchscope_timeline::table::inert;
 use watchscope_timeline::words::{event_words, inside_words};
 
 use crate::taken::Taken;
@@ -109,12 +110,38 @@ fn version_of(event: &Event) -> Option<&ResourceVersion> {
     }
 }
 
-/// Returns a cell that no spreadsheet computes: an apostrophe stands before `=` and other characters that begin a
-/// formula.
-fn inert(cell: &str) -> Cow<'_, str> {
-    if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-        format!("'{cell}").into()
-    } else {
-        Cow::Borrowed(cell)
+#[cfg(test)]
+mod tests {
+    use watchscope_timeline::table::{inert, line};
+
+    #[test]
+    fn a_line_of_a_table_is_the_one_that_the_csv_library_writes() {
+        let cells = [
+            "",
+            "a b",
+            "a,b",
+            "\"a\"",
+            "a\nb",
+            "a\r",
+            "\ta",
+            "=1+1",
+            "+1",
+            "-1",
+            "@a",
+            "'",
+            "é\u{202e}",
+        ];
+        for first in cells {
+            for second in cells {
+                let mut out = csv::WriterBuilder::new()
+                    .terminator(csv::Terminator::CRLF)
+                    .from_writer(Vec::new());
+                let written =
+                    out.write_record([first, second].map(|cell| inert(cell).into_owned()));
+                written.expect("memory takes all");
+                let bytes = out.into_inner().expect("memory takes all");
+                assert_eq!(line([first, second]).into_bytes(), bytes);
+            }
+        }
     }
 }

@@ -30,6 +30,7 @@ pub mod scene;
 pub(crate) mod sorted;
 pub mod store;
 pub mod svg;
+pub mod table;
 pub mod tokens;
 pub mod troubles;
 pub mod view;

@@ -38,7 +38,7 @@ pub use self::coverage::{Coverage, MOST_AT_ONCE, Stretch};
 pub(crate) use self::epoch::Epoch;
 pub use self::gaps::GapTotals;
 pub use self::intake::StoreError;
-pub(crate) use self::marks::MarkKind;
+pub(crate) use self::marks::{MarkKind, NO_VERSION};
 pub(crate) use self::names::Controller;
 pub(crate) use self::parts::{
     AuditMark, ConnectionSpan, Differs, Fall, GapOutcome, GapSpan, LifeSpan, ListMark, Occurrence,

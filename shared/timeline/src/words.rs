@@ -20,10 +20,12 @@ pub use self::in_view::{RangeWords, problems_in, range_words, snapped};
 pub use self::lane::{accessible, lane_words};
 pub use self::phase::phase_sentence;
 pub use self::presence::{Presence, PresenceBasis, presence, presence_basis};
+pub(crate) use self::record::said;
 pub use self::record::{Description, describe_record};
 pub use self::state::{
     Empty, Problem, ProblemPlace, emptiness, gaps, gaps_in_view, problems, records, unknown,
 };
+pub(crate) use self::stretch::brief;
 pub use self::trouble::{TroubleWords, off_side_words, trouble_count, trouble_words};
 pub use crate::inside::inside_words;
 pub use crate::phrases::severity_ink as severity_token;

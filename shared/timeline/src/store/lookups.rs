@@ -1,5 +1,7 @@
 //! Looks up records and runs, and the fold up to a record.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use watchscope_model::chapter::ChapterReader;
 use watchscope_model::codec::split_frame;
 use watchscope_model::{Entry, EpochId, Layers, Record, Seq, State, Time};
@@ -77,6 +79,46 @@ impl Store {
                 .for_each(&mut take);
             rest = after;
         }
+    }
+
+    /// Returns the entries of these ids that are loaded. It decodes each chapter at most once.
+    #[must_use]
+    pub fn entries(&self, ids: &BTreeSet<RecordId>) -> BTreeMap<RecordId, Entry> {
+        let mut found = BTreeMap::new();
+        for epoch in &self.epochs {
+            let id = |seq| RecordId {
+                epoch: epoch.number,
+                seq,
+            };
+            for chapter in &epoch.chapters {
+                if chapter.first > chapter.last {
+                    continue;
+                }
+                let mut wanted = ids.range(id(chapter.first)..=id(chapter.last));
+                let Some((mut next, (mut reader, mut rest))) = wanted.next().zip(opened(chapter))
+                else {
+                    continue;
+                };
+                'chapter: while let Ok((frame, after)) = split_frame(rest) {
+                    rest = after;
+                    let first = reader.next_seq();
+                    let Ok(entries) = reader.entries(frame.bytes) else {
+                        break;
+                    };
+                    for (seq, entry) in (first.0..).zip(entries) {
+                        if seq != next.seq.0 {
+                            continue;
+                        }
+                        found.extend(entry.map(|entry| (*next, entry)));
+                        match wanted.next() {
+                            Some(after) => next = after,
+                            None => break 'chapter,
+                        }
+                    }
+                }
+            }
+        }
+        found
     }
 
     /// Returns the time of the next loaded record after a time, or of the last one before it. Reads at most two chapters.

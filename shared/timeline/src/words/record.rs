@@ -91,11 +91,7 @@ pub fn describe_record(store: &Store, lane: LaneId, id: RecordId) -> Description
         Event::Change(change) if change.bytes.is_some() => Some(id),
         _ => None,
     };
-    let mut what = event_words(&record.event);
-    if let Some(step) = step_sentence(store, &record, id) {
-        what.push(' ');
-        what.push_str(&step);
-    }
+    let what = sentence(store, &record, id);
     let object_lane = match (&record.event, lane) {
         (Event::Change(change), _) => store.find_lane(&change.watch, Some(&change.object)),
         _ => None,
@@ -110,6 +106,25 @@ pub fn describe_record(store: &Store, lane: LaneId, id: RecordId) -> Description
         previous_body: object_lane.and_then(|lane| store.previous_of_object(lane, id)),
         request: request_of(store, &record, id),
     }
+}
+
+/// Returns the time and the sentence of an entry, as [`describe_record`] does. It reads no other record.
+pub(crate) fn said(store: &Store, id: RecordId, entry: &Entry) -> (String, String) {
+    let what = match entry {
+        Entry::Inside(record) => inside_words(&record.inside),
+        Entry::Record(record) => sentence(store, record, id),
+    };
+    (clock_ms(entry.at()), what)
+}
+
+/// Returns the sentence of a record. A jump or reversal at it adds its own.
+fn sentence(store: &Store, record: &Record, id: RecordId) -> String {
+    let mut what = event_words(&record.event);
+    if let Some(step) = step_sentence(store, record, id) {
+        what.push(' ');
+        what.push_str(&step);
+    }
+    what
 }
 
 /// Returns the sentence of a jump or reversal: its distance, its time, and the steps that it is compared with.

@@ -12,17 +12,29 @@ use crate::phrases::{cause_words, protocol, verdict_words};
 use crate::scene::StretchKind;
 use crate::store::{GapOutcome, Span, Store, StreamSpan, WatchTrace};
 
-/// Returns a stretch of a lane: its time, its sentence, and its fields.
-pub(super) fn stretch(
+/// A stretch in words, from the columns of the store alone.
+pub(crate) struct Brief {
+    /// Begin, end and duration.
+    pub(crate) time: String,
+    /// Its sentence.
+    pub(crate) what: String,
+    /// Its fields by name.
+    fields: Vec<(&'static str, String)>,
+    /// The last record of a life. Its sentence follows that of the life.
+    pub(crate) last: Option<RecordId>,
+}
+
+/// Returns a stretch in words. It decodes no record. `None` if the store does not know the stretch.
+pub(crate) fn brief(
     store: &Store,
     lane: LaneId,
     kind: StretchKind,
     id: RecordId,
     now: Time,
-) -> Description {
+) -> Option<Brief> {
     let trace = store.epoch(id.epoch).map(|epoch| &epoch.trace);
     let watch = trace.and_then(|trace| trace.watch(lane.watch()?));
-    let found = match kind {
+    let (time, what, fields) = match kind {
         StretchKind::Finding => trace
             .and_then(|trace| trace.occurrences.get(id.seq).map(|span| (trace, span)))
             .map(|(trace, span)| {
@@ -68,23 +80,44 @@ pub(super) fn stretch(
                 })
         }
         _ => watch.and_then(|watch| watch_stretch(watch, lane, kind, id.seq, now)),
-    };
-    let Some((time, what, mut fields)) = found else {
+    }?;
+    let last = || store.last_before(lane, span_end(watch, lane, id.seq, now));
+    Some(Brief {
+        time,
+        what,
+        fields,
+        last: (kind == StretchKind::Life).then(last).flatten(),
+    })
+}
+
+/// Returns a stretch of a lane: its time, its sentence, and its fields.
+pub(super) fn stretch(
+    store: &Store,
+    lane: LaneId,
+    kind: StretchKind,
+    id: RecordId,
+    now: Time,
+) -> Description {
+    let Some(found) = brief(store, lane, kind, id, now) else {
         return describe_record(store, lane, id);
     };
-    if kind == StretchKind::Life {
-        // The last record in this life.
-        let end = span_end(watch, lane, id.seq, now);
-        if let Some(last) = store.last_before(lane, end) {
-            let described = describe_record(store, lane, last);
-            let what = format!("{what} {}", described.what);
-            return Description {
-                time,
-                what,
-                ..described
-            };
-        }
+    let Brief {
+        time,
+        what,
+        mut fields,
+        last,
+    } = found;
+    if let Some(last) = last {
+        let described = describe_record(store, lane, last);
+        let what = format!("{what} {}", described.what);
+        return Description {
+            time,
+            what,
+            ..described
+        };
     }
+    let trace = store.epoch(id.epoch).map(|epoch| &epoch.trace);
+    let watch = trace.and_then(|trace| trace.watch(lane.watch()?));
     let record = store.record(id);
     if fields.is_empty() {
         // The record that began a phase describes it; the record that closed a gap describes that.

@@ -20,4 +20,5 @@ mod scenes;
 mod snapshot;
 mod standing;
 mod story;
+mod table;
 mod troubles;

@@ -262,6 +262,11 @@ const TIMELINE: Crate = Crate {
             &["findings", "ground", "phrases", "store"],
         ),
         room(
+            "table",
+            &["table"],
+            &["ground", "inside", "lanes", "store", "words"],
+        ),
+        room(
             "picture",
             &["picture"],
             &["draw", "ground", "lanes", "phrases", "store"],

@@ -1,0 +1,183 @@
+//! The tables and their columns.
+
+/// A table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tab {
+    /// What the picture has in view.
+    #[default]
+    Records,
+    /// All findings that are loaded.
+    Findings,
+    /// All watches.
+    Watches,
+    /// The objects of the selected lane, with their versions.
+    Versions,
+}
+
+impl Tab {
+    /// All tables, in the order of their tabs.
+    pub const ALL: [Self; 4] = [Self::Records, Self::Findings, Self::Watches, Self::Versions];
+
+    /// Returns the table's name.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Records => "Records in view",
+            Self::Findings => "Findings",
+            Self::Watches => "Watches",
+            Self::Versions => "Versions",
+        }
+    }
+}
+
+/// The value of a row that a column shows and sorts by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// When it happened, or began and ended.
+    Time,
+    /// When it began.
+    From,
+    /// When it ended.
+    Until,
+    /// How long it lasted.
+    Lasted,
+    /// Its kind.
+    Kind,
+    /// Its lane.
+    Lane,
+    /// Its resourceVersion.
+    Version,
+    /// Its sentence.
+    What,
+    /// The manager that wrote it.
+    Manager,
+    /// A finding's code.
+    Code,
+    /// A finding's name.
+    Name,
+    /// A finding's severity.
+    Severity,
+    /// How often a finding had occurred.
+    Times,
+    /// The watches that a finding names.
+    Watches,
+}
+
+/// A column of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Its heading.
+    pub name: &'static str,
+    /// Its explanation, with what it sorts by if that is not what it shows.
+    pub says: &'static str,
+    /// Whether it has numbers, which are aligned to the right and sorted from the highest.
+    pub is_figure: bool,
+    /// Its value.
+    pub by: By,
+}
+
+const fn words(name: &'static str, by: By, says: &'static str) -> Column {
+    Column {
+        name,
+        says,
+        is_figure: false,
+        by,
+    }
+}
+
+const fn figure(name: &'static str, by: By, says: &'static str) -> Column {
+    Column {
+        is_figure: true,
+        ..words(name, by, says)
+    }
+}
+
+const RECORDS: &[Column] = &[
+    words(
+        "Time",
+        By::Time,
+        "When it happened; of a stretch, begin, end and duration",
+    ),
+    words(
+        "Kind",
+        By::Kind,
+        "What the picture draws by a glyph, a hatch or a line",
+    ),
+    words("Lane", By::Lane, "The lane of the picture"),
+    figure(
+        "resourceVersion",
+        By::Version,
+        "The version that the record brought",
+    ),
+    figure(
+        "Lasted",
+        By::Lasted,
+        "The duration of a stretch, so far if it is open",
+    ),
+    words(
+        "What",
+        By::What,
+        "What happened. It sorts by kind, then lane, then resourceVersion",
+    ),
+];
+
+const FINDINGS: &[Column] = &[
+    words("Time", By::Time, "When the occurrence was raised"),
+    words("Code", By::Code, "The row of the failure catalogue"),
+    words("Name", By::Name, "Its name"),
+    figure("Severity", By::Severity, "The severity of this occurrence"),
+    words("Concerns", By::Watches, "The watches that it names"),
+    figure(
+        "Occurred",
+        By::Times,
+        "How often the finding had occurred by then",
+    ),
+    figure(
+        "Stood",
+        By::Lasted,
+        "Until the next occurrence, or until the finding was cleared",
+    ),
+    words(
+        "What",
+        By::What,
+        "What happened. It sorts by code, then time",
+    ),
+];
+
+const VERSIONS: &[Column] = &[
+    words("Object", By::Lane, "The object and its watch"),
+    figure(
+        "resourceVersion",
+        By::Version,
+        "The version, if it is a number",
+    ),
+    words("From", By::From, "When the watch learned of it"),
+    words(
+        "Until",
+        By::Until,
+        "When the next version came, or the object was deleted",
+    ),
+    figure("Held", By::Lasted, "How long the watch held this version"),
+    words("Change", By::Kind, "The event that brought it"),
+    words(
+        "Manager",
+        By::Manager,
+        "Who wrote it, if it is known. It sorts by object, then time",
+    ),
+    words(
+        "What",
+        By::What,
+        "The event in words. It sorts by kind, then object, then resourceVersion",
+    ),
+];
+
+/// Returns the columns of a table. Those of the watches are in [`health`](crate::health::COLUMNS).
+#[must_use]
+pub const fn columns(tab: Tab) -> &'static [Column] {
+    match tab {
+        Tab::Records => RECORDS,
+        Tab::Findings => FINDINGS,
+        Tab::Watches => &[],
+        Tab::Versions => VERSIONS,
+    }
+}

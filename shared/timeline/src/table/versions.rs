@@ -1,0 +1,68 @@
+//! The objects of a lane with their versions: which version each had, from when until when.
+
+use watchscope_model::Time;
+
+use super::gather::{InView, newest_first};
+use super::kind::Kind;
+use super::row::TableRow;
+use crate::id::{LaneId, ObjectId, RecordId};
+use crate::store::{ObjectTrace, Store, WatchTrace};
+
+/// The most versions that a table lists, the newest ones.
+const VERSIONS_MOST: usize = 20_000;
+
+/// Returns the loaded versions of the objects of a lane, the newest first, at most 20,000. The lane of an object has
+/// that object alone; a watch and its other lanes have all objects of the watch. A version lasts until the next one, or
+/// until the object is deleted.
+#[must_use]
+pub fn versions(store: &Store, lane: LaneId, now: Time) -> InView {
+    let mut rows = Vec::new();
+    let Some(watch) = lane.watch() else {
+        return InView::default();
+    };
+    for epoch in store.epochs() {
+        let Some(trace) = epoch.trace.watch(watch) else {
+            continue;
+        };
+        for (place, object) in (0..).zip(&trace.objects) {
+            let id = ObjectId(place);
+            if lane.object().is_none_or(|own| own == id) {
+                let lane = LaneId::Object(watch, id);
+                add(&mut rows, epoch.number(), lane, (trace, object), now);
+            }
+        }
+    }
+    newest_first(&mut rows);
+    let total = rows.len() as u64;
+    rows.truncate(VERSIONS_MOST);
+    InView { rows, total }
+}
+
+fn add(
+    rows: &mut Vec<TableRow>,
+    epoch: u32,
+    lane: LaneId,
+    (trace, object): (&WatchTrace, &ObjectTrace),
+    now: Time,
+) {
+    let marks = &trace.marks;
+    for (nth, &mark) in object.marks.iter().enumerate() {
+        let place = mark as usize;
+        let kind = Kind::of_mark(marks.kind(place));
+        let (at, seq) = (marks.at(place), marks.seq(place));
+        let next = object.marks.get(nth + 1);
+        let mut lives = object.lives.all().iter();
+        let life = lives.rfind(|life| life.start.seq <= seq);
+        let until = match next {
+            _ if kind == Kind::Deleted => at,
+            Some(&next) => marks.at(next as usize),
+            None => life.map_or(at, |life| life.end_at(now).max(at)),
+        };
+        let id = RecordId { epoch, seq };
+        rows.push(TableRow {
+            until,
+            version: marks.version(place),
+            ..TableRow::moment(at, lane, kind, id)
+        });
+    }
+}
