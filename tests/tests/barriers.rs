@@ -58,6 +58,7 @@ async fn no_panel_has_a_serious_barrier_in_either_theme_or_on_a_narrow_window() 
         ("the picture alone", None, "canvas.chart"),
         ("the findings", Some("i"), ".findings"),
         ("the table of watches", Some("t"), ".watches"),
+        ("the tables", Some("v"), ".tables .grid-row"),
         ("the notes", Some("o"), ".notes"),
         ("a note's form", Some("m"), ".note-form"),
         ("the help", Some("?"), ".help[open]"),

@@ -49,5 +49,6 @@ mod simulated;
 mod single;
 mod store;
 mod stories;
+mod tables;
 mod trouble;
 mod writer;

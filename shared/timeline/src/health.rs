@@ -56,6 +56,9 @@ pub const COLUMNS: [(&str, &str); 12] = [
     ),
 ];
 
+/// The columns of numbers, which are aligned to the right.
+pub const FIGURES: [usize; 7] = [2, 3, 5, 6, 8, 9, 10];
+
 /// A cell: its words, and its rank in its column.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cell {

@@ -119,6 +119,8 @@ pub enum Focus {
     Findings,
     /// The table of watches.
     Watches,
+    /// The table that is shown.
+    Table,
     /// The notes.
     Notes,
     /// The note that is selected.

@@ -28,5 +28,6 @@ pub mod search;
 pub mod second;
 pub mod shown;
 pub mod summary;
+pub mod table;
 pub mod tree_rows;
 pub mod update;

@@ -18,6 +18,7 @@ use super::person::Person;
 use super::screen::Screen;
 use super::search::SearchDeed;
 use super::shown::Shown;
+use super::table::TableDeed;
 use crate::source::backfill::Backfill;
 use crate::source::clock::ServerClock;
 use crate::source::connection::{Connection, Input};
@@ -209,6 +210,8 @@ pub struct Late {
     pub search: fn(&mut Model, SearchDeed),
     /// Handles an action on the cursors A and B.
     pub cursors: fn(&mut Model, CursorDeed),
+    /// Handles an action on the tables.
+    pub table: fn(&mut Model, TableDeed),
 }
 
 /// The table of functions that the first part calls in the second. The second part fills it when it is loaded.

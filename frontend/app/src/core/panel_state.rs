@@ -15,6 +15,7 @@ use super::notes::NotesState;
 use super::palette::PaletteState;
 use super::place::Place;
 use super::search::SearchState;
+use super::table::TableState;
 use crate::input::gesture::{Gesture, Gestures, Pointer};
 
 /// The state behind the panels.
@@ -91,6 +92,8 @@ pub struct PanelState {
     pub search_rest: Vec<RecordId>,
     /// Whether the findings panel is open.
     pub findings_open: bool,
+    /// The tables, while they are open.
+    pub table: Option<Box<TableState>>,
     /// Whether the table of watches is open.
     pub watches_open: bool,
     /// The table's order.

@@ -11,6 +11,7 @@ use super::palette::PaletteDeed;
 use super::panel_state::Tab;
 use super::screen::ThemeChoice;
 use super::search::SearchDeed;
+use super::table::TableDeed;
 use crate::input::actions::Action;
 use crate::input::gesture::Pointer;
 
@@ -199,6 +200,9 @@ pub enum Person {
     /// Acts on the search, or answers it.
     Search(SearchDeed),
 
+    /// Acts on the tables.
+    Table(TableDeed),
+
     /// Acts on all lanes.
     Lanes(LanesDeed),
 
@@ -253,4 +257,6 @@ pub enum FocusedPanel {
     Watches,
     /// The notes.
     Notes,
+    /// The tables.
+    Tables,
 }

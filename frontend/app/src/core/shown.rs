@@ -19,6 +19,7 @@ use super::palette::PaletteShown;
 use super::panel_state::Tab;
 use super::search::SearchShown;
 use super::summary::Summary;
+use super::table::TableView;
 use crate::body::diff::Difference;
 
 /// The words of a finished comparison without a result.
@@ -75,6 +76,8 @@ pub struct Shown {
     pub cursors: Option<CursorsShown>,
     /// The palette, while it is open.
     pub palette: Option<PaletteShown>,
+    /// The tables, while they are open.
+    pub table: Option<TableView>,
     /// The search, while it is open.
     pub search: Option<SearchShown>,
     /// The lanes bar.

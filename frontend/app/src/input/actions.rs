@@ -75,6 +75,8 @@ pub enum Action {
     Findings,
     /// Show or hide the table of watches.
     Watches,
+    /// Show or hide the tables.
+    Tables,
     /// Write a note about the moment that panels answer for.
     WriteNote,
     /// Write a note about the marked range.
@@ -149,6 +151,7 @@ impl Action {
         Self::Charts,
         Self::Findings,
         Self::Watches,
+        Self::Tables,
         Self::Notes,
         Self::WriteNote,
         Self::WriteNoteOnRange,
@@ -206,6 +209,7 @@ impl Action {
             Self::CloseSearch => "close the search",
             Self::Findings => "show or hide the findings",
             Self::Watches => "show or hide the table of watches",
+            Self::Tables => "show the picture as tables, or hide them",
             Self::WriteNote => "write a note about this moment",
             Self::WriteNoteOnRange => "write a note about the marked range",
             Self::Notes => "show or hide the notes",

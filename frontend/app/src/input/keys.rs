@@ -214,6 +214,7 @@ pub const BINDINGS: &[Binding] = &[
     on_picture(Code("KeyC"), Action::Charts),
     anywhere(Code("KeyI"), Action::Findings),
     anywhere(Code("KeyT"), Action::Watches),
+    anywhere(Code("KeyV"), Action::Tables),
     anywhere(Code("KeyN"), Action::NextTrouble),
     anywhere(Code("KeyN"), Action::PreviousTrouble).with(SHIFT),
     anywhere(Code("KeyO"), Action::Notes),

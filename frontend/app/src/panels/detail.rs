@@ -25,7 +25,7 @@ use crate::runtime::page::act;
 /// The most lines of a body that are shown. A last line counts the others.
 const MAX_LINES: usize = 5_000;
 
-/// Shows the panel if something is selected and neither watches nor notes are open.
+/// Shows the panel if something is selected and no other panel is in its place.
 #[component]
 pub(super) fn DetailPanel(panels: Signals) -> impl IntoView {
     // The comparison of A and B stands before it.
@@ -40,7 +40,11 @@ pub(super) fn DetailPanel(panels: Signals) -> impl IntoView {
         panels
             .detail
             .get()
-            .filter(|_| !panels.watches_open.get() && !panels.notes_open.get())
+            .filter(|_| {
+                !panels.watches_open.get()
+                    && !panels.notes_open.get()
+                    && panels.table.with(Option::is_none)
+            })
             .filter(|_| !is_behind.get())
             .map(|detail| view! { <Panel detail panels/> })
     }

@@ -45,6 +45,7 @@ pub(super) fn focus_soon(focus: Focus) {
         Focus::Picture => "canvas.chart",
         Focus::Findings => ".findings",
         Focus::Watches => ".watches .detail-body",
+        Focus::Table => ".tables .grid",
         Focus::Notes => ".notes .detail-body",
         Focus::SelectedNote => ".note-row.selected .note-heading",
         Focus::NoteField => ".note-form textarea",
@@ -90,6 +91,8 @@ pub(super) fn focused_panel() -> Option<FocusedPanel> {
         Some(FocusedPanel::Findings)
     } else if has_focus(".watches") {
         Some(FocusedPanel::Watches)
+    } else if has_focus(".tables") {
+        Some(FocusedPanel::Tables)
     } else if has_focus(".notes") {
         Some(FocusedPanel::Notes)
     } else {

@@ -41,6 +41,7 @@ mod replay;
 mod search;
 mod signals;
 mod status;
+mod tables;
 mod texts;
 mod third;
 mod trouble;

@@ -44,6 +44,7 @@ pub(super) fn mount() {
             {late.panel(|third| third.replay)}
             <status::Narration panels/>
             {late.panel(|third| third.watches)}
+            {late.panel(|third| third.tables)}
             {late.panel(|third| third.notes)}
             {late.panel(|third| third.detail)}
             {late.panel(|third| third.compared)}

@@ -22,6 +22,7 @@ use crate::core::shown::{
     StatusBar, Stepper, Texts, Tooltip,
 };
 use crate::core::summary::Summary;
+use crate::core::table::TableView;
 use crate::source::connection::Status;
 
 /// All signals. The struct is a cheap copy. Each panel reads its own signals, and none writes one.
@@ -80,6 +81,8 @@ pub(super) struct Signals {
     pub(super) cursors: Mirror<Option<CursorsShown>>,
     /// The palette, while it is open.
     pub(super) palette: Mirror<Option<PaletteShown>>,
+    /// The tables, while they are open.
+    pub(super) table: Mirror<Option<TableView>>,
     /// The numbers of standing findings.
     pub(super) standing: Mirror<Tally>,
     /// The board of findings, while it is open.
@@ -157,6 +160,7 @@ pub(crate) fn show(model: &Model) {
     mirror(signals.palette, &shown.palette);
     mirror(signals.cursors, &shown.cursors);
     mirror(signals.search, &shown.search);
+    mirror(signals.table, &shown.table);
     mirror(signals.standing, &shown.standing);
     mirror(signals.board, &shown.board);
     mirror(signals.findings_open, &panels.findings_open);
@@ -238,6 +242,7 @@ impl Signals {
             help: Mirror::new(false),
             palette: Mirror::new(None),
             cursors: Mirror::new(None),
+            table: Mirror::new(None),
             search: Mirror::new(None),
             standing: Mirror::new(Tally::default()),
             board: Mirror::new(Board::default()),

@@ -17,6 +17,7 @@ use super::replay::ReplayBar;
 use super::search::SearchBar;
 use super::signals::Signals;
 use super::status::Help;
+use super::tables::TablesPanel;
 use super::watches::WatchesPanel;
 use super::{bodies, focus, search, texts};
 use crate::core::effect::Focus;
@@ -46,6 +47,7 @@ pub(super) struct Third {
     pub(super) palette: Panel,
     pub(super) cursor_flags: Panel,
     pub(super) compared: Panel,
+    pub(super) tables: Panel,
     late: Late,
     fetch_bodies: fn(u64, ObjectPane),
     fetch_texts: fn(),
@@ -70,10 +72,12 @@ fn third_part() -> Result<Third, SplitLoaderError> {
         palette: |panels| view! { <Palette panels/> }.into_any(),
         cursor_flags: |panels| view! { <CursorFlags panels/> }.into_any(),
         compared: |panels| view! { <CursorsPanel panels/> }.into_any(),
+        tables: |panels| view! { <TablesPanel panels/> }.into_any(),
         late: Late {
             palette: Model::do_with_palette,
             search: Model::do_with_search,
             cursors: Model::do_with_cursors,
+            table: Model::do_with_table,
         },
         fetch_bodies: bodies::fetch_for,
         fetch_texts: texts::ask,
@@ -123,6 +127,7 @@ impl LatePanels {
                 panels.palette.with(Option::is_some),
                 panels.search.with(Option::is_some),
                 panels.cursors.with(Option::is_some),
+                panels.table.with(Option::is_some),
                 panels.detail.with(Option::is_some),
                 panels.range.with(Option::is_some),
                 panels.replay.with(Option::is_some),

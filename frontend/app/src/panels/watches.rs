@@ -7,7 +7,7 @@ use wasm_bindgen_futures::spawn_local;
 use watchscope_model::WatchName;
 use watchscope_timeline::Token;
 use watchscope_timeline::format::count;
-use watchscope_timeline::health::{self, COLUMNS, HealthRow, Order};
+use watchscope_timeline::health::{self, COLUMNS, FIGURES, HealthRow, Order};
 use web_sys::Blob;
 
 use super::as_of::AsOf;
@@ -18,9 +18,6 @@ use super::signals::Signals;
 use crate::core::person::Person;
 use crate::input::actions::Action;
 use crate::runtime::page::act;
-
-/// The columns of numbers, which are aligned to the right.
-const FIGURES: [usize; 7] = [2, 3, 5, 6, 8, 9, 10];
 
 /// Copies the table to the clipboard. If the browser refuses, downloads it.
 fn copy_watches(panels: Signals, done: RwSignal<&'static str>) {

@@ -60,6 +60,7 @@ pub(crate) const LATE: Late = Late {
     cursors: Model::do_with_cursors,
     palette: Model::do_with_palette,
     search: Model::do_with_search,
+    table: Model::do_with_table,
 };
 
 /// The second part without publishing: a frame is about the picture alone.

@@ -59,7 +59,7 @@ impl Choice {
     #[must_use]
     pub fn words(self) -> String {
         match self {
-            Self::All => "all kinds".to_owned(),
+            Self::All => "all".to_owned(),
             Self::Changes => "changes".to_owned(),
             Self::Kind(kind) => kind.words().to_owned(),
             Self::Severity(severity) => severity.to_string(),

@@ -1186,6 +1186,14 @@ fn a_loop_without_waits_counts_its_empty_reads_and_one_that_returned_says_since_
 }
 
 #[test]
+fn each_fact_of_a_layers_tooltip_is_in_a_cell_of_its_row() {
+    for story in [reported().0, two_servers(), connected()] {
+        let met = crate::table::check_tooltips(&story.store(), &mut lanes(), &view(), at(40.0));
+        assert!(met.contains(&watchscope_timeline::table::Kind::Layer));
+    }
+}
+
+#[test]
 fn the_picture_is_the_same_in_whatever_order_the_past_is_loaded() {
     let story = connected();
     let all = story.0.len();

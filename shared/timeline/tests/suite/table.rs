@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use crate::cases::cases;
 use crate::common::random::random_log;
 use crate::common::{Log, START, at, picture};
-use watchscope_model::Time;
+use watchscope_model::event::*;
 use watchscope_model::vocabulary::*;
+use watchscope_model::*;
 use watchscope_timeline::scene::{Hit, Target};
 use watchscope_timeline::table::{
     Choice, Filter, Kind, Order, ROWS_MOST, Tab, TableRow, cells, columns, findings, in_view, line,
@@ -90,6 +91,7 @@ fn each_fact_of_a_tooltip_is_in_a_cell_of_its_row() {
             }
         }
     }
+    met.extend(aside());
     let missing: Vec<&Kind> = Kind::ALL
         .iter()
         .filter(|kind| !met.contains(kind))
@@ -97,15 +99,58 @@ fn each_fact_of_a_tooltip_is_in_a_cell_of_its_row() {
     // `layers` has the layers.
     insta::assert_debug_snapshot!(missing, @r#"
     [
-        InitialEnd,
-        Read,
-        OwnRequest,
         Layer,
     ]
     "#);
 }
 
-/// Returns two pods and a finding about them.
+/// Checks what random logs do not have: initial events, a read of the audit, and requests of our own.
+fn aside() -> BTreeSet<Kind> {
+    let mut log = shop();
+    let pods = WatchName::from("shop/pods");
+    log.push(
+        8.5,
+        Bookmark {
+            watch: pods.clone(),
+            stream: StreamId(1),
+            resource_version: 109.into(),
+            initial_events_end: Some(true),
+        },
+    );
+    log.push(
+        9.0,
+        Audit {
+            watch: pods.clone(),
+            resource_version: Some(109.into()),
+            method: "list exact".into(),
+            compared: 1,
+            outcome: "same".into(),
+            reason: None,
+            object: None,
+            authority: None,
+            whole: None,
+            why: None,
+        },
+    );
+    let audit = pods.aside(Aside::Audit);
+    log.request(9.5, audit.as_str(), 90, 2, "list", "resourceVersion=109");
+    log.push(
+        10.0,
+        RequestAnswered {
+            watch: audit,
+            request: RequestId(90),
+            status: Some(429),
+            headers: field::Headers::default(),
+            retry_after_ms: None,
+            error: None,
+            error_text: None,
+        },
+    );
+    let view = View::between(START, at(20.0), 900.0);
+    check_tooltips(&log.store(), &mut Lanes::showing_all(), &view, at(20.0))
+}
+
+/// Returns two pods, of which one is deleted.
 fn shop() -> Log {
     use ChangeType::{Deleted, Modified};
     let mut log = Log::new("a");

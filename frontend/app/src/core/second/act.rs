@@ -8,6 +8,7 @@ use crate::core::model::Model;
 use crate::core::palette::PaletteDeed;
 use crate::core::person::FocusedPanel;
 use crate::core::search::SearchDeed;
+use crate::core::table::TableDeed;
 use crate::input::actions::Action;
 
 /// The factor by which a key zooms.
@@ -129,6 +130,7 @@ impl Model {
             Action::CloseSearch => self.search(SearchDeed::Close),
             Action::Findings => self.toggle_findings(),
             Action::Watches => self.toggle_watches(),
+            Action::Tables => self.tables(TableDeed::Toggle),
             Action::Notes => self.toggle_notes(),
             Action::WriteNote => self.write_note(false),
             Action::WriteNoteOnRange => self.write_note(true),

@@ -8,6 +8,7 @@ use watchscope_timeline::store::Known;
 use crate::core::effect::{Effect, Focus, Kept, PanelEffect};
 use crate::core::model::Model;
 use crate::core::person::FocusedPanel;
+use crate::core::table::TableDeed;
 
 /// Windows up to this width, in px, have no room for a panel beside the picture. A person who goes to a record then
 /// leaves the panel. panels.css has the same number.
@@ -23,6 +24,7 @@ impl Model {
             if self.has_room_for_one() {
                 self.panels.watches_open = false;
                 self.panels.notes.is_open = false;
+                self.close_tables();
                 self.clear_selection();
             }
             self.publish_findings(self.now());
@@ -39,6 +41,7 @@ impl Model {
         self.panels.watches_open = is_open;
         if is_open {
             self.panels.notes.is_open = false;
+            self.close_tables();
             if self.has_room_for_one() {
                 self.panels.findings_open = false;
             }
@@ -71,6 +74,7 @@ impl Model {
             FocusedPanel::Findings => self.toggle_findings(),
             FocusedPanel::Watches => self.toggle_watches(),
             FocusedPanel::Notes => self.toggle_notes(),
+            FocusedPanel::Tables => self.tables(TableDeed::Toggle),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Palette, search and cursors, whose functions come with the third part of the page.
+//! Palette, search, cursors and tables, whose functions come with the third part of the page.
 
 use watchscope_model::Time;
 
@@ -6,6 +6,7 @@ use crate::core::cursors::{CursorDeed, CursorsShown};
 use crate::core::model::Model;
 use crate::core::palette::{PaletteDeed, PaletteShown};
 use crate::core::search::{SearchDeed, SearchShown};
+use crate::core::table::{TableDeed, TableView};
 
 impl Model {
     /// Opens in earnest what was opened to load the third part.
@@ -19,6 +20,9 @@ impl Model {
         }
         let waiting = self.panels.cursors.waiting.take();
         self.cursors(waiting.unwrap_or(CursorDeed::Renew));
+        if self.shown.table.take().is_some() {
+            self.tables(TableDeed::Toggle);
+        }
     }
 
     /// Handles an action on the palette. Without the third part, an empty palette opens, which loads that part.
@@ -56,6 +60,22 @@ impl Model {
             Some((x_px, _)) => self.view.time_from_x(x_px),
             None => self.moment().unwrap_or_else(|| self.now()),
         }
+    }
+
+    /// Handles an action on the tables. Without the third part, empty tables open, which loads that part.
+    pub(super) fn tables(&mut self, deed: TableDeed) {
+        match (self.late, deed) {
+            (Some(late), deed) => (late.table)(self, deed),
+            (None, TableDeed::Toggle) if self.shown.table.take().is_none() => {
+                self.shown.table = Some(TableView::default());
+            }
+            (None, _) => {}
+        }
+    }
+
+    /// Closes the tables, because another panel takes their place.
+    pub(super) fn close_tables(&mut self) {
+        (self.panels.table, self.shown.table) = (None, None);
     }
 
     /// Handles an action on the search. Without the third part, an empty search opens, which loads that part.

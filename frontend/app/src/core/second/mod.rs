@@ -16,6 +16,7 @@
 //!                     ├─ export      the input of the dialogs of exports and charts
 //!                     ├─ palette     finding an action, a lane or a place
 //!                     ├─ search      hits in the log, and going from one to the next
+//!                     ├─ table       tables of what is in view, findings, watches, versions
 //!                     ├─ replay      playing a recording
 //!                     ├─ comparison  comparisons with the cluster
 //!                     └─ lesson      a lesson's requests
@@ -46,5 +47,6 @@ mod replay;
 mod search;
 mod selection;
 mod show;
+mod table;
 mod trouble;
 mod view;

@@ -81,6 +81,7 @@ impl Model {
     pub(super) fn open_notes(&mut self) {
         self.panels.notes.is_open = true;
         self.panels.watches_open = false;
+        self.close_tables();
         if self.has_room_for_one() {
             self.panels.findings_open = false;
         }

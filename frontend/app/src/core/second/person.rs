@@ -95,6 +95,7 @@ impl Model {
             Person::Palette(deed) => self.palette(deed),
             Person::Cursors(deed) => self.cursors(deed),
             Person::Search(deed) => self.search(deed),
+            Person::Table(deed) => self.tables(deed),
             Person::Lanes(deed) => self.do_with_lanes(deed),
             Person::Note(deed) => self.do_with_note(deed),
             Person::NotesCame(bytes) => self.take_notes(&bytes),

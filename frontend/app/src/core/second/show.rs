@@ -13,6 +13,7 @@ use crate::core::palette::PaletteDeed;
 use crate::core::panel_state::{StoryFit, Walk};
 use crate::core::shown::{Emptiness, HistoryWords, Remedy, StatusBar};
 use crate::core::summary;
+use crate::core::table::TableDeed;
 use crate::decimal::decimal;
 
 /// Distance of the message about empty lanes from the lanes above it, in px.
@@ -74,6 +75,7 @@ impl Model {
         if self.shown.palette.is_some() {
             self.palette(PaletteDeed::Renew);
         }
+        self.tables(TableDeed::Renew);
         self.shown.status = self.status_bar(now);
         let known = self.known(now);
         let lane_text = self.pick.focused.zip(known);
