@@ -182,6 +182,7 @@ pub(super) fn Header(panels: Signals) -> impl IntoView {
                 <button
                     class="control"
                     aria-expanded=move || panels.table.with(Option::is_some).to_string()
+                    data-part="tables-button"
                     aria-keyshortcuts="V"
                     title="What is in view, findings, watches and versions, as tables"
                     on:click=|_| act(Person::Act(Action::Tables))

@@ -1,6 +1,6 @@
 //! The tables: what is in view, findings, watches and versions, of which only the rows in the window are in the document.
 
-use js_sys::Array;
+use js_sys::{Array, Reflect};
 use leptos::prelude::*;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast as _, JsValue};
@@ -192,12 +192,20 @@ fn Filters(panels: Signals, tab: Memo<Tab>) -> impl IntoView {
 
 /// Height of a row, in px: larger where fingers touch it. panels.css has the same numbers.
 fn row_px() -> f64 {
-    let width = window().inner_width().ok().and_then(|width| width.as_f64());
-    if width.is_some_and(|width| width <= 600.0) {
+    if read().screen.window.width_px <= 600.0 {
         32.0
     } else {
         24.0
     }
+}
+
+/// The property by which an element is scrolled. A generated accessor would weigh on the page's first part.
+const SCROLL_TOP: &str = "scrollTop";
+
+/// Returns how far an element is scrolled, in px.
+fn scroll_top(element: &JsValue) -> f64 {
+    let top = Reflect::get(element, &SCROLL_TOP.into()).ok();
+    top.and_then(|top| top.as_f64()).unwrap_or(0.0)
 }
 
 /// Returns the deed of a key in the grid.
@@ -236,7 +244,7 @@ fn Grid(panels: Signals, tab: Memo<Tab>) -> impl IntoView {
         // The browser may report the size of a grid that is gone.
         if let Some(grid) = grid.try_get_untracked().flatten() {
             let px = row_px();
-            let first = f64::from(grid.scroll_top()) / px;
+            let first = scroll_top(&grid) / px;
             let count = (f64::from(grid.client_height()) / px) as usize;
             let window = (first as usize, count.saturating_sub(1).max(1));
             let known = number_untracked(panels);
@@ -252,11 +260,12 @@ fn Grid(panels: Signals, tab: Memo<Tab>) -> impl IntoView {
             shown.scrolls.then_some(shown.first)
         });
         if let (Some(first), Some(grid)) = (scrolls, grid.get()) {
-            let top = (first as f64 * row_px()) as i32;
-            if grid.scroll_top() != top {
-                // The rows above may be drawn only now, so the grid is scrolled when they are.
-                request_animation_frame(move || grid.set_scroll_top(top));
-            }
+            let top = first as f64 * row_px();
+            // The rows above may be drawn only now, so the grid is scrolled when they are.
+            request_animation_frame(move || {
+                // A browser that refuses shows the rows at the old place.
+                let _ = Reflect::set(&grid, &SCROLL_TOP.into(), &top.into());
+            });
         }
     });
     let kept = StoredValue::new_local(None);

@@ -75,6 +75,7 @@ fn Open(panels: Signals) -> impl IntoView {
                 <AsOf panels/>
                 <span class="space"></span>
                 <span class="quiet" role="status">{move || copied.get()}</span>
+                <button class="control" title="Records in view, findings and versions too" on:click=|_| act(Person::Act(Action::Tables))>"All tables"</button>
                 <button class="control" on:click=move |_| copy_watches(panels, copied)>"Copy as text"</button>
                 <button class="close" aria-label="Close" on:click=|_| act(Person::Act(Action::Watches))>"×"</button>
             </div>
