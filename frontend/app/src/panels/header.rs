@@ -179,16 +179,6 @@ pub(super) fn Header(panels: Signals) -> impl IntoView {
                 >
                     "Watches"
                 </button>
-                <button
-                    class="control"
-                    aria-expanded=move || panels.table.with(Option::is_some).to_string()
-                    data-part="tables-button"
-                    aria-keyshortcuts="V"
-                    title="What is in view, findings, watches and versions, as tables"
-                    on:click=|_| act(Person::Act(Action::Tables))
-                >
-                    "Tables"
-                </button>
                 <NotesButton panels/>
                 <a class="control" href="#lessons">"Lessons"</a>
                 <button class="control" data-part="open" title="Open a recording: a .wscope file">"Open"</button>
