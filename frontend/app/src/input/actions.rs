@@ -113,7 +113,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, in the order of the help.
-    pub const ALL: [Self; 52] = [
+    pub const ALL: [Self; 53] = [
         Self::Play,
         Self::PlayLesson,
         Self::Slower,

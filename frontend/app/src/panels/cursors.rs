@@ -102,7 +102,9 @@ pub(super) fn CursorsPanel(panels: Signals) -> impl IntoView {
         })
     });
     move || {
-        let is_other = panels.watches_open.get() || panels.notes_open.get();
+        let is_other = panels.watches_open.get()
+            || panels.notes_open.get()
+            || panels.table.with(Option::is_some);
         compared
             .get()
             .filter(|_| !is_other)

@@ -41,7 +41,10 @@ impl Model {
             }
             CursorDeed::Drop if b.is_some() => self.set_cursors(a, None),
             CursorDeed::Drop | CursorDeed::Clear => self.set_cursors(None, None),
-            CursorDeed::Show => self.panels.cursors.is_front = true,
+            CursorDeed::Show => {
+                self.panels.cursors.is_front = true;
+                self.close_tables();
+            }
             CursorDeed::Renew => {}
         }
         self.publish_cursors(now);
@@ -73,6 +76,10 @@ impl Model {
         };
         self.say(format!("{name} is at {}.", format::clock_ms(at)));
         self.panels.cursors.is_front = true;
+        if b.is_some() {
+            // The comparison takes their place.
+            self.close_tables();
+        }
         self.set_cursors(Some(a), b);
     }
 
