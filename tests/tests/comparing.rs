@@ -1,5 +1,4 @@
-//! The cursors A and B in a browser: set by keys, dragged by the mouse, moved by keys, dropped by Escape, and named by
-//! the link.
+//! The cursors A and B in a browser, by keys, mouse and finger.
 
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};

@@ -8,6 +8,7 @@ mod host;
 
 use common::{Log, at};
 use host::Host;
+use std::sync::Arc;
 use watchscope_app::core::cursors::{ComparedShown, Cursor, CursorDeed};
 use watchscope_app::core::person::Person;
 use watchscope_app::input::actions::Action;
@@ -38,10 +39,10 @@ fn mark(host: &Host, seconds: f64) {
     host.person(Person::Cursors(CursorDeed::Mark(at(seconds))));
 }
 
-fn compared(host: &Host) -> ComparedShown {
+fn compared(host: &Host) -> Arc<ComparedShown> {
     let model = host.model.borrow();
     let shown = model.shown.cursors.as_ref().unwrap();
-    shown.compared.clone().unwrap()
+    shown.compared.clone().unwrap().0
 }
 
 fn pointer(x_px: f64, touch: bool) -> Pointer {

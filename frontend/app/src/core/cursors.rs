@@ -1,5 +1,7 @@
 //! The cursors A and B as plain data: a person's deeds, and what the panel shows.
 
+use std::sync::Arc;
+
 use watchscope_model::Time;
 use watchscope_timeline::LaneId;
 use watchscope_timeline::RecordId;
@@ -69,7 +71,7 @@ pub struct CursorsShown {
     /// The flags of the cursors that are set.
     pub flags: Vec<FlagShown>,
     /// The comparison; `None` while B is not set.
-    pub compared: Option<ComparedShown>,
+    pub compared: Option<Compared>,
     /// Whether the panel stands before the detail.
     pub is_front: bool,
 }
@@ -85,8 +87,19 @@ pub struct FlagShown {
     pub left_px: Option<i32>,
 }
 
+/// A comparison that the panel shares with the model. Two are equal if they are the same one, which saves the page the
+/// code that compares their rows.
+#[derive(Clone, Debug)]
+pub struct Compared(pub Arc<ComparedShown>);
+
+impl PartialEq for Compared {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
 /// The comparison in words.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub struct ComparedShown {
     /// Duration and number of records from A to B.
     pub span: String,
@@ -107,7 +120,7 @@ pub struct ComparedShown {
 }
 
 /// A row of the comparison.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct RowShown {
     /// How the object differs.
     pub kind: DifferenceKind,

@@ -8,7 +8,7 @@ use web_sys::{HtmlElement, PointerEvent};
 
 use super::events::{grip, grip_detail};
 use super::signals::Signals;
-use crate::core::cursors::{ComparedShown, Cursor, CursorDeed, FlagShown, RowShown};
+use crate::core::cursors::{Compared, ComparedShown, Cursor, CursorDeed, FlagShown, RowShown};
 use crate::core::person::Person;
 use crate::runtime::page::{act, elements};
 
@@ -113,7 +113,8 @@ pub(super) fn CursorsPanel(panels: Signals) -> impl IntoView {
 }
 
 #[component]
-fn Panel(compared: ComparedShown, panels: Signals) -> impl IntoView {
+fn Panel(compared: Compared, panels: Signals) -> impl IntoView {
+    let compared = compared.0;
     let flags = panels.cursors.with_untracked(|shown| {
         let flags = shown.as_ref().map(|shown| shown.flags.clone());
         flags.unwrap_or_default()
@@ -145,17 +146,18 @@ fn Panel(compared: ComparedShown, panels: Signals) -> impl IntoView {
                 {(!compared.unlisted.is_empty()).then(|| view! {
                     <p class="prose soft">{format!("Not compared, because they had no list at A or at B: {}.", compared.unlisted)}</p>
                 })}
-                {(!compared.rows.is_empty()).then(|| view! { <Rows compared=compared.clone()/> })}
+                {(!compared.rows.is_empty()).then(|| view! { <Rows compared=Compared(compared.clone())/> })}
             </div>
         </section>
     }
 }
 
 #[component]
-fn Rows(compared: ComparedShown) -> impl IntoView {
+fn Rows(compared: Compared) -> impl IntoView {
     let ComparedShown {
         sides, rows, more, ..
-    } = compared;
+    } = &*compared.0;
+    let more = *more;
     view! {
         <table class="differences">
             <thead>
@@ -172,7 +174,7 @@ fn Rows(compared: ComparedShown) -> impl IntoView {
                     <th scope="col" class="side">"A"</th><th scope="col" class="side-b">"B"</th>
                 }).collect_view()}</tr>
             </thead>
-            <tbody>{rows.into_iter().map(|row| view! { <Row row/> }).collect_view()}</tbody>
+            <tbody>{rows.iter().map(|row| view! { <Row row=row.clone()/> }).collect_view()}</tbody>
         </table>
         {(more > 0).then(|| view! { <p class="prose soft">{format!("and {} more", format::number(more))}</p> })}
         <p class="differences-key quiet">

@@ -1,5 +1,7 @@
 //! The cursors A and B: sets, moves and drops them, and compares their times. The third part of the page has this code.
 
+use std::sync::Arc;
+
 use watchscope_model::Time;
 use watchscope_model::vocabulary::Divergence;
 use watchscope_timeline::between::{
@@ -10,7 +12,8 @@ use watchscope_timeline::format;
 use watchscope_timeline::store::Unknown;
 
 use crate::core::cursors::{
-    ComparedShown, Cursor, CursorDeed, CursorsShown, FlagShown, Found, ROWS_MOST, RowShown,
+    Compared, ComparedShown, Cursor, CursorDeed, CursorsShown, FlagShown, Found, ROWS_MOST,
+    RowShown,
 };
 use crate::core::model::Model;
 
@@ -126,7 +129,9 @@ impl Model {
         let compared = b.and_then(|b| {
             let is_new = self.compare((a, b), now);
             let known = known.and_then(|known| known.compared);
-            known.filter(|_| !is_new).or_else(|| self.compared_words())
+            known
+                .filter(|_| !is_new)
+                .or_else(|| Some(Compared(Arc::new(self.compared_words()?))))
         });
         self.shown.cursors = Some(CursorsShown {
             flags,
