@@ -1,4 +1,4 @@
-//! The tables: what is in view, findings, watches and versions, of which only the rows in the window are in the document.
+//! The tables: records in view, findings, watches and versions. Only the rows in the window are in the document.
 
 use js_sys::{Array, Reflect};
 use leptos::prelude::*;

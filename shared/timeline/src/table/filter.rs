@@ -87,7 +87,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Returns the filter of a text, of which the first 32 words count, and a choice.
+    /// Returns the filter of a text and a choice. The first 32 words of the text count.
     #[must_use]
     pub fn new(text: &str, choice: Choice) -> Self {
         let words = text.split_whitespace().take(WORDS_MOST);

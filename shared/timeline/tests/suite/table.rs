@@ -150,7 +150,7 @@ fn aside() -> BTreeSet<Kind> {
     check_tooltips(&log.store(), &mut Lanes::showing_all(), &view, at(20.0))
 }
 
-/// Returns two pods, of which one is deleted.
+/// Returns two pods. One is deleted.
 fn shop() -> Log {
     use ChangeType::{Deleted, Modified};
     let mut log = Log::new("a");

@@ -16,7 +16,7 @@
 //!                     ├─ export      the input of the dialogs of exports and charts
 //!                     ├─ palette     finding an action, a lane or a place
 //!                     ├─ search      hits in the log, and going from one to the next
-//!                     ├─ table       tables of what is in view, findings, watches, versions
+//!                     ├─ table       tables: records in view, findings, watches, versions
 //!                     ├─ replay      playing a recording
 //!                     ├─ comparison  comparisons with the cluster
 //!                     └─ lesson      a lesson's requests
