@@ -14,7 +14,7 @@ async fn times(tab: &Tab<'_>) -> Result<Vec<String>> {
     Ok(serde_json::from_value(tab.script(script).await?)?)
 }
 
-/// Waits until so many cursors are set; returns their times.
+/// Waits until `count` cursors are set; returns their times.
 async fn has(tab: &Tab<'_>, count: usize) -> Result<Vec<String>> {
     eventually("the cursors", LONG, async || {
         let times = times(tab).await?;

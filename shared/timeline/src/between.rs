@@ -7,11 +7,13 @@
 //! ```
 
 mod differences;
+mod folds;
 mod last;
 mod sides;
 mod words;
 
-pub use self::differences::{Difference, DifferenceKind, Differences, Folds, differences};
+pub use self::differences::{Difference, DifferenceKind, Differences, differences};
+pub use self::folds::Folds;
 pub use self::last::{Between, ChangedBy, LAST_CHAPTERS, Row, between};
 pub use self::sides::{CLIENTS_MOST, Holding, Side};
 pub use self::words::{HeadPart, head_words, place_words, side_words};

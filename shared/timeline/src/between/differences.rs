@@ -5,19 +5,11 @@ use std::sync::Arc;
 use watchscope_model::fold::{Held, Watch};
 use watchscope_model::id::Place;
 use watchscope_model::tree::{self, BTreeMap};
-use watchscope_model::vocabulary::{Divergence, Standing};
-use watchscope_model::{Layers, Object, ResourceVersion, State, WatchName};
+use watchscope_model::vocabulary::Divergence;
+use watchscope_model::{Object, ResourceVersion, WatchName};
 
+use super::folds::{Folds, divergence, has_listed};
 use super::sides::{Holding, Side, holding, sides_of};
-
-/// The folds of all records up to a moment.
-#[derive(Clone, Copy, Debug)]
-pub struct Folds<'a> {
-    /// The state.
-    pub state: &'a State,
-    /// The inside of a simulated cluster; empty for a real one.
-    pub layers: &'a Layers,
-}
 
 /// How an object differs between two moments, the worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -107,25 +99,6 @@ pub fn differences(a: Folds<'_>, b: Folds<'_>) -> Differences {
     }
     found.sides = known.iter().map(|&place| sides[place].clone()).collect();
     found
-}
-
-/// Whether a watch has ever read a whole list, so that an object that it does not hold is one that it lacks.
-pub(super) fn has_listed(watch: &Watch) -> bool {
-    let is_complete = watch
-        .list
-        .as_ref()
-        .is_some_and(|list| list.complete.is_some());
-    is_complete || watch.progress.is_some()
-}
-
-/// Returns the confirmed divergence of an object.
-pub(super) fn divergence(watch: &Watch, object: &Arc<Object>) -> Option<Divergence> {
-    let place = Place(object.clone());
-    let mut open = watch.verdicts.values().map(|open| &open.verdict);
-    let found = open.find(|verdict| {
-        Place(verdict.object.clone()) == place && verdict.state == Standing::Confirmed
-    });
-    found.map(|verdict| verdict.kind)
 }
 
 fn of_watch(name: &WatchName, a: &Watch, b: &Watch, found: &mut Differences) {

@@ -5,7 +5,8 @@ use watchscope_model::tree;
 use watchscope_model::vocabulary::Origin;
 use watchscope_model::{Text, WatchName};
 
-use super::differences::{Difference, DifferenceKind, Differences, Folds, differences};
+use super::differences::{Difference, DifferenceKind, Differences, differences};
+use super::folds::Folds;
 use super::sides::Side;
 use crate::id::{LaneId, RecordId};
 use crate::store::{AsOf, Store};

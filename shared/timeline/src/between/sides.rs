@@ -8,7 +8,7 @@ use watchscope_model::layers::Stock;
 use watchscope_model::vocabulary::{ClientPhase, Divergence};
 use watchscope_model::{Object, Text, WatchName};
 
-use super::differences::{Folds, divergence, has_listed};
+use super::folds::{Folds, divergence, has_listed};
 use crate::levels::{namespace_of, selects};
 
 /// The most clients that are compared, by name. The others are left out.
