@@ -26,9 +26,10 @@ const LABEL: u8 = 11;
 /// Room for the labels of a vertical axis, in px. It is the same in all charts over time, so that their time axes are
 /// equal.
 const LEFT: i32 = 68;
-/// Room for the labels of rows, in px; a longer label ends in `…`.
+/// Room for the labels of rows, in px. A label is at most 179 px wide by estimate, because some typefaces are wider; a
+/// longer label ends in `…`.
 const ROW_LEFT: i32 = 226;
-/// Room right of a plot, in px: for half a label, and for the words behind a row.
+/// Room right of a plot, in px, for half of the last label of its axis.
 const RIGHT: i32 = 36;
 /// Room above a plot, in px.
 const TOP: i32 = 8;
@@ -38,7 +39,8 @@ const BOTTOM: i32 = 24;
 const HEIGHT: i32 = 150;
 /// Height of a row of bars, in px; a chart has room for at least three rows.
 const ROW: i32 = 21;
-/// Width that rows leave for their words, in px; longer words end in `…`.
+/// Width in px that a chart of rows leaves behind its longest bar for words, in addition to [`RIGHT`]. Words without
+/// room between their bar and the edge of the chart end in `…`.
 const ROW_WORDS: i32 = 190;
 /// The text in the middle of an empty chart.
 const NOTHING: &str = "nothing in this range";

@@ -16,7 +16,7 @@ use crate::plot::{self, divergence, dot, fill, label_width, plot, seam_lines, st
 use crate::text::{fitted, lines};
 
 /// Width of every chart, in px, so that their time axes are equal. Titles and notes that are wider continue on the next
-/// line, at most on two.
+/// line, at most on two. Beyond that they end in `…`.
 pub const CHART_WIDTH: Px = Px::whole(640);
 /// The name of the series that stands for those without room in the legend.
 pub(crate) const OTHERS: &str = "others";
@@ -28,9 +28,9 @@ const LEGEND_ROW: i32 = 18;
 /// The most rows of a legend; series that would need another row become "others". So a chart of many series stays
 /// readable.
 const LEGEND_ROWS: usize = 2;
-/// Width of a legend's sign with the space behind it, in px.
+/// Width of a legend's sign with the space behind it, in px: 24 for the widest sign, a line, and 6 for the space.
 const SIGN: i32 = 30;
-/// The most width of a name in a legend, in px; a longer name ends in `…`.
+/// The most width of a name in a legend, in px; a longer name ends in `…`. So two of the longest names fit in a row.
 const NAME: Px = Px::whole(170);
 
 /// The reason why a chart could not be drawn. Our backend cannot fail, so it is an error of plotters itself.

@@ -49,7 +49,8 @@ const TIME_STEPS: [i64; 33] = [
     365 * DAY_US,
 ];
 
-/// Durations at which a log axis has ticks, in microseconds, rising. A longer duration stands at the end of the axis.
+/// Durations at which a log axis has ticks, in microseconds, rising. Each is 6 to 10 times the one before, and its
+/// label has one unit and no fraction. A longer duration stands at the end of the axis.
 const LOG_TICKS: [i64; 16] = [
     1,
     10,
@@ -69,8 +70,9 @@ const LOG_TICKS: [i64; 16] = [
     4_000 * DAY_US,
 ];
 
-/// The most steps between the ticks of a time axis, so it has at most 9 ticks. Then their labels do not touch in a
-/// chart of 640 px. A longer span has longer steps.
+/// The most steps between the ticks of a time axis, so it has at most 9 ticks. A longer span has longer steps. In a
+/// chart of 640 px ticks are then at least 67 px apart, and a label with seconds takes 46 px. A label with milliseconds
+/// takes about 68 px and may touch its neighbour.
 pub const MOST_TICKS: i64 = 8;
 
 /// Returns the shortest round length of time, in microseconds, that fits at most `most` times into `span_us`. It is at

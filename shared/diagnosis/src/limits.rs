@@ -1,10 +1,12 @@
 //! Times after which the audit reports something and findings judge it.
 
 /// Time in µs after which the audit repeats a list that the server refused because its cache had not come so far
-/// (docs/semantics/requests.md#too-large). Two refusals that far apart show a watch from the future (F32).
+/// (docs/semantics/requests.md#too-large). Two refusals that far apart show a watch from the future (F32). The number
+/// has no source: a cache that is only behind comes further within it.
 pub(crate) const TOO_LARGE_US: i64 = 20_000_000;
 /// Time in µs for which reads show newer versions of objects before a stream that delivers nothing lags (F31;
-/// docs/semantics/checks.md#ahead).
+/// docs/semantics/checks.md#ahead). The number has no source: it is over three times as long as a read waits for its
+/// cache (docs/semantics/servers.md#fresh-wait).
 pub(crate) const AHEAD_US: i64 = 10_000_000;
 /// Time in µs of silence after which the probe takes a second look at a stream that has had a bookmark
 /// (docs/semantics/clients.md#probe-silence).

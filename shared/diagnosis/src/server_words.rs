@@ -101,6 +101,7 @@ mod tests {
     /// A function of this file, with its name.
     type Question = (&'static str, fn(&str) -> bool);
 
+    /// All questions of this file, with their names in a failed test.
     const QUESTIONS: [Question; 9] = [
         ("expired", is_expired),
         ("compacted", is_compacted),

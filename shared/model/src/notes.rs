@@ -30,8 +30,8 @@ pub const MAX_NOTES: usize = 10_000;
 /// The most notes that one session may write in 60 s. A further one is refused with `TooOften`. One session alone takes
 /// 1,000 minutes to reach [`MAX_NOTES`].
 pub const NOTES_A_MINUTE: usize = 10;
-/// The most bytes of an object's namespace, name or uid in a note: about twice the 253 bytes of the longest DNS name
-/// (RFC 1123). A note with a longer one is refused with `BadObject`.
+/// The most bytes of an object's namespace, name or uid in a note. It is about twice the 253 bytes of Kubernetes'
+/// longest names, which are DNS subdomains as in RFC 1123. A note with a longer one is refused with `BadObject`.
 pub const MAX_OBJECT_TEXT_BYTES: usize = 512;
 
 fields! {

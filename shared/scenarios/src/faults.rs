@@ -161,8 +161,8 @@ pub fn help() -> Vec<String> {
     lines.collect()
 }
 
-/// The most names that an error about an unknown name suggests: the first of those that are equally near. The others
-/// are left out.
+/// The most names that an error about an unknown name suggests, so that it stays one line: the first of those that are
+/// equally near. The others are left out.
 const NEAREST_MOST: usize = 3;
 
 /// Returns the most similar names by Levenshtein distance, to the whole name or to one of its words.

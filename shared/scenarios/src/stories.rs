@@ -12,11 +12,12 @@ use crate::story::{Story, touch};
 
 /// The path of the service beside a story.
 const SERVICES: &str = "/api/v1/namespaces/default/services";
-/// The time between two changes of the service beside a story. A watch that gets no bookmark for 150 s (F34) is passed
-/// often enough by then.
+/// The time between two changes of the service beside a story. F34 is found if a watch gets no bookmark for over 150 s
+/// although the cluster moves on (docs/findings/F34.md). In that time the service changes at least seven times.
 const CHANGES_EVERY: Duration = Duration::from_secs(20);
 
-/// The most stories that [`nearest`] returns: the first of those that are equally near. The others are left out.
+/// The most stories that [`nearest`] returns, so that an error that names them stays short: the first of those that are
+/// equally near. The others are left out.
 const NEAREST_MOST: usize = 3;
 
 /// Returns all 51 stories: the demo's, then one for each row of the catalogue, F01 first.

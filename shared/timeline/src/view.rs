@@ -8,16 +8,18 @@ use crate::scene::Px;
 /// Greatest distance of a time from 1970, in µs: 73,000 years. A farther time is cut to it, so that differences of two
 /// times fit in an `i64`.
 const MOST_US: i64 = 1 << 61;
-/// Nearest zoom, in µs for each px; a nearer one is cut to it. At 1,000 px the view then has 5 ms.
+/// Nearest zoom, in µs for each px; a nearer one is cut to it. At 1,000 px the view then has 5 ms, and the ruler's
+/// nearest labels, 1 ms apart, are 200 px apart.
 const MIN_US_PER_PX: f64 = 5.0;
-/// Farthest zoom, in µs for each px: one day in 100 px. A farther one is cut to it.
+/// Farthest zoom, in µs for each px: one day in 100 px. A farther one is cut to it, because the ruler's farthest
+/// labels, 1 day apart, need 90 px.
 const MAX_US_PER_PX: f64 = 864e6;
 /// Share of the width that stays free right of now while the view follows now, so that the pen shows.
 const LEAD: f64 = 0.025;
 /// Distance in px of a young log's begin from the left edge, so that its first record shows.
 const MARGIN_PX: f64 = 10.0;
 /// The spans that the axis of a young log takes one after the other, in seconds. After the last one the view follows
-/// now.
+/// now. A step is at most 5/3 of the one before, so after the first step a log fills most of its axis.
 pub const STEPS_S: [i64; 8] = [20, 30, 45, 60, 90, 120, 180, 300];
 /// More spans, in seconds, that a page opened later may begin with. If none of them is long enough, it begins with all
 /// that is kept.
@@ -350,6 +352,7 @@ const TICKS: &[(i64, i64)] = &{
 mod tests {
     use super::*;
 
+    /// The time of the tests: a moment in September 2026.
     const NOW: Time = Time(1_790_000_000_000_000);
 
     #[test]

@@ -12,9 +12,11 @@ use watchscope_model::{
 use super::judgement::Judgement;
 
 /// Time in µs after a pause of watchscope in which a stream that had events waiting may end because of it: the server
-/// gives up a client that does not read (F36; docs/semantics/servers.md#slow-watch).
+/// gives up a client that does not read (F36; docs/semantics/servers.md#slow-watch). The number has no source. A longer
+/// one would blame watchscope for more ends, a shorter one the server.
 pub(crate) const AFTERMATH_US: i64 = 10_000_000;
-/// Age in ms below which a stream without events is barren (F10; docs/semantics/streams.md#rule-barren).
+/// Age in ms below which a stream without events is barren (F10; docs/semantics/streams.md#rule-barren). The number has
+/// no source: it is twice the 1 s below which client-go sees an error (docs/semantics/clients.md#reflector-end).
 pub(crate) const BARREN_MS: u64 = 2_000;
 
 /// A stream, from its opening on.

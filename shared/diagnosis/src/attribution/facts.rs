@@ -22,10 +22,12 @@ use super::own::is_plain;
 use super::runs::Runs;
 use crate::server_words;
 
-/// Time in µs within which ends are "together" (docs/semantics/streams.md#together).
+/// Time in µs within which ends are "together" (docs/semantics/streams.md#together). The number has no source. A longer
+/// one would group more ends of different causes; a shorter one would separate ends of one cause.
 pub const TOGETHER_US: i64 = 250_000;
 /// Time in µs after an end at which its judgement is final. Until then a judgement is published, and may be replaced
-/// (docs/semantics/streams.md#revised).
+/// (docs/semantics/streams.md#revised). It includes a watch's first retry after a failure, which comes after 1.6 s at
+/// most (docs/semantics/clients.md#reflector).
 pub const REVISED_US: i64 = 2_000_000;
 /// Time in µs after an end at which a suspicion, or `unknown`, is final: 12.25 s (docs/semantics/streams.md#revised).
 /// If the watch meets a 410 within [`REVISED_US`], the next list may show that the server's cache was built anew.
@@ -35,25 +37,30 @@ pub const SUSPICION_REVISED_US: i64 = REVISED_US + TOGETHER_US + LIST_US;
 pub const MAX_ENDS: usize = 4_096;
 /// The most facts, and the most edited definitions, that are kept. A further fact makes attribution forget the oldest
 /// one. A further edit makes it forget edits older than 130 s, which end no stream any more. If none is that old, the
-/// further edit is not kept.
+/// further edit is not kept. Facts matter for 2.25 s after an end, so these are 1,800 facts a second, and 30 edits a
+/// second.
 pub const MAX_FACTS: usize = 4_096;
 /// Time in µs after an edit of a definition in which the watches of its resource may end because of it (F17;
-/// docs/semantics/streams.md#rule-definition-edited).
+/// docs/semantics/streams.md#rule-definition-edited). The server waits up to two request timeouts, 120 s, before it
+/// ends the old storage (apiextensions-apiserver `customresource_handler.go`). 10 s more are for delays.
 const EDIT_US: i64 = 130_000_000;
 /// Time in µs after a server says that it shuts down in which its streams may end because of it (F07;
-/// docs/semantics/streams.md#rule-shutting-down). It ends them over its grace period.
+/// docs/semantics/streams.md#rule-shutting-down). It ends them over its grace period. Without one it cuts its last
+/// connections after its request timeout, 60 s (docs/semantics/servers.md#request-timeout).
 pub(crate) const DRAIN_US: i64 = 60_000_000;
 /// Most servers that attribution remembers because they shut down. A further one is not remembered. A cluster has far
 /// fewer apiservers.
 const MAX_DRAINING: usize = 64;
 /// Length in ms below which a pause of watchscope closes no connection (docs/semantics/streams.md#rule-short-pause). It
-/// only explains ends for lack of reading or asking.
+/// only explains ends for lack of reading or asking. It is as long as a ping may stay unanswered before its connection
+/// counts as dead (docs/semantics/servers.md#ping).
 const SHORT_PAUSE_MS: u64 = 15_000;
 /// Least number of events that a watch cache keeps of its type before it drops the oldest
 /// (docs/semantics/servers.md#ring).
 const CACHED_EVENTS: u64 = 100;
 /// Time in µs that attribution waits for the list after a 410. The list shows whether the cache was built anew
-/// (docs/semantics/streams.md#rule-cache-rebuilt). A later list explains nothing.
+/// (docs/semantics/streams.md#rule-cache-rebuilt). A later list explains nothing. The number has no source. A longer
+/// one would keep more judgements open; a shorter one would miss slow lists.
 const LIST_US: i64 = 10_000_000;
 
 /// A 410 of a watch cache that met a watch when it resumed after an orderly end. It is kept until the watch's next

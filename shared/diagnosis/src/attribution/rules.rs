@@ -396,6 +396,7 @@ mod tests {
     use super::super::end::{OwnPause, Stream};
     use super::*;
 
+    /// The page that has a row for each rule.
     const PAGE: &str = include_str!(concat!("../../../../docs/semantics", "/streams.md"));
 
     /// An end of a stream that lived for 30 s and delivered 12 events.

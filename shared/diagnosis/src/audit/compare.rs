@@ -10,7 +10,8 @@ use watchscope_model::{Object, ResourceVersion, fnv};
 use super::history::Past;
 
 /// Most differences of one comparison of a watch with a list that are followed: the first ones. The rest is dropped,
-/// and the outcome is marked as incomplete. It bounds the records of one comparison.
+/// and the outcome is marked as incomplete. It bounds the records of one comparison. The number has no source: a watch
+/// that differs in more is wrong as a whole.
 pub const MAX_DIFFERENCES: usize = 100;
 
 /// The difference between the object held and the object read in one place.

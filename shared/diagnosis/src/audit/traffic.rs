@@ -13,7 +13,8 @@ use crate::versions::{ServerVersion, Versions};
 /// Most objects that are remembered as deleted; a further one replaces the oldest. At 20 deletions a second these are
 /// those of the last 100 s.
 pub(super) const MOST_GONE: usize = 2_048;
-/// Time in µs that the garbage collector may take to delete what an object owned.
+/// Time in µs that the garbage collector may take to delete what an object owned. The number has no source. A shorter
+/// one makes suspects of objects that are still being deleted, which takes lookups from others.
 pub(super) const COLLECTED_US: i64 = 30_000_000;
 
 /// The last [`MOST_GONE`] objects that watches reported as deleted. Objects that they owned should be gone too.

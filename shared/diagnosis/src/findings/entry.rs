@@ -11,12 +11,15 @@ use crate::awake::Awake;
 use crate::text::{clock, count};
 
 /// Shortest wait in µs before a finding that recurs is reported again: 1 s. The wait doubles with each report, up to
-/// [`REPORTED_RARELY_US`]. A finding that gets worse or more certain is reported at once.
+/// [`REPORTED_RARELY_US`]. A finding that gets worse or more certain is reported at once. The number has no source: a
+/// burst within it costs one record.
 pub const REPORTED_AGAIN_US: i64 = 1_000_000;
-/// Longest wait in µs between two reports of a finding that recurs: 60 s. The wait no longer doubles then.
+/// Longest wait in µs between two reports of a finding that recurs: 60 s. The wait no longer doubles then. So the count
+/// of a finding that recurs is at most a minute old, and it costs 60 records an hour.
 pub const REPORTED_RARELY_US: i64 = 60_000_000;
 /// Time in µs without a recurrence after which a finding of an event is cleared: 10 min. A finding of a lasting state
-/// stays until that state ends.
+/// stays until that state ends. The number has no source. A longer one leaves more old findings open; a shorter one
+/// makes several of what recurs seldom.
 pub const QUIET_US: i64 = 600_000_000;
 
 /// An open finding.

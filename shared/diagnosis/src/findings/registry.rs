@@ -13,7 +13,8 @@ use super::unread::Unread;
 use crate::awake::Awake;
 
 /// Most open findings. A further one clears the least severe, with a record that says why. Among equals, a finding of
-/// an event goes first, then the one that was quiet for longest.
+/// an event goes first, then the one that was quiet for longest. It bounds the memory, and the work to find the next
+/// one that is due. The number has no source.
 pub const MAX_FINDINGS: usize = 1_024;
 
 /// A finding's row and subject.

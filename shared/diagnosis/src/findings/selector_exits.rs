@@ -19,7 +19,8 @@ use super::registry::FindingRegistry;
 use crate::text::name;
 
 /// Most objects that are remembered because they left a selector, and for each watch because they were deleted. A
-/// further one replaces the oldest.
+/// further one replaces the oldest, which then stays unjudged. It bounds the memory. The number has no source: the
+/// audit looks up eight exits of a watch a minute.
 const LEFT: usize = 64;
 /// Rows that make a server list a deleted object: the candidates of a finding about it (F24).
 const LIKE_A_GHOST: &[Row] = &[Row::F22, Row::F25, Row::F26, Row::F27, Row::F33];

@@ -38,13 +38,15 @@ pub(crate) struct Interner {
     unwritten_bytes: usize,
 }
 
-/// Most bytes of a text's definition beside the text itself: its number, the shared length and its own length. The size
-/// of an open segment counts them.
+/// Most bytes of a text's definition beside the text itself: 5 for its number, and 4 each for the shared length and its
+/// own. A length below 256 MiB, the largest payload of a frame, fits into 4 bytes. The size of an open segment counts
+/// them.
 const TEXT_BYTES: usize = 13;
-/// Most bytes of an object's definition beside its name and a uid that is no UUID. They are the numbers of namespace
-/// and controller, and the 17 bytes of a UUID.
+/// Most bytes of an object's definition beside its name and a uid that is no UUID. As for a text, 13 are for its number
+/// and for the lengths of its name. The numbers of namespace and controller take 5 each, and a UUID takes 17.
 const OBJECT_BYTES: usize = TEXT_BYTES + 5 + 5 + 17;
-/// Most bytes of a pattern's definition: its number, the numbers of its three texts, the stream, and two words.
+/// Most bytes of a pattern's definition: 5 for its number, and 5 for each of its three texts. The stream takes 10, and
+/// each of two words takes 1.
 const PATTERN_BYTES: usize = 5 + 3 * 5 + 10 + 2;
 
 impl Interner {

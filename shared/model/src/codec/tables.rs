@@ -114,8 +114,8 @@ impl Tables {
     }
 }
 
-/// Bytes that an allocation costs beside its content, as the reader charges them: the reference counts and the
-/// allocator's overhead.
+/// Bytes that an allocation costs beside its content, as the reader charges them. 16 are for the two reference counts,
+/// and 16 are an estimate of the allocator's overhead.
 pub(crate) const ALLOCATION_BYTES: usize = 32;
 
 /// An upper bound of the bytes of one entry of a table. In the list: two places, while the list grows to twice its

@@ -28,11 +28,11 @@ pub const ENDS_KEPT: usize = 8;
 const RESUMED: usize = 0;
 /// The place of the number of gaps after which a watch did not resume but began with a new list.
 const LOST: usize = 1;
-/// The place of the sum of their lengths, in µs.
+/// The place of the sum of the lengths of the gaps that [`LOST`] counts, in µs.
 const LOST_US: usize = 2;
-/// The place of the number of events lost in them.
+/// The place of the number of events known to be lost in gaps, as a gap states or the list after it shows.
 const MISSED: usize = 3;
-/// The place of the number of those with unknown losses.
+/// The place of the number of the gaps that [`LOST`] counts whose losses neither the gap states nor a list shows.
 const UNMEASURED: usize = 4;
 /// The place of the number of objects in lists after the first.
 const RELISTED: usize = 5;
@@ -46,7 +46,7 @@ const RECENT: usize = 7;
 const COUNTED: usize = RECENT + 2 * ENDS_KEPT;
 
 /// The number of an attribution `normal`. A reason's number is a cause's own (below 50), one of these three, or
-/// [`CATALOGUE`] plus an F number.
+/// [`CATALOGUE`] plus an F number. Snapshots hold these numbers, so none of them ever changes.
 const NORMAL: u64 = 50;
 /// The number of an attribution `ours`.
 const OURS: u64 = 51;

@@ -18,7 +18,8 @@ use crate::vocabulary::Severity;
 /// it. A reader of recordings refuses a longer one; [`Summary::decode`] does not check it.
 pub const MAX_SUMMARY_BYTES: usize = 16 << 10;
 /// The most kinds that a summary counts, [`UNKNOWN_KIND`] included. A summarizer counts records of further kinds as
-/// that one; a join of summaries drops the counts of the highest kinds. It is far above the 35 kinds of this build.
+/// that one; a join of summaries drops the counts of the highest kinds. [`Summary::decode`] refuses a summary with
+/// more. It is far above the 35 kinds of this build.
 const MAX_KINDS: usize = 256;
 
 /// The summary of a chapter, or of several as one.

@@ -13,8 +13,8 @@ use crate::vocabulary::{Divergence, Severity, Standing};
 /// The kind number that counts records of kinds which this build does not know, or that exceed the 256 kinds of a
 /// summary. No kind has it.
 pub const UNKNOWN_KIND: u64 = 0;
-/// The number of troubles at which neighbours are joined until [`TROUBLES_KEPT`] are left. It bounds the memory; a
-/// summary keeps only [`MAX_TROUBLES`].
+/// The number of troubles at which neighbours are joined until [`TROUBLES_KEPT`] are left. It bounds the memory to
+/// about 200 kB; a summary keeps only [`MAX_TROUBLES`].
 const TROUBLES_HELD: usize = 4_096;
 /// The number of troubles left after a join of neighbours: a quarter, so that joins are rare.
 const TROUBLES_KEPT: usize = 1_024;

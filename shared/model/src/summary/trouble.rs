@@ -9,7 +9,7 @@ use crate::tree;
 use crate::vocabulary::Severity;
 
 /// The most troubles in a summary, so that its size is bounded. Above it neighbours are joined into one, the least
-/// severe first, then the nearest.
+/// severe first, then the nearest. [`Summary::decode`](super::Summary::decode) refuses a summary with more.
 pub const MAX_TROUBLES: usize = 32;
 
 /// The kind of a trouble.

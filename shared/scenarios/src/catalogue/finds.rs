@@ -285,7 +285,7 @@ pub const FINDS: [Finds; Row::COUNT] = [
     row(F50, &[F50], 1, 10, &[F44]).with("1.35.0"),
 ];
 
-/// Each index is that of its row.
+/// Fails to compile unless the index of each row's findings is that of the row.
 const _: () = {
     let mut place = 0;
     while place < Row::COUNT {

@@ -22,7 +22,7 @@ const RING_BYTES: u64 = 32 << 20;
 /// The time from one break to the next in a digest, in the cluster's time. So each break has effects of its own.
 const BREAK_EVERY: Duration = Duration::from_secs(2);
 /// The number of deeds in one run at which a further one of the person does nothing. A lesson has a few breaks and
-/// lasts about a minute.
+/// lasts 60 or 90 s, so no person needs as many.
 const DEEDS_MOST: usize = 256;
 
 /// The parameters of a run, besides its lesson. The same parameters and deeds give the same records.

@@ -14,7 +14,7 @@ use crate::scene::Px;
 use crate::store::MarkKind;
 use crate::view::View;
 
-/// Marks nearer than this, centre to centre in px, are merged.
+/// Marks nearer than this, centre to centre in px, are merged, because their glyphs overlap.
 const APART: Px = Px::whole(6);
 /// Least width of a cell, in px. A plate of three digits fits in it beside the glyphs of its neighbours.
 const CELL_PX: f64 = 32.0;

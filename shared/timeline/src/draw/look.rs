@@ -27,7 +27,8 @@ pub(crate) enum Layer {
 /// How many layers there are.
 pub(super) const LAYERS: usize = Layer::Pen as usize + 1;
 
-/// How far beside the view, in px, something may be drawn that still shows in it.
+/// How far beside the view, in px, something may be drawn that still shows in it. For example, the dots behind the end
+/// of a run reach 15 px from their time.
 pub(crate) const SPILL: Px = Px::whole(16);
 /// Least width, in px, of things that must show at any zoom.
 pub(crate) const LEAST: Px = Px::whole(3);

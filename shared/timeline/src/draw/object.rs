@@ -164,7 +164,7 @@ impl Drawer<'_> {
 
     /// Draws a life that is uncertain, as dots.
     fn dots(&mut self, x0: Px, x1: Px, y: Px) {
-        /// Distance from dot to dot, in px.
+        /// Distance from dot to dot, in px: a dot of 2 px and a space of 3 px.
         const PERIOD_PX: i32 = 5;
         let mut from = x0;
         if x0 < -SPILL {

@@ -11,10 +11,12 @@ use crate::scene::{Px, Target};
 use crate::store::{OwnRequestMark, OwnRequestStep};
 use crate::tokens::Token;
 
-/// Time in µs, 2 min, above which a request without an answer counts as abandoned, because watchscope stopped. It then
-/// shows only where it began.
+/// Time in µs, 2 min, above which a request without an answer counts as abandoned, most likely because watchscope
+/// stopped. It then shows only where it began. A kube-apiserver answers within 60 s or not at all
+/// (docs/semantics/servers.md#request-timeout).
 const GIVEN_UP_US: i64 = 120_000_000;
-/// Longest request in µs that is drawn: 3 min. A request that begins or ends farther from the view is not searched for.
+/// Longest request in µs that is drawn: 3 min. A read of the audit takes at most 150 s (`backend/src/audit/reader.rs`).
+/// A request that begins or ends farther from the view is not searched for.
 const LONGEST_US: i64 = GIVEN_UP_US + 60_000_000;
 
 impl Drawer<'_> {

@@ -13,7 +13,8 @@ use crate::scene::{Align, Px, Step, StretchKind, Stroke, Target};
 use crate::store::{PhaseSpan, Span, WatchTrace};
 use crate::tokens::Token;
 
-/// Least distance from the opening to the closing bracket of a complete list, in px.
+/// Least distance from the opening to the closing bracket of a complete list, in px, so that they stand apart. A
+/// shorter list is drawn this wide, over the line before it.
 const BRACKETS: Px = Px::whole(9);
 
 /// Distance in px up to which a wait belongs to an ERROR event. Its words then leave out the reason that the event

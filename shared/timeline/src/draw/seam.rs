@@ -10,14 +10,17 @@ use crate::scene::{Area, Primitive, Px, Step, Stroke};
 use crate::store::Span;
 use crate::tokens::Token;
 
-/// Least distance in px between the two lines of a seam. A narrower seam is drawn this wide.
+/// Least distance in px between the two lines of a seam, which are 2 px wide, so that both show. A narrower seam is
+/// drawn this wide.
 const LEAST: Px = Px::whole(4);
-/// Distance in px that the words keep from both sides.
+/// Distance in px that the words keep from both sides. Words that cannot keep it get a shorter form, and then a plate
+/// beside the seam.
 const MARGIN: Px = Px::whole(8);
 /// Least width of the lanes on screen, in px, for words on a plate beside a seam. On narrower ones names stand where
 /// the plate would lie, so there is none.
 const PLATE_FROM: Px = Px::whole(600);
-/// Words at a seam after which the namespace `kube-system` has another uid. That uid identifies a cluster.
+/// Words at a seam after which the namespace `kube-system` has another uid. By convention that uid identifies a cluster
+/// (`cluster.connected` in docs/design/formats.md).
 const ANOTHER_CLUSTER: &str = "another cluster";
 /// Distance in px from line to line of the words in a seam, and of the first line from the top.
 const LINE_HEIGHT: i32 = 16;

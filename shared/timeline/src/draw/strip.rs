@@ -10,8 +10,9 @@ use crate::scene::{Column, Primitive, Px, STRIP_COLUMN_PX};
 use crate::store::WatchTrace;
 use crate::tokens::Token;
 
-/// For each height from 1 px up, the least count that reaches it: 1 + 2.6 log2(1 + n), rounded. Greater counts stay at
-/// the last height, 34 px. A row's own limit may be lower.
+/// For each height from 1 px up, the least count that reaches it: 1 + 2.6 log2(1 + n), rounded. The logarithm lets both
+/// a single change and a burst of thousands show. Greater counts stay at the last height, 34 px. A row's own limit may
+/// be lower.
 const HEIGHT_FROM: [u32; 34] = [
     1, 1, 1, 1, 2, 3, 4, 5, 7, 9, 12, 16, 21, 28, 36, 47, 62, 81, 106, 138, 181, 236, 308, 402,
     525, 686, 896, 1170, 1527, 1994, 2603, 3398, 4437, 5792,

@@ -15,8 +15,8 @@ use crate::sorted::within;
 use crate::store::{StepMark, WatchTrace};
 use crate::tokens::Token;
 
-/// Least distance in px of a jump or reversal from the one before it. Of nearer ones the first is drawn, but a reversal
-/// takes the place of a jump.
+/// Least distance in px of a jump or reversal from the one before it, because nearer glyphs cover each other. Of nearer
+/// ones the first is drawn, but a reversal takes the place of a jump.
 const STEPS_APART: Px = Px::whole(6);
 
 /// Words in place of a line where versions have no order: those of aggregated APIs, even if they are numbers
@@ -361,11 +361,12 @@ impl Drawer<'_> {
     }
 }
 
-/// Least distance in px of words from a step beside them.
+/// Room in px on each side of words that no line may cross, because a face wider than calculated takes that much more.
 const BESIDE: Px = Px::whole(4);
 /// Distance in px of the trace from the row's edges.
 const INSET: Px = Px::whole(6);
 /// Height in px of a digit over its baseline.
 const CAP: Px = Px::whole(9);
-/// Distance in px of a notch from the line that it is on.
+/// Distance in px of the glyph of a step from the line: over it for a jump, under it for a reversal. Words over a line
+/// keep more than that from it.
 const HALF: Px = Px::whole(1);

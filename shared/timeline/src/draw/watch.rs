@@ -18,10 +18,11 @@ use crate::sorted::within;
 use crate::store::{Fall, ListMark, Span, StreamSpan, WatchTrace};
 use crate::tokens::Token;
 
-/// Least distance in px of a torn end from the torn end before it. Nearer ones are drawn as ticks.
+/// Least distance in px of a torn end from the torn end before it, because its zigzag is 7 px wide. Nearer ones are
+/// drawn as ticks.
 const TORN_APART: Px = Px::whole(8);
 /// Least distance in px of an ERROR diamond from the diamond before it. Nearer ones are drawn as ticks. Audit reads
-/// that agree are left out if they follow another read by less.
+/// that do not differ are left out if they follow another read by less.
 const ERRORS_APART: Px = Px::whole(6);
 impl Drawer<'_> {
     /// Draws frames that watchscope could not read, as ticks on the plateau.

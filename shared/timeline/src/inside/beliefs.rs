@@ -20,8 +20,8 @@ use crate::store::{AsOf, Store};
 
 /// Most rows of the table, differences first; the rest is counted. More would not fit in a panel.
 const ROWS_MOST: usize = 40;
-/// Most columns of a crowd. Clients of a crowd that hold the same share a column; the clients of smaller groups are
-/// only counted.
+/// Most columns of a crowd, so that the table stays narrow. Clients of a crowd that hold the same share a column; the
+/// clients of smaller groups are only counted.
 const ALIKE_MOST: usize = 3;
 /// Most names in a sentence, so that it stays short; the rest is counted.
 const NAMES_MOST: usize = 3;

@@ -16,7 +16,8 @@ use crate::scene::{Align, Px, Step, Stroke, Target};
 use crate::sorted::within;
 use crate::tokens::Token;
 
-/// Writes nearer than this, in px, are drawn as ticks.
+/// Writes nearer than this, in px, are drawn as ticks, because their glyphs of 10 px with halos would touch. The
+/// selected write keeps its glyph.
 const GLYPHS_APART: Px = Px::whole(12);
 
 impl Drawer<'_> {

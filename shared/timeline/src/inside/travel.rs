@@ -18,15 +18,16 @@ use crate::levels::{End, Follower, Layer, Propagation, WriteMark};
 use crate::scene::{Align, Area, Primitive, Px, Step, Stroke};
 use crate::tokens::Token;
 
-/// Least distance in px between two lines to one client. Nearer ones are left out, because they would look like a
-/// surface.
+/// Least distance in px between two lines to one client of writes that arrived or are travelling. Nearer ones are left
+/// out, because they would look like a surface.
 const APART: Px = Px::whole(6);
 /// Opacity in percent of a propagation that has not arrived yet.
 const TRAVELLING_PERCENT: u8 = 40;
 /// Most clients on screen whose propagations are all drawn, because more lines would hide each other. Of clients beyond
 /// it, and of crowds, only that of the selected write is drawn.
 const CLIENTS_MOST: usize = 8;
-/// Most lines of a picture; those beyond are left out. Long slanted lines take a canvas the longest time.
+/// Most lines in a picture of writes that arrived or are travelling; those beyond are left out. Long slanted lines take
+/// a canvas the longest time.
 const LINES_MOST: usize = 240;
 /// Width of a line: 1.25 px, in 64ths of a px.
 const LINE_WIDTH: Px = Px(80);

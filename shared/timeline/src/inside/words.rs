@@ -13,9 +13,11 @@ use crate::levels::{End, Follower, Layer, Propagation, Tone, Waiting, WriteMark}
 use crate::phrases::object_words;
 use crate::store::Store;
 
-/// Most streams of a watch cache that are named, those with the most waiting events first; the rest is counted.
+/// Most streams of a watch cache that are named, so that the words stay short: those with the most waiting events
+/// first. The rest is counted.
 const STREAMS_MOST: usize = 8;
-/// Most clients whose propagation of a write is described, in the order of their rows; the rest is counted.
+/// Most clients whose propagation of a write is described, so that the words stay short: in the order of their rows.
+/// The rest is counted.
 const PROPAGATIONS_MOST: usize = 8;
 
 /// Returns a record of the inside as a sentence with its full stop. Hostile: show as text.

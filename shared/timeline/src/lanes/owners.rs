@@ -11,8 +11,8 @@ use super::filter::is_kind;
 use crate::id::{LaneId, ObjectId, WatchId};
 use crate::store::{Controller, Store};
 
-/// The most controllers above an object, such as ReplicaSet and Deployment above a pod. A longer chain is cut, and so
-/// is one that leads back to itself.
+/// The most controllers above an object. Kubernetes' own chains have two, such as ReplicaSet and Deployment above a
+/// pod. A longer chain is cut, and so is one that leads back to itself.
 const STEPS_MOST: usize = 5;
 
 /// A controller above an object.

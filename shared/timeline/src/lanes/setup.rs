@@ -4,8 +4,8 @@
 pub const PINS_MOST: usize = 100;
 /// Most lanes that a viewer can hide, because a page stores them and links carry them. A further one is refused.
 pub const HIDDEN_MOST: usize = 500;
-/// Most bytes of the key of a lane that is pinned or hidden. A longer key is refused; a long selector of a watch can
-/// make one.
+/// Most bytes of the key of a lane that is pinned or hidden, so that a page stores at most 614 kB of keys. A longer key
+/// is refused; a long selector of a watch can make one.
 const KEY_BYTES_MOST: usize = 1_024;
 
 /// What the sections of the lanes have in common.

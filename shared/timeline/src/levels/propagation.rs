@@ -27,7 +27,8 @@ const NO_STREAM_US: i64 = 500_000;
 /// A write whose object is deleted within this time may never be reported, because a client's holdings are reported
 /// every 100 ms.
 const STORED_US: i64 = 1_000_000;
-/// Time in µs after a write came to its cache. A stream that ends within it may have lost the write.
+/// Time in µs after a write came to its cache. A stream that ends or stalls within it may have lost the write.
+/// Otherwise the write counts as waiting in the buffer, or as lost at the client.
 const ALONG_US: i64 = 1_000_000;
 
 /// A client program as the target of writes.

@@ -10,9 +10,9 @@ use crate::store::{Epoch, Store};
 
 /// Width of a density column, in px.
 const COLUMN_PX: usize = STRIP_COLUMN_PX as usize;
-/// Least width in px of a listed chapter for a step of its own. Narrower chapters add up in columns.
+/// Least width in px of a listed chapter for a step of its own: three columns. Narrower chapters add up in columns.
 const STEP_PX: i64 = 6;
-/// Width in px from which steps stand 1 px apart.
+/// Width in px from which steps stand 1 px apart. So the space takes at most a twelfth of a step.
 const APART_FROM_PX: i64 = 12;
 
 /// Changes in each part of the strip.

@@ -9,7 +9,8 @@ use crate::store::{Coverage, Stretch};
 
 /// Least width of a seam, in px: two lines of 2 px, with their middles 4 px apart. A narrower seam is drawn this wide.
 const SEAM_PX: i64 = 6;
-/// Least width of a stretch that watchscope lost, in px. A narrower one is drawn this wide.
+/// Least width of a stretch that watchscope lost, in px, so that it shows at any scale. A narrower one is drawn this
+/// wide.
 const LOST_PX: i64 = 3;
 
 /// The coverage of the time that a strip shows.

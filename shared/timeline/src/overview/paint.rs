@@ -19,9 +19,10 @@ use crate::store::{Coverage, Store};
 use crate::tokens::Token;
 use crate::view::View;
 
-/// Least height of a strip, in px. A lower one is drawn this high.
+/// Least height of a strip, in px, at which the density has 11 px. A lower one is drawn this high.
 const LEAST_HEIGHT_PX: i64 = 44;
-/// Height of a strip, in px, from which its rows stand farther apart.
+/// Height of a strip, in px, from which its rows stand farther apart: 2 px instead of 1. The density then has at least
+/// 17 px.
 const ROOMY_PX: i64 = 56;
 /// Height of the row of hours and labels, in px.
 const LABELS_PX: i64 = 14;
@@ -35,9 +36,9 @@ const BAR_PX: i64 = 2;
 const GAP_EDGE_PX: i64 = 2;
 /// Width of a handle, in px.
 const HANDLE_PX: i64 = 4;
-/// Least distance of labels from each other, in px.
+/// Least distance of labels from each other, in px. A label that would be nearer to a more important one is left out.
 const APART_PX: i64 = 6;
-/// Distance of words from the edge of their stretch, in px.
+/// Distance of words from the edges of their stretch, in px. Words that cannot keep it on both sides are left out.
 const INSET_PX: i64 = 8;
 /// Font size of all words, in px.
 const SIZE: u8 = 11;

@@ -12,7 +12,7 @@ use super::troubles::{Found, TroubleMark, each};
 use crate::store::Store;
 use crate::tokens::Token;
 
-/// Least width of a divergence, in px. A shorter one is drawn this wide.
+/// Least width of a divergence, in px, so that it shows at any scale. A shorter one is drawn this wide.
 const LEAST_DIVERGENCE_PX: usize = 3;
 /// Least width of a lost gap, in px: two edges of 2 px and its ground. A shorter one is drawn this wide.
 const LEAST_GAP_PX: usize = 6;

@@ -10,31 +10,38 @@ use crate::view::View;
 
 /// How far back from now the strip reaches by default, in µs: 10 h. The viewer may widen it.
 pub const REACH_US: i64 = 36_000 * SECOND_US;
-/// Least time that the strip shows, in µs: 1 min. A shorter log is shown in 1 min.
+/// Least time that the strip shows, in µs: 1 min. A shorter log is shown in 1 min, with the rest empty.
 const LEAST_US: i64 = 60 * SECOND_US;
-/// Least width of the strip, in px; a narrower view gets this one.
+/// Least width of the strip, in px, so that the frame of the view fits and no division is by 0. A narrower view gets
+/// this one.
 const LEAST_WIDTH_PX: f64 = 16.0;
 /// Greatest width of the strip, in px; a wider view gets this one. It bounds the work and the primitives of a scene.
 const MOST_WIDTH_PX: f64 = 16_384.0;
-/// Least free room right of now, in px, so that the line of now shows and a handle on it can be gripped.
+/// Least free room right of now, in px, so that the line of now shows and a handle on it can be gripped. A strip of
+/// less than 64 px may leave less.
 const LEAD_PX: i64 = 12;
-/// Divisor of the strip's reach: one sixteenth of it is added before the log, if older records have expired.
+/// Divisor of the strip's reach: one sixteenth of it is added before the log if older records have expired. That part
+/// shows that there was more.
 const EXPIRED_SHARE: i64 = 16;
 /// Least width of the view's frame, in px, so that a pointer can grip it. A narrower one is drawn this wide.
 const LEAST_WINDOW_PX: i64 = 6;
-/// How far outside of the frame a handle can be gripped, in px. Inside, up to a third of the frame.
+/// How far outside of the frame a handle can be gripped, in px. Inside it is as far, but at most a third of the frame,
+/// so that its middle still moves it.
 const HANDLE_REACH_PX: f64 = 8.0;
 
 /// Width of a density column, in px.
 const COLUMN_PX: i64 = STRIP_COLUMN_PX as i64;
 
-/// Width of the break in the axis, in px. Left of it are the records that are older than the strip's reach.
+/// Width of the break in the axis, in px: room for its two slanted lines. Left of it are the records that are older
+/// than the strip's reach.
 pub(super) const BREAK_PX: i64 = 12;
-/// Width in px of the stub before the break, which stands for all older kept records.
+/// Width in px of the stub before the break, which stands for all older kept records. It has room for `12 min earlier`
+/// or `not loaded`; longer words are left out.
 pub(super) const STUB_PX: i64 = 102;
-/// Width in px of the words before the stub that name the expired records.
+/// Width in px of the words before the stub that name the expired records: room for `before 11-19 09:35`.
 pub(super) const EXPIRED_PX: i64 = 132;
-/// Least width in px of a strip with a stub. A narrower one has only the break.
+/// Least width in px of a strip with a stub. Stub, break and words take at most 246 px, so most of the strip stays for
+/// the axis. A narrower strip has only the break.
 const STUB_FROM_PX: i64 = 640;
 
 /// The scale of an overview: which stretch of time the strip shows, and its width of 16 to 16,384 px. A view outside of

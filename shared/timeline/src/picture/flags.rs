@@ -9,13 +9,15 @@ use crate::scene::{Align, Area, Primitive, Px, Step, Stroke};
 use crate::tokens::Token;
 use crate::view::View;
 
-/// Most notes of a saved picture that have a flag and a text: the oldest. The rest is counted.
+/// Most notes of a saved picture that have a flag and a text, so that the picture stays a page: the oldest. The rest is
+/// counted.
 pub const FLAGS_MOST: usize = 40;
-/// Most lines of a note's text in a picture. Of a longer text the last one ends with `…`.
+/// Most lines of a note's text in a picture, so that one note does not fill it. Of a longer text the last one ends with
+/// `…`.
 const LINES_MOST: usize = 8;
 /// Height of the row of flags, in px.
 const ROW: Px = Px::whole(22);
-/// Least width of a column of texts, in px.
+/// Least width of a column of texts, in px. There are as many columns as fit, at least one and at most four.
 const COLUMN: i32 = 300;
 /// Height of a line of text, in px.
 const LINE: i32 = 14;

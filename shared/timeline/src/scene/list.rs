@@ -216,6 +216,7 @@ mod tests {
     use crate::scene::{Align, TextLine};
     use crate::tokens::Token;
 
+    /// The colour of everything that the tests draw.
     const INK: Token = Token::Text1;
 
     #[test]

@@ -72,7 +72,8 @@ impl Store {
     /// after it. Some failures are found only after the last step of their story. `None` if no story ended.
     #[must_use]
     pub fn story_shown_until(&self) -> Option<Time> {
-        /// Time in µs after a story's end in which a finding still belongs to its picture.
+        /// Time in µs after a story's end in which a finding still belongs to its picture. Some failures are found only
+        /// after the last step. The picture ends before a later finding.
         const FOUND_LATER_US: i64 = 60_000_000;
         let over = self.story_over()?;
         let raised = self.state()?.findings.values();

@@ -7,7 +7,7 @@ use watchscope_model::{Text, Time};
 use crate::id::{RecordId, WatchId};
 use crate::scene::StretchKind;
 
-/// The most troubles that an edge of the view names: 2, the worst and then the latest.
+/// The most troubles that an edge of the view names: the two worst, and of equally severe ones the later first.
 pub const NAMED: usize = 2;
 /// `until` of trouble that is still open.
 pub(super) const OPEN: Time = Time(i64::MAX);

@@ -16,7 +16,8 @@ use crate::tokens::Token;
 /// Most places that a problem leads to, so that a viewer can step through them: the latest, the newest first. The count
 /// includes all.
 const MAX_PLACES: usize = 64;
-/// Most error findings that are named, each row of the catalogue once, by code. Those beyond are left out.
+/// Most error findings that are named, so that the line stays short: each row of the catalogue once, by code. Those
+/// beyond are left out.
 const MAX_FINDINGS: usize = 3;
 
 /// The problems of one kind.

@@ -14,8 +14,8 @@ use crate::audit::compare::{Comparison, Difference, Outcome};
 use crate::audit::reads::{Scope, exact_lists_are_etcds};
 use crate::audit::reasons::Reason;
 
-/// Most restarts of a list in a round because its version was compacted or passed. A further one makes the newest list
-/// instead.
+/// Most restarts in a round because a list's version was compacted or passed: at the watch's progress, or as the newest
+/// list. A further one ends the round as undecided; the next round comes 15 s or more later. The number has no source.
 const MAX_RESTARTS: u32 = 2;
 
 impl WatchAudit {

@@ -14,7 +14,8 @@ use super::task::{Task, same_place};
 use crate::audit::level::Level;
 use crate::audit::reasons::Reason;
 
-/// Time in µs after a DELETED at which its object is looked up, so that a burst is over.
+/// Time in µs after a DELETED at which its object is looked up, so that a burst is over. An object that comes back
+/// before needs no lookup. The number has no source.
 pub(super) const LEFT_US: i64 = 1_000_000;
 
 impl WatchAudit {

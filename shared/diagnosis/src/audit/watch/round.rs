@@ -26,10 +26,12 @@ use crate::versions::ServerVersion;
 /// (docs/semantics/checks.md#behind). After it one last newest list decides whether this is published.
 pub(crate) const BEHIND_US: i64 = 120_000_000;
 /// Time in µs from the opening of a stream over another connection to the newest list. That list shows whether the
-/// server was restarted with another etcd.
+/// server was restarted with another etcd. The number has no source. A later list comes nearer to the time at which
+/// other writes hide the restore.
 const MOVED_US: i64 = 1_000_000;
 /// Time in ms from one round of a watch to the next; `full` halves it while requests are not scarce. A watch of several
-/// pages waits as many times as long.
+/// pages waits as many times as long. So two of a watch's 20 requests a minute are lists
+/// (docs/audit.md#how-much-is-read).
 const ROUND_MS: u64 = 30_000;
 /// Most tasks that may wait when a viewer requests one more; beyond it the request is dropped. A round by itself has a
 /// few dozen.

@@ -27,7 +27,8 @@ pub const AT_ONCE: usize = 16;
 /// is also the most such lookups in a minute; beyond it they wait. The watch's other requests are for lists and
 /// samples.
 pub(super) const LOOKED_AFTER: usize = 8;
-/// Most objects that one comparison with a possible cache looks up; further differences wait for the next list.
+/// Most objects that one comparison with a possible cache looks up; further differences wait for the next list. They
+/// leave 12 of a watch's 20 requests a minute ([`PER_WATCH`]) to lists and samples.
 pub(super) const FOLLOWED: usize = 8;
 
 /// A list that was ahead of the watch, and differed.

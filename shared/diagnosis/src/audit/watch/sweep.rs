@@ -13,7 +13,8 @@ use watchscope_model::{Object, ResourceVersion, Time};
 use super::task::same_place;
 use crate::audit::reasons::{Cut, Reason};
 
-/// Number of failed lookups that end the sweep; the remaining objects count as failed.
+/// Number of failed lookups that end the sweep; the remaining objects count as failed. So a failing server gets few
+/// requests in vain. The number has no source.
 pub(super) const MOST_FAILED: u64 = 8;
 
 /// An object, and the version at which the watch held it when the sweep began; `None` if it has a `missing` verdict.

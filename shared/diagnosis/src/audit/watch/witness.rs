@@ -16,7 +16,8 @@ use super::state::{FOLLOWED, WatchAudit};
 use crate::audit::read::Read;
 use crate::audit::reasons::{Reason, SecondWatch};
 
-/// Time in ms from one second watch of a watch to the next: one of the server's 120 requests a minute.
+/// Time in ms from one second watch of a watch to the next. Each then takes one of the server's 120 requests a minute,
+/// beside two lists of its watch (docs/audit.md#how-much-is-read).
 const WITNESS_MS: u64 = 60_000;
 
 impl WatchAudit {

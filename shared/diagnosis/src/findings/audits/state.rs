@@ -11,7 +11,8 @@ use watchscope_model::{Object, Row, Seq, Text, WatchName};
 use super::restored::Restored;
 
 /// Most changes of each watch whose records are remembered; a further one replaces the oldest. For an object that
-/// changed earlier, the record since which it is held replaces its last event.
+/// changed earlier, the record since which it is held replaces its last event. It bounds the memory of each watch. The
+/// number has no source.
 const CHANGES_KEPT: usize = 256;
 /// Time in µs within which the audit's results for several watches may have one cause. The audit reads one watch after
 /// the other, and each in turn within its minute of requests.

@@ -14,9 +14,11 @@ use crate::text::seconds;
 use crate::versions::server_version;
 
 /// Time in µs before a client's list request. The list is too old if a watch of watchscope had come further by then
-/// (F22).
+/// (F22). It is also the least age of a client's belief at which handled updates are a resync (F46). The number has no
+/// source: it covers the ways of requests and events.
 pub(super) const OLDER_US: i64 = 1_000_000;
-/// Time in µs within which [`CIRCLE`] lists, each followed by a watch from the same version, are a circle (F14).
+/// Time in µs within which [`CIRCLE`] lists, each followed by a watch from the same version, are a circle (F14). It is
+/// that of `LISTS_AFTER_EXPIRY_US` for watchscope's own watches.
 const CIRCLE_US: i64 = 60_000_000;
 
 impl Clients {

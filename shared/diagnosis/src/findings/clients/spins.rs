@@ -11,18 +11,21 @@ use crate::findings::registry::FindingRegistry;
 use crate::text::seconds;
 
 /// Iterations a second above which a loop without requests and without a stream counts as spinning (F01, F02). A loop
-/// that waits for anything is far slower.
+/// that waits for anything is far slower, and one that only prints lines is 100 times as fast
+/// (docs/semantics/cases.md#ghost-you).
 const SPIN_PER_S: u64 = 1_000;
 /// Least time in µs between two reports of a client by which its loop is measured. A spinning client reports once a
 /// second.
 pub(super) const SPIN_US: i64 = 900_000;
-/// Time in µs after which a client that returned and sends no request counts as silent (F03, F48).
+/// Time in µs after which a client that returned and sends no request counts as silent (F03, F48). The number has no
+/// source. A program that waits longer before its next request is taken for silent until then.
 pub(super) const SILENT_US: i64 = 30_000_000;
 /// Time in µs after its request to resume within which a client that returned had got a 410 (F48). A server sends that
-/// at once.
+/// at once (docs/semantics/servers.md#cache-resume). The probe takes a stream for accepted after the same time
+/// (`ACCEPTED_MS`).
 const RETURNED_AT_ONCE_US: i64 = 2_000_000;
 /// Number of events above iterations and held objects beyond which changes were merged (F49). Fewer may still wait for
-/// the handler.
+/// the handler. The number has no source. A smaller one would call waiting events merged.
 const MERGED: u64 = 10;
 
 impl Clients {

@@ -13,23 +13,28 @@ use crate::findings::draft::{FindingDraft, Subject};
 use crate::findings::timers::{Timer, Timers};
 
 /// Most client programs that findings follow: the first ones that start. Records of further ones are skipped; none of
-/// the followed ones is forgotten.
+/// the followed ones is forgotten. It bounds the memory. The number has no source: stories and lessons have a few
+/// clients.
 pub const MAX_CLIENTS: usize = 1_024;
 /// Time in µs after which a client that waits for the answer to a watch, or for more initial events, is stuck (F35,
-/// F44, F50). kube-apiserver sends the headers at once (docs/semantics/requests.md#late-headers).
+/// F44, F50). kube-apiserver sends the headers at once (docs/semantics/requests.md#late-headers). It is that of
+/// watchscope's own requests, `NO_ANSWER_US`.
 pub(super) const STUCK_US: i64 = 10_000_000;
 /// Number of clients watching without a resourceVersion that weigh on a server which reads etcd for each (F20). It also
-/// bounds the paths and the scopes that are remembered of one client; a further one is skipped.
+/// bounds the paths and the scopes that are remembered of one client; a further one is skipped. The number has no
+/// source.
 pub(super) const CROWD: usize = 20;
-/// Number of lists in a row without progress that are a circle (F14). The same number of initial-event streams in a
-/// row is kept as evidence.
+/// Number of lists in a row without progress that are a circle (F14), as for watchscope's own watches
+/// (`LISTS_AFTER_EXPIRY`). The same number of initial-event streams in a row is kept as evidence.
 pub(super) const CIRCLE: usize = 3;
-/// Most objects of a client that are compared with the deleted ones (F19); the first ones are taken.
+/// Most objects of a client that are compared with the deleted ones (F19); the first ones are taken. A client's record
+/// names at most as many of each resource (`NAMED_MOST` of the simulator).
 pub(super) const NAMED: usize = 64;
-/// Most deletions, and most GETs without an object, that are remembered. A further one replaces the oldest.
+/// Most deletions, and most GETs without an object, that are remembered. A further one replaces the oldest, and then
+/// proves no ghost. It bounds the memory. The number has no source.
 const GONE: usize = 1_024;
 /// Time in µs after a deletion from which a held object is a ghost (F19). Within it the client may not have handled the
-/// deletion yet.
+/// deletion yet. The number has no source: a client's reports come 0.1 s apart, or 1 s if it spins.
 pub(super) const GHOST_US: i64 = 2_000_000;
 
 /// The state of one client.

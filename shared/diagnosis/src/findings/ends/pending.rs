@@ -11,7 +11,8 @@ use crate::findings::place::Place;
 /// Time in ms without progress above which a watch expires because its type is quiet (F12): the least time for which
 /// etcd keeps a revision (docs/semantics/servers.md#compaction).
 pub(super) const QUIET_TYPE_MS: u64 = 300_000;
-/// Time in µs after an edit of a definition within which a gap may come from the edit (F17).
+/// Time in µs after an edit of a definition within which a gap may come from the edit (F17). The number has no source:
+/// with an edit the server begins its history anew at once.
 const EDITED_US: i64 = 1_000_000;
 /// Time in µs above which a blind watch is a warning, whatever ended its stream: a period of bookmarks
 /// (docs/semantics/lists-and-watches.md#bookmark-period).

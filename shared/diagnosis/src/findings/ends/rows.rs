@@ -8,7 +8,7 @@ use crate::findings::draft::Subject;
 use crate::findings::place::Place;
 
 /// Time in µs within which cut-short initial events of a type may have one cause. Each watch requests its own after a
-/// backoff.
+/// backoff of 60 s at most (docs/semantics/clients.md#reflector).
 const CUT_SHORT_US: i64 = 60_000_000;
 
 /// Returns whether a server has no history after an end of this row. Then the 410 that follows is no failure of its

@@ -13,9 +13,11 @@ use crate::findings::questions::is_listing;
 use crate::findings::registry::FindingRegistry;
 use crate::text::{count, seconds};
 
-/// Number of lists in a row without progress that are a livelock (F14).
+/// Number of lists in a row without progress that are a livelock (F14). One is the list that every 410 needs. A second
+/// one may go to another server that is behind; a third one shows that lists do not help.
 const LISTS_AFTER_EXPIRY: usize = 3;
-/// Most unseen deletions that a finding names as evidence; further ones are not named.
+/// Most unseen deletions that a finding names as evidence; further ones are not named. They are half of the evidence
+/// that a finding may have.
 const NAMED: usize = 8;
 
 impl Requests {

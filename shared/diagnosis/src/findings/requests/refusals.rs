@@ -14,12 +14,15 @@ use crate::findings::timers::Timers;
 use crate::server_words;
 use crate::text::{count, seconds};
 
-/// Number of 429s in a row of one watch that are a storm as well (F15): its backoff keeps it from reaching [`STORM`].
+/// Number of 429s in a row of one watch that are a storm as well (F15): its backoff keeps it from reaching [`STORM`]. A
+/// single 429 is usual, and the number has no other source.
 const STORM_IN_A_ROW: u64 = 3;
 /// Time in µs after which a cache that is not ready, for [`STORM`] refusals in a row, no longer counts as just
-/// beginning anew (F15).
+/// beginning anew (F15). It is also the time within which such caches of one server are one finding. The number has no
+/// source.
 const UNREADY_US: i64 = 20_000_000;
-/// Time in µs without a refusal by a server after which its next answer ends a storm (F15).
+/// Time in µs without a refusal by a server after which its next answer ends a storm (F15). It is as long as
+/// [`STORM_US`], within which refusals count.
 const CALM_US: i64 = 10_000_000;
 
 impl Requests {

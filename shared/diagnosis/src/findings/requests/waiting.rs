@@ -17,14 +17,18 @@ use crate::text::{count, seconds};
 use crate::versions::server_version;
 
 /// Like [`NO_ANSWER_US`], in µs, if the watch's stream has just ended and the server may be older than 1.31. Such a
-/// server does not answer 429 while its cache of the type begins anew; it lets requests wait (F16, F17).
+/// server does not answer 429 while its cache of the type begins anew; it lets requests wait (F16, F17). The number has
+/// no source: it is time for a cache to list its type.
 const NO_ANSWER_OF_OLD_US: i64 = 30_000_000;
 /// The first minor version that answers 429 while a cache is not ready (ResilientWatchCacheInitialization;
 /// docs/semantics/versions.md#not-ready-429).
 const ANSWERS_UNREADY: u64 = 31;
-/// Time in µs before a request within which an end is the reason for the request.
+/// Time in µs before a request within which an end is the reason for the request. A watch resumes at once, or after its
+/// first delays; the fifth is 12.8 s or more (docs/semantics/clients.md#reflector). The number has no source.
 const JUST_ENDED_US: i64 = 30_000_000;
-/// Time in µs before an answer within which an ended stream made room for it on the connection (F50).
+/// Time in µs before an answer within which an ended stream made room for it on the connection (F50). An end that comes
+/// later than that after its stream's timeout made none. The number has no source: the other side answers as soon as it
+/// has room.
 const LET_IN_US: i64 = 1_000_000;
 
 impl Requests {

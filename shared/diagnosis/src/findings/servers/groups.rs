@@ -9,9 +9,11 @@ use super::lag::{BEHIND_US, Event, EventKey, HELD_UP_US, Member, Stream, WINDOW_
 use crate::findings::place::Place;
 use crate::findings::timers::{Timer, Timers};
 
-/// Shortest wait in µs until the members of a group are compared again.
+/// Shortest wait in µs until the members of a group are compared again: at most four times a second, however many
+/// events come. The number has no source.
 pub(super) const LOOK_US: i64 = 250_000;
-/// Most events of a group that are remembered. A further one drops the oldest without a judgement.
+/// Most events of a group that are remembered. A further one drops the oldest without a judgement. It bounds the
+/// memory. The number has no source: a server that is 3 s behind is judged at up to 340 events a second.
 const REMEMBERED: usize = 1_024;
 
 /// The watches of the same objects by several servers. [`REMEMBERED`] bounds its events. Watches with ordinals above

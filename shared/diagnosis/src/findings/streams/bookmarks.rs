@@ -18,15 +18,16 @@ use crate::versions::server_version;
 /// Time in µs within which a stream that asked for bookmarks must get one (F34): two and a half of their periods
 /// (docs/semantics/lists-and-watches.md#bookmark-period). A stream with a shorter timeout is not judged.
 const NO_BOOKMARK_US: i64 = 150_000_000;
-/// Time in µs until a stream is judged again, if no other watch had passed it that long before: a period of bookmarks
-/// and 15 s.
+/// Time in µs until a stream is judged again, if no other watch had passed it that long before: a period of bookmarks,
+/// and 15 s for late ones. The 15 s have no source.
 const BOOKMARK_LATE_US: i64 = 75_000_000;
 /// Span in µs of a stream's own events that proves that a bookmark was due (F34).
 const OWN_EVENTS_US: i64 = BOOKMARK_LATE_US;
 /// The row of a stream without a bookmark.
 pub(super) const NO_BOOKMARK: Row = Row::F34;
 /// Time in µs after which stopped initial events lack the bookmark that ends them (F35;
-/// docs/semantics/lists-and-watches.md#watch-list).
+/// docs/semantics/lists-and-watches.md#watch-list). A server sends 13,000 initial events within about 1 s
+/// (docs/semantics/servers.md#load), so a pause this long is none between two events. The probe waits as long.
 const NO_END_US: i64 = 10_000_000;
 /// The row of initial events without the bookmark that ends them.
 const NO_END: Row = Row::F35;

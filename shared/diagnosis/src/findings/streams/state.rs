@@ -6,13 +6,15 @@ use watchscope_model::fold::Watch;
 use watchscope_model::tree::BTreeMap;
 use watchscope_model::{ResourceVersion, Seq, State, StreamId, Time, Uid, WatchName};
 
-/// Most versions of a watch that are remembered, to distinguish repeated events (F29) from late events (F30). A
-/// further one replaces the oldest.
+/// Most versions of a watch that are remembered, to distinguish repeated events (F29) from late events (F30). A further
+/// one replaces the oldest, and a repetition of that counts as late. It bounds the memory of each watch. The number has
+/// no source.
 pub(super) const REMEMBERED: usize = 256;
-/// Most streams of a watch whose starts are remembered (F45). A further one replaces the oldest.
+/// Most streams of a watch whose starts are remembered (F45). A further one replaces the oldest, whose loss is then
+/// F24. It bounds the memory of each watch. The number has no source: streams of 5 min make it over an hour.
 pub(super) const STARTS: usize = 16;
 /// Most objects of a watch that are remembered because they left its view (F43) or ended with an old version (F23). A
-/// further one replaces the oldest.
+/// further one replaces the oldest. It bounds the memory of each watch. The number has no source.
 pub(super) const GONE: usize = 64;
 
 /// An open stream.
