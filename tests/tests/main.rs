@@ -51,4 +51,5 @@ mod store;
 mod stories;
 mod tables;
 mod trouble;
+mod why;
 mod writer;

@@ -38,6 +38,21 @@ pub struct Item {
     /// Its UTC time (`09:35:28.911`), its lane, and what it is as a sentence. Without a place, the first two are empty.
     /// Hostile: show as text.
     pub words: [String; 3],
+    /// How the thread of a "why" reaches it from the step before; `None` for a record of mere evidence.
+    pub way: Option<Way>,
+}
+
+/// How the thread of a "why" reaches a step from the step before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// It went on at once: a solid line.
+    WentOn,
+    /// Nobody heard it: a dashed line that ends in a cross.
+    NobodyHeard,
+    /// Time passes: a dotted line.
+    TimePasses,
+    /// No record shows what happened in this stretch: a dotted line.
+    NotKnown,
 }
 
 impl Evidence {
@@ -56,6 +71,12 @@ impl Evidence {
             severity: span.what.severity,
             items: items.collect(),
         })
+    }
+
+    /// Whether its items are the steps of a "why", and not the evidence itself.
+    #[must_use]
+    pub fn is_thread(&self) -> bool {
+        self.items.iter().any(|item| item.way.is_some())
     }
 
     /// Returns whether the store by now has another summary, other records, or a place for a record that had none.
@@ -79,6 +100,7 @@ impl Item {
             record,
             place,
             words: Default::default(),
+            way: None,
         }
     }
 }

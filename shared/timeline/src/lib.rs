@@ -34,6 +34,7 @@ pub mod table;
 pub mod tokens;
 pub mod troubles;
 pub mod view;
+pub mod why;
 pub mod words;
 
 pub use draw::Picture;

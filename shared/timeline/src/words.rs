@@ -12,6 +12,7 @@ mod record;
 mod state;
 mod stretch;
 mod trouble;
+mod why;
 
 pub use self::check::{Check, Checked, check, checked};
 pub use self::event::event_words;
@@ -27,5 +28,6 @@ pub use self::state::{
 };
 pub(crate) use self::stretch::brief;
 pub use self::trouble::{TroubleWords, off_side_words, trouble_count, trouble_words};
+pub use self::why::why_words;
 pub use crate::inside::inside_words;
 pub use crate::phrases::severity_ink as severity_token;

@@ -212,6 +212,8 @@ pub struct Late {
     pub cursors: fn(&mut Model, CursorDeed),
     /// Handles an action on the tables.
     pub table: fn(&mut Model, TableDeed),
+    /// Finds the steps that explain the selection. The flag says whether the person asked for them.
+    pub why: fn(&mut Model, bool),
 }
 
 /// The table of functions that the first part calls in the second. The second part fills it when it is loaded.

@@ -292,4 +292,6 @@ pub enum Tab {
     Request,
     /// The belief of each layer.
     Beliefs,
+    /// The thread of a "why".
+    Why,
 }

@@ -284,6 +284,8 @@ pub struct Detail {
     pub beliefs: Option<BeliefTable>,
     /// The evidence, if a finding is selected.
     pub evidence: Option<Evidence>,
+    /// The steps of its "why", if something explains it and the third part is loaded.
+    pub why: Option<Evidence>,
     /// The controllers above the selected object, from its own upwards; `None` for other lanes.
     pub owners: Option<Vec<OwnerShown>>,
     /// The tab that is shown.

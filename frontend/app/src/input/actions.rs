@@ -47,6 +47,8 @@ pub enum Action {
     Focus,
     /// Open what is focused.
     Open,
+    /// Show why the selection is as it is.
+    Why,
     /// Clear the selection, close what is open.
     Clear,
     /// Play a recording faster.
@@ -113,7 +115,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, in the order of the help.
-    pub const ALL: [Self; 53] = [
+    pub const ALL: [Self; 54] = [
         Self::Play,
         Self::PlayLesson,
         Self::Slower,
@@ -133,6 +135,7 @@ impl Action {
         Self::Collapse,
         Self::Expand,
         Self::Open,
+        Self::Why,
         Self::NextTrouble,
         Self::PreviousTrouble,
         Self::PreviousRecord,
@@ -196,6 +199,7 @@ impl Action {
             Self::PreviousTrouble => "previous problem, over all lanes",
             Self::Open => "open what is focused; on a chip such as F11 ×3: the next of the three",
             Self::Clear => "close what has the focus, drop B, A, range, then selection",
+            Self::Why => "why: the selection in steps, from the write to where it stopped",
             Self::Faster => "play the recording faster",
             Self::Slower => "play the recording more slowly",
             Self::MarkCursor => "set A at the pointer, then B; then move the nearer one",

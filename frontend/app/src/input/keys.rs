@@ -205,6 +205,7 @@ pub const BINDINGS: &[Binding] = &[
     on_picture(Code("ArrowRight"), Action::Expand).with(SHIFT),
     on_picture(Code("Enter"), Action::Open),
     on_picture(Code("NumpadEnter"), Action::Open),
+    anywhere(Code("KeyY"), Action::Why),
     on_picture(Sign(","), Action::PreviousRecord),
     on_picture(Sign("."), Action::NextRecord),
     on_picture(Code("KeyF"), Action::Focus),

@@ -13,6 +13,7 @@ use super::evidence::EvidenceTable;
 use super::findings::{chip, what_to_do};
 use super::focus::{focus_picture, focus_soon};
 use super::signals::Signals;
+use super::why::{AskWhy, WhyTab, lesson_link};
 use crate::body::json;
 use crate::core::cursors::CursorDeed;
 use crate::core::effect::Focus;
@@ -62,6 +63,7 @@ fn Panel(detail: Detail, panels: Signals) -> impl IntoView {
             "What each side believes",
             detail.beliefs.is_some(),
         ),
+        (Tab::Why, "Why", detail.why.is_some()),
     ]
     .into_iter()
     .filter(|&(_, _, shown)| shown)
@@ -84,6 +86,11 @@ fn Panel(detail: Detail, panels: Signals) -> impl IntoView {
             .beliefs
             .clone()
             .map(|beliefs| view! { <BeliefsTab beliefs/> })
+            .into_any(),
+        Tab::Why => detail
+            .why
+            .clone()
+            .map(|why| view! { <WhyTab why panels/> })
             .into_any(),
         Tab::Request => view! {
             <div class="columns even">
@@ -251,6 +258,7 @@ fn by_hand(request: &[(&'static str, String)]) -> String {
 fn EventTab(detail: Detail, panels: Signals) -> impl IntoView {
     let description = detail.description;
     let record = description.record;
+    let has_why = detail.why.is_some();
     if let Some(evidence) = detail.evidence {
         let code = evidence.code.clone();
         let advice = move || panels.texts.with(|texts| what_to_do(&texts.of(&code)?));
@@ -258,7 +266,8 @@ fn EventTab(detail: Detail, panels: Signals) -> impl IntoView {
             <div class="columns">
                 <div>
                     <h3>"What happened"</h3>
-                    <p class="prose">{evidence.summary.clone()}</p>
+                    <p class="prose">{evidence.summary.clone()}" "{has_why.then(|| view! { <AskWhy/> })}</p>
+                    {lesson_link(&evidence.code)}
                     <ThenAndNow panels/>
                     {move || advice().map(|advice| view! {
                         <h3>"What to do"</h3>
@@ -272,7 +281,7 @@ fn EventTab(detail: Detail, panels: Signals) -> impl IntoView {
     }
     view! {
         <div class="columns">
-            <div><h3>"What happened"</h3><p class="prose">{description.what}</p>{move || panels.presence.get().map(|presence| view! { <Here presence record/> })}<ThenAndNow panels/></div>
+            <div><h3>"What happened"</h3><p class="prose">{description.what}" "{has_why.then(|| view! { <AskWhy/> })}</p>{move || panels.presence.get().map(|presence| view! { <Here presence record/> })}<ThenAndNow panels/></div>
             <div>
                 {(!description.fields.is_empty()).then(|| view! { <h3>"Fields"</h3><Facts facts=named(&description.fields)/> })}
                 {detail.owners.map(|owners| view! { <OwnersOf owners/> })}

@@ -12,6 +12,7 @@ use super::as_of::AsOf;
 use super::focus::focus_soon;
 use super::signals::Signals;
 use super::texts;
+use super::why::lesson_link;
 use crate::core::effect::Focus;
 use crate::core::person::Person;
 use crate::core::shown::{Said, Texts};
@@ -262,6 +263,19 @@ fn ItemOf(group: Memo<Option<Group>>, key: String) -> impl IntoView {
                 <span class="tags">{evidence}</span>
                 <button
                     class="mute"
+                    title="In steps, from the write to where it stopped"
+                    on:click=move |_| {
+                        let raised = item.with_untracked(|item| item.as_ref().map(|item| item.raised));
+                        if let Some(raised) = raised {
+                            act(Person::ShowFinding(raised));
+                            act(Person::Act(Action::Why));
+                        }
+                    }
+                >
+                    "Why?"
+                </button>
+                <button
+                    class="mute"
                     aria-expanded=move || asks.get().to_string()
                     on:click=move |_| asks.update(|asks| *asks = !*asks)
                 >
@@ -344,6 +358,7 @@ fn Explained(panels: Signals, code: Text) -> impl IntoView {
     view! {
         <div class="explained">
             <dl>{move || lines(true)}</dl>
+            {lesson_link(&code)}
             {move || failed().then(|| view! {
                 <p class="quiet">
                     "What to do could not be fetched. "

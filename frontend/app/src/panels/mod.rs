@@ -46,6 +46,7 @@ mod texts;
 mod third;
 mod trouble;
 mod watches;
+mod why;
 
 pub(crate) use self::effects::carry_out;
 pub(crate) use self::signals::show;

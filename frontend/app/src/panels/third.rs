@@ -78,6 +78,7 @@ fn third_part() -> Result<Third, SplitLoaderError> {
             search: Model::do_with_search,
             cursors: Model::do_with_cursors,
             table: Model::do_with_table,
+            why: Model::explain_selection,
         },
         fetch_bodies: bodies::fetch_for,
         fetch_texts: texts::ask,

@@ -12,3 +12,4 @@ mod hiding;
 mod lessons;
 mod presence;
 mod stories;
+mod why;

@@ -4,11 +4,12 @@
 use super::drawer::Drawer;
 use super::findings::{CHIP_HEIGHT, CHIP_TOP};
 use super::look::{HAIR, Layer, TextLook};
+use crate::evidence::Way;
 use crate::format::{self, text_width};
 use crate::id::LaneId;
 use crate::lanes::{Row, RowKind};
 use crate::phrases::severity_ink;
-use crate::scene::{Align, Area, Primitive, Px, Stroke, Target};
+use crate::scene::{Align, Area, Primitive, Px, Step, Stroke, Target};
 use crate::tokens::Token;
 
 /// Height of a tag, in px.
@@ -19,6 +20,10 @@ const TAG_WIDTH: Px = Px::whole(11);
 const NUMBER_SIZE: u8 = 10;
 /// Least distance between two tags of one row, in px. Nearer tags move to the right.
 const APART: Px = Px::whole(2);
+/// Width of the thread of a "why": 1.25 px, in 64ths of a px.
+const STRAND_WIDTH: Px = Px(80);
+/// Half the side of the cross at a step that nobody heard, in px.
+const CROSS_ARM: Px = Px::whole(4);
 
 impl<'a> Drawer<'a> {
     /// Draws tags and thread; nothing if no finding is selected.
@@ -52,14 +57,43 @@ impl<'a> Drawer<'a> {
             while let Some(there) = placed.iter().find(|there| meets(area, there)) {
                 area.x = there.right() + APART;
             }
+            if let (Some(way), Some(&last)) = (item.way, placed.last()) {
+                self.strand(last, area, way, ink);
+            }
             placed.push(area);
             let (lane, is_lit) = (row.id, self.picture.lit == Some(item.record));
             self.tag(area, number, ink, is_lit);
             let (xs, ys) = ((area.x, area.right()), (area.y, area.bottom()));
             self.hit(xs, ys, lane, Target::Record(item.record));
         }
-        if let Some(&last) = placed.last() {
+        if let Some(&last) = placed.last().filter(|_| !evidence.is_thread()) {
             self.thread(self.x(evidence.at), last, ink);
+        }
+    }
+
+    /// Draws how the thread of a "why" goes from one tag to the next. One that nobody heard ends in a cross.
+    fn strand(&mut self, from: Area, to: Area, way: Way, ink: Token) {
+        let middle = |area: Area| (area.x + area.w.half(), area.y + area.h.half());
+        let ((x0, y0), (x1, y1)) = (middle(from), middle(to));
+        let stroke = match way {
+            Way::WentOn => Stroke::solid(ink, STRAND_WIDTH),
+            Way::NobodyHeard => Stroke::dashed(ink, STRAND_WIDTH, 4, 3),
+            Way::TimePasses | Way::NotKnown => Stroke::dashed(ink, STRAND_WIDTH, 1, 3),
+        };
+        self.stroke(
+            Layer::Divergence,
+            &[Step::Move(x0, y0), Step::Line(x1, y1)],
+            stroke,
+        );
+        if way == Way::NobodyHeard {
+            let (x, arm) = (to.right() + CROSS_ARM + APART, CROSS_ARM);
+            let cross = [
+                Step::Move(x - arm, y1 - arm),
+                Step::Line(x + arm, y1 + arm),
+                Step::Move(x - arm, y1 + arm),
+                Step::Line(x + arm, y1 - arm),
+            ];
+            self.stroke(Layer::Thread, &cross, Stroke::solid(Token::Error, Px(128)));
         }
     }
 

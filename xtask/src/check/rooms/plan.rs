@@ -250,10 +250,16 @@ const TIMELINE: Crate = Crate {
             &["draw", "ground", "lanes", "levels", "phrases", "store"],
         ),
         room(
+            "why",
+            &["why"],
+            &["evidence", "findings", "ground", "levels", "store"],
+        ),
+        room(
             "words",
             &["words"],
             &[
-                "evidence", "findings", "ground", "inside", "lanes", "phrases", "store", "troubles",
+                "evidence", "findings", "ground", "inside", "lanes", "levels", "phrases", "store",
+                "troubles", "why",
             ],
         ),
         room(

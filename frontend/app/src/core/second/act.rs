@@ -90,6 +90,7 @@ impl Model {
             Action::Focus => self.focus_selection(),
             Action::NextTrouble => self.step_trouble(true),
             Action::PreviousTrouble => self.step_trouble(false),
+            Action::Why => self.show_why(),
             Action::Open if self.step_members() => {}
             Action::Open => {
                 // If a record of this lane is selected, it stays selected.

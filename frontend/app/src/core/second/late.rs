@@ -1,10 +1,11 @@
-//! Palette, search, cursors and tables, whose functions come with the third part of the page.
+//! Palette, search, cursors, tables and "why", whose functions come with the third part of the page.
 
 use watchscope_model::Time;
 
 use crate::core::cursors::{CursorDeed, CursorsShown};
 use crate::core::model::Model;
 use crate::core::palette::{PaletteDeed, PaletteShown};
+use crate::core::panel_state::Tab;
 use crate::core::search::{SearchDeed, SearchShown};
 use crate::core::table::{TableDeed, TableView};
 
@@ -23,6 +24,24 @@ impl Model {
         if self.shown.table.take().is_some() {
             self.tables(TableDeed::Toggle);
         }
+        self.explain(false);
+    }
+
+    /// Finds the steps that explain the selection. Without the third part, nothing is explained yet.
+    pub(super) fn explain(&mut self, is_asked: bool) {
+        if let Some(late) = self.late {
+            (late.why)(self, is_asked);
+        }
+    }
+
+    /// Shows why the selection is as it is. Without a selection, the focused lane is selected.
+    pub(super) fn show_why(&mut self) {
+        self.panels.tab = Tab::Why;
+        match self.pick.focused {
+            Some(lane) if self.shown.detail.is_none() => self.open_lane(lane),
+            _ => {}
+        }
+        self.explain(true);
     }
 
     /// Handles an action on the palette. Without the third part, an empty palette opens, which loads that part.

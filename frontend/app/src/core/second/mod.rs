@@ -19,6 +19,7 @@
 //!                     ├─ table       tables: records in view, findings, watches, versions
 //!                     ├─ replay      playing a recording
 //!                     ├─ comparison  comparisons with the cluster
+//!                     ├─ why         the steps that explain the selection
 //!                     └─ lesson      a lesson's requests
 //!   each 250 ms ─► show                words of header, status bar, empty states
 //!   segments    ─► records             into the store
@@ -50,3 +51,4 @@ mod show;
 mod table;
 mod trouble;
 mod view;
+mod why;

@@ -243,18 +243,37 @@ impl Model {
         record: RecordId,
         since: Option<Time>,
     ) {
+        if self.show_step(finding, record) {
+            return;
+        }
         self.show_record(record, since);
         self.pick.evidence = Evidence::of(&self.store, finding);
     }
 
+    /// Brings a step of the shown "why" into view. The selection and the thread stay. Returns whether it is a step.
+    fn show_step(&mut self, of: RecordId, record: RecordId) -> bool {
+        let thread = self.pick.evidence.iter();
+        let mut thread = thread.filter(|known| known.is_thread() && known.finding == of);
+        let items = thread.next().map(|known| known.items.iter());
+        let step = items.and_then(|mut items| items.find(|item| item.record == record));
+        let Some((lane, _)) = step.and_then(|step| step.place) else {
+            return false;
+        };
+        self.leave_place();
+        self.open_watch_of(lane);
+        self.focus_lane(lane);
+        self.reveal(record);
+        true
+    }
+
     /// Looks up the selected finding's evidence again, if it may have grown.
     pub(super) fn follow_evidence(&mut self) {
-        let Some(known) = self
-            .pick
-            .evidence
-            .as_ref()
-            .filter(|known| known.is_behind(&self.store))
-        else {
+        let detail = self.shown.detail.as_ref();
+        let shown = self.pick.evidence.as_ref();
+        let known = shown
+            .filter(|known| !known.is_thread())
+            .or(detail.and_then(|detail| detail.evidence.as_ref()));
+        let Some(known) = known.filter(|known| known.is_behind(&self.store)) else {
             return;
         };
         self.pick.evidence = Evidence::of(&self.store, known.finding);
@@ -263,6 +282,7 @@ impl Model {
         {
             detail.evidence.clone_from(&self.pick.evidence);
         }
+        self.explain(false);
         self.redraw();
     }
 
@@ -386,12 +406,14 @@ impl Model {
             check: words::check(&self.store, lane).filter(|_| !self.panels.is_lesson),
             beliefs,
             evidence: self.pick.evidence.clone(),
+            why: None,
             owners: self.owners_shown(lane),
             tab,
         });
         self.pick.selected = Some(selection.lane);
         self.pick.record = selection.record();
         self.panels.selection = Some(selection);
+        self.explain(false);
         // The answer for the lane selected before is never shown for this one.
         (self.panels.presence_basis, self.shown.presence) = ((None, None), None);
         self.publish_as_of(self.now());
@@ -448,6 +470,11 @@ impl Model {
         self.panels.tab = tab;
         if let Some(detail) = &mut self.shown.detail {
             detail.tab = tab;
+            self.pick.evidence.clone_from(match tab {
+                Tab::Why => &detail.why,
+                _ => &detail.evidence,
+            });
+            self.redraw();
         }
     }
 

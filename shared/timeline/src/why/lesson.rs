@@ -1,0 +1,24 @@
+//! Which lesson teaches which finding.
+
+use watchscope_model::Row;
+
+/// A lesson that teaches a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taught {
+    /// The lesson's name in links.
+    pub lesson: &'static str,
+    /// Its short title, as the link names it.
+    pub title: &'static str,
+}
+
+/// Returns the lesson that plays a finding's failure; `None` if no lesson does.
+#[must_use]
+pub fn taught(row: Row) -> Option<Taught> {
+    let (lesson, title) = match row {
+        Row::F01 => ("ghost", "Watches ghost you"),
+        Row::F11 => ("expired", "410 and relist"),
+        Row::F19 => ("away", "Away"),
+        _ => return None,
+    };
+    Some(Taught { lesson, title })
+}
