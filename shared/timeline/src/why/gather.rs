@@ -79,14 +79,18 @@ impl<'a> Thread<'a> {
     /// Returns the steps by time, at most [`MOST_STEPS`]: those in the middle go first.
     fn ordered(self) -> Vec<Step> {
         let mut steps = self.steps;
-        tree::sort_by_key(&mut steps, |step| (step.at, step.record.seq));
+        // Where a write stopped comes after all else of that moment; its record may be an earlier one.
+        tree::sort_by_key(&mut steps, |step| {
+            (step.at, step.way == Way::NobodyHeard, step.record.seq)
+        });
         let surplus = steps.len().saturating_sub(MOST_STEPS);
         let half = MOST_STEPS / 2;
         let middle = half.min(steps.len())..(half + surplus).min(steps.len());
         steps.drain(middle);
         for place in 1..steps.len() {
             let passed_us = steps[place].at.micros_since(steps[place - 1].at);
-            if steps[place].way == Way::WentOn && passed_us > AT_ONCE_US {
+            let has_stopped = steps[place - 1].way == Way::NobodyHeard;
+            if steps[place].way == Way::WentOn && (has_stopped || passed_us > AT_ONCE_US) {
                 steps[place].way = Way::TimePasses;
             }
         }
