@@ -21,9 +21,9 @@ const GAPS_MOST: usize = 2;
 /// Time in µs between two steps up to which the thread went on at once. After a longer one, time passes.
 const AT_ONCE_US: i64 = 1_000_000;
 
-/// Returns the thread of the record that raised a finding, of a verdict, of the record that began or closed a gap, of a
-/// list that is a relist, or of a record at which the resourceVersion jumped. `None` for every other record, and for one
-/// that is not loaded.
+/// Returns the thread of a record. It has one if it raised a finding, is a verdict, or began or closed a gap. A relist
+/// and a record at which the resourceVersion jumped have one too. `None` for others, and for a record that is not
+/// loaded.
 #[must_use]
 pub fn why(store: &Store, of: RecordId) -> Option<Why> {
     let epoch = store.epoch(of.epoch)?;

@@ -13,8 +13,8 @@ pub const MOST_STEPS: usize = 12;
 /// The thread of a "why".
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Why {
-    /// The record that it explains: the one that raised a finding, a verdict, the begin of a gap, a list, or the record
-    /// at which a resourceVersion jumped.
+    /// The record that it explains. It raised a finding, is a verdict, began or closed a gap, ended a list, or jumped in
+    /// its resourceVersion.
     pub of: RecordId,
     /// The time of that record.
     pub at: Time,
