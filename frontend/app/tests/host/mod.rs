@@ -61,6 +61,7 @@ pub(crate) const LATE: Late = Late {
     palette: Model::do_with_palette,
     search: Model::do_with_search,
     table: Model::do_with_table,
+    why: Model::explain_selection,
 };
 
 /// The second part without publishing: a frame is about the picture alone.

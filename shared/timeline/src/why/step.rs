@@ -18,7 +18,7 @@ pub struct Why {
     pub of: RecordId,
     /// The time of that record.
     pub at: Time,
-    /// The severity of what it explains, for its colour.
+    /// The severity of the thing that it explains, for its colour.
     pub severity: Severity,
     /// Its steps by rising time, at most [`MOST_STEPS`]; never empty.
     pub steps: Vec<Step>,
