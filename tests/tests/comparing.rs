@@ -40,7 +40,7 @@ async fn moved(tab: &Tab<'_>, place: usize, before: &str) -> Result<String> {
 /// Returns the middle of an element in the window, in px.
 async fn middle(tab: &Tab<'_>, selector: &str) -> Result<(i32, i32)> {
     let script = format!(
-        "const box = document.querySelector('{selector}').getBoundingClientRect();
+        "const box = document.querySelector({selector:?}).getBoundingClientRect();
         return [Math.round(box.x + box.width / 2), Math.round(box.y + box.height / 2)]"
     );
     Ok(serde_json::from_value(tab.script(&script).await?)?)
