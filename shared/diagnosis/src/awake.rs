@@ -10,8 +10,7 @@ use watchscope_model::Time;
 use watchscope_model::time::MILLISECOND_US;
 
 /// Most pauses that are remembered; a further one replaces the oldest. A moment before the oldest of them counts as
-/// before all of them. The number has no source: diagnosis compares moments of the last minutes, in which a machine
-/// sleeps a few times at most.
+/// before all of them. The number has no source: a pause lasts over 1 s, so 64 of them span over a minute.
 const MAX_PAUSES: usize = 64;
 
 /// A stretch of the log's time in which watchscope did not run.

@@ -18,6 +18,7 @@ use crate::taken::Taken;
 /// The most rows of a table, so that it can be pasted and printed; the table's last line counts the others.
 pub(crate) const MOST_ROWS: usize = 1_000;
 /// The most pieces of evidence whose words are held in memory; a report has only the seqs of the others, and says so.
+/// It bounds the memory for any log. The number has no source.
 const MOST_EVIDENCE: usize = 10_000;
 
 /// A finding in the range.

@@ -2,7 +2,8 @@
 
 use watchscope_model::Time;
 
-/// The length of the charts' time as a multiple of the range, unless a person chooses another.
+/// The length of the charts' time as a multiple of the range, unless a person chooses another. The number has no
+/// source: the range is then a tenth of a chart, about 54 px.
 const CONTEXT: i64 = 10;
 
 /// Returns the time that charts show around a range, as its begin and end. It reaches equally far before and behind the

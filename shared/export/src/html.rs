@@ -13,7 +13,7 @@ use crate::seven_bits::seven_bits;
 const TITLE: &str = "{{watchscope:title}}";
 /// The placeholder for title and view as JSON, as the script reads them.
 const OPENED: &str = "{{watchscope:opened}}";
-/// The placeholder for the recording, as digits of base 85.
+/// The placeholder for the recording, as characters of seven bits each.
 const RECORDING: &str = "{{watchscope:recording}}";
 
 /// Why no file can be made.
@@ -92,6 +92,7 @@ fn put_in_json(letter: char, out: &mut String) {
 mod tests {
     use super::*;
 
+    /// The template of these tests: the three placeholders in their order.
     const TEMPLATE: &str = "<title>{{watchscope:title}}</title><script type=\"application/json\">{{watchscope:opened}}</script>\
                             <script type=\"application/octet-stream\">{{watchscope:recording}}</script><script>run()</script>";
 

@@ -13,8 +13,8 @@ use watchscope_timeline::{Lanes, Picture, Px, Row, Store, Theme, View};
 
 use crate::taken::{Says, Taken, frames};
 
-/// The memory for the records of a picture, in bytes: 384 MiB. Beyond it, the store drops records, and the picture
-/// lacks them.
+/// The memory for the records of a picture, in bytes: 384 MiB, as the page has by default (`DEFAULT_BUDGET_BYTES`).
+/// Beyond it, the store drops records, and the picture lacks them.
 const BUDGET_BYTES: usize = 384 << 20;
 /// The most height of the lanes, in px of the picture: a PNG and its viewers need memory for each px. Taller lanes are
 /// drawn as on the page, where quiet watches are strips. Rows that still have no room are left out and counted.

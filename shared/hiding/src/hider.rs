@@ -15,7 +15,7 @@ use crate::sentence::Check;
 use crate::table::Table;
 
 /// The most rewritten texts that are cached: many records repeat a text. Before one more, all are dropped, which costs
-/// time only.
+/// time only. It bounds the memory. The number has no source.
 const REMEMBERED: usize = 4_096;
 
 /// Rewrites the texts of a log whose names are all known. It is the [`Rewriter`] of the second pass over the records.

@@ -9,9 +9,11 @@ use watchscope_model::wire::{self, Availability, CatalogueEntry, push_catalogue_
 use watchscope_model::{EpochId, LogId, Seq, Time};
 
 /// The most entries. Above it the two oldest chapters of the oldest run become one entry, until that run has one entry;
-/// then those of the next run. It bounds the memory of the server, and of each viewer, which gets all entries.
+/// then those of the next run. It bounds the memory of the server, and of each viewer, which gets all entries. Full
+/// chapters have more than 1 MiB, so 10,000 of them are about 10 GiB before deflating.
 pub const MAX_ENTRIES: usize = 10_000;
-/// The most runs. Above it the oldest runs are forgotten with their entries.
+/// The most runs. Above it the oldest runs are forgotten with their entries. It bounds the memory, because the last
+/// entry of a run is not joined with others. The number has no source.
 pub const MAX_RUNS: usize = 1_000;
 /// The order of the run that is being written; the orders of all others are below it.
 const LIVE: u64 = u64::MAX;

@@ -20,11 +20,12 @@ pub const SEAL_US: i64 = 16_000;
 /// The bytes of records and definitions at which a segment is sealed: 60 KiB. If its last record has up to 4 KiB, its
 /// wire message does not exceed [`MAX_MESSAGE_BYTES`]; a larger message goes in pieces.
 pub const SEAL_BYTES: usize = MAX_MESSAGE_BYTES - (4 << 10);
-/// The number of records at which a segment is sealed, whatever its bytes. It bounds the records that a viewer takes
-/// in one piece.
+/// The number of records at which a segment is sealed, whatever its bytes. It bounds the records that a viewer takes in
+/// one piece. The number has no source: at 15 bytes a change (docs/benchmarks.md) such a segment has about 4 kB.
 pub const SEAL_RECORDS: u64 = 256;
 /// The bytes of a chapter's segment frames above which it closes, with the segment that exceeds them. They must also
-/// exceed the bytes of its opening, so that a log of many objects does not consist of openings.
+/// exceed the bytes of its opening, so that a log of many objects does not consist of openings. The number has no
+/// source. A chapter is read, dropped and sent as a whole, so larger ones make all of that coarser.
 pub const CHAPTER_BYTES: usize = 1 << 20;
 
 /// The encoder of the log's one writer.

@@ -7,13 +7,14 @@ use watchscope_model::chance::Chance;
 /// (docs/semantics/clients.md#reflector). The last one repeats.
 const FAILURE_MS: &[u64] = &[800, 1_600, 3_200, 6_400, 12_800, 25_600, 30_000];
 /// Delays in ms after refusals, before jitter: 30 s, then 60 s. The last one repeats. Only a person or a controller can
-/// change the answer.
+/// change the answer. They have no source: the first one is the longest delay after failures.
 const REFUSAL_MS: &[u64] = &[30_000, 60_000];
 /// The time in ms after the end of the last delay after which the next failure or refusal counts as the first: 2 min,
 /// as in client-go's reflector (docs/semantics/clients.md#reflector).
 const HEALTHY_MS: u64 = 120_000;
 /// The time in ms after the end of the last delay in which an expired history (410) counts as repeated: the list did
-/// not help. A later one counts as the first.
+/// not help. A later one counts as the first. The number has no source: a watch cache aims at 75 s of history
+/// (docs/semantics/servers.md#ring), so a list that helps lasts longer.
 const LASTING_MS: u64 = 60_000;
 
 /// Delays that grow from one failure to the next.

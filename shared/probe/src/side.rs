@@ -22,10 +22,12 @@ use crate::refusal::retry_after_ms;
 /// The `timeoutSeconds` of a side watch. The server should send its bookmark 2 s before the end
 /// (docs/semantics/checks.md#side-watch), so this is the shortest time that brings one.
 const TIMEOUT_S: u32 = 3;
-/// The time in ms after which a side watch is given up, its dial included. It proves what it had delivered by then.
+/// The time in ms after which a side watch is given up, its dial included. It proves what it had delivered by then. It
+/// is as long as an HTTP/2 ping may stay unanswered (docs/semantics/servers.md#ping), and five times the timeout of a
+/// side watch.
 const PATIENCE_MS: u64 = 15_000;
 /// The least time in ms between two side watches of a probe. The driver makes probes that share a connection take
-/// turns.
+/// turns. So second looks of a probe cost its server one request a minute. The number has no source.
 const SPACING_MS: u64 = 60_000;
 
 /// The side watch of a probe: at most one at a time, and one per minute.

@@ -8,14 +8,19 @@ use crate::port::Ending;
 use crate::probe::{Probe, Task, Turn};
 use crate::stream::{ACCEPTED_MS, Facts, Opening, OwnEnd, Remedy, Stream};
 
-/// The age in ms below which a stream that ends is short (docs/semantics/streams.md#rule-barren).
+/// The age in ms below which a stream that ends is short (docs/semantics/streams.md#rule-barren). Diagnosis has the
+/// same bound. The number has no source: it is twice the 1 s below which client-go sees an error
+/// (docs/semantics/clients.md#reflector-end).
 const SHORT_MS: u64 = 2_000;
 /// The number of consecutive short streams without a document after which their history counts as expired (F10).
+/// Diagnosis has the same bound. One or two may end by chance, and a list costs the server more than a watch.
 const BARE_STREAMS: u32 = 3;
-/// The number of watch-list streams without an end bookmark after which the probe lists instead (F37).
+/// The number of watch-list streams without an end bookmark after which the probe lists instead (F37). One may end by
+/// chance. Diagnosis finds F37 likely from the second one on (docs/semantics/streams.md#rule-initial-events-cut-again).
 const UNFINISHED_STREAMS: u32 = 2;
 /// The least time in ms between the starts of two streams, once two consecutive ones were short
-/// (docs/semantics/clients.md#probe-resume). Jitter of up to as much again comes on top.
+/// (docs/semantics/clients.md#probe-resume). Jitter of up to as much again comes on top. client-go's RetryWatcher has
+/// the same time (docs/semantics/clients.md#retry-watcher).
 const SPACING_MS: u64 = 1_000;
 
 impl Probe {

@@ -13,7 +13,8 @@ pub const FORMAT_VERSION: u32 = 1;
 pub const FILE_HEADER_BYTES: usize = 12;
 /// Bytes of a block before its payload: [`Header::bytes`](crate::Header::bytes) lists them.
 pub const BLOCK_HEADER_BYTES: usize = 20;
-/// The most bytes that a block inflates to. It bounds the memory in which a reader inflates a block.
+/// The most bytes that a block inflates to. It bounds the memory in which a reader inflates a block. The number has no
+/// source: chapters mostly have a little over 1 MiB, and more only if their opening is larger.
 ///
 /// The writer refuses a larger block with [`WriteError::TooLarge`](crate::WriteError::TooLarge), but leaves a larger
 /// open chapter in `O` and `S`. A reader takes a header with a larger length as damaged.

@@ -12,10 +12,12 @@ use crate::query::Query;
 use crate::versions::Versions;
 
 /// The most bytes of an index by default, by its own estimate: 64 MiB. Above it the chapters of the oldest records are
-/// forgotten, up to 64 of them at once; they are then read again.
+/// forgotten, up to 64 of them at once; they are then read again. The number has no source. A larger one lets more
+/// searches pass over chapters (docs/search.md#limits).
 pub const MAX_INDEX_BYTES: usize = 64 << 20;
 /// The most chapters that share one table of objects and texts. The next chapter begins a new table. A table is
-/// forgotten with all its chapters, so more of them would forget more at once.
+/// forgotten with all its chapters, so more of them would forget more at once. Fewer would hold more copies of a name.
+/// The number has no source.
 const BLOCK_CHAPTERS: usize = 64;
 /// The estimated bytes of a table's entry beside its text: two allocations, a place and a hash.
 const ENTRY_BYTES: usize = 160;

@@ -3,7 +3,8 @@
 /// The most ranges, which take 512 bytes. Above it the two ranges that are nearest to each other become one.
 const MAX_RANGES: usize = 32;
 /// The largest distance of resourceVersions at which a number joins the range before it, so that usual steps make one
-/// range. A number further away begins a new range.
+/// range. A number further away begins a new range. The number has no source. A larger one makes searches read chapters
+/// in vain.
 const NEAR: u64 = 64;
 
 /// Ranges that hold all numbers that were added, and possibly others; at most [`MAX_RANGES`].

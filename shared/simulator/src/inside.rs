@@ -11,7 +11,7 @@ use crate::time::Time;
 use crate::version::Version;
 
 /// The most records that may wait to be taken; more drop the oldest, and count it as dropped. It bounds the memory of a
-/// world whose records nobody takes.
+/// world whose records nobody takes. The number has no source.
 const WAITING_MOST: usize = 1 << 16;
 
 /// A report of a part about its inside.

@@ -156,6 +156,7 @@ pub(crate) fn human_duration(secs: i64) -> String {
 mod tests {
     use super::*;
 
+    /// The wall clock of these tests.
     const WALL: Wall = Wall {
         epoch_us: 1_795_251_600_000_000,
     };

@@ -11,7 +11,7 @@ use watchscope_model::{
 
 use super::judgement::Judgement;
 
-/// Time in µs after a pause of watchscope in which a stream that had events waiting may end because of it: the server
+/// Time in µs after a pause of watchscope in which a stream that had events waiting may end because of it. The server
 /// gives up a client that does not read (F36; docs/semantics/servers.md#slow-watch). The number has no source. A longer
 /// one would blame watchscope for more ends, a shorter one the server.
 pub(crate) const AFTERMATH_US: i64 = 10_000_000;

@@ -17,11 +17,11 @@ use crate::server_words;
 /// client and server.
 const TIMEOUT_SLACK_MS: u64 = 2_000;
 /// Time in ms after the timeout in which an orderly end counts as held up, as by a buffering proxy (F44;
-/// docs/semantics/streams.md#rule-timeout). A server that ends streams later does not keep to timeouts. Over a proxy in
-/// our tests ends came 5 s to 12 s late; this is five times as long.
+/// docs/semantics/streams.md#rule-timeout). A server that ends streams later does not keep to timeouts. Over a
+/// buffering proxy ends were seen 5 s to 12 s late; this is five times as long.
 const TIMEOUT_LATE_MS: u64 = 60_000;
-/// Ages in ms at which a server ends a stream without a timeout (docs/semantics/servers.md#watch-lifetime): 1800 s to
-/// 3600 s, and 2 s more as in [`TIMEOUT_SLACK_MS`].
+/// Ages in ms at which a server ends a stream without a timeout: 1800 s to 3600 s
+/// (docs/semantics/servers.md#watch-lifetime). 2 s more are slack, as in [`TIMEOUT_SLACK_MS`].
 const SERVER_TIMEOUT_MS: RangeInclusive<u64> = 1_800_000..=3_602_000;
 /// Time in ms after the timeout from which a dead stream may belong to a server that keeps to no timeouts
 /// (docs/semantics/streams.md#rule-silence). The probe gives a stream up then.

@@ -17,7 +17,7 @@ use watchscope_model::{Object, ResourceVersion, Time};
 /// revision for 10 min at most (docs/semantics/servers.md#compaction), so no exact list shows an older state.
 pub const KEPT_US: i64 = 600_000_000;
 /// Most steps of one watch; a further one replaces the oldest, and states before that are unknown. 20 changes a second
-/// over ten minutes are 12,000 steps, and have 4.7 MiB (docs/benchmarks.md). At the bound they are 13 MiB.
+/// over ten minutes are 12,000 steps of about 400 bytes, 5 MiB (docs/benchmarks.md). At the bound they are 13 MiB.
 pub const MAX_STEPS: usize = 32_768;
 
 /// An object and its version.

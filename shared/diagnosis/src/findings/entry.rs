@@ -19,7 +19,7 @@ pub const REPORTED_AGAIN_US: i64 = 1_000_000;
 pub const REPORTED_RARELY_US: i64 = 60_000_000;
 /// Time in µs without a recurrence after which a finding of an event is cleared: 10 min. A finding of a lasting state
 /// stays until that state ends. The number has no source. A longer one leaves more old findings open; a shorter one
-/// makes several of one that recurs seldom.
+/// splits a failure that recurs seldom into several findings.
 pub const QUIET_US: i64 = 600_000_000;
 
 /// An open finding.

@@ -8,7 +8,7 @@ use watchscope_timeline::format::{count, duration};
 use super::parts::{Counts, Durations, rate_words};
 use super::{Measure, Scope, name_of, when};
 
-/// A peak is worth a title from this multiple of the median rate on; smaller ones are usual.
+/// A peak is worth a title from this multiple of the median rate on; smaller ones are usual. The number has no source.
 const PEAK: i64 = 3;
 
 /// Live changes by watch and bucket.

@@ -12,7 +12,8 @@ use super::parts::Durations;
 use super::{MOST_LETTERS, Measure, Scope, when};
 
 /// The most events that wait for another server to deliver them; beyond it, the oldest are forgotten. A later delivery
-/// of a forgotten event counts as its first.
+/// of a forgotten event counts as its first. At 200 events a second, as of the pods of a large cluster
+/// (docs/semantics/servers.md#load), a server may be 20 s behind.
 const REMEMBERED: usize = 4_096;
 /// The most servers that are compared, more than a usual control plane has. Others are not measured, and the chart's
 /// notes say so.

@@ -11,7 +11,8 @@ use watchscope_timeline::format::{count, duration};
 use super::parts::{Durations, Thinned};
 use super::{MOST_WATCHES, Measure, Scope, name_of};
 
-/// The slowest list is worth a title from this multiple of the median time on; smaller differences are usual.
+/// The slowest list is worth a title from this multiple of the median time on; smaller differences are usual. The
+/// number has no source.
 const SLOW: i64 = 3;
 
 /// Times of lists: a bounded series of dots for each kind of list. It also holds the requests of at most

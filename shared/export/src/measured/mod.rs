@@ -35,7 +35,8 @@ const BUCKETS: i64 = 120;
 /// The number of buckets that a chart with columns aims at; it has at most two more. A column is then about 13 px wide.
 const COLUMNS: i64 = 40;
 /// The most watches, names or unfinished lists for which a part holds separate numbers, so that its memory is bounded
-/// for any log. Those of others are added up or left out.
+/// for any log. Those of others are added up or left out. 256 names with a number of 8 bytes for each of 122 buckets
+/// take 250 kB.
 const MOST_WATCHES: usize = 256;
 /// The least length of a bucket, in microseconds; a short range has fewer buckets. A rate per second needs at least
 /// one second.

@@ -10,7 +10,7 @@ use super::{Measure, Scope, when};
 
 /// The least number of buckets with a speed for which a peak is worth a title; among fewer, no speed is usual.
 const ENOUGH: usize = 5;
-/// A peak is worth a title from this multiple of the median speed on; smaller ones are usual.
+/// A peak is worth a title from this multiple of the median speed on; smaller ones are usual. The number has no source.
 const PEAK: i64 = 2;
 
 /// The rise of the highest resourceVersion that any watch of a run has seen, by bucket. It holds three numbers for each

@@ -8,7 +8,7 @@ use prost::Message;
 
 /// `TracePacket.sequence_flags`: no earlier packet of this sequence is needed.
 pub(super) const INCREMENTAL_STATE_CLEARED: u32 = 1;
-/// `BuiltinClock.BUILTIN_CLOCK_REALTIME`.
+/// `BuiltinClock.BUILTIN_CLOCK_REALTIME`: the wall clock, by which the viewer shows all times.
 pub(super) const REALTIME: u32 = 1;
 /// The first of the clocks that are valid within one sequence only (64 to 127); here the log's clock.
 pub(super) const LOG_CLOCK: u32 = 64;

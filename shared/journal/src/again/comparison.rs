@@ -8,17 +8,19 @@ use super::judgement::{Judgement, Reach};
 use super::kept::Missing;
 
 /// The most differences that are listed, and the most judgements that cannot be made again. Further ones are only
-/// counted. It bounds the memory and the report of a comparison.
+/// counted. It bounds the memory and the report of a comparison. The number has no source: nobody reads as many.
 pub const MAX_LISTED: usize = 10_000;
 /// The most time in microseconds between a recorded judgement and one made again that are still compared with each
 /// other. A judgement waits for its counterpart until a judgement comes that is further away. Diagnosis may replace a
 /// stream's judgement for 12.25 s (`SUSPICION_REVISED_US`), so a shorter time would miss counterparts.
 pub const NEAR_US: i64 = 60_000_000;
 /// The most judgements that wait for their counterpart. Above it the oldest is decided at once, before [`NEAR_US`] have
-/// passed. It bounds the memory, and the search for a counterpart among them.
+/// passed. It bounds the memory, and the search for a counterpart among them. These are 68 judgements a second over
+/// [`NEAR_US`].
 const MAX_WAITING: usize = 4_096;
 /// The most judgements with missing evidence that are kept to recognise others like them. Above it the oldest is
-/// forgotten. It bounds the memory, and the search among them.
+/// forgotten. It bounds the memory, and the search among them. The number has no source: it is as many as findings may
+/// be open at one time.
 const MAX_REACHES: usize = 1_024;
 
 /// A judgement that differs between the record and the new run.

@@ -4,8 +4,9 @@ use watchscope_model::event::{Attribution, Finding};
 use watchscope_model::vocabulary::{Certainty, Severity, Standing};
 use watchscope_model::{Event, Seq, StreamId, Text, Time, WatchName};
 
-/// The most time in microseconds between two judgements that count as the same; further apart they are a difference.
-/// A host whose timer fired up to this late may have recorded one of them.
+/// The most time in microseconds between two judgements that count as the same; further apart they are a difference. A
+/// host whose timer fired up to this late may have recorded one of them. The number has no source: a longer one would
+/// hide judgements that came at another time.
 pub const LATE_US: i64 = 100_000;
 
 /// The subject of a judgement. Only judgements with the same subject are compared.

@@ -11,16 +11,18 @@ use watchscope_model::{Event, Record, Seq, State, Text, Time, WatchName};
 use super::judgement::{About, Judgement, evidence};
 
 /// The most records of the audit that are remembered. Above it the oldest is forgotten, and a judgement that rests on
-/// it alone is judged again.
+/// it alone is judged again. It bounds the memory to 1 MiB, at 16 bytes a record.
 const MAX_READS: usize = 65_536;
 /// The most stretches of withheld records that are remembered. Above it the oldest is forgotten, and a judgement that
-/// rests on it alone is judged again.
+/// rests on it alone is judged again. It bounds the memory to 1 MiB, at 16 bytes a stretch.
 const MAX_WITHHELD: usize = 65_536;
 /// The most subjects that are taken as recorded at one time. Above it the end of the oldest stream is forgotten first,
-/// then the finding with the least code and subject. A forgotten subject is judged again. It bounds the memory.
+/// then the finding with the least code and subject. A forgotten subject is judged again. It bounds the memory. The
+/// number has no source: it is eight times the findings that may be open at one time.
 const MAX_KEPT: usize = 8_192;
-/// The time in microseconds after a watch's first whole stream in which the watch is still judged by earlier events.
-/// By then it is settled why the stream before ended and what followed.
+/// The time in microseconds after a watch's first whole stream in which the watch is still judged by earlier events. By
+/// then it is settled why the stream before ended and what followed. It is the longest time over which diagnosis takes
+/// failures of several watches for one.
 const SETTLED_US: i64 = 60_000_000;
 
 /// Why a judgement cannot be made again.

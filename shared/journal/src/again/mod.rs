@@ -50,10 +50,12 @@ use self::kept::{Kept, Why};
 pub use self::numbers::Numbers;
 
 /// The most consecutive recorded judgements that are compared at once; a longer sequence is split. It is also the most
-/// overdue judgements; above it all of them are appended. It bounds the memory.
+/// overdue judgements; above it all of them are appended. It bounds the memory. The number has no source: it is as many
+/// ends as diagnosis keeps.
 const MAX_ROW: usize = 4_096;
 /// The most times that diagnosis is asked before one record. A record with the latest possible time could otherwise
-/// delay all records after it. Judgements still due are asked for before the next record.
+/// delay all records after it. Judgements still due are asked for before the next record. The number has no source: the
+/// records of a real log need far fewer.
 const MAX_ASKED: usize = 100_000;
 
 /// A recorded judgement.

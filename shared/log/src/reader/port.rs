@@ -8,11 +8,12 @@ use watchscope_model::wire::{Backfill, Command, WriteNote};
 use watchscope_model::{Seq, Text, Time};
 
 /// The most requested chapters of a viewer that wait, besides the one in transit. A further request ends the
-/// conversation ([`Refusal::Backfills`]).
+/// conversation ([`Refusal::Backfills`]). It bounds the memory. The number has no source: the page has one request
+/// under way.
 pub const MAX_BACKFILLS: usize = 16;
 /// The number of waiting control messages at which a message of the viewer that needs an answer ends the conversation
 /// ([`Refusal::Unread`]). Control messages wait only while the driver cannot send, so only a viewer that does not read
-/// reaches it. The driver bounds messages of its own.
+/// reaches it. The driver bounds messages of its own. It bounds the memory. The number has no source.
 pub(super) const MAX_CONTROL: usize = 64;
 
 /// A recording that is read in place of a live log.

@@ -17,9 +17,10 @@ use crate::version::Version;
 /// Keys and objects, in key order.
 pub(super) type Objects = BTreeMap<Arc<str>, Arc<Object>>;
 
-/// The most events that a replay copies from the ring at a time; when these are sent, it copies the next ones. If the
-/// ring has dropped them, the watch ends (docs/semantics/servers.md#overrun). A watch also pauses after each such
-/// number of first events.
+/// The most events that a replay copies from the ring at a time (`bufferSize` of apiserver
+/// `storage/cacher/watch_cache_interval.go`). When these are sent, it copies the next ones. If the ring has dropped
+/// them, the watch ends (docs/semantics/servers.md#overrun). A watch also pauses after each such number of first
+/// events.
 pub(super) const REPLAY_CHUNK: usize = 100;
 
 /// The watch cache of one resource.
@@ -357,7 +358,9 @@ mod tests {
     use crate::settings::EtcdConfig;
     use serde_json::json;
 
+    /// The prefix of the keys of the cached type.
     const PREFIX: &str = "/registry/pods/";
+    /// The cached type: the first of the built-in ones.
     const PODS: ResourceId = ResourceId(0);
 
     struct Rig {

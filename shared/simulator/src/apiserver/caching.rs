@@ -26,7 +26,8 @@ const RETRY_PERIOD: Duration = Duration::from_secs(1);
 const INTERNAL_ERROR_RETRY: Duration = Duration::from_secs(30);
 /// Time without an internal error after which a streak of them is over (docs/semantics/servers.md#cache-retry).
 const INTERNAL_ERROR_STREAK: Duration = Duration::from_secs(60);
-/// Time between two attempts to resume. The real loop waits only for etcd's answer; this bounds the work here.
+/// Time between two attempts to resume. The real loop waits only for etcd's answer; this bounds the work here. The
+/// number has no source.
 const RESUME_PERIOD: Duration = Duration::from_millis(100);
 
 /// Reports of the server's inside.

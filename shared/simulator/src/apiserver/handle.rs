@@ -18,7 +18,7 @@ use crate::message::{Request, RequestId};
 use crate::status::{self, ApiError};
 
 /// The least `timeout` of a request that can be answered in time; a shorter one gets 504 at once. The simulator answers
-/// most reads in no time, and a real server takes longer than this.
+/// most reads in no time, and a real server takes longer than this. The number has no source.
 const LEAST_TIME: Duration = Duration::from_micros(100);
 
 impl Apiserver {

@@ -10,7 +10,8 @@ use crate::kinds::Kinds;
 use crate::message::Request;
 use crate::version::UnsetWatch;
 
-/// The longest that a write waits for etcd's leader; then it is refused (`requestTimeoutUpperBound`).
+/// The longest that a write waits for etcd's leader; then it is refused (`requestTimeoutUpperBound` of apiserver
+/// `endpoints/handlers/rest.go`).
 const WRITE_TIMEOUT: Duration = Duration::from_secs(34);
 /// The longest that a read waits for etcd's leader; then it is refused (`--request-timeout`;
 /// docs/semantics/servers.md#request-timeout).

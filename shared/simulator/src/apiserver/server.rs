@@ -18,7 +18,7 @@ use crate::time::{Time, micros};
 use crate::version::Version;
 
 /// The most requests without a model that are named until they are taken; more are only counted. It bounds the memory
-/// of a world whose driver takes none.
+/// of a world whose driver takes none. The number has no source.
 const UNMODELLED_NAMED_MOST: usize = 64;
 
 /// Time between two polls in which a server learns how far etcd is compacted (docs/semantics/servers.md#snapshots).

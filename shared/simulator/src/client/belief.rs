@@ -7,7 +7,7 @@ use crate::object::Object;
 use crate::scope::Scope;
 
 /// The most objects that a reported belief names: the first ones by namespace and name. It counts all. It bounds the
-/// size of a record.
+/// size of a record. The number has no source: findings of ghosts compare as many (`NAMED` of diagnosis).
 pub(crate) const NAMED_MOST: usize = 64;
 
 /// An object's namespace and name, in this order; the namespace is empty for a cluster-scoped object.

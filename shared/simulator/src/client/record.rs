@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::time::Time;
 
 /// The most bytes of client records that may wait to be taken; more drop the oldest, and count it as dropped. It bounds
-/// the memory of a world whose records nobody takes.
+/// the memory of a world whose records nobody takes. The number has no source.
 const WAITING_BYTES_MOST: usize = 4 * 1024 * 1024;
 /// The approximate size of a record in bytes, without its texts. It is what a record costs of [`WAITING_BYTES_MOST`]
 /// besides them.

@@ -422,6 +422,7 @@ fn generic_reason(code: u16) -> &'static str {
 mod tests {
     use super::*;
 
+    /// Two frames, each with its line end: an ADDED and the bookmark that ends initial events.
     const TWO: &str = concat!(
         r#"{"type":"ADDED","object":{"kind":"Pod","metadata":{"name":"a","uid":"u","resourceVersion":"7"},"spec":{"nodeName":"n"},"status":{"phase":"Running"}}}"#,
         "\n",

@@ -7,7 +7,7 @@ use crate::message::ServerId;
 use crate::time::Time;
 
 /// The most writes that a member can miss. If it misses more, the oldest count as applied. It bounds the memory of a
-/// member.
+/// member. The number has no source.
 const MISSED_MOST: usize = 100_000;
 
 /// What distinguishes the members from each other. A sound member has no entry.

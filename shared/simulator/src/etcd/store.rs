@@ -229,6 +229,7 @@ pub(super) fn stored(mut value: Value, revision: u64, kind: ChangeKind) -> (Chan
 mod tests {
     use super::*;
 
+    /// The prefix of the keys of pods.
     const PODS: &str = "/registry/pods/";
 
     fn write(store: &mut Store, name: &str, value: Option<Value>) -> Arc<Change> {

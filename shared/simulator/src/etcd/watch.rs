@@ -44,7 +44,8 @@ const WATCHERS_PER_ROUND: usize = 512;
 /// The most revisions in a batch (`watchBatchMaxRevs`); a later round sends the rest
 /// (docs/semantics/servers.md#watchers). A revision is one event here.
 const REVISIONS_PER_BATCH: usize = 1000;
-/// The age up to which writes are returned twice by a defective read (`DuplicateEvents`): etcd's commit interval.
+/// The age up to which writes are returned twice by a defective read (`DuplicateEvents`): etcd's commit interval
+/// (`defaultBatchInterval` of `storage/backend/backend.go`).
 const UNCOMMITTED: Duration = Duration::from_millis(100);
 
 /// The parts of etcd that its watchers read.

@@ -526,6 +526,7 @@ mod tests {
     use crate::kinds::Kinds;
     use crate::object::ChangeKind;
 
+    /// The wall clock of these tests.
     const WALL: Wall = Wall {
         epoch_us: 1_795_251_600_000_000,
     };

@@ -39,7 +39,8 @@ pub(crate) struct Place<'a> {
     pub(crate) name: &'a str,
 }
 
-/// The server's words for a write whose resourceVersion is not the object's (409).
+/// The server's words for a write whose resourceVersion is not the object's (409; `OptimisticLockErrorMsg` of apiserver
+/// `registry/generic/registry/store.go`).
 const MODIFIED_MEANWHILE: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
 

@@ -10,7 +10,7 @@ use crate::json::{number, remove, set, set_default, text};
 use crate::manager::Manager;
 
 /// The most pods of one job that run at a time, even if it requests more; the others start as these end. It bounds the
-/// memory of a world whose client asks for too many.
+/// memory of a world whose client asks for too many. The number has no source.
 const MOST_PARALLEL: i64 = 500;
 
 /// Creates the pods that a job still needs, and writes its status.

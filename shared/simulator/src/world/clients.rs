@@ -24,16 +24,16 @@ use crate::scope::Scope;
 use crate::time::Time;
 
 /// The length of a window of reports, in which most changes of a client share one report. At its end the next report is
-/// due. It bounds the records of a busy client.
+/// due. It bounds the records of a busy client. The number has no source.
 const REPORT_EVERY: Duration = Duration::from_millis(100);
-/// The most reports in one window: the first, and then only changes of phase. Later changes go into the first report
-/// of the next window.
+/// The most reports in one window: the first, and then only changes of phase. Later changes go into the first report of
+/// the next window. The number has no source.
 const REPORTS_MOST: u32 = 4;
 /// Time between two reports of a client that spins: its counts grow without any input. It bounds the records of such a
-/// client.
+/// client. The number has no source: a finding names the iterations of a second.
 const SPINNING_REPORT_EVERY: Duration = Duration::from_secs(1);
-/// Time after which a ping on a stalled connection is tried again, as TCP sends lost bytes again. TCP waits longer each
-/// time; here the wait stays the same.
+/// Time after which a ping on a stalled connection is tried again, as TCP sends lost bytes again. It is TCP's first
+/// timeout (RFC 6298, section 2). TCP waits longer each time; here the wait stays the same.
 const RETRANSMIT_EVERY: Duration = Duration::from_secs(1);
 
 /// An event of a client that the queue schedules.

@@ -18,8 +18,8 @@ use crate::workload::{self, Task, Workload};
 /// number of attempts low.
 const LEADERLESS_RETRY: Duration = Duration::from_secs(1);
 
-/// The most responses that are held for a stream while its cache is frozen. One more breaks the stream, as etcd does in
-/// the end with a client that reads nothing.
+/// The most responses that are held for a stream while its cache is frozen. One more breaks the stream. etcd's client
+/// holds all (docs/semantics/servers.md#watch-stream); this bounds the memory of a world. The number has no source.
 const FROZEN_MOST: usize = 200_000;
 
 /// The link from etcd to the apiservers.

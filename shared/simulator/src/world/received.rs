@@ -14,10 +14,10 @@ use crate::message::{Arrival, ConnectionId, Cut, Request, RequestId};
 use crate::time::Time;
 
 /// The most records that may wait to be taken; more drop the oldest, and count it as dropped. It bounds the memory of a
-/// world whose records nobody takes.
+/// world whose records nobody takes. The number has no source.
 const WAITING_MOST: usize = 1 << 14;
 /// The most bytes of a response's body that are kept until it is whole. Of a larger body only the status is recorded.
-/// It bounds the memory of each open request.
+/// It bounds the memory of each open request. The number has no source.
 const BODY_BYTES_MOST: usize = 1 << 20;
 
 /// A thing that a client program received.

@@ -24,7 +24,8 @@ const LEAVING: Duration = Duration::from_secs(60);
 const LEAVING_DRAINED: Duration = Duration::from_secs(2);
 /// The least number of watches that are ended in a second (docs/semantics/servers.md#drain).
 const WATCHES_PER_SECOND: u32 = 200;
-/// Time between two checks of whether the last request or connection is over. A server may so stop this much later.
+/// Time between two checks of whether the last request or connection is over. A server may so stop this much later. The
+/// number has no source.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// A server that stops.

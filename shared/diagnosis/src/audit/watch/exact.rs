@@ -15,7 +15,7 @@ use crate::audit::reads::{Scope, exact_lists_are_etcds};
 use crate::audit::reasons::Reason;
 
 /// Most restarts in a round because a list's version was compacted or passed: at the watch's progress, or as the newest
-/// list. A further one ends the round as undecided; the next round comes 15 s or more later. The number has no source.
+/// list. A further one ends the comparison as undecided. The number has no source.
 const MAX_RESTARTS: u32 = 2;
 
 impl WatchAudit {

@@ -11,8 +11,8 @@ use crate::findings::registry::FindingRegistry;
 use crate::text::seconds;
 
 /// Iterations a second above which a loop without requests and without a stream counts as spinning (F01, F02). A loop
-/// that waits for anything is far slower, and one that only prints lines is 100 times as fast
-/// (docs/semantics/cases.md#ghost-you).
+/// that waits for anything is far slower. A hot loop prints millions of lines in 30 s
+/// (docs/semantics/cases.md#ghost-you), so it is far faster.
 const SPIN_PER_S: u64 = 1_000;
 /// Least time in µs between two reports of a client by which its loop is measured. A spinning client reports once a
 /// second.

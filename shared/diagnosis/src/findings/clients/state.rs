@@ -13,8 +13,7 @@ use crate::findings::draft::{FindingDraft, Subject};
 use crate::findings::timers::{Timer, Timers};
 
 /// Most client programs that findings follow: the first ones that start. Records of further ones are skipped; none of
-/// the followed ones is forgotten. It bounds the memory. The number has no source: stories and lessons have a few
-/// clients.
+/// the followed ones is forgotten. It bounds the memory. The number has no source: stories have far fewer clients.
 pub const MAX_CLIENTS: usize = 1_024;
 /// Time in µs after which a client that waits for the answer to a watch, or for more initial events, is stuck (F35,
 /// F44, F50). kube-apiserver sends the headers at once (docs/semantics/requests.md#late-headers). It is that of

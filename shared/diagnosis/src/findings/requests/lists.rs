@@ -13,8 +13,8 @@ use crate::findings::questions::is_listing;
 use crate::findings::registry::FindingRegistry;
 use crate::text::{count, seconds};
 
-/// Number of lists in a row without progress that are a livelock (F14). One is the list that every 410 needs. A second
-/// one may go to another server that is behind; a third one shows that lists do not help.
+/// Number of lists in a row without progress that are a livelock (F14). The number has no source: the first one is the
+/// list that every 410 needs.
 const LISTS_AFTER_EXPIRY: usize = 3;
 /// Most unseen deletions that a finding names as evidence; further ones are not named. They are half of the evidence
 /// that a finding may have.

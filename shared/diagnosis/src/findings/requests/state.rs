@@ -12,8 +12,8 @@ use crate::findings::place::Place;
 use crate::findings::timers::{Timer, Timers};
 
 /// Time in µs after which a watch request without an answer is held up on its way (F44, F50). kube-apiserver sends the
-/// headers at once (docs/semantics/requests.md#late-headers). The number has no source: a request that waits for a
-/// cache has its answer after 3 s (docs/semantics/servers.md#fresh-wait).
+/// headers at once (docs/semantics/requests.md#late-headers). The number has no source: it is over three times as long
+/// as a read waits for its cache (docs/semantics/servers.md#fresh-wait).
 pub(super) const NO_ANSWER_US: i64 = 10_000_000;
 /// Number of refusals with 429 by one server within [`STORM_US`] that are a storm (F15). One watch alone backs off, so
 /// it does not reach it: its first four delays take 12 s or more (docs/semantics/clients.md#reflector).
@@ -21,9 +21,8 @@ pub(super) const STORM: usize = 5;
 /// Time in µs within which refusals are a storm (F15). It is shorter than the 12 s that [`STORM`] refusals of one watch
 /// take, so a storm is of several watches.
 pub(super) const STORM_US: i64 = 10_000_000;
-/// Time in µs within which lists that each follow a 410 and make no progress are a livelock (F14). A watch comes to
-/// three such lists within 5 s, because its first two delays are 4.8 s at most. The number has no source: it leaves
-/// time for lists of many pages.
+/// Time in µs within which lists that each follow a 410 and make no progress are a livelock (F14). The delays between
+/// three of them are 9.6 s at most (docs/semantics/clients.md#reflector); the rest is for lists of many pages.
 pub(super) const LISTS_AFTER_EXPIRY_US: i64 = 60_000_000;
 /// Number of streams over one connection at which it may be at the other side's limit (F50). RFC 9113 recommends a
 /// limit of 100 or more.

@@ -24,7 +24,7 @@ const NO_ANSWER_OF_OLD_US: i64 = 30_000_000;
 /// docs/semantics/versions.md#not-ready-429).
 const ANSWERS_UNREADY: u64 = 31;
 /// Time in µs before a request within which an end is the reason for the request. A watch resumes at once, or after its
-/// first delays; the fifth is 12.8 s or more (docs/semantics/clients.md#reflector). The number has no source.
+/// first delays (docs/semantics/clients.md#reflector). The number has no source.
 const JUST_ENDED_US: i64 = 30_000_000;
 /// Time in µs before an answer within which an ended stream made room for it on the connection (F50). An end that comes
 /// later than that after its stream's timeout made none. The number has no source: the other side answers as soon as it

@@ -16,11 +16,10 @@ use crate::text::{count, seconds};
 /// is as long as a read waits for its server's cache (docs/semantics/servers.md#fresh-wait).
 pub(super) const BEHIND_US: i64 = 3_000_000;
 /// Time in µs by which events may come later by the configured address than by all servers directly (F44). 19 of 20
-/// events must come sooner. The number has no source: it is less than for a server, because no cache lies on the way
-/// between.
+/// events must come sooner. The number has no source. A proxy that delays events by less is not found.
 pub(super) const HELD_UP_US: i64 = 2_000_000;
 /// Number of events that must come that late by the configured address, because a buffer on the way delays events again
-/// and again. A single late event may be a lost packet. The number has no source.
+/// and again. Fewer may be late by chance. The number has no source.
 const HELD_UP: usize = 5;
 /// Time in µs for which lags count; older ones are passed over. So a server that is no longer late has its finding
 /// cleared within a minute. The number has no source.

@@ -18,8 +18,8 @@ use crate::versions::server_version;
 /// Time in µs within which a stream that asked for bookmarks must get one (F34): two and a half of their periods
 /// (docs/semantics/lists-and-watches.md#bookmark-period). A stream with a shorter timeout is not judged.
 const NO_BOOKMARK_US: i64 = 150_000_000;
-/// Time in µs until a stream is judged again, if no other watch had passed it that long before: a period of bookmarks,
-/// and 15 s for late ones. The 15 s have no source.
+/// Time in µs until a stream is judged again, if no other watch had passed it that long before. It is a period of
+/// bookmarks, and 15 s for late ones, which have no source.
 const BOOKMARK_LATE_US: i64 = 75_000_000;
 /// Span in µs of a stream's own events that proves that a bookmark was due (F34).
 const OWN_EVENTS_US: i64 = BOOKMARK_LATE_US;
