@@ -42,7 +42,7 @@ async fn a_finding_is_explained_in_steps_by_a_key_and_by_a_click() -> Result<()>
 
     // By the button of the findings.
     tab.press("i").await?;
-    let button = "[data-code=F11] .finding-foot button";
+    let button = "[data-code=F11] [data-part=ask-why]";
     eventually("F11 is listed", LONG, async || {
         driver.find(By::Css(button)).await?.click().await?;
         Ok(())

@@ -691,7 +691,8 @@ impl Attribution {
 pub struct Record {
     /// Its place in the epoch.
     pub seq: Seq,
-    /// The log's time when its writer took it.
+    /// The log's time when its writer took the event. For a judgement it is the time at which it was due, and in a
+    /// simulated log the event's own time. It is never before the record before it.
     pub at: Time,
     /// The event.
     pub event: Event,

@@ -89,17 +89,17 @@ pub trait Fields: Sized {
     /// Writes the fields in order, without a length.
     fn write_fields(&self, writer: &mut Writer<'_>);
 
-    /// Writes the fields in order up to the last one that is not absent, without a length. By default it writes all
-    /// fields.
+    /// Writes the fields in order up to the last one for which [`Field::is_absent`] is false, without a length. An empty
+    /// list counts as present. By default it writes all fields.
     fn write_present(&self, writer: &mut Writer<'_>) {
         self.write_fields(writer);
     }
 
-    /// Reads the fields. Optional fields that are missing at the end become absent; unknown bytes after them stay
-    /// unread. Errors are as in [`Field::read`]; a missing required field is [`DecodeError::MissingField`].
+    /// Reads the fields. Fields that may be missing get the value of [`Field::absent`] if they are missing at the end;
+    /// unknown bytes after them stay unread. Errors are as in [`Field::read`]; a missing required field is [`DecodeError::MissingField`].
     fn read_fields(reader: &mut Reader<'_>) -> Self;
 
-    /// Writes the JSON entries in the order of the fields; absent fields write none.
+    /// Writes the JSON entries in the order of the fields. `None`, an empty list or headers, and unknown totals write none.
     ///
     /// # Errors
     /// The serializer's errors.

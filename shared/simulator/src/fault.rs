@@ -35,13 +35,14 @@ pub enum Throttle {
     MaxInFlight,
     /// Priority and fairness: text body, Retry-After as given, watches too.
     PriorityAndFairness,
-    /// A watch cache that is not ready: JSON Status, Retry-After as given (docs/semantics/requests.md#not-ready). Only
-    /// lists and watches of cached resources get it, and only since 1.31. Servers up to 1.30 let such requests wait, so
-    /// there this does nothing.
+    /// A watch cache that is not ready: JSON Status, Retry-After as given (docs/semantics/requests.md#not-ready). All
+    /// requests to the collection of a cached resource get it, and only since 1.31. A real server refuses only reads
+    /// there; this refuses writes too. Servers up to 1.30 let such requests wait, so there this does nothing.
     CacheNotReady,
-    /// An apiserver shutting down: text body, Retry-After 5 and `Connection: close`.
+    /// An apiserver shutting down (docs/semantics/requests.md#shutting-down): text body, Retry-After 5 and
+    /// `Connection: close`; watches too. Real servers have it since 1.23 behind a flag, this one at every version.
     Shutdown,
-    /// A consistent list whose cache did not catch up within 3 s: 429 instead of a read from etcd
+    /// A consistent list whose cache did not catch up within `fresh_wait` (3 s by default): 429 instead of a read from etcd
     /// (docs/semantics/requests.md#stale-list, alpha in 1.37). JSON Status, Retry-After 1. It strikes lists of all
     /// resources.
     StaleCache,

@@ -70,9 +70,9 @@ tokens! {
     Modified = "modified", "#4E9BEF", "#1A7FD4";
     /// DELETED, inferred delete.
     Deleted = "deleted", "#F5BC5C", "#B27206";
-    /// ERROR, abnormal end, refused, reversal.
+    /// ERROR, abnormal end, refused, reversal; severity error.
     Error = "error", "#FF6246", "#B42300";
-    /// Ghost, missing, stale, list older, and nothing else.
+    /// Ghost, missing, stale, list older; severity divergence. Nothing else has this colour.
     Divergence = "div", "#FF9BDD", "#B10E84";
     /// ResourceVersion jump.
     Jump = "jump", "#F2EE8A", "#7E6F00";

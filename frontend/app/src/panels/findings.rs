@@ -263,6 +263,7 @@ fn ItemOf(group: Memo<Option<Group>>, key: String) -> impl IntoView {
                 <span class="tags">{evidence}</span>
                 <button
                     class="mute"
+                    data-part="ask-why"
                     title="In steps, from the write to where it stopped"
                     on:click=move |_| {
                         let raised = item.with_untracked(|item| item.as_ref().map(|item| item.raised));

@@ -25,7 +25,8 @@ pub struct Read {
 }
 
 impl Read {
-    /// Returns path and query as a request line has them: `PATH?QUERY`, or the path alone.
+    /// Returns path and query as the target of a request line (RFC 9112, section 3.2.1): `PATH?QUERY`, percent-encoded as
+    /// the fields are. It is the path alone if there is no query, as for a `Get`.
     #[must_use]
     pub fn target(&self) -> String {
         match &self.query {

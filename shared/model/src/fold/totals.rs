@@ -75,11 +75,13 @@ fn number_of(code: &str) -> u64 {
 /// Why streams ended, as the totals count it: each end counts under one reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndReason {
-    /// The last attribution that came for the end.
+    /// The last attribution that came while the end was among the last [`ENDS_KEPT`] of its watch. A code that this
+    /// build cannot read counts as [`Attributed::Unknown`].
     Attributed(Attributed),
-    /// The cause on the wire, if no attribution came.
+    /// The cause on the wire, if no attribution came by then; [`Cause::Unknown`] for a number of a later version.
     Seen(Cause),
-    /// The number in the code of a catalogue row of a later version: 51 for `F51`.
+    /// The number in the code of a catalogue row that this build does not know: 51 for `F51`. Of a code it has two digits,
+    /// 0 to 99; a snapshot of a later version may hold more.
     Later(u64),
 }
 

@@ -157,9 +157,10 @@ impl SectionBegin {
 pub struct Rows {
     /// From top to bottom, without overlap; may be empty.
     pub rows: Vec<Row>,
-    /// Height of all rows together.
+    /// Height of all rows together, with the rooms for their names and for the headings of sections.
     pub height: Px,
-    /// How many lanes the filter hides; lanes that the viewer hid do not count.
+    /// How many watches and objects the filter hides. The objects of a hidden watch do not count, the inside of the
+    /// cluster counts as one, and connections do not count; nor do lanes that the viewer hid. 0 without a filter.
     pub hidden: usize,
     /// The sections, from top to bottom; empty if the lanes are not grouped and none is pinned.
     pub sections: Vec<SectionBegin>,

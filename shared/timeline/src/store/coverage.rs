@@ -70,9 +70,10 @@ struct Piece {
 }
 
 impl Store {
-    /// Returns the stretches of time from the oldest known to `now`, in order, with their coverage. They do not
-    /// overlap. The last one reaches to the last known record if that is later than `now`. Empty if nothing is loaded
-    /// or listed.
+    /// Returns the stretches of time up to `now`, in order, with their coverage. They do not overlap. The first one
+    /// begins at the oldest known record. If earlier records have expired, were dropped, or have no known time, it begins
+    /// at time 0, because nobody knows when they began: then only its end counts. The last one reaches to the last known
+    /// record if that is later than `now`. Empty if nothing is loaded or listed.
     #[must_use]
     pub fn coverage(&self, now: Time) -> Vec<Stretch> {
         let mut stretches: Vec<Stretch> = Vec::new();

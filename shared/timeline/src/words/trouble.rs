@@ -69,8 +69,10 @@ fn other_subject(store: &Store, trouble: &Trouble) -> String {
     named(subject)
 }
 
-/// Returns `Problem 2 of 9` for an index of [`Troubles::all`], `Last of 9` for the last one, or `The only problem`. The
-/// total is `about 40` while chapters with trouble are not loaded. Without a place it returns `9 problems`.
+/// Returns `Problem 2 of 9` for an index of [`Troubles::all`]. The number is [`Troubles::number`], so it is 0 for an
+/// index without an entry. It is `Last of 9` if that number is the total, and `The only problem` if both are 1. An entry
+/// that counts several has the number of its first, so it is never the last. The total is `about 40` while chapters with
+/// trouble are not loaded. Without a place it returns `9 problems`, or `0 problems` for an empty list.
 #[must_use]
 pub fn trouble_count(troubles: &Troubles, place: Option<usize>) -> String {
     let about = if troubles.is_exact() { "" } else { "about " };
