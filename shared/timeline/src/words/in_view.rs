@@ -184,7 +184,7 @@ fn stretch<T>(lane: LaneId, kind: StretchKind, span: &Span<T>, epoch: &Epoch) ->
 /// The content of a stretch of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RangeWords {
-    /// Its duration, in the words of [`duration`](crate::format::duration): `1 min 36 s`.
+    /// Its duration, in the words of [`duration`]: `1 min 36 s`.
     pub lasted: String,
     /// Its content, each part with its colour: `214 changes`, `1 gap lost`, `2 findings`. It is never empty: `no
     /// changes` if there is nothing.
