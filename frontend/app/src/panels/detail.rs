@@ -266,7 +266,7 @@ fn EventTab(detail: Detail, panels: Signals) -> impl IntoView {
             <div class="columns">
                 <div>
                     <h3>"What happened"</h3>
-                    <p class="prose">{evidence.summary.clone()}" "{has_why.then(|| view! { <AskWhy/> })}</p>
+                    <p class="prose">{evidence.summary.clone()}{has_why.then(|| view! { <AskWhy/> })}</p>
                     {lesson_link(&evidence.code)}
                     <ThenAndNow panels/>
                     {move || advice().map(|advice| view! {
@@ -281,7 +281,7 @@ fn EventTab(detail: Detail, panels: Signals) -> impl IntoView {
     }
     view! {
         <div class="columns">
-            <div><h3>"What happened"</h3><p class="prose">{description.what}" "{has_why.then(|| view! { <AskWhy/> })}</p>{move || panels.presence.get().map(|presence| view! { <Here presence record/> })}<ThenAndNow panels/></div>
+            <div><h3>"What happened"</h3><p class="prose">{description.what}{has_why.then(|| view! { <AskWhy/> })}</p>{move || panels.presence.get().map(|presence| view! { <Here presence record/> })}<ThenAndNow panels/></div>
             <div>
                 {(!description.fields.is_empty()).then(|| view! { <h3>"Fields"</h3><Facts facts=named(&description.fields)/> })}
                 {detail.owners.map(|owners| view! { <OwnersOf owners/> })}

@@ -90,10 +90,10 @@ pub(super) fn lesson_link(code: &str) -> Option<impl IntoView + use<>> {
     })
 }
 
-/// Shows the link that asks why.
+/// Shows the link that asks why, after a space.
 #[component]
 pub(super) fn AskWhy() -> impl IntoView {
     view! {
-        <button class="inline-action" data-part="ask-why" on:click=|_| act(Person::Act(Action::Why))>"Why?"</button>
+        " "<button class="inline-action" data-part="ask-why" on:click=|_| act(Person::Act(Action::Why))>"Why?"</button>
     }
 }
