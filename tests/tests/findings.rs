@@ -88,7 +88,9 @@ async fn a_finding_leads_to_its_evidence_says_what_to_do_and_can_be_muted() -> R
     .await?;
 
     // A finding that is muted with a reason is listed separately, in this browser only, and can be unmuted.
-    let mute = driver.find(By::Css(format!("{item} .mute"))).await?;
+    let mute = driver
+        .find(By::Css(format!("{item} .mute[aria-expanded]")))
+        .await?;
     mute.click().await?;
     tab.has(".mute-form input", 1).await?;
     let field = driver.find(By::Css(".mute-form input")).await?;
@@ -165,7 +167,7 @@ async fn the_table_of_watches_is_sorted_by_its_headings_copied_as_text_and_leads
     tab.script("navigator.clipboard.writeText = text => { window.copied = text; return Promise.resolve(); }")
         .await?;
     driver
-        .find(By::Css(".watches .detail-head .control"))
+        .find(By::Css(".watches .detail-head .control + .control"))
         .await?
         .click()
         .await?;
