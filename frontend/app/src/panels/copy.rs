@@ -1,11 +1,13 @@
 //! The clipboard.
 
-use js_sys::{Function, Promise, Reflect};
+use js_sys::{Array, Function, Promise, Reflect};
 use leptos::prelude::*;
 use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
+use web_sys::Blob;
 
 use super::address::whole;
+use super::download::download;
 use crate::core::person::Person;
 use crate::runtime::page::act;
 
@@ -20,6 +22,18 @@ pub(super) async fn copy(text: &str) -> Option<()> {
         .dyn_into()
         .ok()?;
     JsFuture::from(promise).await.ok().map(drop)
+}
+
+/// Copies a text to the clipboard. If the browser refuses, downloads it under a name. Returns what happened, in words.
+pub(super) async fn copy_or_save(text: &str, name: &str) -> String {
+    if copy(text).await.is_some() {
+        return "Copied".to_owned();
+    }
+    let blob = Blob::new_with_str_sequence(&Array::of1(&JsValue::from_str(text)));
+    match blob.ok().and_then(|blob| download(&blob, name)) {
+        Some(()) => format!("Saved as {name}"),
+        None => "The browser allows neither".to_owned(),
+    }
 }
 
 /// Copies the page's address to the clipboard. The result becomes the button's text `done`.

@@ -1,17 +1,16 @@
 //! The tables: records in view, findings, watches and versions. Only the rows in the window are in the document.
 
-use js_sys::{Array, Reflect};
+use js_sys::Reflect;
 use leptos::prelude::*;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::spawn_local;
 use watchscope_timeline::format::count;
 use watchscope_timeline::table::Tab;
-use web_sys::{Blob, KeyboardEvent, ResizeObserver};
+use web_sys::{KeyboardEvent, ResizeObserver};
 
 use super::as_of::AsOf;
-use super::copy::copy;
-use super::download::download;
+use super::copy::copy_or_save;
 use super::events::grip_detail;
 use super::focus::focus_soon;
 use super::signals::Signals;
@@ -29,13 +28,7 @@ fn does(deed: TableDeed) {
 fn copy_rows(done: RwSignal<String>) {
     let (text, rows) = read().table_csv();
     spawn_local(async move {
-        let copied = copy(&text).await.is_some();
-        let saved = copied || save(&text).is_some();
-        let what = match (copied, saved) {
-            (true, _) => "Copied",
-            (false, true) => "Saved as table.csv",
-            (false, false) => "The browser allows neither",
-        };
+        let what = copy_or_save(&text, "table.csv").await;
         let rows = match rows {
             COPIED_MOST => format!("the first {}", count(rows as u64, "row")),
             _ => count(rows as u64, "row"),
@@ -43,12 +36,6 @@ fn copy_rows(done: RwSignal<String>) {
         done.set(format!("{what}: {rows}"));
         act(Person::Say(format!("{what}: {rows}.").into()));
     });
-}
-
-fn save(text: &str) -> Option<()> {
-    let parts = Array::of1(&JsValue::from_str(text));
-    let blob = Blob::new_with_str_sequence(&parts).ok()?;
-    download(&blob, "table.csv")
 }
 
 /// Shows the tables while they are open.

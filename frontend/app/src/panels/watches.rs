@@ -1,18 +1,14 @@
 //! The table of watches: the health of each, in a chosen order. It can be copied as text.
 
-use js_sys::Array;
 use leptos::prelude::*;
-use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::spawn_local;
 use watchscope_model::WatchName;
 use watchscope_timeline::Token;
 use watchscope_timeline::format::count;
 use watchscope_timeline::health::{self, COLUMNS, FIGURES, HealthRow, Order};
-use web_sys::Blob;
 
 use super::as_of::AsOf;
-use super::copy::copy;
-use super::download::download;
+use super::copy::copy_or_save;
 use super::events::grip_detail;
 use super::signals::Signals;
 use crate::core::person::Person;
@@ -20,30 +16,15 @@ use crate::input::actions::Action;
 use crate::runtime::page::act;
 
 /// Copies the table to the clipboard. If the browser refuses, downloads it.
-fn copy_watches(panels: Signals, done: RwSignal<&'static str>) {
+fn copy_watches(panels: Signals, done: RwSignal<String>) {
     let rows = panels.watches.get_untracked();
     let text = health::tsv(&rows);
     spawn_local(async move {
-        let copied = copy(&text).await.is_some();
-        let saved = copied || save(&text).is_some();
-        done.set(match (copied, saved) {
-            (true, _) => "Copied",
-            (false, true) => "Saved as watches.tsv",
-            (false, false) => "The browser allows neither",
-        });
-        let words = format!(
-            "{}: {}.",
-            done.get_untracked(),
-            count(rows.len() as u64, "row")
-        );
+        let what = copy_or_save(&text, "watches.tsv").await;
+        let words = format!("{what}: {}.", count(rows.len() as u64, "row"));
+        done.set(what);
         act(Person::Say(words.into()));
     });
-}
-
-fn save(text: &str) -> Option<()> {
-    let parts = Array::of1(&JsValue::from_str(text));
-    let blob = Blob::new_with_str_sequence(&parts).ok()?;
-    download(&blob, "watches.tsv")
 }
 
 /// Shows the table while it is open.
@@ -61,7 +42,7 @@ fn Open(panels: Signals) -> impl IntoView {
     let names = move || -> Vec<String> {
         rows.with(|rows| rows.iter().map(|row| row.watch.to_string()).collect())
     };
-    let copied = RwSignal::new("");
+    let copied = RwSignal::new(String::new());
     view! {
         <section class="detail watches" aria-label="Watches">
             <div

@@ -3,10 +3,10 @@
 use leptos::prelude::*;
 use watchscope_model::Row;
 use watchscope_timeline::evidence::{Evidence, Way};
-use watchscope_timeline::format::number;
 use watchscope_timeline::why::taught;
 use watchscope_timeline::words::severity_token;
 
+use super::evidence::TagRow;
 use super::signals::Signals;
 use crate::core::person::Person;
 use crate::input::actions::Action;
@@ -15,43 +15,19 @@ use crate::runtime::page::act;
 /// Shows the steps. Pointing at one lights its tag in the picture; a click goes there.
 #[component]
 pub(super) fn WhyTab(why: Evidence, panels: Signals) -> impl IntoView {
-    let (of, ink) = (why.finding, severity_token(why.severity).name());
+    let (finding, ink) = (why.finding, severity_token(why.severity).name());
     let code = why.code.clone();
     let steps = (1..).zip(why.items).map(|(place, item)| {
-        let (id, is_here, way) = (item.record, item.place.is_some(), sign(item.way));
-        let [time, lane, what] = item.words;
-        let light = |record| act(Person::Light(record));
-        let show = move |_| {
-            act(Person::ShowEvidence {
-                finding: of,
-                record: id,
-                since: None,
-            });
+        let way = sign(item.way);
+        let [time, lane, what] = item.words.clone();
+        let cells = view! {
+            <td>{time}</td>
+            <td class="of">{lane}</td>
+            <td class="way">{way}</td>
+            <td class="what">{what}</td>
         };
-        view! {
-            <tr
-                class:lit=move || panels.lit.get() == Some(id)
-                on:pointerenter=move |_| light(Some(id))
-                on:pointerleave=move |_| light(None)
-            >
-                <td>
-                    <button
-                        class=format!("tag {ink}")
-                        aria-label=format!("Step {place}: go there")
-                        disabled=!is_here
-                        on:click=show
-                        on:focus=move |_| light(Some(id))
-                        on:blur=move |_| light(None)
-                    >
-                        {number(place)}
-                    </button>
-                </td>
-                <td>{time}</td>
-                <td class="of">{lane}</td>
-                <td class="way">{way}</td>
-                <td class="what">{what}</td>
-            </tr>
-        }
+        let label = format!("Step {place}: go there");
+        view! { <TagRow finding ink place item label panels>{cells}</TagRow> }
     });
     view! {
         <div data-part="why">

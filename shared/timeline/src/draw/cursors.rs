@@ -4,16 +4,14 @@ use watchscope_model::Time;
 
 use super::drawer::{Cursors, Drawer};
 use super::look::{HAIR, Layer};
-use super::ruler::RULER_HEIGHT;
+use super::ruler::{BADGE_HEIGHT, BADGE_TOP, RULER_HEIGHT, badge, rect};
 use crate::format::clock;
-use crate::scene::{Align, Area, Primitive, Px, Scene, TextLine};
+use crate::scene::{Area, Px, Scene};
 use crate::tokens::Token;
 use crate::view::View;
 
 /// Width and height of a flag, in px.
-pub const CURSOR_FLAG: (Px, Px) = (Px::whole(74), Px::whole(17));
-/// Distance of a flag from the top of the ruler, in px.
-const FLAG_TOP: Px = Px::whole(4);
+pub const CURSOR_FLAG: (Px, Px) = (Px::whole(74), BADGE_HEIGHT);
 /// Opacity in percent of the ground over what lies outside A to B.
 const DIM: u8 = 35;
 
@@ -47,20 +45,16 @@ impl Drawer<'_> {
 
 /// Draws the flags on the ruler, and a line between them.
 pub(crate) fn mark_cursors(scene: &mut Scene, view: &View, Cursors { a, b }: Cursors) {
-    let rect = |scene: &mut Scene, area: Area| {
-        scene.primitives.push(Primitive::Rect {
-            area,
-            fill: Some(Token::Text1),
-            stroke: None,
-            radius: 1,
-            opacity: 100,
-        });
-    };
     if let (Some(a), Some(b)) = (a, b) {
         let within = |at: Time| view.x(at).floor().max(Px::ZERO).min(scene.width);
         let xs = (within(a), within(b));
         let ys = (RULER_HEIGHT - HAIR - HAIR, RULER_HEIGHT);
-        rect(scene, Area::between(xs.0, xs.1, ys.0, ys.1));
+        rect(
+            scene,
+            Area::between(xs.0, xs.1, ys.0, ys.1),
+            Token::Text1,
+            1,
+        );
     }
     for (name, at, is_b) in [("A", a, false), ("B", b, true)] {
         let Some(at) = at else { continue };
@@ -68,27 +62,16 @@ pub(crate) fn mark_cursors(scene: &mut Scene, view: &View, Cursors { a, b }: Cur
             continue;
         };
         let x = view.x(at).floor();
-        rect(scene, Area::between(x, x + HAIR, FLAG_TOP, scene.height));
-        let (w, h) = CURSOR_FLAG;
         rect(
             scene,
-            Area {
-                x: left,
-                y: FLAG_TOP,
-                w,
-                h,
-            },
+            Area::between(x, x + HAIR, BADGE_TOP, scene.height),
+            Token::Text1,
+            1,
         );
-        scene.primitives.push(Primitive::Text(TextLine {
-            x: left + w.half(),
-            y: Px::whole(16),
-            text: format!("{name} {}", clock(at)),
-            size: 11,
-            weight: 600,
-            ink: Token::Ground0,
-            halo: None,
-            align: Align::Middle,
-            max_width: None,
-        }));
+        badge(
+            scene,
+            (left, CURSOR_FLAG.0),
+            format!("{name} {}", clock(at)),
+        );
     }
 }

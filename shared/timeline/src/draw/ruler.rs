@@ -26,15 +26,6 @@ pub fn ruler(view: &View, now: Time) -> Scene {
         ..Scene::default()
     };
     let hair = Px::whole(1);
-    let rect = |scene: &mut Scene, area: Area, ink: Token, radius: u8| {
-        scene.primitives.push(Primitive::Rect {
-            area,
-            fill: Some(ink),
-            stroke: None,
-            radius,
-            opacity: 100,
-        });
-    };
     rect(
         &mut scene,
         Area {
@@ -110,26 +101,47 @@ pub fn ruler(view: &View, now: Time) -> Scene {
         at += minor;
     }
     if has_badge {
-        let area = Area {
-            x: badge_x,
-            y: Px::whole(4),
-            w: badge_w,
-            h: Px::whole(17),
-        };
-        rect(&mut scene, area, Token::Text1, 1);
-        scene.primitives.push(Primitive::Text(TextLine {
-            x: badge_x + badge_w.half(),
-            y: Px::whole(16),
-            text: clock(now),
-            size: 11,
-            weight: 600,
-            ink: Token::Ground0,
-            halo: None,
-            align: Align::Middle,
-            max_width: None,
-        }));
+        badge(&mut scene, (badge_x, badge_w), clock(now));
     }
     scene
+}
+
+/// Height of a badge, in px.
+pub(super) const BADGE_HEIGHT: Px = Px::whole(17);
+/// Distance of a badge from the top of the ruler, in px.
+pub(super) const BADGE_TOP: Px = Px::whole(4);
+
+/// Draws a filled rectangle with corners of this radius, in px.
+pub(super) fn rect(scene: &mut Scene, area: Area, ink: Token, radius: u8) {
+    scene.primitives.push(Primitive::Rect {
+        area,
+        fill: Some(ink),
+        stroke: None,
+        radius,
+        opacity: 100,
+    });
+}
+
+/// Draws a text on a bright badge of the ruler; `xs` has the badge's left edge and width.
+pub(super) fn badge(scene: &mut Scene, (x, w): (Px, Px), text: String) {
+    let area = Area {
+        x,
+        y: BADGE_TOP,
+        w,
+        h: BADGE_HEIGHT,
+    };
+    rect(scene, area, Token::Text1, 1);
+    scene.primitives.push(Primitive::Text(TextLine {
+        x: x + w.half(),
+        y: Px::whole(16),
+        text,
+        size: 11,
+        weight: 600,
+        ink: Token::Ground0,
+        halo: None,
+        align: Align::Middle,
+        max_width: None,
+    }));
 }
 
 /// Draws a marked range on the ruler of a view.
