@@ -1,5 +1,5 @@
-//! The changes of a busy cluster, to measure their bytes and chapters: 5,000 living objects, a tenth of them replaced
-//! per minute. Deterministic: the same seed gives the same bytes.
+//! The changes of a cluster, to measure their bytes, chapters and pictures. The busy cluster has 5,000 living objects,
+//! and a tenth of them is replaced per minute. Deterministic: the same pace gives the same bytes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,12 +12,7 @@ use watchscope_model::id::Owner;
 use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_model::{Event, Object, RequestId, State, StreamId, Text, Time, Uid, WatchName};
 
-/// The number of living objects at any time.
-pub const LIVING: usize = 5_000;
-/// The objects that are replaced in a second: a tenth of all per minute.
-const REPLACED_PER_S: f64 = LIVING as f64 / 10.0 / 60.0;
-
-/// The run that a load writes: its epoch, its start and its changes per second.
+/// The run that a load writes: its epoch, its start, its objects and how fast they change.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     /// The epoch's name.
@@ -26,13 +21,19 @@ pub struct Pace {
     pub start: Time,
     /// The mean number of changes in a second.
     pub changes_per_s: u64,
+    /// The number of living objects at any time, over all kinds; at least 1.
+    pub living: usize,
+    /// The number of objects that are deleted in a minute. A new object of any kind comes for each.
+    pub replaced_per_minute: u32,
 }
 
-/// The pace of one busy cluster: 2,000 changes per second.
+/// The pace of one busy cluster: 2,000 changes per second of 5,000 objects.
 pub const BUSY: Pace = Pace {
     epoch: "9f3b52c07d1ea846",
     start: Time(1_763_715_600_000_000),
     changes_per_s: 2_000,
+    living: 5_000,
+    replaced_per_minute: 500,
 };
 
 /// A busy cluster and its log, which grows with each step.
@@ -71,7 +72,7 @@ impl ChangeLoad {
             replaced: 0.0,
             changes: 0,
         };
-        first_lists(&mut load.cluster, &mut load.log, take, pace.start);
+        first_lists(&mut load.cluster, &mut load.log, take, pace);
         (load, opening)
     }
 
@@ -101,9 +102,11 @@ impl ChangeLoad {
         let event = if self.changes % (60 * pace.changes_per_s) == pace.changes_per_s {
             bookmarks(cluster, log, take, *at);
             None
-        } else if self.replaced < at.micros_since(pace.start) as f64 / 1e6 * REPLACED_PER_S {
+        } else if self.replaced
+            < at.micros_since(pace.start) as f64 / 60e6 * f64::from(pace.replaced_per_minute)
+        {
             self.replaced += 1.0;
-            let place = cluster.below(LIVING);
+            let place = cluster.below(pace.living);
             let gone = cluster.change(place, ChangeType::Deleted, Origin::Live);
             push(log, take, gone, *at);
             cluster.living[place] = cluster.born();
@@ -111,7 +114,7 @@ impl ChangeLoad {
         } else {
             None
         };
-        let place = cluster.below(LIVING);
+        let place = cluster.below(pace.living);
         let event =
             event.unwrap_or_else(|| cluster.change(place, ChangeType::Modified, Origin::Live));
         push(log, take, event, *at);
@@ -347,8 +350,9 @@ fn watch(kind: usize) -> WatchName {
 }
 
 /// Starts each watch: its first list, then its stream.
-fn first_lists(cluster: &mut Cluster, log: &mut Log, take: &mut impl FnMut(Sealed), at: Time) {
-    for _ in 0..LIVING {
+fn first_lists(cluster: &mut Cluster, log: &mut Log, take: &mut impl FnMut(Sealed), pace: Pace) {
+    let at = pace.start;
+    for _ in 0..pace.living {
         let born = cluster.born();
         cluster.living.push(born);
     }
@@ -361,7 +365,7 @@ fn first_lists(cluster: &mut Cluster, log: &mut Log, take: &mut impl FnMut(Seale
     {
         let started = WatchStarted::plain(watch(kind), group, resource);
         push(log, take, started.into(), at);
-        let mut places: Vec<usize> = (0..LIVING)
+        let mut places: Vec<usize> = (0..pace.living)
             .filter(|&place| cluster.living[place].kind == kind)
             .collect();
         // A server lists by namespace and name.

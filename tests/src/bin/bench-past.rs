@@ -130,6 +130,7 @@ fn write_runs(folder: &Path) -> Result<Time> {
             epoch,
             start,
             changes_per_s: 50,
+            ..BUSY
         };
         let path = folder.join(format!("{epoch}.wscope"));
         let length_us = write_run(&path, pace, |load| load.seconds() < hours * 3_600.0)?;

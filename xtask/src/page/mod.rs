@@ -182,7 +182,7 @@ fn bind(parts: parts::Parts, profile: PageProfile) -> Result<BTreeMap<String, na
     bindgen.keep_lld_exports(true);
     let (script, mut first) = glue_of(bindgen, profile, |glue| parts::join(glue, &parts.late))?;
     if !keeps_names(profile) {
-        first = order::by_likeness(&first)?;
+        first = order::by_likeness(&sections::without_custom_sections(&first)?)?;
     }
     let mut files = BTreeMap::from([
         // The glue names the files of the late parts, so it is a template.

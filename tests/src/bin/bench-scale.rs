@@ -1,0 +1,369 @@
+//! Measures the page over 1 and 10 million records in 1,000 and 5,000 lanes: work of frames, intervals and memory.
+//!
+//! A recording holds the records of one cluster. The page opens it as a file, opens all watches whole, and loads the
+//! whole recording by showing all of it. It is measured at 1920x1080 without GPU, in 1,800 frames (30 s at 60 Hz): a
+//! third pans in time by 12 px a frame, a third zooms in and out, a third scrolls over the lanes by 30 px a frame.
+//! Frame work is the time of the wheel's handler, of the page's animation frame, and of the tasks that these leave
+//! behind, by the page's clock. The interval is that of the browser's animation frames, which includes rasterising.
+//! Memory is the resident memory of the renderer's process, and the length of all its WebAssembly memories.
+//! WATCHSCOPE_BENCH_PROFILE names a file for a CPU profile of the view with all 10 million records.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a benchmark speaks to a person"
+)]
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::{Value, json};
+use thirtyfour::By;
+use watchscope_tests::change_file::write_run;
+use watchscope_tests::change_load::{BUSY, Pace};
+use watchscope_tests::stage::{Tab, fresh_link, load_average, percentile, row, sorted};
+use watchscope_tests::usage::resident_kib;
+use watchscope_tests::{Served, WatchscopeBinary, eventually};
+
+const SIZE_PX: (u32, u32) = (1_920, 1_080);
+const FRAMES: u32 = 1_800;
+const LONG: Duration = Duration::from_secs(180);
+/// Intervals above this count as long, in milliseconds: two frames at 60 Hz.
+const LONG_INTERVAL_MS: f64 = 33.0;
+const MEDIAN_INTERVAL_BAR_MS: f64 = 16.7;
+const LONG_INTERVALS_BAR: f64 = 3.0;
+const BYTES_A_RECORD_BAR: f64 = 40.0;
+const WASM_BAR_MIB: f64 = 300.0;
+
+/// A recording, and the bar of its frame work for a view of ten minutes and for a view of all records.
+struct Scale {
+    records: u64,
+    lanes: usize,
+    ten_minutes_bar_ms: Option<f64>,
+    whole_bar_ms: Option<f64>,
+}
+
+const SCALES: [Scale; 2] = [
+    Scale {
+        records: 1_000_000,
+        lanes: 1_000,
+        ten_minutes_bar_ms: None,
+        whole_bar_ms: Some(8.0),
+    },
+    Scale {
+        records: 10_000_000,
+        lanes: 5_000,
+        ten_minutes_bar_ms: Some(12.0),
+        whole_bar_ms: Some(16.0),
+    },
+];
+
+/// Measures the page's work in its animation frames, and the tasks that it leaves to run after them. Keeps each
+/// WebAssembly memory, and answers the question of the page before it opens a file.
+const WATCH: &str = "
+    const frame = window.requestAnimationFrame.bind(window);
+    const bench = window.bench = {frame, script: 0, memories: new Set()};
+    const settle = async from => {
+        // Tasks queue further tasks; each await lets one more generation of them run.
+        for (let turn = 0; turn < 20; turn++) await null;
+        bench.script += performance.now() - from;
+    };
+    bench.timed = action => {
+        const from = performance.now();
+        action();
+        settle(from);
+    };
+    window.requestAnimationFrame = callback => frame(now => bench.timed(() => callback(now)));
+    const keep = ({instance}) => {
+        for (const value of Object.values(instance.exports)) {
+            if (value instanceof WebAssembly.Memory) bench.memories.add(value);
+        }
+    };
+    for (const name of ['instantiate', 'instantiateStreaming']) {
+        const own = WebAssembly[name];
+        WebAssembly[name] = async (...given) => {
+            const made = await own.apply(WebAssembly, given);
+            if (made.instance) keep(made);
+            return made;
+        };
+    }
+";
+
+/// Opens the dialog for a file, and confirms it.
+const OPEN_FILE: &str = "
+    new MutationObserver(() => document.querySelector('[data-part=ask] .first')?.click())
+        .observe(document.body, {childList: true});
+    document.querySelector('[data-part=open]').click();
+";
+
+/// Opens all watches whole, as a person could one by one: stores them as the page stores opened watches.
+const OPEN_WHOLE: &str = "
+    const names = arguments[0];
+    localStorage.setItem('watchscope-opened', names.map(name => `*${name}\\n`).join(''));
+";
+
+/// Pans, zooms and scrolls for this many frames; returns the work and the interval of each.
+const DRIVE: &str = "
+    const [frames] = arguments;
+    const done = arguments[arguments.length - 1];
+    const canvas = document.querySelector('canvas.chart');
+    const {bench} = window;
+    const script = [], intervals = [];
+    const third = frames / 3;
+    const gesture = at => {
+        const back = Math.floor(at / 100) % 2 === 0 ? 1 : -1;
+        if (at < third) return {deltaX: 12 * back};
+        if (at < 2 * third) return {ctrlKey: true, deltaY: -6 * back};
+        return {deltaY: 30 * (at < 2.5 * third ? 1 : -1)};
+    };
+    let before = null, at = 0;
+    const turn = now => {
+        if (before !== null) {
+            intervals.push(now - before);
+            script.push(bench.script);
+        }
+        before = now;
+        bench.script = 0;
+        if (intervals.length >= frames) return done({script, intervals});
+        const given = gesture(at++);
+        bench.frame(turn);
+        bench.timed(() => canvas.dispatchEvent(new WheelEvent('wheel', {clientX: 900, clientY: 500, bubbles: true, cancelable: true, ...given})));
+    };
+    bench.frame(turn);
+";
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let binary = WatchscopeBinary::find()?;
+    for scale in SCALES {
+        let file = folder.path().join(format!("{}.wscope", scale.records));
+        let pace = Pace {
+            living: scale.lanes,
+            // A few objects come and go, so that lanes have ends.
+            replaced_per_minute: 1,
+            ..BUSY
+        };
+        write_run(&file, pace, |load| load.changes() < scale.records)?;
+        measure(&binary, &file, &scale).await?;
+    }
+    Ok(())
+}
+
+async fn measure(binary: &WatchscopeBinary, file: &Path, scale: &Scale) -> Result<()> {
+    let tab = Tab::open(SIZE_PX.0, SIZE_PX.1, WATCH).await?;
+    let driver = tab.driver();
+    driver.set_script_timeout(LONG).await?;
+    let served = Served::start(binary.with(&["demo"])).await?;
+    let link = fresh_link(binary, &served).await?;
+    driver.goto(&link).await?;
+    tab.until("the page is live", |now| now["connection"] == "Live")
+        .await?;
+    let watches = [
+        "all/pods",
+        "all/replicasets.apps",
+        "all/deployments.apps",
+        "all/configmaps",
+        "all/leases.coordination.k8s.io",
+    ];
+    driver.execute(OPEN_WHOLE, vec![json!(watches)]).await?;
+    tab.script(OPEN_FILE).await?;
+    let field = driver.find(By::Css("[data-part=file-field]")).await?;
+    let path = file.to_str().context("a plain name")?;
+    field.send_keys(path).await?;
+    // The recording has a frame of its own.
+    eventually("the file is open", LONG, async || {
+        driver.enter_default_frame().await?;
+        let opened = driver.find(By::Css("iframe.opened")).await?;
+        opened.enter_frame().await?;
+        let summary = tab.summary().await?;
+        ensure!(summary["rows"].as_u64() > Some(5), "{summary}");
+        Ok(())
+    })
+    .await?;
+    let now = tab.summary().await?;
+    eprintln!("open: {now}");
+    key(&tab, "0").await?;
+    let mut before = 0;
+    // All of it is loaded, or as much as the page holds: then nothing more comes for three seconds.
+    let records = eventually("all records are loaded", LONG, async || {
+        let records = tab.summary().await?["records"].as_u64();
+        let records = records.context("a number")?;
+        let grew = std::mem::replace(&mut before, records) != records;
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        ensure!(!grew, "{records} so far");
+        Ok(records)
+    })
+    .await?;
+    let now = tab.summary().await?;
+    eprintln!("{records} of {} records held; {now}", scale.records);
+    let memory = memory(&tab).await?;
+    eprintln!("{memory:?}");
+    let name = format!("{} records in {} lanes", scale.records, scale.lanes);
+    if let Some(bar) = scale.whole_bar_ms {
+        drive(
+            &tab,
+            &format!("{name}, all in view"),
+            bar,
+            scale.ten_minutes_bar_ms.is_some(),
+        )
+        .await?;
+    }
+    if let Some(bar) = scale.ten_minutes_bar_ms {
+        zoom_to_ten_minutes(&tab).await?;
+        drive(&tab, &format!("{name}, ten minutes in view"), bar, false).await?;
+        let held = row_of("records held of them", records as f64, scale.records as f64);
+        println!("{held}");
+        println!(
+            "{}",
+            row(
+                "memory of the tab's process over records held",
+                BYTES_A_RECORD_BAR,
+                memory.process_bytes / records as f64,
+                "B"
+            )
+        );
+        println!(
+            "{}",
+            row(
+                "its WebAssembly memory",
+                WASM_BAR_MIB,
+                memory.wasm_bytes / f64::from(1 << 20),
+                "MiB"
+            )
+        );
+    }
+    Ok(())
+}
+
+fn row_of(figure: &str, measured: f64, bar: f64) -> String {
+    let verdict = if measured >= bar { "met" } else { "missed" };
+    format!("| {figure} | at least {bar} | {measured} | {verdict} |")
+}
+
+/// Shows the last ten minutes, as a person does by zooming in.
+async fn zoom_to_ten_minutes(tab: &Tab) -> Result<()> {
+    loop {
+        let now = tab.summary().await?;
+        let us_per_px = now["usPerPx"].as_f64().context("a scale")?;
+        let wanted = 600e6 / 1_500.0;
+        if us_per_px <= wanted * 1.01 {
+            eprintln!("ten minutes: {now}");
+            return Ok(());
+        }
+        let factor = (us_per_px / wanted).clamp(1.0, 1.8);
+        let script = format!(
+            "const canvas = document.querySelector('canvas.chart');
+             const box = canvas.getBoundingClientRect();
+             canvas.dispatchEvent(new WheelEvent('wheel', {{clientX: box.left + box.width / 2, clientY: 500, bubbles: true, cancelable: true, ctrlKey: true, deltaY: {}}}));",
+            (1.0 - factor) / 0.0035
+        );
+        tab.script(&script).await?;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+/// Drives the picture, and prints the rows of its frames.
+async fn drive(tab: &Tab, name: &str, bar_ms: f64, is_profiled: bool) -> Result<()> {
+    // Drives once so that the browser compiles hot code, then once to measure.
+    frames(tab, 120).await?;
+    let profile = std::env::var_os("WATCHSCOPE_BENCH_PROFILE").filter(|_| is_profiled);
+    let cdp = tab.driver().cdp();
+    if profile.is_some() {
+        cdp.send_raw("Profiler.enable", json!({})).await?;
+        cdp.send_raw("Profiler.start", json!({})).await?;
+    }
+    let (script, intervals) = frames(tab, FRAMES).await?;
+    if let Some(path) = profile {
+        let answer = cdp.send_raw("Profiler.stop", json!({})).await?;
+        std::fs::write(&path, answer["profile"].to_string())?;
+        let picture = Path::new(&path).with_extension("png");
+        tab.driver().screenshot(&picture).await?;
+    }
+    for (what, values) in [("work", &script), ("interval", &intervals)] {
+        let at = |share| percentile(values, share);
+        eprintln!(
+            "{name}: {what} ms: p50 {:.1}, p90 {:.1}, p95 {:.1}, p99 {:.1}, worst {:.1}",
+            at(0.5),
+            at(0.9),
+            at(0.95),
+            at(0.99),
+            at(1.0)
+        );
+    }
+    eprintln!("load average {}", load_average());
+    let work = format!("{name}: frame work, p95");
+    println!("{}", row(&work, bar_ms, percentile(&script, 0.95), "ms"));
+    println!(
+        "{}",
+        row(
+            "the same: frame interval, median",
+            MEDIAN_INTERVAL_BAR_MS,
+            percentile(&intervals, 0.5),
+            "ms"
+        )
+    );
+    let long = intervals.iter().filter(|of| **of > LONG_INTERVAL_MS);
+    println!(
+        "{}",
+        row(
+            "the same: frame intervals over 33 ms in 30 s",
+            LONG_INTERVALS_BAR,
+            long.count() as f64,
+            "intervals"
+        )
+    );
+    Ok(())
+}
+
+async fn frames(tab: &Tab, count: u32) -> Result<(Vec<f64>, Vec<f64>)> {
+    let driven = tab
+        .driver()
+        .execute_async(DRIVE, vec![json!(count)])
+        .await?;
+    let list = |name: &str| -> Result<Vec<f64>> {
+        Ok(sorted(serde_json::from_value(driven.json()[name].clone())?))
+    };
+    Ok((list("script")?, list("intervals")?))
+}
+
+async fn key(tab: &Tab, key: &str) -> Result<()> {
+    let canvas = tab.driver().find(By::Css("canvas.chart")).await?;
+    Ok(canvas.send_keys(key).await?)
+}
+
+/// The memory of the page's tab, in bytes.
+#[derive(Clone, Copy, Debug)]
+struct Memory {
+    process_bytes: f64,
+    wasm_bytes: f64,
+}
+
+/// Returns the resident memory of the renderer that holds the most, and the length of the page's WebAssembly memories.
+async fn memory(tab: &Tab) -> Result<Memory> {
+    let wasm = tab
+        .script(
+            "return [...window.bench.memories].reduce((sum, of) => sum + of.buffer.byteLength, 0)",
+        )
+        .await?;
+    let mut most_kib = 0;
+    for entry in std::fs::read_dir("/proc")? {
+        let name = entry?.file_name();
+        let Some(process) = name
+            .to_str()
+            .filter(|name| name.bytes().all(|of| of.is_ascii_digit()))
+        else {
+            continue;
+        };
+        // A process may end at any time.
+        let words = std::fs::read_to_string(format!("/proc/{process}/cmdline")).unwrap_or_default();
+        if words.contains("--type=renderer") {
+            most_kib = most_kib.max(resident_kib(process).unwrap_or_default());
+        }
+    }
+    ensure!(most_kib > 0, "no process of a renderer was found");
+    Ok(Memory {
+        process_bytes: most_kib as f64 * 1024.0,
+        wasm_bytes: wasm.as_f64().context("a length")?,
+    })
+}
