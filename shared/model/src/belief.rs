@@ -19,8 +19,8 @@ pub struct Belief {
     pub revision: Option<u64>,
     /// The number of objects that the client holds; if the report states none, the number that it names.
     pub objects: u64,
-    /// The objects that the report names, in its order. They may be fewer than the client holds: client programs of the
-    /// simulator name at most 64.
+    /// The objects that the report names, in its order. They may be fewer than the client holds, or none: client
+    /// programs of the simulator name at most 64.
     pub held: Vec<Held>,
 }
 

@@ -48,8 +48,8 @@ impl<'a> From<&'a State> for Fold<'a> {
 /// Encodes consecutive chapters: an opening, then segments of the pushed records, then the next opening.
 ///
 /// It holds the chapter's dictionary and the open segment. It bounds neither: the caller does, by sealing segments and
-/// opening the next chapter. The caller must push records in the order of their seqs, without holes; nothing here
-/// checks that.
+/// opening the next chapter. A frame over [`MAX_FRAME_BYTES`](crate::codec::MAX_FRAME_BYTES) is written, but cannot be
+/// read. The caller must push records in the order of their seqs, without holes; nothing here checks that.
 #[derive(Debug)]
 pub struct ChapterWriter {
     log: LogId,
@@ -105,7 +105,8 @@ impl ChapterWriter {
         self.head(&dictionary, &body)
     }
 
-    /// Appends a record to the open segment. Times must not decrease, or the times of later records are read too late.
+    /// Appends a record to the open segment. Times must not decrease: after a decrease, the times of this record and of
+    /// later ones are read too late.
     pub fn push(&mut self, record: &Record) {
         let (seq, at, kind) = (record.seq, record.at, record.event.kind());
         match &record.event {
@@ -242,7 +243,8 @@ fn write_fold(fold: Fold<'_>, ids: &mut dyn Ids, out: &mut Vec<u8>) {
     }
 }
 
-/// The content of a chapter's opening frame, or of a head snapshot. The budget of the frame's decoding bounds it.
+/// The content of a chapter's opening frame, or of a head snapshot. The budget of the frame's decoding bounds it
+/// ([`crate::codec`]).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opening {
     /// The log.
@@ -398,8 +400,9 @@ impl ChapterReader {
         self.next
     }
 
-    /// Decodes the next segment; returns its records in order, one for each seq. A record of the inside, or of a kind
-    /// that this build does not know, becomes `None`. Bytes after the frame are ignored.
+    /// Decodes the next segment; returns its records in order, one for each seq; empty if the segment has none. A
+    /// record of the inside, or of a kind that this build does not know, becomes `None`. Bytes after the frame are
+    /// ignored.
     ///
     /// # Errors
     /// Those of [`split_frame`]; [`DecodeError::Tag`] if it is no segment; [`DecodeError::Discontinuous`] if it is not
@@ -473,7 +476,8 @@ impl ChapterReader {
     /// segment the result means nothing.
     ///
     /// # Errors
-    /// If the payload ends within the first seq and the count, or is too short for that count.
+    /// [`DecodeError::Truncated`] if the payload ends within the first seq and the count, or is too short for that
+    /// count. [`DecodeError::NumberTooLarge`] if one of the two is too large.
     pub fn end_of(segment: Frame<'_>) -> Result<Seq, DecodeError> {
         let mut reader = payload_of(segment);
         let first = reader.varint();

@@ -2,6 +2,9 @@
 //!
 //! Kinds and fields are only appended: a reader skips a kind that it does not know. A value that does not apply or is
 //! unknown is absent, never null. Texts from a cluster are hostile; they are shown as text only.
+//!
+//! If watchscope's writers keep a bound of a text or a list, its field states it. Nothing here checks it, so a file may
+//! hold more; only the size of its frame bounds a record.
 
 use std::sync::Arc;
 
@@ -44,7 +47,7 @@ events! {
     /// An event of the log. It has one variant per `type` of the JSON form.
     enum Event;
 
-    /// A cluster answered for the first time since watchscope started or lost it.
+    /// A cluster answered: for the first time since watchscope chose it, or with another version or uid than before.
     1 "cluster.connected" ClusterConnected {
         /// The cluster's name: that of the kubeconfig's context, or of the simulated cluster.
         cluster "cluster": Text as Cluster,
@@ -52,7 +55,7 @@ events! {
         server "server": Text as Address,
         /// The server's `gitVersion`, such as `v1.34.1`; empty if it returned none.
         version "version": Text as Fixed,
-        /// The uid of the namespace `kube-system`, which identifies the cluster; absent if watchscope may not read it.
+        /// The uid of the namespace `kube-system`, which identifies the cluster; absent until watchscope could read it.
         uid "uid": Option<Text> as Uid,
     }
     /// A connection to an apiserver is ready for requests.
@@ -161,9 +164,9 @@ events! {
         request "request": RequestId,
         /// The HTTP status; absent if no response came.
         status "status": Option<u16>,
-        /// The headers that matter, in their order: audit id, Connection, Content-Type, flow schema, priority level,
-        /// Retry-After, Warning. The probe keeps at most 16, each cut at 512 characters; they are empty if no response
-        /// came.
+        /// The headers that matter, in the order in which they came. Such are: audit id, Connection, Content-Type, flow
+        /// schema, priority level, Retry-After, Warning. The probe keeps the first 16, each cut at 512 characters. They
+        /// are empty if no response came.
         headers "headers": Headers,
         /// The time that a refusing server asked the client to wait, in milliseconds: from Retry-After, else from the
         /// Status. Absent if it asked for none.
@@ -240,8 +243,8 @@ events! {
         bytes "bytes": u64,
         /// The error code of the RST_STREAM frame that ended it (RFC 9113, section 7); absent if none did.
         reset_code "resetCode": Option<u32>,
-        /// The longest time in which watchscope did not read the stream, in milliseconds. It counts times that were
-        /// over at most 10 s before the end; absent if each was below 100 ms.
+        /// The longest time in which watchscope did not read the stream, in milliseconds. It counts times that ended at
+        /// most 10 s before the stream did; absent if each was below 100 ms.
         unread_ms "unreadMs": Option<u64>,
     }
     /// Diagnosis stated why a stream ended. A later attribution for the same stream replaces it.
@@ -254,7 +257,8 @@ events! {
         code "code": Text as Fixed,
         /// How certain the attribution is.
         certainty "certainty": Certainty,
-        /// The seqs of the records that it rests on, sorted: at least the stream's end.
+        /// The seqs of the records that it rests on, sorted, each once: at least the stream's end. Ends of other
+        /// streams may be among them, so the number of streams bounds them.
         evidence "evidence": Vec<Seq>,
     }
     /// An object came, changed or went, as the watch learned it.
@@ -277,7 +281,8 @@ events! {
         /// The manager of the newest managedFields entry; absent if there is none, or if entries of the same second
         /// disagree.
         manager "manager": Option<Text> as Free,
-        /// The subresource of that entry, such as `status`; absent for the object itself, or if such entries disagree.
+        /// The subresource of that entry, such as `status`. Absent for the object itself, without an entry, or if
+        /// entries of the same second disagree.
         subresource "subresource": Option<Text> as Fixed,
         /// The size of the object in bytes, as it came; absent for an inferred DELETED.
         bytes "bytes": Option<u64>,
@@ -380,7 +385,8 @@ events! {
     21 "finding" Finding {
         /// The failure's code (`F11`).
         code "code": Text as Fixed,
-        /// Other codes that look the same from where watchscope observes; empty if there are none.
+        /// Other codes that look the same from where watchscope observes, each once, in no fixed order; empty if there
+        /// are none.
         candidates "candidates": Vec<Text> as Fixed,
         /// The failure's name ([`Row::name`](crate::Row::name)).
         name "name": Text as Ours,
@@ -396,15 +402,16 @@ events! {
         /// The server that it concerns, that its connection leads to, or that serves its type, as `HOST:PORT`; absent
         /// if the subject has none.
         server "server": Option<Text> as Address,
-        /// The seqs of the records that it rests on; never empty, and at most 16: the first ones and the latest. Of a
-        /// cleared finding it is the record that cleared it, if one did.
+        /// The seqs of the records that it rests on; not empty, perhaps unsorted, and at most 16. Above that the later
+        /// ones are left out; of a lasting finding, or of several watches, those between the first and the latest. Of a
+        /// cleared finding it is the record that cleared it; if its time was over, they stay.
         evidence "evidence": Vec<Seq>,
         /// What happened and what followed, in sentences with their numbers. They describe one occurrence, and count
         /// the others that the record stands for.
         summary "summary": String as Ours,
         /// The name of the client program that it concerns; absent if it concerns none.
         client "client": Option<Text> as Name,
-        /// The number of occurrences so far, this one included; absent: as often as it was raised.
+        /// The number of occurrences so far, this one included; absent: each of its `raised` records is one.
         count "count": Option<u64>,
         /// When the occurrence that this record states began; absent: at this record's time.
         since "since": Option<Time>,
@@ -490,8 +497,8 @@ events! {
     27 "note" Note {
         /// Who wrote it.
         author "author": Author,
-        /// The text. A person's has at most 4,096 bytes ([`crate::notes::MAX_NOTE_BYTES`]); an empty one withdraws the
-        /// note that it replaces.
+        /// The text. A person's has at most 4,096 bytes ([`crate::notes::MAX_NOTE_BYTES`]), a story's has no bound. A
+        /// person's empty text withdraws the note that it replaces.
         text "text": String as Said,
         /// The watch that it is about; absent: the whole cluster.
         watch "watch": Option<WatchName>,
@@ -502,7 +509,7 @@ events! {
         object "object": Option<Arc<Object>>,
         /// Start of the time that it is about, by `at` of any epoch; absent: the time of its record.
         from "from": Option<Time>,
-        /// End of that time; absent: the time is one moment.
+        /// End of that time, included; absent: the time is one moment.
         to "to": Option<Time>,
         /// The earlier note of a person that it replaces; absent for a new note.
         replaces "replaces": Option<NoteKey>,

@@ -37,8 +37,8 @@ pub trait Field: Sized {
         None
     }
 
-    /// Whether the value equals [`Field::absent`], so that a struct need not write it at its end. By default false: the
-    /// value is always written.
+    /// Whether a struct may leave the value out at its end, because it equals [`Field::absent`]. By default false: the
+    /// value is always written, as an empty list is.
     fn is_absent(&self, _writer: &Writer<'_>) -> bool {
         false
     }
@@ -75,8 +75,8 @@ pub trait Field: Sized {
         }
     }
 
-    /// Writes the JSON entry with this name. An object writes the entries `namespace`, `name` and `uid` instead. `None`
-    /// and an empty list, map or set of headers write nothing.
+    /// Writes the JSON entry with this name. An object writes the entries `namespace`, `name` and `uid` instead.
+    /// `None`, an empty list, map or set of headers, and unknown totals write nothing.
     ///
     /// # Errors
     /// The serializer's errors.
@@ -89,17 +89,19 @@ pub trait Fields: Sized {
     /// Writes the fields in order, without a length.
     fn write_fields(&self, writer: &mut Writer<'_>);
 
-    /// Writes the fields in order up to the last one for which [`Field::is_absent`] is false, without a length. An empty
-    /// list counts as present. By default it writes all fields.
+    /// Writes the fields in order up to the last one for which [`Field::is_absent`] is false, without a length. An
+    /// empty list counts as present. By default it writes all fields.
     fn write_present(&self, writer: &mut Writer<'_>) {
         self.write_fields(writer);
     }
 
     /// Reads the fields. Fields that may be missing get the value of [`Field::absent`] if they are missing at the end;
-    /// unknown bytes after them stay unread. Errors are as in [`Field::read`]; a missing required field is [`DecodeError::MissingField`].
+    /// unknown bytes after them stay unread. Errors are as in [`Field::read`]; a missing required field is
+    /// [`DecodeError::MissingField`].
     fn read_fields(reader: &mut Reader<'_>) -> Self;
 
-    /// Writes the JSON entries in the order of the fields. `None`, an empty list or headers, and unknown totals write none.
+    /// Writes the JSON entries in the order of the fields. `None`, an empty list, map or set of headers, and unknown
+    /// totals write none.
     ///
     /// # Errors
     /// The serializer's errors.

@@ -40,8 +40,8 @@ number_ids! {
     Seq;
     /// The number of one TCP or TLS connection. Writers count from 1; it is unique in its epoch.
     ConnectionId;
-    /// The number of one HTTP request of a watch, of a side watch or of the audit. Writers count from 1; it is unique
-    /// in its epoch.
+    /// The number of one HTTP request of a watch, or of watchscope's own requests about a watch ([`Aside`]). Writers
+    /// count from 1; it is unique in its epoch.
     RequestId;
     /// The number of the body of one watch response. Writers count from 1; it is unique in its epoch.
     StreamId;
@@ -143,7 +143,8 @@ impl WatchName {
     /// Builds the name of the `ordinal`-th watch of a resource, counted from 1.
     ///
     /// `namespace` is `*` for all namespaces and `-` for cluster-scoped resources; an empty `group` is core. The
-    /// selectors are joined by `&`, the label selector first. The ordinals 0 and 1 add nothing to the name.
+    /// selectors are joined by `&`, the label selector first; `None` adds nothing. The ordinals 0 and 1 add nothing to
+    /// the name. No part is checked, escaped or cut.
     #[must_use]
     pub fn new(
         namespace: &str,
@@ -198,8 +199,9 @@ impl WatchName {
         Some(Self(about.into()))
     }
 
-    /// The name without its ordinal, and the ordinal. A name whose text after the last `#` is no number of 32 bits is
-    /// returned whole, with 1. The name of watchscope's own requests gives those of the watch that they are about.
+    /// The name without its ordinal, and the ordinal. A name without `#`, or whose text after the last `#` is no number
+    /// of 32 bits, is returned whole, with 1. The name of watchscope's own requests gives those of the watch that they
+    /// are about.
     #[must_use]
     pub fn what_and_ordinal(&self) -> (&str, u32) {
         let name = self
@@ -219,7 +221,8 @@ impl WatchName {
             .map_or(&*self.0, |(namespace, _)| namespace)
     }
 
-    /// The namespaces that the watch covers, by the part before the first slash.
+    /// The namespaces that the watch covers, by the part before the first slash. A name without a slash is itself the
+    /// namespace.
     #[must_use]
     pub fn extent(&self) -> Extent<'_> {
         match self.namespace() {
@@ -446,7 +449,7 @@ impl Serialize for Uid {
 pub struct Object {
     /// Its namespace; `None` for a cluster-scoped object.
     pub namespace: Option<Text>,
-    /// Its name.
+    /// Its name; not empty in an object of a cluster.
     pub name: Text,
     /// Its uid, which separates it from a later object of the same name; empty if the server sent none.
     pub uid: Uid,
@@ -470,13 +473,13 @@ impl Owner {
         }))
     }
 
-    /// Its kind, such as `ReplicaSet`; empty only if a damaged or foreign file states none.
+    /// Its kind, such as `ReplicaSet`; empty if the reference, or a damaged file, states none.
     #[must_use]
     pub fn kind(&self) -> &str {
         self.0.namespace.as_deref().unwrap_or_default()
     }
 
-    /// Its name.
+    /// Its name; empty if the reference has none.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.0.name

@@ -38,7 +38,8 @@ events! {
         change "change": ChangeType,
         /// The object.
         object "object": Arc<Object>,
-        /// The revision of the write; for a deletion, that of the deletion.
+        /// The revision of the write; for a deletion, that of the deletion. At the beginning and after a restore it is
+        /// that of the object.
         revision "revision": u64,
     }
     /// The state of an apiserver: it began or ceased to accept connections.
@@ -51,7 +52,7 @@ events! {
         is_serving "isServing": bool,
     }
     /// The watch cache of a resource in an apiserver (docs/semantics/servers.md#watch-cache). Phase `failed` with
-    /// revision 0 means that the cache is gone; then all numbers are 0.
+    /// revision 0 means that the cache is gone, or that its first list failed. Of one that is gone all numbers are 0.
     67 "inside.cache" InsideCache {
         /// The server's number, from 0.
         server "server": u64,
@@ -59,9 +60,9 @@ events! {
         resource "resource": Text as Resource,
         /// The phase of its cacher.
         phase "phase": CachePhase,
-        /// The revision up to which the cache believes to know everything.
+        /// The revision up to which the cache believes to know everything; 0 before its first list.
         revision "revision": u64,
-        /// The lowest revision that a watch can start from: the start of the cache's window.
+        /// The lowest revision that a watch can start from: the start of the cache's window; 0 before its first list.
         oldest "oldest": u64,
         /// The number of events in the window.
         events "events": u64,
@@ -87,11 +88,12 @@ events! {
         watcher "watcher": u64,
         /// The number of its connection in the world. It is no [`ConnectionId`](crate::ConnectionId) of the log.
         connection "connection": u64,
-        /// The client: the first word of its User-Agent.
+        /// The client: its User-Agent up to the first space or slash; empty if it sent none.
         client "client": Text as Name,
         /// The resource that it watches: `pods`, `deployments.apps`.
         resource "resource": Text as Resource,
-        /// The number of events that wait for the network.
+        /// The number of events that wait for the network. Initial and replayed ones count too, and one that the server
+        /// delays, so it may be above `slots`.
         waiting "waiting": u64,
         /// The most live events that may wait (docs/semantics/servers.md#buffers).
         slots "slots": u64,
@@ -110,14 +112,14 @@ events! {
     71 "inside.connection" InsideConnection {
         /// Its number in the world. It is no [`ConnectionId`](crate::ConnectionId) of the log.
         connection "connection": u64,
-        /// The client that opened it: the first word of the User-Agent of its first request; absent before that and
-        /// once it is closed.
+        /// The client that opened it: the first User-Agent on it, up to the first space or slash. Absent before that,
+        /// without one, and once it is closed.
         client "client": Option<Text> as Name,
         /// The number of the server at its other end, from 0; also 0 once it is closed.
         server "server": u64,
         /// The state of the link.
         way "way": Way,
-        /// The number of open responses on it; 0 once it is closed.
+        /// The number of open requests on it, from their sending to the end of their responses; 0 once it is closed.
         streams "streams": u64,
     }
 }

@@ -50,7 +50,7 @@ classed_fields! {
         compacted "compacted": u64,
         /// Whether etcd has a leader; true until a record states otherwise.
         has_leader "hasLeader": bool,
-        /// The objects, by resource (`deployments.apps`).
+        /// The objects, by resource (`deployments.apps`), each at the revision of its last write.
         objects "objects": Map<Text, Stock> as Resource,
         /// When its last record or write came.
         since "since": Moment,
@@ -62,7 +62,7 @@ classed_fields! {
         version "version": Text as Fixed,
         /// Whether it accepts connections; true before its first record.
         is_serving "isServing": bool,
-        /// Its watch caches, by resource (`deployments.apps`). One that is gone is removed.
+        /// Its watch caches, by resource (`deployments.apps`). One that is gone, or failed at revision 0, is removed.
         caches "caches": Map<Text, CacheLayer> as Resource,
     }
 
@@ -116,9 +116,9 @@ classed_fields! {
         phase "phase": Text as Fixed,
         /// Since when it is in the phase; before its first report, when it was started.
         since "since": Moment,
-        /// The number of iterations of its loop, as last reported.
+        /// The number of iterations of its loop since its start, as last reported; 0 before its first report.
         iterations "iterations": u64,
-        /// The number of events that its handler took, as last reported.
+        /// The number of events that its handler took since its start, as last reported; 0 before its first report.
         handled "handled": u64,
         /// Its belief, as JSON (see [`crate::belief`]); absent before its first report of it.
         belief "belief": Option<String> as Belief,
@@ -138,8 +138,8 @@ struct_fields!(
 
 /// Objects of one resource by namespace and name, each at a revision.
 ///
-/// It keeps the first [`OBJECTS_KEPT`] objects by name, and only counts further ones. Above the bound the count is
-/// approximate: each change of an object that is not kept counts it again.
+/// While it keeps [`OBJECTS_KEPT`] objects by name, it only counts further ones. From then on the count is approximate:
+/// each change of an object that is not kept counts it again.
 #[derive(Clone, Debug, Default)]
 pub struct Stock {
     named: BTreeMap<Place, u64>,
@@ -176,7 +176,7 @@ impl Stock {
         self.unnamed.wrapping_add(self.named.len() as u64)
     }
 
-    /// The number of objects that are only counted, approximately; 0 up to the bound.
+    /// The number of objects that are only counted, approximately; 0 until there were more than [`OBJECTS_KEPT`].
     #[must_use]
     pub fn unnamed(&self) -> u64 {
         self.unnamed
@@ -352,9 +352,9 @@ impl Layers {
         }
     }
 
-    /// Appends the fold as JSON lines, one for each thing in each layer: etcd, caches by server and resource, watches,
-    /// connections, and clients by name. Apiservers and objects have no line of their own; nothing is appended if there
-    /// are no layers.
+    /// Appends the fold as JSON lines, one for each thing in each layer: etcd, caches by server and resource, watches
+    /// and connections by number, and clients by name. Apiservers and objects have no line of their own. Nothing is
+    /// appended if there are no layers.
     pub fn json_lines(&self, out: &mut Vec<u8>) {
         if let Some(etcd) = &self.etcd {
             let line = StateLine {

@@ -187,8 +187,8 @@ pub struct Notes {
 /// A note as its thread's last record states it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StandingNote<'a> {
-    /// The place of the thread's first record, which names the note for as long as it stands. The next version must
-    /// replace this record.
+    /// The place of the thread's first record, which names the note for as long as it stands. That record may not be
+    /// held. The next version replaces it, or `last` if the log keeps it no more.
     pub key: &'a NoteKey,
     /// The place of the thread's last record.
     pub last: &'a NoteKey,
@@ -210,8 +210,8 @@ impl StandingNote<'_> {
         heading(&self.note.text)
     }
 
-    /// Whether its time overlaps a range. Both include their ends. False if `to` is before `from` and the note is about
-    /// a moment.
+    /// Whether its time overlaps a range. Both include their ends. If `to` is before `from`: whether its time covers
+    /// both, so a moment does not.
     #[must_use]
     pub fn touches(&self, from: Time, to: Time) -> bool {
         self.from <= to && from <= self.to
@@ -291,14 +291,14 @@ impl Notes {
         self.by_key.get(key)
     }
 
-    /// All held records, sorted by their times, then by key; replaced and withdrawn ones included.
+    /// All held records, sorted by their times, then by key; replaced and withdrawn ones included. There may be none.
     pub fn records(&self) -> impl DoubleEndedIterator<Item = &KeptNote> {
         let notes = self.by_time.iter();
         notes.filter_map(|(_, key)| self.by_key.get(key))
     }
 
-    /// The notes as they stand, one for each thread that is not withdrawn. They are sorted by start, end and key. A
-    /// note's place in the list, from 1, is its number on a picture.
+    /// The notes as they stand, one for each thread that is not withdrawn; empty if there is none. They are sorted by
+    /// start, end and key. A note's place in the list, from 1, is its number on a picture.
     #[must_use]
     pub fn standing(&self) -> Vec<StandingNote<'_>> {
         let notes = self.by_key.values();
@@ -340,8 +340,8 @@ impl Notes {
         standing
     }
 
-    /// The standing notes whose time overlaps a range, ends included, sorted as in [`Notes::standing`]. Their records
-    /// may lie in any epoch.
+    /// The standing notes whose time overlaps a range ([`StandingNote::touches`]), ends included, sorted as in
+    /// [`Notes::standing`]. Their records may lie in any epoch. Empty if there is none.
     #[must_use]
     pub fn in_range(&self, from: Time, to: Time) -> Vec<StandingNote<'_>> {
         let mut standing = self.standing();
@@ -349,9 +349,9 @@ impl Notes {
         standing
     }
 
-    /// The held records of every thread that concerns a range, sorted by their times. A thread concerns it if its
-    /// standing note overlaps the range, or the time of one of its records lies in it. A file of the range with these
-    /// records shows the same notes as the whole log.
+    /// The held records of every thread that concerns a range, sorted by their times; empty if none does. A thread
+    /// concerns it if its standing note overlaps the range, or the time of one of its records lies in it, ends
+    /// included. A file of the range with these records shows the same notes as the whole log.
     #[must_use]
     pub fn records_about(&self, from: Time, to: Time) -> Vec<&KeptNote> {
         let mut roots = BTreeMap::new();

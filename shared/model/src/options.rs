@@ -15,7 +15,7 @@ pub struct ListOptions<'a> {
     pub version: Option<Cow<'a, str>>,
     /// How the answer's version must relate to that; `None` if unset, or any other word than the two.
     pub version_match: Option<VersionMatch>,
-    /// The continue token of the page before; `None` for the first page.
+    /// The continue token of the page before, unescaped; `None` for the first page.
     pub continues: Option<Cow<'a, str>>,
     /// The most items of a page; `None` if unset or not a number of 64 bits.
     pub limit: Option<u64>,
@@ -52,7 +52,8 @@ impl<'a> ListOptions<'a> {
     }
 
     /// Reads a query without its `?`. Unknown options, and values that cannot be read, are ignored. If an option comes
-    /// twice, the first counts, as in Go's `url.Values`. No query gives no options.
+    /// twice, the first counts, as in Go's `url.Values`. A flag is true without a value, with `1`, and with `true` in
+    /// letters of any case. An empty query gives no options.
     #[must_use]
     pub fn parse(query: &'a str) -> Self {
         let mut options = Self::default();

@@ -35,7 +35,7 @@ pub struct Page {
     pub version: ResourceVersion,
     /// The continue token of the next page; `None` on the last one.
     pub token: Option<String>,
-    /// Its readable items, in the order of the page.
+    /// Its readable items, in the order of the page; empty if it has none.
     pub items: Vec<Seen>,
     /// The number of items that are not in `items`, because they or their name or version cannot be read.
     pub unreadable: u64,

@@ -13,7 +13,8 @@ pub const ACCEPT_METADATA_LIST: &str =
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
 /// Returns the path of a collection (docs/semantics/requests.md#parameters). An empty `group` is core. `None` as the
-/// namespace gives the path of all namespaces, or of a cluster-scoped resource. Each part is percent-encoded.
+/// namespace gives the path of all namespaces, or of a cluster-scoped resource; an empty namespace stays in the path.
+/// Each part is percent-encoded.
 #[must_use]
 pub fn collection_path(
     group: &str,

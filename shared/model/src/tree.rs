@@ -1,4 +1,5 @@
-//! Trees on the host. In a browser, where every byte of code is downloaded, sorted lists with the same behaviour.
+//! Trees on the host. In a browser, where every byte of code is downloaded, sorted lists with the same behaviour. One
+//! thing differs: for a range that ends before it begins, a tree panics, and a list gives no entries.
 //!
 //! The code that balances and sorts the standard library's trees is compiled once per kind of entry. It was a third of
 //! the lessons' module, and 31 sorts were a tenth of the page's.

@@ -85,8 +85,8 @@ words! {
         /// (docs/semantics/clients.md#probe-silence), a ping or sent packets got no answer, or the stream was silent
         /// past its timeout.
         IdleTimeout = "idle-timeout",
-        /// watchscope closed it, because it needs it no more, as after a stop. It also does so if initial events do not
-        /// complete, or are older than the watch's progress.
+        /// watchscope closed it, because it needs it no more, as after a stop. It also does so if no answer begins in
+        /// time, or if initial events do not complete or are older than the watch's progress.
         Cancelled = "cancelled",
         /// watchscope closed it, because its frames, or the HTTP on the connection, could not be decoded.
         Decode = "decode",
@@ -492,13 +492,13 @@ words! {
 
     /// How a watch and a read of the audit differ in an object (docs/semantics/checks.md#procedure).
     Divergence {
-        /// The watch holds it, and the list lacks it.
+        /// The watch holds it, and the read lacks it.
         Ghost = "ghost",
-        /// The list has it, and the watch lacks it.
+        /// The read has it, and the watch lacks it.
         Missing = "missing",
-        /// The watch holds an older version than the list.
+        /// The watch holds an older version than the read returned.
         Stale = "stale",
-        /// The watch holds a newer version than the list.
+        /// The watch holds a newer version than the read returned.
         ListOlder = "list-older",
     }
 
@@ -509,7 +509,8 @@ words! {
         /// It answers reads, and watches etcd.
         Ready = "ready",
         /// Its list or its watch of etcd failed. After 1 s it begins again (docs/semantics/servers.md#cache-start);
-        /// until then reads of it wait or are refused. In a record with revision 0 the cache is gone.
+        /// until then reads of it wait or are refused. In a record with revision 0 the cache is gone, or its first list
+        /// failed.
         Failed = "failed",
     }
 
@@ -550,12 +551,12 @@ words! {
         BadSpan = "bad-span",
         /// The note that it is to replace is not a person's note that is kept.
         UnknownNote = "unknown-note",
-        /// The session wrote 10 notes in the last minute ([`crate::notes::NOTES_A_MINUTE`]), or too many sessions write
-        /// notes.
+        /// The session wrote 10 notes in the last minute ([`crate::notes::NOTES_A_MINUTE`]), or none while 1,024 other
+        /// sessions did write some.
         TooOften = "too-often",
         /// The log holds 10,000 notes, the most that it may ([`crate::notes::MAX_NOTES`]).
         TooMany = "too-many",
-        /// Too many commands of this viewer, or of all viewers, are pending.
+        /// Four commands or notes of this viewer already wait for their answers.
         Busy = "busy",
         /// The log takes no records any more: it is a recording, or the process ends.
         NotKept = "not-kept-here",

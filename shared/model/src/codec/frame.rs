@@ -21,7 +21,7 @@ pub enum DecodeError {
     /// The input ends too early.
     #[error("the data ends early: {needed} more bytes are needed at byte {at}")]
     Truncated {
-        /// Byte offset in the input of the frame or payload, from 0.
+        /// Byte offset from 0: in the input of [`split_frame`], there the input's length; else in the payload.
         at: usize,
         /// The number of missing bytes. If a count of entries is too large, it is the least size of all these entries.
         needed: usize,

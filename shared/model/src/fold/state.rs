@@ -24,7 +24,8 @@ classed_fields! {
     struct State {
         /// The number of events that the log lost, by its own `loss` records. It wraps above 64 bits.
         lost "lost": u64,
-        /// The wall clock minus `at`, in milliseconds, as last recorded; absent if never recorded.
+        /// The wall clock minus `at`, in milliseconds, as last recorded; negative if the wall clock is behind, absent
+        /// if never recorded.
         clock_off_ms "clockOffMs": Option<i64>,
         /// The cluster, as it answered last; absent until it answers.
         cluster "cluster": Option<Cluster>,
@@ -44,13 +45,13 @@ classed_fields! {
     struct Cluster {
         /// Its name: that of the kubeconfig's context, or of the simulated cluster.
         cluster "cluster": Text as Cluster,
-        /// Base URL of the apiserver.
+        /// Base URL of the apiserver, such as `https://10.0.0.1:6443`.
         server "server": Text as Address,
-        /// The server's `gitVersion`.
+        /// The server's `gitVersion`, such as `v1.34.1`; empty if it returned none.
         version "version": Text as Fixed,
-        /// When it answered for the first time since watchscope started or lost it.
+        /// When its last `cluster.connected` record came.
         since "since": Moment,
-        /// The uid of its namespace `kube-system`; absent if watchscope may not read it.
+        /// The uid of its namespace `kube-system`; absent until watchscope could read it.
         uid "uid": Option<Text> as Uid,
     }
 
@@ -62,7 +63,7 @@ classed_fields! {
         remote "remote": Text as Address,
         /// The protocol negotiated by ALPN (`http/1.1`, `h2`); absent if none was negotiated.
         alpn "alpn": Option<Text> as Fixed,
-        /// TLS version and cipher suite; absent without TLS.
+        /// TLS version and cipher suite, with a space between them; absent without TLS.
         tls "tls": Option<Text> as Fixed,
         /// Since when it is open.
         since "since": Moment,
@@ -99,9 +100,11 @@ classed_fields! {
         stream "stream": Option<OpenStream>,
         /// The open gap; absent if none is open.
         gap "gap": Option<OpenGap>,
-        /// The list that it is reading, or read last; absent before the first page.
+        /// The list that it is reading, or read last; absent before the first page, and until the first watch-list is
+        /// complete.
         list "list": Option<List>,
-        /// The highest resourceVersion that it may resume from; absent before the first.
+        /// The highest resourceVersion that it may resume from; one that cannot be compared replaces the one before.
+        /// Absent before the first.
         progress "progress": Option<ResourceVersion>,
         /// The resourceVersion that a complete list, a live change or a bookmark showed last since its start; absent
         /// before the first.
@@ -160,7 +163,8 @@ classed_fields! {
         request "request": RequestId,
         /// Its Kubernetes verb: the word of a [`Verb`](crate::vocabulary::Verb).
         verb "verb": Text as Fixed,
-        /// The `timeoutSeconds` of its query, in milliseconds; absent if the query names none.
+        /// The `timeoutSeconds` of its query, in milliseconds; absent if the query names none, or one that exceeds 64
+        /// bits or is no number.
         timeout_ms "timeoutMs": Option<u64>,
         /// When it was sent.
         since "since": Moment,
@@ -200,7 +204,7 @@ classed_fields! {
         since "since": Moment,
         /// Its resourceVersion.
         resource_version "resourceVersion": ResourceVersion,
-        /// The number of items so far.
+        /// The number of items so far, unreadable ones included. It wraps above 64 bits.
         items "items": u64,
         /// When it was complete; absent while pages are missing.
         complete "complete": Option<Moment>,

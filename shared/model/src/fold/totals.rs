@@ -80,8 +80,8 @@ pub enum EndReason {
     Attributed(Attributed),
     /// The cause on the wire, if no attribution came by then; [`Cause::Unknown`] for a number of a later version.
     Seen(Cause),
-    /// The number in the code of a catalogue row that this build does not know: 51 for `F51`. Of a code it has two digits,
-    /// 0 to 99; a snapshot of a later version may hold more.
+    /// The number in the code of a catalogue row that this build does not know: 51 for `F51`. Of a code it has two
+    /// digits, 0 to 99; a snapshot of a later version may hold more.
     Later(u64),
 }
 

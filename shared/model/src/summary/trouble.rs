@@ -15,8 +15,8 @@ pub const MAX_TROUBLES: usize = 32;
 /// The kind of a trouble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TroubleKind {
-    /// A gap that was open at the chapter's end, or whose watch was stopped in it. The chapter does not show whether
-    /// events were lost.
+    /// A gap that was open at the chapter's end, or whose watch was stopped or started again in it. The chapter does
+    /// not show whether events were lost.
     OpenGap,
     /// A gap that ended without a resume: events may be lost.
     LostGap,
@@ -67,7 +67,8 @@ impl fmt::Display for TroubleKind {
     }
 }
 
-/// A stretch of a chapter in which something went wrong.
+/// A stretch of a chapter in which something went wrong. Joined ones are one stretch, from the first start to the last
+/// end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trouble {
     /// When it began; the chapter's opening if it was open before that.

@@ -38,7 +38,8 @@ pub struct CatalogueEntry {
     pub summary: Summary,
 }
 
-/// Appends an entry to the data after a [`Catalogue`](super::Catalogue).
+/// Appends an entry to the data after a [`Catalogue`](super::Catalogue). It checks no bound; the caller bounds the
+/// data.
 pub fn push_catalogue_entry(entry: &CatalogueEntry, out: &mut Vec<u8>) {
     let availability = match entry.availability {
         Availability::Kept => 0,
@@ -57,7 +58,8 @@ pub fn push_catalogue_entry(entry: &CatalogueEntry, out: &mut Vec<u8>) {
 /// Decodes the entries after a [`Catalogue`](super::Catalogue), in their order; no bytes give none.
 ///
 /// # Errors
-/// [`DecodeError::Message`] if an entry is empty; the first error in the bytes or in a summary.
+/// [`DecodeError::Message`] if an entry is empty; the first error in the bytes or in a summary. Entries that need over
+/// 16 times their bytes plus 1 MiB are [`DecodeError::OverBudget`].
 pub fn catalogue_entries(bytes: &[u8]) -> Result<Vec<CatalogueEntry>, DecodeError> {
     let mut reader = Reader::plain(bytes);
     let mut entries = Vec::new();

@@ -12,7 +12,8 @@ use crate::id::{EpochId, LogId, Object, Seq, Text, WatchName};
 use crate::time::Time;
 
 messages! {
-    /// A message from a viewer, other than a note ([`WriteNote`]).
+    /// A message from a viewer, other than a note ([`WriteNote`]). [`MAX_MESSAGE_BYTES`] bounds its texts and lists: a
+    /// server refuses a longer message.
     ClientMessage {
         /// The first message of a conversation. No other message may come before it, and no second one.
         0 Hello {
@@ -42,8 +43,8 @@ messages! {
             log: LogId,
             /// The run of the log's writer.
             epoch: EpochId,
-            /// The seq after the last record wanted. No chapter holds the record before seq 1 or 0; the answer is
-            /// [`Expired`](super::Expired).
+            /// The seq after the last record wanted. No chapter holds the record before seq 1 or 0, nor one that is not
+            /// sealed; the answer is [`Expired`](super::Expired).
             before: Seq,
         }
         /// Names the logs that the viewer wants, in place of those before. Without it a viewer gets the server's log.
@@ -60,7 +61,7 @@ messages! {
         5 Command {
             /// The command's number, which the viewer chooses and the answer repeats.
             command: u64,
-            /// Its name: `use-context`, or `audit`.
+            /// Its name: `use-context`, or `audit`. Any other one is answered with an error.
             verb: Text,
             /// Its argument. For `use-context` it is the name of a context. For `audit` it is the name of a watch, and
             /// optionally an object of it on a second line.
@@ -100,6 +101,7 @@ impl Field for RawText {
 
 fields! {
     /// Requests that a person's note be written into the log. The answer is a [`CommandDone`](super::CommandDone).
+    /// [`NoteRefusal`](crate::vocabulary::NoteRefusal) lists what is refused.
     ///
     /// It is not a [`ClientMessage`], so that the page's first part, which sends no notes, has no code for it.
     struct WriteNote {
@@ -111,9 +113,9 @@ fields! {
         watch: Option<WatchName>,
         /// The object that it is about; absent if it is about none.
         object: Option<Arc<Object>>,
-        /// Start of the time that it is about; absent: the time of its record.
+        /// Start of the time that it is about, by `at` of any epoch; absent: the time of its record.
         from: Option<Time>,
-        /// End of that time; absent: the time is one moment.
+        /// End of that time, included; absent: the time is one moment.
         to: Option<Time>,
         /// The earlier note that it replaces; absent for a new note.
         replaces: Option<NoteKey>,

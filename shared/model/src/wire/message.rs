@@ -12,7 +12,8 @@ pub const PROTOCOL_VERSION: u32 = 2;
 pub const PAGE_HEADER: &str = "x-watchscope-page";
 
 /// The most bytes of a message: 64 KiB, so that a live message waits for little of a large one. A server cuts a larger
-/// one into pieces ([`cut_into_pieces`](super::cut_into_pieces)); a viewer's larger one is refused.
+/// snapshot, segment or chapter into pieces ([`cut_into_pieces`](super::cut_into_pieces)). It does not cut its other
+/// messages, which are small. A viewer's larger message is refused.
 pub const MAX_MESSAGE_BYTES: usize = 64 << 10;
 
 /// The most bytes of the log's messages on the way to a viewer without acknowledgement: 1 MiB, or 16 of the largest

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! A message is a kind (varint), then its fields. Some server messages end in encoded data, which are the bytes in the
-//! ring. No message exceeds [`MAX_MESSAGE_BYTES`]; larger ones come as numbered pieces, with live messages between
-//! them.
+//! ring. Snapshots, segments and chapters over [`MAX_MESSAGE_BYTES`] come as numbered pieces, with live messages
+//! between them. The other messages are small.
 
 mod catalogue;
 mod client;

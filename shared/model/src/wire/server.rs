@@ -26,7 +26,7 @@ messages! {
             resumed: bool,
             /// The server's time, on the log's clock.
             at: Time,
-            /// The version of watchscope that serves.
+            /// The version of watchscope that serves, such as `1.2.0`.
             version: Text,
             /// The time of the first record in the ring, on the log's clock. If its first chapter is empty, when that
             /// was opened.
@@ -71,7 +71,7 @@ messages! {
             log: LogId,
             /// The seq of the first of these records.
             first: Seq,
-            /// The seq of the last of these records.
+            /// The seq of the last of these records; 0, before `first`, if the record before seq 1 or 0 was requested.
             last: Seq,
             /// The run of the log's writer.
             epoch: EpochId,
@@ -124,7 +124,7 @@ messages! {
         }
         /// There is no cluster yet; lists the contexts that a person can choose from.
         9 Contexts {
-            /// The names of the kubeconfig's contexts; not empty.
+            /// The names of the kubeconfig's contexts, in its order; not empty. It bounds them; the message is not cut.
             names: Vec<Text>,
             /// Why there is no cluster, in a sentence.
             reason: String,
@@ -139,8 +139,8 @@ messages! {
             /// Why a note was refused; absent for other commands, and for a note that is in the log.
             refused: Option<NoteRefusal>,
         }
-        /// The state of the history on disk, if one is kept. The server sends it after the welcome and when it
-        /// changes, at most every 10 s unless there is trouble.
+        /// The state of the history on disk, if one is kept. The server sends it after the welcome and when it changes,
+        /// at most every 10 s. It does so at once if the trouble or `lost` changes, or the first record is kept.
         11 History {
             /// The bytes of all files.
             bytes: u64,
@@ -154,7 +154,7 @@ messages! {
             lost: u64,
             /// Why the history cannot be written, or only late; absent if neither.
             trouble: Option<DiskTrouble>,
-            /// Since when the trouble lasts; absent without trouble.
+            /// Since when the trouble lasts, on the log's clock; absent without trouble.
             trouble_since: Option<Time>,
         }
         /// Chapters of one run, the newest first; their entries follow
