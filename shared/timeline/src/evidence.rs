@@ -13,18 +13,20 @@ use crate::store::{Occurrence, Span, Store};
 pub struct Evidence {
     /// The record that raised this occurrence of the finding.
     pub finding: RecordId,
-    /// The time of that record.
+    /// The time of that record, on the log's clock.
     pub at: Time,
-    /// The code of its row in the catalogue of failures: `F24`.
+    /// The code of its row in the catalogue of failures: `F24`. Empty if no finding was raised there.
     pub code: Text,
-    /// The name of that row.
+    /// The name of that row; empty without a code.
     pub name: Text,
-    /// What happened, in the words of the last update, as one sentence or more. Hostile: show as text.
+    /// What happened, in the words of the last update, as one sentence or more; empty without a code. Hostile: show as
+    /// text.
     pub summary: String,
-    /// Severity of this occurrence.
+    /// Severity of this occurrence, or of the thing that a thread explains.
     pub severity: Severity,
     /// Its records by the last update, in its order: the first has number 1. `diagnosis` names at most 16; it may be
-    /// empty.
+    /// empty. Of a thread, they are its steps by rising time: at least one, at most
+    /// [`MOST_STEPS`](crate::why::MOST_STEPS).
     pub items: Vec<Item>,
 }
 
@@ -73,14 +75,14 @@ impl Evidence {
         })
     }
 
-    /// Whether its items are the steps of a "why", and not the evidence itself.
+    /// Returns whether its items are the steps of a "why", and not the evidence itself; `false` without an item.
     #[must_use]
     pub fn is_thread(&self) -> bool {
         self.items.iter().any(|item| item.way.is_some())
     }
 
-    /// Returns whether the store by now has another summary, other records, or a place for a record that had none.
-    /// `false` if the store no longer has the occurrence.
+    /// Returns whether the store by now has another summary, other records, or a place for a record that had none. If
+    /// the store no longer has the occurrence, only the last counts. For a thread the answer means nothing.
     #[must_use]
     pub fn is_behind(&self, store: &Store) -> bool {
         let told_anew = span(store, self.finding).is_some_and(|span| {

@@ -37,7 +37,7 @@ pub struct Group {
     pub count: u64,
     /// How many subjects, with a noun: `60 clients`; `3 places` if they are of several kinds; `None` for one subject.
     pub places: Option<String>,
-    /// One for each subject, by falling `since`, then by key; never empty.
+    /// One for each subject, by falling `since`, then by key; never empty. The open findings bound them.
     pub items: Vec<Item>,
 }
 
@@ -46,15 +46,16 @@ pub struct Group {
 pub struct Item {
     /// Code and subject: the key in the fold, and the key by which it is muted: `F11 shop/pods`. Hostile: show as text.
     pub key: Text,
-    /// A watch, a server, a client program, or `the cluster` if it names none. Hostile: show as text.
+    /// Its subject in words, as `Finding::subject` returns it; `CLIENT, WATCH` if it names both, and `the cluster` if
+    /// it names none. Hostile: show as text.
     pub subject: String,
     /// Its worst severity so far.
     pub severity: Severity,
-    /// How certain the last update is of it.
+    /// How certain its last record is of it.
     pub certainty: Certainty,
     /// How many times it has occurred since it was first raised.
     pub count: u64,
-    /// When the last occurrence began.
+    /// When the last occurrence began, as its record states it; else when it was raised.
     pub since: Time,
     /// What happened then, in a sentence. Hostile: show as text.
     pub summary: String,
@@ -63,7 +64,8 @@ pub struct Item {
     pub watches: String,
     /// Codes of rows that look the same from here: `F25, F26`; empty if there are none.
     pub alike: String,
-    /// The records of its evidence, in the order of the finding. `diagnosis` names at most 16; it may be empty.
+    /// The records of its evidence, in the order in which its record names them. `diagnosis` names at most 16; it may
+    /// be empty.
     pub evidence: Vec<RecordId>,
     /// When it was first raised; clearing it begins anew.
     pub first: Time,
@@ -104,13 +106,13 @@ pub struct Over {
     pub name: Text,
     /// Its worst severity, the last time that it was open.
     pub severity: Severity,
-    /// Its subject; `the cluster` if it names none. Hostile: show as text.
+    /// Its subject, as `Finding::subject` returns it; `the cluster` if it names none. Hostile: show as text.
     pub subject: String,
     /// How many times it was open and was cleared, among the loaded records; at least 1.
     pub times: u64,
     /// When it was first raised and when it was cleared, the last time that it was open.
     pub stood: (Time, Time),
-    /// What happened then. Hostile: show as text.
+    /// What happened then, in a sentence. Hostile: show as text.
     pub summary: String,
     /// The record that raised its last occurrence then.
     pub raised: RecordId,
@@ -119,7 +121,7 @@ pub struct Over {
 /// A muted finding with its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MutedItem {
-    /// Code and subject, as in [`Item::key`]. The finding need not exist.
+    /// Code and subject, as in [`Item::key`]. The finding need not exist. Hostile: show as text.
     pub key: Text,
     /// The viewer's reason, of at most [`MAX_REASON_CHARS`] characters; may be empty.
     pub reason: String,
@@ -130,13 +132,14 @@ pub struct MutedItem {
 /// The whole list of findings, now or as of a moment. Findings that are open have one entry each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Board {
-    /// Open findings that are not muted, in groups: by falling severity, then the newest first, then by code.
+    /// Open findings that are not muted, in groups: by falling severity, then by falling `since` of their newest item,
+    /// then by code. Empty if there are none.
     pub standing: Vec<Group>,
     /// Muted findings, the oldest mute first, at most [`MAX_MUTED`].
     pub muted: Vec<MutedItem>,
-    /// Cleared findings by falling time of clearing, then by key, at most [`MAX_OVER`].
+    /// Cleared findings, muted ones too, by falling time of clearing, then by key, at most [`MAX_OVER`].
     pub over: Vec<Over>,
-    /// How many more are cleared, among the loaded records.
+    /// How many more entries `over` would have, among the loaded records; 0 if it has all.
     pub over_more: u64,
 }
 
@@ -146,10 +149,10 @@ pub struct Board {
 pub struct Tally {
     /// How many rows of the catalogue have an open finding.
     pub groups: u64,
-    /// The worst severity of the most severe; `None` if nothing is open.
+    /// The worst severity of the most severe; `None` if no finding is open that is not muted.
     pub worst: Option<Severity>,
     /// The rows by severity, the most severe first, and the number of subjects if it is greater: `1 error, 2 warnings ·
-    /// 60 clients`. Empty if nothing is open.
+    /// 60 clients`. Empty if `groups` is 0.
     pub words: String,
 }
 
@@ -348,7 +351,8 @@ pub(crate) fn named(subject: Option<&Text>) -> String {
 }
 
 /// Returns whether the finding that a record raised was open, cleared or not raised yet at a moment, as a sentence. A
-/// run of watchscope that is unknown at that moment gives `Not raised yet.` Returns `None` if the record is not loaded.
+/// run of watchscope that is unknown at that moment gives `Not raised yet.` Returns `None` if the record is not loaded
+/// or raised no finding.
 #[must_use]
 pub fn stood(known: Known<'_>, raised: RecordId) -> Option<String> {
     let mut runs = known.epochs().iter();
@@ -370,8 +374,8 @@ pub fn stood(known: Known<'_>, raised: RecordId) -> Option<String> {
     })
 }
 
-/// Returns the records that raised the loaded occurrences of one finding, in all runs, the oldest first. Empty if the
-/// given one is not loaded.
+/// Returns the records that raised the loaded occurrences of one finding (code and subject), in all runs, the oldest
+/// first. `raised` is one of them. Empty if it is not loaded or raised no finding.
 #[must_use]
 pub fn occurrences(store: &Store, raised: RecordId) -> Vec<RecordId> {
     let subject = |epoch: &Epoch, since: Seq| {
@@ -476,7 +480,8 @@ pub struct Muted {
 
 impl Muted {
     /// Reads the text that [`Muted::to_text`] wrote, within the bounds of [`Muted::add`] and [`Muted::read`]. A line
-    /// without a tab is a key without a reason. Empty lines are skipped.
+    /// without a tab is a key without a reason. Empty lines, and a tab alone, are skipped. Of two lines with the same
+    /// key the last counts.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut muted = Self::default();
@@ -503,8 +508,9 @@ impl Muted {
             .collect()
     }
 
-    /// Marks the banner of a raising ([`Restored::raising`]) as read. It is shown again when its finding is raised
-    /// anew. At 16 the oldest one is forgotten.
+    /// Marks the banner of a raising ([`Restored::raising`]) as read. It is shown again when its finding is raised anew
+    /// after it was cleared. If 16 are held, the oldest one is forgotten. One that is held already takes a second
+    /// place.
     pub fn read(&mut self, raising: &str) {
         if self.read.len() == MAX_READ {
             self.read.remove(0);
@@ -517,7 +523,8 @@ impl Muted {
     }
 
     /// Mutes a finding by its key ([`Item::key`]), or replaces its reason and makes it the newest. Control characters
-    /// become spaces. A reason is trimmed, and cut at [`MAX_REASON_CHARS`]. If the list is full, the oldest entry goes.
+    /// become spaces. A reason may be empty; it is trimmed, and cut at [`MAX_REASON_CHARS`]. If the list is full, the
+    /// oldest entry goes. The finding need not exist.
     pub fn add(&mut self, key: &str, reason: &str) {
         self.remove(key);
         let reason = one_line(reason.trim())
@@ -540,8 +547,8 @@ impl Muted {
         !self.findings.is_empty()
     }
 
-    /// Returns whether the finding with this key is muted. As in [`Muted::add`], a control character of the key counts as
-    /// a space.
+    /// Returns whether the finding with this key is muted. As in [`Muted::add`], a control character of the key counts
+    /// as a space.
     #[must_use]
     pub fn has(&self, key: &str) -> bool {
         let key = one_line(key);
@@ -550,6 +557,7 @@ impl Muted {
 }
 
 /// Returns the watches that a finding about several names, and how many more there are: `a/pods, b/pods and 8 more`.
+/// `None` for a finding that is not about several.
 pub(crate) fn watches_of(finding: &Finding) -> Option<String> {
     let of = finding.watches?;
     let names: Vec<&str> = finding.names.iter().map(WatchName::as_str).collect();

@@ -94,7 +94,7 @@ pub fn tick(at: Time, step_us: i64) -> String {
 }
 
 /// Returns bytes in the largest unit that fits, cut off, not rounded: `900 B`, `1.5 KiB`, `612 MiB`, `1 GiB`. A decimal
-/// stands only below 10 units. GiB is the largest unit.
+/// stands only below 10 units. GiB is the largest unit; above 1.6 EiB it stays at `1,717,986,918 GiB`.
 #[must_use]
 pub fn bytes(value: u64) -> String {
     let units = [(1_u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
@@ -122,8 +122,8 @@ pub fn count(value: u64, noun: &str) -> String {
 }
 
 /// Estimates how wide a text is, in px, for Noto Sans: the widest of the usual sans faces, and the face of pictures in
-/// pixels. `size` is the font size in px; a CSS `weight` of 600 or more counts as bold. A test of `raster` measures
-/// every label of the pictures of failures.
+/// pixels. `size` is the font size in px; a CSS `weight` of 600 or more counts as bold. It saturates; an empty text has
+/// no width. A test of `raster` measures every label of the pictures of failures.
 #[must_use]
 pub fn text_width(text: &str, size: u8, weight: u16) -> Px {
     // Thousandths of the font size, by the shapes of a grotesque.

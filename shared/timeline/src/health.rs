@@ -15,8 +15,8 @@ use crate::phrases::{gap_words, severity_ink};
 use crate::store::Known;
 use crate::tokens::Token;
 
-/// The columns: name, and its explanation. Counts are of the whole run of watchscope, since the watch was last started,
-/// not of the loaded records alone.
+/// The columns in their order: name, and its explanation. Counts are of the whole run of watchscope, since the watch
+/// was last started, not of the loaded records alone.
 pub const COLUMNS: [(&str, &str); 12] = [
     ("Watch", "Its name"),
     ("State", "What it does now"),
@@ -56,7 +56,7 @@ pub const COLUMNS: [(&str, &str); 12] = [
     ),
 ];
 
-/// The columns of numbers, which are aligned to the right.
+/// The indexes of the columns of numbers, rising. These are aligned to the right.
 pub const FIGURES: [usize; 7] = [2, 3, 5, 6, 8, 9, 10];
 
 /// A cell: its words, and its rank in its column.
@@ -64,8 +64,8 @@ pub const FIGURES: [usize; 7] = [2, 3, 5, 6, 8, 9, 10];
 pub struct Cell {
     /// Its words; `–` for none, `not known` for a count that the log does not have. Hostile: show as text.
     pub text: String,
-    /// Its place in the order of the column: more, longer or worse is greater; 0 for names. Cells of one rank sort by
-    /// their words.
+    /// Its place in the order of the column: more, longer or worse is greater; 0 for names and for a count that is not
+    /// known. The lag of a stopped watch has −1. Cells of one rank sort by their words.
     pub rank: i64,
     /// The colour of a bad value; `None` for any other.
     pub ink: Option<Token>,
@@ -81,7 +81,7 @@ pub struct HealthRow {
 }
 
 /// Returns the table sorted by watch name, now or as of a moment: one row for each watch, and none before the first
-/// snapshot. Watches that watchscope opens only to check another one are left out.
+/// snapshot. Watches that watchscope opens only to check another one are left out. Muted findings do not count.
 #[must_use]
 pub fn table(known: Known<'_>, muted: &Muted) -> Vec<HealthRow> {
     let Some(state) = known.state else {
@@ -318,9 +318,9 @@ fn none_or(words: String) -> String {
 /// The sort order of the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Order {
-    /// Index of the column in [`COLUMNS`]. Any other index sorts by name.
+    /// Index of the column in [`COLUMNS`]. Any other index sorts by name, always from A.
     pub column: usize,
-    /// Whether the greatest is first.
+    /// Whether the greatest is first; `false`: the least, or A.
     pub falling: bool,
 }
 

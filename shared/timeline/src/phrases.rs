@@ -12,7 +12,7 @@ use crate::tokens::Token;
 /// Name of the lane of watchscope's requests beside its watches: the observer's own load.
 pub(crate) const OWN_REQUESTS: &str = "Own requests";
 
-/// Returns the colour of a severity, in the picture and beside it.
+/// Returns the colour of a severity, in the picture and beside it. A severity of a later version has that of a note.
 #[must_use]
 pub fn severity_ink(severity: Severity) -> Token {
     match severity {

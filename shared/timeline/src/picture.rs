@@ -23,10 +23,12 @@ pub use self::flags::{FLAGS_MOST, Flag};
 use self::losses::losses;
 use self::page::{Cut, EDGE, Look, Page, shortened, spared};
 
-/// Factor by which a saved picture is larger than the page, so that it is still legible at half its width.
+/// Factor by which a saved picture is larger than the page, so that it is still legible at half its width. The number
+/// has no source.
 pub const SAVED_SCALE: f64 = 1.22;
 
-/// The texts of a saved picture beside the view.
+/// The texts of a saved picture beside the view. One that is wider than the picture is cut off at its edge; the source
+/// then ends in `…`.
 #[derive(Clone, Debug)]
 pub struct Caption<'a> {
     /// Its title.
@@ -37,14 +39,14 @@ pub struct Caption<'a> {
     pub version: &'a str,
     /// The viewer's offset from UTC, in minutes; positive east of Greenwich.
     pub zone_offset_min: i32,
-    /// Least height of the picture.
+    /// Least height of the picture, in px of the scene.
     pub least_height: Px,
     /// What was hidden from the log beforehand, in words without a full stop; empty: nothing.
     pub hidden: &'a str,
     /// The SHA-256 of the recording that it was drawn of, in hex digits. Empty, and then not named, unless it was drawn
     /// of one ended recording and nothing is hidden.
     pub source: &'a str,
-    /// Notes of the range, by rising time. The first [`FLAGS_MOST`] are drawn, the rest is counted.
+    /// Notes of the range, by rising time; may be empty. The first [`FLAGS_MOST`] are drawn, the rest is counted.
     pub notes: &'a [Flag],
 }
 
@@ -61,7 +63,8 @@ const LEGEND_LINE: Px = Px::whole(20);
 /// Least distance of a legend from the page's sides, in px.
 const LEGEND_INSET: Px = Px::whole(6);
 
-/// Width of the tree in a small picture, in px. The lanes are as wide as the view.
+/// Width of the tree in a small picture, in px. The lanes are as wide as the view. A longer name of a lane is shortened
+/// in its middle. The number has no source.
 pub const SMALL_TREE_WIDTH: Px = Px::whole(176);
 
 /// Returns the width in px of the lanes in a saved picture of `width_px` px: 260 px less, for the tree and both edges.
@@ -83,7 +86,8 @@ pub fn title(namespaces: &str, cluster: &str) -> String {
 }
 
 /// Draws the picture to save; `picture` is the view on screen. It is 260 px wider than the view. It is as high as its
-/// parts need, and at least [`Caption::least_height`].
+/// parts need, and at least [`Caption::least_height`]. It shows the rows that are in the window on screen, and counts
+/// the others.
 #[must_use]
 pub fn saved(picture: &Picture<'_>, caption: &Caption<'_>) -> Scene {
     // The saved picture has its own row of notes, with their texts below.
@@ -117,7 +121,7 @@ pub fn saved(picture: &Picture<'_>, caption: &Caption<'_>) -> Scene {
 }
 
 /// Draws a picture for a text that explains it: tree, ruler, lanes, and a legend of the signs in view. It is
-/// [`SMALL_TREE_WIDTH`] wider than the view.
+/// [`SMALL_TREE_WIDTH`] wider than the view, and as high as the rows in the window need. Others are left out.
 #[must_use]
 pub fn small(picture: &Picture<'_>) -> Scene {
     let (mut page, lanes) = Page::of(picture, Px::ZERO, SMALL_TREE_WIDTH);

@@ -101,7 +101,7 @@ impl<'a> Picture<'a> {
 }
 
 impl Lanes {
-    /// Returns lanes that show all rows of all watches.
+    /// Returns lanes that show all rows of all watches, whatever the height ([`Lanes::shows_all`]).
     #[must_use]
     pub fn showing_all() -> Self {
         Self::showing_all_by(&RECORDS.rows)

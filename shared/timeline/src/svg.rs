@@ -17,7 +17,8 @@ const SANS: &str =
 const SPARE: Px = Px::whole(3);
 
 /// Returns a scene as a whole SVG document, as large as the scene in px. It has no style sheet, so it shows under any
-/// content security policy. Texts are escaped, and control characters in them become U+FFFD.
+/// content security policy. Texts are escaped, and control characters in them become U+FFFD. The scene must end each
+/// clip that it begins: else the document is not well-formed.
 #[must_use]
 pub fn svg(scene: &Scene, theme: Theme) -> String {
     let size = (scene.width.to_f64(), scene.height.to_f64());
@@ -25,7 +26,7 @@ pub fn svg(scene: &Scene, theme: Theme) -> String {
 }
 
 /// Like [`svg`], but shown `width_px` wide, at a height in proportion, rounded up to whole px. The scene must have a
-/// width.
+/// width: else the height is no number, and nothing shows.
 #[must_use]
 pub fn svg_of_width(scene: &Scene, theme: Theme, width_px: u32) -> String {
     let width = f64::from(width_px);

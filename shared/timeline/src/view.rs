@@ -18,8 +18,8 @@ const MAX_US_PER_PX: f64 = 864e6;
 const LEAD: f64 = 0.025;
 /// Distance in px of a young log's begin from the left edge, so that its first record shows.
 const MARGIN_PX: f64 = 10.0;
-/// The spans that the axis of a young log takes one after the other, in seconds. After the last one the view follows
-/// now. A step is at most 5/3 of the one before, so after the first step a log fills most of its axis.
+/// The spans that the axis of a young log takes one after the other, in seconds, rising. After the last one the axis
+/// moves along with now. A step is at most 5/3 of the one before, so after the first step a log fills most of its axis.
 pub const STEPS_S: [i64; 8] = [20, 30, 45, 60, 90, 120, 180, 300];
 /// More spans, in seconds, that a page opened later may begin with. If none of them is long enough, it begins with all
 /// that is kept.
@@ -34,19 +34,19 @@ pub struct View {
     pub us_per_px: f64,
     /// Width in CSS px: at least 1.
     pub width_px: f64,
-    /// Whether it follows now. Any pan ends that.
+    /// Whether it follows now: its owner then calls [`View::at_now`]. Any pan ends that.
     pub following: bool,
-    /// The begin of a young log: the axis stays there and takes the steps of [`STEPS_S`]. `None` once the last step is
-    /// full, or once the viewer has panned, zoomed or resized.
+    /// The begin of a young log: the axis stays there and takes the steps of [`STEPS_S`]. `None` for any other log,
+    /// once the last step is full, or once the viewer has panned, zoomed or resized.
     pub grows_from: Option<Time>,
-    /// The x of now while the view follows it, in whole px from the left edge. It has no meaning while the view does
-    /// not follow.
+    /// The x of now while the view follows it, in px from the left edge, at least 0. [`View::at_now`] makes it whole.
+    /// It has no meaning while the view does not follow.
     pub pen_px: f64,
 }
 
 impl View {
-    /// Returns a view that follows `now` and shows `span_us` of the past. The scale is cut to 5 to 864,000,000 µs for
-    /// each px, and a width below 1 px counts as 1 px.
+    /// Returns a view that follows `now` and shows `span_us` µs of the past left of it. The scale is cut to 5 to
+    /// 864,000,000 µs for each px, and a width below 1 px counts as 1 px.
     #[must_use]
     pub fn following(now: Time, span_us: i64, width_px: f64) -> Self {
         let width_px = width_px.max(1.0);
@@ -65,8 +65,8 @@ impl View {
 
     /// Returns the first view of a page, which follows `now`. If the log that begins at `begin` fits into the last of
     /// [`STEPS_S`], the axis begins with the log. Otherwise it shows the smallest span that includes `last`: one of
-    /// these steps, 15 min, 1 h or all that is kept. `last` is the last change, gap or finding; `None` gives the
-    /// smallest span.
+    /// these steps, 15 min or 1 h, with 1/64 of it to spare. If none does, it shows all since `begin`. `last` is the
+    /// last change, gap or finding; one before `begin` counts as `begin`. `None` gives the smallest span.
     #[must_use]
     pub fn opened(now: Time, begin: Time, last: Option<Time>, width_px: f64) -> Self {
         let young = Self {
@@ -90,7 +90,7 @@ impl View {
     }
 
     /// Returns a view of exactly `from` to `to`, which does not follow now. The scale is cut to 5 to 864,000,000 µs for
-    /// each px, so a shorter or longer stretch ends elsewhere. A width below 1 px counts as 1 px.
+    /// each px, so a shorter, longer or reversed stretch ends elsewhere. A width below 1 px counts as 1 px.
     #[must_use]
     pub fn between(from: Time, to: Time, width_px: f64) -> Self {
         let width_px = width_px.max(1.0);
@@ -106,8 +106,9 @@ impl View {
         }
     }
 
-    /// Returns the same view at a later now, if it follows; otherwise unchanged. The pen travels to 97.5 % of the
-    /// width. Then the axis of a young log takes its next step, and any other axis moves along.
+    /// Returns the same view at another now, if it follows; otherwise unchanged. The pen travels to 97.5 % of the
+    /// width. Then the axis of a young log takes its next step, and any other axis moves along. An earlier now moves
+    /// the pen back; left of the view, an axis that does not grow moves along too.
     #[must_use]
     pub fn at_now(self, now: Time) -> Self {
         if !self.following {
@@ -165,7 +166,8 @@ impl View {
         }
     }
 
-    /// Returns a view that follows now again: a young log from its begin, any other with now at 97.5 % of the width.
+    /// Returns a view that follows now again: an axis that still grows ([`View::grows_from`]) from its begin, any other
+    /// with now at 97.5 % of the width.
     #[must_use]
     pub fn follow(self, now: Time) -> Self {
         let view = Self {
@@ -189,7 +191,7 @@ impl View {
         }
     }
 
-    /// Returns the view moved right by `dx_px` (left if negative). It no longer follows now.
+    /// Returns the view moved right in time by `dx_px` (left if negative), to any time. It no longer follows now.
     #[must_use]
     pub fn pan(self, dx_px: f64) -> Self {
         Self {
@@ -200,8 +202,9 @@ impl View {
         }
     }
 
-    /// Returns the view zoomed by `factor` (above 1: nearer; it must be above 0) around the time at `x_px`. A view that
-    /// follows now keeps now in place. The scale is cut to 5 to 864,000,000 µs for each px.
+    /// Returns the view zoomed by `factor` (above 1: nearer) around the time at `x_px`. A view that follows now keeps
+    /// now in place instead. The scale is cut to 5 to 864,000,000 µs for each px: a factor of 0 gives the farthest, one
+    /// below 0 the nearest.
     #[must_use]
     pub fn zoom_at(self, x_px: f64, factor: f64) -> Self {
         let us_per_px = (self.us_per_px / factor).clamp(MIN_US_PER_PX, MAX_US_PER_PX);
@@ -215,7 +218,7 @@ impl View {
     }
 
     /// Returns the same scale on another width: with the same time at the left edge, or at the right edge if it follows
-    /// now. A width below 1 px counts as 1 px.
+    /// now. A width below 1 px counts as 1 px; the same width changes nothing. Another one ends the growth of an axis.
     #[must_use]
     pub fn resized(self, width_px: f64) -> Self {
         let width_px = width_px.max(1.0);
@@ -239,7 +242,8 @@ impl View {
     }
 
     /// Returns the same span on another width, with the same time at the left edge. The scale is cut to 5 to
-    /// 864,000,000 µs for each px, and a width below 1 px counts as 1 px.
+    /// 864,000,000 µs for each px, and a width below 1 px counts as 1 px. `pen_px` is right again after the next
+    /// [`View::at_now`].
     #[must_use]
     pub fn spread(self, width_px: f64) -> Self {
         let width_px = width_px.max(1.0);
@@ -272,19 +276,20 @@ impl View {
         Px::from_f64(self.x_from_time(at))
     }
 
-    /// Returns the time at the left edge.
+    /// Returns the time at the left edge, rounded and cut as by [`View::time_from_x`].
     #[must_use]
     pub fn left(&self) -> Time {
         self.time_from_x(0.0)
     }
 
-    /// Returns the time at the right edge.
+    /// Returns the time at the right edge, rounded and cut as by [`View::time_from_x`].
     #[must_use]
     pub fn right(&self) -> Time {
         self.time_from_x(self.width_px)
     }
 
-    /// Returns the smallest power of two of µs that is at least `px` wide, and at least 1 µs.
+    /// Returns the smallest duration, as a power of two of µs, that is at least `px` wide: at least 1 µs. `px` may be
+    /// up to 1,000,000,000.
     #[must_use]
     pub fn aligned_us(&self, px: f64) -> i64 {
         let wanted = px * self.us_per_px;
@@ -296,7 +301,7 @@ impl View {
     }
 
     /// Returns the distances in µs of the ruler's labelled ticks, and of the ticks between them. Labelled ticks are at
-    /// least 90 px apart, except beyond the longest distance of 1 day.
+    /// least 90 px apart: 1 ms at the nearest zoom, 1 day at the farthest.
     #[must_use]
     pub fn tick_steps(&self) -> (i64, i64) {
         let wanted = self.us_per_px * 90.0;

@@ -11,7 +11,7 @@ use watchscope_model::{Object, ResourceVersion, WatchName};
 use super::folds::{Folds, divergence, has_listed};
 use super::sides::{Holding, Side, holding, sides_of};
 
-/// How an object differs between two moments, the worst first.
+/// How an object differs between two moments, A and B. The order is the worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DifferenceKind {
     /// A second read confirmed that the watch differs from the truth at B, and it did not differ so at A.
@@ -29,28 +29,32 @@ pub enum DifferenceKind {
 pub struct Difference {
     /// How it differs.
     pub kind: DifferenceKind,
-    /// The confirmed divergence at B.
+    /// The confirmed divergence at B; `None` unless the kind is [`DifferenceKind::Parted`].
     pub divergence: Option<Divergence>,
-    /// The watch that held it.
+    /// The watch that held it, or lacks it.
     pub watch: WatchName,
     /// The object as held at B, or as held at A if it went. A missing object is that of the verdict.
     pub object: Arc<Object>,
-    /// The version that the watch held at A, and at B.
+    /// The version that the watch held at A, and at B; `None` where it did not hold the object.
     pub versions: [Option<ResourceVersion>; 2],
-    /// What each side held at A and at B, in the order of [`Differences::sides`].
+    /// What each side held at A and at B: one for each of [`Differences::sides`], in their order.
     pub held: Vec<[Holding; 2]>,
 }
 
-/// The differences between two moments.
+/// The differences between two moments. The objects of both folds bound them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Differences {
-    /// The sides with knowledge of at least one row, at A or at B. Etcd is first.
+    /// The sides with knowledge of at least one row, at A or at B: etcd, caches, the watch, clients. Caches are sorted
+    /// by number, those of B before others; clients are sorted by name. It is empty without a row.
     pub sides: Vec<Side>,
-    /// The objects that differ, by kind, divergence, watch and place.
+    /// The objects that differ, sorted by kind, divergence, watch and place; an object of two watches has two rows.
+    /// Empty if none differs.
     pub rows: Vec<Difference>,
-    /// The number of objects that a watch held at A or at B, for watches whose holdings are known at both.
+    /// The number of objects that a watch held at A or at B, for watches whose holdings are known at both. An object of
+    /// two watches counts twice.
     pub objects: u64,
-    /// The watches whose holdings are unknown at A or at B: they had no list yet. Their objects are left out.
+    /// The watches whose holdings are unknown at A or at B, sorted by name: they were not there, or had no list yet.
+    /// Their objects are left out.
     pub unlisted: Vec<WatchName>,
 }
 
@@ -62,7 +66,8 @@ impl Differences {
     }
 }
 
-/// Returns the differences between the folds at A and at B. It compares each object of each watch once.
+/// Returns the differences between the folds at A and at B. It compares each object of each watch once. A may be the
+/// later moment.
 #[must_use]
 pub fn differences(a: Folds<'_>, b: Folds<'_>) -> Differences {
     let mut found = Differences::default();

@@ -11,7 +11,8 @@ use super::sides::Side;
 use crate::id::{LaneId, RecordId};
 use crate::store::{AsOf, Store};
 
-/// The most chapters that are read for the managers of last changes, the newest first.
+/// The most chapters that are read for the managers of last changes, the newest first. Changes of other chapters are
+/// [`ChangedBy::NotRead`]. It bounds the work of one comparison. The number has no source.
 pub const LAST_CHAPTERS: usize = 8;
 
 /// Who changed an object last.
@@ -19,9 +20,9 @@ pub const LAST_CHAPTERS: usize = 8;
 pub enum ChangedBy {
     /// This manager.
     Manager(Text),
-    /// The record names none, or is not loaded.
+    /// The record names none, or a list inferred the change; or no record is known.
     Unknown,
-    /// The record lies before the [`LAST_CHAPTERS`] chapters that were read.
+    /// The record lies outside the at most [`LAST_CHAPTERS`] chapters that were read.
     NotRead,
 }
 
@@ -30,30 +31,32 @@ pub enum ChangedBy {
 pub struct Row {
     /// The difference.
     pub difference: Difference,
-    /// The object's lane.
+    /// The object's lane; `None` if the store does not know the watch or the object.
     pub lane: Option<LaneId>,
-    /// The last record of the object up to B, if it came after A.
+    /// The last record of the object up to B, that of B included. `None` if it did not come after A, or is not loaded.
     pub last: Option<RecordId>,
     /// Who made that change.
     pub by: ChangedBy,
-    /// Whether a list inferred that the object was deleted.
+    /// Whether a list inferred that the object was deleted; `false` also if its record was not read.
     pub is_inferred: bool,
 }
 
 /// The differences between two moments, with the last records.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Between {
-    /// The sides with a column.
+    /// The sides with a column, as in [`Differences::sides`].
     pub sides: Vec<Side>,
-    /// The rows: the worst kind first, then the latest last record.
+    /// The rows: the worst kind first, then by divergence, then the latest last record; those without one come last.
+    /// Empty if nothing differs.
     pub rows: Vec<Row>,
-    /// The number of objects that a watch held at A or at B.
+    /// The number of objects that a watch held at A or at B, as in [`Differences::objects`].
     pub objects: u64,
-    /// The names of watches whose holdings are unknown at A or at B.
+    /// The names of watches whose holdings are unknown at A or at B, sorted.
     pub unlisted: Vec<WatchName>,
-    /// The number of records after A up to B; `None` if A and B lie in different runs.
+    /// The number of records after A up to B, that of B included; 0 if A is not before B. `None` if A and B lie in
+    /// different runs.
     pub records: Option<u64>,
-    /// The duration from A to B, in µs.
+    /// The duration from A to B on the log's clock, in µs; negative if A is later.
     pub lasted_us: i64,
 }
 

@@ -11,7 +11,8 @@ use watchscope_model::{Object, Text, WatchName};
 use super::folds::{Folds, divergence, has_listed};
 use crate::levels::{namespace_of, selects};
 
-/// The most clients that are compared, by name. The others are left out.
+/// The most clients that are compared, which bounds the columns: the first by name at B. The others are left out. The
+/// number has no source.
 pub const CLIENTS_MOST: usize = 4;
 
 /// A side that may hold an object.
@@ -23,7 +24,7 @@ pub enum Side {
     Cache(u64),
     /// The watch of the row.
     Watch,
-    /// A client program.
+    /// A client program of a simulated cluster, by its name.
     Client(Text),
 }
 

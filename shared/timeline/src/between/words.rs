@@ -13,11 +13,12 @@ use crate::phrases::object_words;
 pub struct HeadPart {
     /// The words.
     pub words: String,
-    /// Whether it counts divergences.
+    /// Whether it counts divergences, so that it has their colour.
     pub is_parted: bool,
 }
 
-/// Returns the headline: what came, went, changed and parted, or that A and B are the same.
+/// Returns the headline: what came, went, changed and parted, in this order, each with its count; a zero is left out.
+/// If nothing differs, it is one part that says so, or that no watch had a list at both. It is never empty.
 #[must_use]
 pub fn head_words(between: &Between) -> Vec<HeadPart> {
     let plain = |words: String| HeadPart {
@@ -56,14 +57,16 @@ pub fn head_words(between: &Between) -> Vec<HeadPart> {
         .collect()
 }
 
-/// Returns the resource and the name of an object, as a row shows them. The name is hostile: show it as text.
+/// Returns the resource and the name of an object, as a row shows them. The resource is that of the watch's name, cut
+/// before its selectors: `pods`. The name is `shop/web-0`, or `web-0` without a namespace. Hostile: show it as text.
 #[must_use]
 pub fn place_words(watch: &WatchName, object: &Object) -> (String, String) {
     let resource = watch.resource().split('?').next().unwrap_or_default();
     (resource.to_owned(), object_words(object))
 }
 
-/// Returns the name of a side, as the head of its columns.
+/// Returns the name of a side, as the head of its columns: `etcd`, `cache 2`, `this watch`, or a client's name.
+/// Hostile: show as text.
 #[must_use]
 pub fn side_words(side: &Side) -> String {
     match side {

@@ -10,13 +10,13 @@ use crate::scene::{Area, Px, Scene};
 use crate::tokens::Token;
 use crate::view::View;
 
-/// Width and height of a flag, in px.
+/// Width and height of the flag of a cursor, in px: room for `A 09:35:28`.
 pub const CURSOR_FLAG: (Px, Px) = (Px::whole(74), BADGE_HEIGHT);
 /// Opacity in percent of the ground over what lies outside A to B.
 const DIM: u8 = 35;
 
-/// Returns the left edge of a cursor's flag; `None` if its time is out of sight. The flag of A ends at its time, and that
-/// of B begins there, as far as the edges leave them room.
+/// Returns the left edge of a cursor's flag, from the left edge of the view; `None` if its time `at` is out of view.
+/// The flag of A ends at its time, and that of B (`is_b`) begins there, as far as the edges leave them room.
 #[must_use]
 pub fn cursor_x(view: &View, at: Time, is_b: bool) -> Option<Px> {
     let (x, width) = (view.x(at).floor(), Px::from_f64(view.width_px));

@@ -24,7 +24,7 @@ use crate::view::View;
 pub struct Marked {
     /// The moment that the panels answer for, which gets a line; `None`: now.
     pub as_of: Option<Time>,
-    /// The marked range: its start and its end, in this order; `None`: no range.
+    /// The marked range: its start and its end, in this order, both included; `None`: no range.
     pub range: Option<(Time, Time)>,
     /// The two moments that are compared.
     pub cursors: Cursors,
@@ -35,7 +35,7 @@ pub struct Marked {
 pub struct Cursors {
     /// The earlier one; `None`: none is set.
     pub a: Option<Time>,
-    /// The later one; only beside an `a`.
+    /// The later one, or the same; only beside an `a`. `None`: none is set.
     pub b: Option<Time>,
 }
 
@@ -44,7 +44,7 @@ pub struct Cursors {
 pub struct Picture<'a> {
     /// The records to draw.
     pub store: &'a Store,
-    /// The rows, from [`crate::lanes::Lanes::rows`] for the same view.
+    /// The rows, from [`crate::lanes::Lanes::rows`] for the same store and view.
     pub rows: &'a Rows,
     /// The stretch of time in view.
     pub view: &'a View,
@@ -53,15 +53,16 @@ pub struct Picture<'a> {
     /// Whether the page is connected to watchscope. If not, the time to the right of the pen is unknown, and is
     /// hatched.
     pub connected: bool,
-    /// How far the rows are scrolled: the y, from the top of all rows, at the top of the screen.
+    /// How far the rows are scrolled: the y, from the top of all rows, at the top of the lanes on screen.
     pub top: Px,
-    /// Height of the lanes on screen.
+    /// Height of the lanes on screen, which is the height of their scene.
     pub height: Px,
     /// The selected lane; it gets a frame. `None`: none.
     pub selected: Option<LaneId>,
     /// The selected record; `None`: none. If it is a write in a simulated cluster, its whole propagation stands out.
     pub record: Option<RecordId>,
-    /// The evidence of the selected finding, numbered on the lanes; `None` if no finding is selected.
+    /// The evidence of the selected finding, numbered on the lanes once `records` is loaded; `None` if no finding is
+    /// selected.
     pub evidence: Option<&'a Evidence>,
     /// All trouble, for the arrows of lanes whose trouble is off the view; `None` draws none.
     pub troubles: Option<&'a Troubles>,
@@ -81,9 +82,10 @@ pub struct Picture<'a> {
 /// The propagations of writes through a simulated cluster that are drawn. That of the selected write is always drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ways {
-    /// All that find room: a lesson shows how a write travels.
+    /// All to the first 8 client rows on screen: a lesson shows how a write travels. Of writes that arrived or are
+    /// travelling, those too near each other and those beyond 240 are left out.
     All,
-    /// Only those that stopped. The others show as density.
+    /// Only those that stopped, to the same clients. The others show as density.
     Stopped,
 }
 

@@ -39,7 +39,7 @@ pub struct FlagMark {
     pub number: Option<u32>,
     /// Start of the time span that the note is about.
     pub from: Time,
-    /// End of that span; the same as `from` for a note about a moment.
+    /// End of that span, included; the same as `from` for a note about a moment.
     pub to: Time,
     /// Whether the viewer has selected it.
     pub is_selected: bool,
@@ -48,7 +48,7 @@ pub struct FlagMark {
 /// The notes of a picture, and the place of their row.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Flagged<'a> {
-    /// The notes by rising `from`. If there are none, there is no row.
+    /// The notes by rising `from`, as many as the caller holds. If there are none, there is no row.
     pub marks: &'a [FlagMark],
     /// Top of the row in the ruler's scene.
     pub top: Px,
@@ -72,9 +72,9 @@ impl FlagMark {
     }
 }
 
-/// Returns the index of the mark whose flag stands at `x`, or within 2 px beside it; `None` if no flag does. For the
-/// flag that counts marks without room, it returns the first of them. `x` is in px from the left edge of the view.
-/// Flags of notes that begin after `now` are not drawn.
+/// Returns the index of the mark whose flag stands at `x`, or within 2 px beside it; of two flags, the left one. `None`
+/// if no flag does. For the flag that counts marks without room, it returns the first of them. `x` is in px from the
+/// left edge of the view. Notes that begin after `now`, or are out of view, have no flag.
 #[must_use]
 pub fn flag_at(flagged: Flagged<'_>, view: &View, now: Time, x: Px) -> Option<usize> {
     let placed = placed(flagged.marks, view, now);

@@ -7,8 +7,8 @@ use crate::lanes::{Row, RowKind};
 use crate::scene::{Area, Primitive, Px, Scene, Stroke, Target};
 use crate::tokens::Token;
 
-/// Draws the rows in view, as wide as the view and as high as the picture. Without [`Picture::records`] it leaves out
-/// records.
+/// Draws the rows in view, as wide as the view and as high as the picture. Rows above or below are left out. Without
+/// [`Picture::records`] it leaves out records.
 #[must_use]
 pub fn lanes(picture: &Picture<'_>) -> Scene {
     let mut drawer = Drawer::new(picture);
@@ -60,8 +60,8 @@ pub fn lanes(picture: &Picture<'_>) -> Scene {
     drawer.finish()
 }
 
-/// Draws the ruler of a picture. The badge shows the moment that panels answer for, or else now. A marked range and the
-/// row of flags are drawn once [`Picture::records`] is loaded.
+/// Draws the ruler of a picture ([`ruler`]). The badge shows the moment that panels answer for, or else now. A marked
+/// range, the cursors, and the row of flags are drawn once [`Picture::records`] is loaded. That row makes it higher.
 #[must_use]
 pub fn ruler_of(picture: &Picture<'_>) -> Scene {
     let Picture { view, marked, .. } = *picture;

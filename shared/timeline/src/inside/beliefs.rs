@@ -27,19 +27,21 @@ const ALIKE_MOST: usize = 3;
 const NAMES_MOST: usize = 3;
 
 /// The beliefs of all sides about one resource. The sides are etcd, the watch caches, watchscope's own watch and the
-/// clients. A crowd of clients has at most 3 columns.
+/// clients. A crowd of clients has at most 3 columns. Any other side has one, a client that reports parts one for each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BeliefTable {
-    /// The resource and namespace: `configmaps in shop`; without `in …` for all namespaces.
+    /// The resource and namespace: `configmaps in shop`; without `in …` for all namespaces. Hostile: show as text.
     pub of: String,
-    /// The UTC time of day of the record, or of the head: `09:35:28.911`.
+    /// The UTC time of day of the record, of the head, or of the requested moment: `09:35:28.911`.
     pub at: String,
     /// One sentence for each column, in their order; etcd, the truth, is first. Then one for each crowd with more than
     /// 3 different beliefs, for the clients without a column.
     pub sentences: Vec<Sentence>,
-    /// The names of the sides: etcd first, then watch caches, watchscope's watch, clients, and crowds.
+    /// The names of the sides: etcd first, then watch caches by apiserver, watchscope's watch, clients by name, and
+    /// crowds, the largest group of each first. Hostile: show as text.
     pub columns: Vec<String>,
-    /// The objects, at most 40: those with a difference first, each part by namespace and name.
+    /// The objects, at most 40: those with a difference first, each part by namespace and name. Empty if no side holds
+    /// one.
     pub rows: Vec<BeliefRow>,
     /// How many objects have no row: 0 up to 40 objects.
     pub more: u64,
@@ -48,7 +50,7 @@ pub struct BeliefTable {
 /// A sentence about a side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sentence {
-    /// The side, as in [`BeliefTable::columns`]; or the name of a crowd.
+    /// The side, as in [`BeliefTable::columns`]; or the name of a crowd. Hostile: show as text.
     pub side: String,
     /// What it holds, as a sentence. Hostile: show as text.
     pub words: String,
@@ -61,7 +63,7 @@ pub struct Sentence {
 pub struct BeliefRow {
     /// Its name, with its namespace if it has one: `shop/web-0`. Hostile: show as text.
     pub name: String,
-    /// The belief of each side, in the order of the columns.
+    /// The belief of each side, one for each column, in their order.
     pub cells: Vec<SideCell>,
 }
 
@@ -71,14 +73,14 @@ pub struct SideCell {
     /// The resourceVersion that it holds. Else `gone` for etcd, `ended` for a client whose process has ended, `not
     /// watched` in another namespace, and `–` for other sides.
     pub words: String,
-    /// How it differs from the truth; `None` if it does not, or if that cannot be known.
+    /// How it differs from the truth; `None` for etcd, if it does not, or if that cannot be known.
     pub difference: Option<Difference>,
 }
 
 /// The kinds of differences between a belief and the truth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Difference {
-    /// The side holds an object that does not exist.
+    /// The side holds an object that does not exist, or that was replaced by another of its name.
     Ghost,
     /// The side lacks an object that exists.
     Missing,
@@ -114,8 +116,9 @@ struct BeliefColumn {
 }
 
 /// Returns the beliefs of each side about the resource of a record, or else of the lane, at the record or at the head.
-/// If neither names a resource, it takes that of the first client that reports one. `None` for a cluster that reports
-/// nothing of its inside, without any resource, or if the record is not loaded.
+/// If neither names a resource, it takes that of the first client by name that reports one. `record` is `None` for the
+/// head. Returns `None` for a cluster that reports nothing of its inside, without any resource, if the record is not
+/// loaded, or before the first snapshot.
 #[must_use]
 pub fn belief_table(store: &Store, lane: LaneId, record: Option<RecordId>) -> Option<BeliefTable> {
     let entry = record.and_then(|id| store.entry(id));
@@ -127,7 +130,9 @@ pub fn belief_table(store: &Store, lane: LaneId, record: Option<RecordId>) -> Op
     table_of(store, lane, entry.as_ref(), at, (&state, &layers))
 }
 
-/// Returns the beliefs of each side as of a moment. `None` for a cluster that reports nothing of its inside.
+/// Returns the beliefs of each side about the resource of a lane as of a moment. If the lane names none, it takes that
+/// of the first client by name that reports one. `None` for a cluster that reports nothing of its inside, or without
+/// any resource.
 #[must_use]
 pub fn belief_table_as_of(store: &Store, lane: LaneId, as_of: &AsOf) -> Option<BeliefTable> {
     let folds = (as_of.state(), as_of.layers());

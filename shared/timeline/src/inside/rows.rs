@@ -22,7 +22,8 @@ const CLIENTS_OPEN_MOST: usize = 8;
 const STREAMS_MOST: usize = 8;
 
 impl Lanes {
-    /// Opens or closes the rows under a layer, against its state now.
+    /// Opens or closes the rows under a layer, against its state now. A layer without rows keeps the wish until it has
+    /// some.
     pub fn toggle_layer(&mut self, layer: LayerId) {
         match self.toggled_layers.iter().position(|&id| id == layer) {
             Some(place) => {
@@ -32,7 +33,8 @@ impl Lanes {
         }
     }
 
-    /// Opens or closes the rows under a layer. Does nothing if it has none, or is so already.
+    /// Opens the rows under a layer if `is_open`, otherwise closes them. Does nothing if the layer has none or is
+    /// unknown, or if it is so already.
     pub fn set_layer_open(&mut self, store: &Store, layer: LayerId, is_open: bool) {
         let names = store.layer_names();
         let has_rows = match names.layer(layer) {

@@ -20,7 +20,7 @@ const STREAMS_MOST: usize = 8;
 /// The rest is counted.
 const PROPAGATIONS_MOST: usize = 8;
 
-/// Returns a record of the inside as a sentence with its full stop. Hostile: show as text.
+/// Returns a record of the inside as a sentence with its full stop, never empty. Hostile: show as text.
 #[must_use]
 pub fn inside_words(inside: &Inside) -> String {
     match inside {

@@ -68,7 +68,8 @@ impl Wishes<'_> {
     }
 }
 
-/// The state of the lanes. It has one entry for each watch in the store, so its bound is that of the store's names.
+/// The state of the lanes. It has one entry for each watch in the store with its objects, and one for each server. So
+/// the store's names bound it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Arrangement {
     /// Whether anything was ever arranged.

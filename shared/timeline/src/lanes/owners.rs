@@ -20,7 +20,7 @@ const STEPS_MOST: usize = 5;
 pub struct OwnerStep {
     /// Its kind and name. They come from the cluster: show as text.
     pub owner: Owner,
-    /// Its lane; `None` if no watch has met it.
+    /// Its lane; `None` if no watch that covers it has met it.
     pub lane: Option<LaneId>,
     /// Whether a watch covers its kind in its namespace.
     pub is_watched: bool,
@@ -29,14 +29,15 @@ pub struct OwnerStep {
 /// The controllers above an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Owners {
-    /// From the object's own controller upwards, at most 5; empty if it has none.
+    /// From the object's own controller upwards, at most 5; more are left out. Empty if it has none, or if
+    /// `is_unrecorded`.
     pub steps: Vec<OwnerStep>,
     /// Whether the loaded records of the object say nothing of controllers, because an older version wrote them.
     pub is_unrecorded: bool,
 }
 
 /// Returns the controllers above the object of a lane; `None` for other lanes, and while no change of the object is
-/// loaded.
+/// loaded. Panics as [`Store::lane_names`] does.
 #[must_use]
 pub fn owners_of(store: &Store, lane: LaneId) -> Option<Owners> {
     let LaneId::Object(watch, object) = lane else {

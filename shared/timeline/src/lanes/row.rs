@@ -75,13 +75,13 @@ pub enum RowKind {
     Quiet,
     /// The requests that watchscope sends beside its watches.
     OwnRequests,
-    /// A layer of a simulated cluster, drawn by what it does.
+    /// A layer of a simulated cluster, drawn by what it does: an apiserver, a client, a crowd, or the heading of all.
     Layer,
-    /// A layer of a simulated cluster, drawn by its progress.
+    /// A layer of a simulated cluster, drawn by its progress: etcd or a watch cache.
     LayerTrace,
     /// The connections of a client in a simulated cluster's network.
     LayerConnection,
-    /// The events that a watch cache of a simulated cluster feeds one client.
+    /// The events that a watch cache of a simulated cluster, or etcd past it, feeds one client.
     LayerStream,
 }
 
@@ -98,23 +98,26 @@ pub struct Row {
     pub label: Px,
     /// Height, without `label`.
     pub height: Px,
-    /// Side of its glyphs, in whole px.
+    /// Side of its glyphs, in whole px: 10, 12 or 14.
     pub glyph_size: u8,
-    /// Where its name begins in the tree, in px.
+    /// Where its name begins in the tree, in px from the left edge of the tree.
     pub indent_px: u8,
     /// The fainter part before the name: `shop/`; may be empty. Hostile: show as text.
     pub prefix: Text,
     /// Its name. Hostile: show as text.
     pub name: Text,
-    /// The number at its right: changes loaded, findings, requests, clients, or objects; `None` if it has none.
+    /// The number at its right; `None` if it has none. For a watch or an object, its loaded changes that a stream
+    /// delivered. Else the findings in view (those of one code are one), the requests sent, the clients of a crowd, or
+    /// the objects of a layer.
     pub count: Option<u64>,
-    /// Whether the rows that it stands for are shown; `None` if it has none.
+    /// Whether the rows that it stands for are shown; `None` if it stands for none.
     pub expanded: Option<bool>,
-    /// Its most severe event in view, as a mark in the tree; `None` if it has none.
+    /// Its most severe event in view, as a mark in the tree; `None` if it has no error, refusal, lost gap or
+    /// divergence. A layer has one while it holds ghosts.
     pub mark: Option<(Glyph, Token)>,
     /// The most severe finding of it that is open and not muted: its code and severity; `None` if there is none.
     pub finding: Option<(Text, Severity)>,
-    /// Whether the watch and the truth differ here.
+    /// Whether the row is of an object with a confirmed divergence in view; `false` for any other row.
     pub diverged: bool,
     /// Whether it stands among the pinned lanes at the top.
     pub pinned: bool,
@@ -133,7 +136,7 @@ impl Row {
 pub struct SectionBegin {
     /// The index of its first row in [`Rows::rows`].
     pub row: usize,
-    /// Its name; empty if it has none. It may come from the cluster: show as text.
+    /// Its name; empty if it has none, `Pinned` for pinned lanes. It may come from the cluster: show as text.
     pub name: Text,
     /// Whether its name stands above its first row. Otherwise a column has it, or it has none.
     pub has_heading: bool,
@@ -186,7 +189,7 @@ impl Rows {
     }
 
     /// Returns the indexes of the rows that have a part between two y from the top of all rows; an empty range if none
-    /// has.
+    /// has. A row that only touches one of them is left out. Rooms for names do not count.
     #[must_use]
     pub fn window(&self, top: Px, bottom: Px) -> std::ops::Range<usize> {
         let from = self.rows.partition_point(|row| row.bottom() <= top);

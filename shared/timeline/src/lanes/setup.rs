@@ -8,10 +8,10 @@ pub const HIDDEN_MOST: usize = 500;
 /// is refused; a long selector of a watch can make one.
 const KEY_BYTES_MOST: usize = 1_024;
 
-/// What the sections of the lanes have in common.
+/// What the sections of the lanes have in common. Lanes without it stand in a section of their own, such as `no owner`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Grouping {
-    /// The lanes have no sections.
+    /// The lanes have no sections; pinned ones still stand apart.
     #[default]
     None,
     /// The namespace.
@@ -49,7 +49,7 @@ impl Grouping {
         }
     }
 
-    /// Returns the grouping of a word; [`Grouping::None`] for any other word.
+    /// Returns the grouping of a word, in lower case; [`Grouping::None`] for any other word.
     #[must_use]
     pub fn from_word(word: &str) -> Self {
         let mut all = Self::OFFERED.into_iter();
@@ -58,17 +58,18 @@ impl Grouping {
     }
 }
 
-/// What the order of watches and objects follows.
+/// What the order of watches and objects follows; watches that are equal stand by name. Of the objects under a watch,
+/// those with a divergence come first, then those with the latest change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sorting {
-    /// Watches by name; the objects of a watch that changed last come first.
+    /// Watches by name; objects too, if the viewer opened all of the watch.
     #[default]
     Name,
-    /// The worst trouble of the whole log first, then the latest.
+    /// The worst trouble of the whole log first, then the latest; watches without trouble come last.
     Trouble,
-    /// The last change first.
+    /// The latest change first; watches without one come last.
     LastChange,
-    /// The most changes for each unit of time first.
+    /// The most changes an hour since the watch was started first. Objects: the most loaded changes first.
     Rate,
 }
 
@@ -96,7 +97,7 @@ impl Sorting {
         }
     }
 
-    /// Returns the sorting of a word; [`Sorting::Name`] for any other word.
+    /// Returns the sorting of a word of [`Sorting::word`]; [`Sorting::Name`] for any other word.
     #[must_use]
     pub fn from_word(word: &str) -> Self {
         let mut all = Self::ALL.into_iter();
@@ -108,10 +109,10 @@ impl Sorting {
 /// Which watches are open, where the viewer made no choice for the watch itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Folding {
-    /// A watch opens by itself at its first news, while all rows fit.
+    /// A watch opens by itself at news of it, if all rows then fit; one of Kubernetes Events never does.
     #[default]
     ByItself,
-    /// All are strips.
+    /// All are strips, and none opens by itself.
     Strips,
     /// Those with trouble are open. Others stay as they are, and none opens by itself.
     Trouble,
@@ -156,13 +157,13 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Returns the keys of pinned lanes, from top to bottom, at most [`PINS_MOST`].
+    /// Returns the keys of pinned lanes, from top to bottom, without doubles: none to [`PINS_MOST`].
     #[must_use]
     pub fn pinned(&self) -> &[String] {
         &self.pinned
     }
 
-    /// Returns the keys of hidden lanes in the order of hiding, at most [`HIDDEN_MOST`].
+    /// Returns the keys of hidden lanes in the order of hiding, without doubles: none to [`HIDDEN_MOST`].
     #[must_use]
     pub fn hidden(&self) -> &[String] {
         &self.hidden
@@ -170,7 +171,7 @@ impl Setup {
 
     /// Pins a lane below the others, and shows it if it was hidden. A pinned one keeps its place. Returns whether it is
     /// pinned then. It is not if there are [`PINS_MOST`] already. Nor is it if the key is empty, has control
-    /// characters, or has over 1,024 bytes.
+    /// characters, or has over 1,024 bytes. A refused lane stays as it was.
     pub fn pin(&mut self, key: &str) -> bool {
         if self.pinned.iter().any(|pinned| pinned == key) {
             return true;
@@ -190,8 +191,9 @@ impl Setup {
         self.pinned.len() < before
     }
 
-    /// Hides a lane, and unpins it. Returns whether it is hidden then. It is not if there are [`HIDDEN_MOST`] already,
-    /// or for a key that [`Setup::pin`] refuses.
+    /// Hides a lane, and unpins it. A hidden one keeps its place. Returns whether it is hidden then. It is not if there
+    /// are [`HIDDEN_MOST`] already, or for a key that [`Setup::pin`] refuses for its form. A refused lane stays as it
+    /// was.
     pub fn hide(&mut self, key: &str) -> bool {
         if self.hidden.iter().any(|hidden| hidden == key) {
             return true;

@@ -33,15 +33,18 @@ pub struct Lanes {
     /// Height of the window, in which watches open by themselves while all rows end above its lower edge. `None`:
     /// unlimited.
     pub height: Option<Px>,
-    /// Opens every watch with all its objects, whatever the height: for lessons, and pictures of a failure.
+    /// Opens every watch with all its objects in view, whatever the height: for lessons, and pictures of a failure. A
+    /// choice of the viewer for a watch takes precedence.
     pub shows_all: bool,
-    /// Keeps the rows as they are arranged. A recording that is played shows the lanes of the whole recording.
+    /// Whether the rows stay as they are arranged, although the view follows now. A recording that is played shows the
+    /// lanes of the whole recording. No effect with `shows_all`.
     pub is_held: bool,
-    /// The selected lane; it has a row in any view. `None`: none.
+    /// The selected lane; `None`: none. If it is a watch or an object, it has a row in any view, unless the filter
+    /// hides it. An object that is not pinned has none while its watch is closed.
     pub selected: Option<LaneId>,
     /// Makes all rows except strips and findings: [`RECORDS`](crate::records::RECORDS), or `None` before it is loaded.
     pub records: Option<&'static RowTable>,
-    /// Findings that the viewer muted; rows do not show them.
+    /// Findings that the viewer muted; [`Row::finding`](super::row::Row::finding) leaves them out.
     pub muted: Muted,
     pub(super) filter: Filter,
     /// Layers that the viewer toggled from their default, open or closed.
@@ -83,9 +86,10 @@ impl Lanes {
         }
     }
 
-    /// Shows only lanes that match; an empty text shows all. A name must have each word, must not have `-word` or
-    /// `!word`; `kind=pods` and `kind≠events` are about the resource. Spaces separate words, and ASCII case does not
-    /// count.
+    /// Shows only lanes that match; an empty text shows all. A name must have each word, and must not have `-word` or
+    /// `!word`. For an object, the name of its watch or its whole namespace may have the word, too. `kind=pods` and
+    /// `kind≠events` (`:` and `!=` work as well) are about the resource. Spaces separate words, and ASCII case does not
+    /// count. Pinned lanes stay.
     pub fn set_filter(&mut self, text: &str) {
         self.filter = Filter::parse(text);
     }
@@ -101,7 +105,7 @@ impl Lanes {
         !self.filter.terms.is_empty()
     }
 
-    /// Shows or hides the rows under a watch, as the viewer's choice.
+    /// Shows or hides the rows under a watch, as the viewer's choice. A watch that is open with all objects stays so.
     pub fn set_expanded(&mut self, store: &Store, watch: WatchId, expanded: bool) {
         let name = store.names().watch_name(watch);
         let choice = match (expanded, self.choices.get(name)) {
@@ -133,7 +137,7 @@ impl Lanes {
         }
     }
 
-    /// Opens a watch with all its objects, or with only the 12 that changed last, as the viewer's choice.
+    /// Opens a watch with all its objects if `is_whole`, otherwise with at most 12, as the viewer's choice.
     pub fn set_whole(&mut self, store: &Store, watch: WatchId, is_whole: bool) {
         let name = store.names().watch_name(watch).clone();
         let choice = if is_whole {
@@ -144,14 +148,14 @@ impl Lanes {
         self.choices.insert(name, choice);
     }
 
-    /// Shows all objects of a watch if only some are shown, and the other way round.
+    /// Shows all objects of a watch, or at most 12 if the viewer opened all before. A closed watch opens.
     pub fn toggle_more(&mut self, store: &Store, watch: WatchId) {
         let name = store.names().watch_name(watch);
         let is_whole = self.choices.get(name) == Some(&Choice::Whole);
         self.set_whole(store, watch, !is_whole);
     }
 
-    /// Shows or folds the quiet watches without room.
+    /// Shows the quiet watches without room if `is_open`, otherwise folds them into one row.
     pub fn set_quiet_open(&mut self, is_open: bool) {
         self.quiet_is_open = is_open;
     }
@@ -161,8 +165,8 @@ impl Lanes {
         self.quiet_is_open = !self.quiet_is_open;
     }
 
-    /// Returns what the viewer opened and closed, as a page stores it: one line for each watch by name, at most
-    /// `CHOICES_MOST`. A line has `-` (closed), `+` (open) or `*` (all objects), then the name.
+    /// Returns what the viewer opened and closed, as a page stores it: one line for each watch by name, at most the
+    /// first 1,000. A line has `-` (closed), `+` (open) or `*` (all objects), then the name. Empty without a choice.
     #[must_use]
     pub fn choices(&self) -> String {
         let mut text = String::new();
@@ -175,7 +179,7 @@ impl Lanes {
     }
 
     /// Restores what [`Lanes::choices`] returned; other watches keep their choices. Skips lines that it cannot read,
-    /// and lines beyond `CHOICES_MOST`.
+    /// and all after the first 1,000. The last line of a watch counts.
     pub fn set_choices(&mut self, text: &str) {
         for line in text.lines().take(CHOICES_MOST) {
             let mut chars = line.chars();
@@ -193,7 +197,8 @@ impl Lanes {
         }
     }
 
-    /// Forgets the state of the lanes, because the store begins anew. The viewer's choices stay.
+    /// Forgets the state of the lanes, because the store begins anew. The viewer's choices stay, but gone objects are
+    /// folded again.
     pub fn forget(&mut self) {
         self.arrangement = Arrangement::default();
         self.resolved = None;
@@ -201,7 +206,8 @@ impl Lanes {
     }
 
     /// Returns the rows for a view, and moves the state of the lanes on with the log; see [`Arrangement`]. `now` is the
-    /// pen's time. Without [`Lanes::records`] it has the findings and a strip for each watch wanted in the view.
+    /// pen's time. Without [`Lanes::records`] it has the findings, and by name a strip for each watch that was started
+    /// before the end of the view and not stopped before its begin.
     pub fn rows(&mut self, store: &Store, view: &View, now: Time) -> Rows {
         let window = (view.left(), view.right().min(now));
         let mut builder = RowBuilder {
@@ -226,7 +232,8 @@ impl Lanes {
         builder.rows
     }
 
-    /// Returns the most severe of the open findings that `is_meant` accepts and that are not muted.
+    /// Returns code and severity of the most severe of the open findings that `is_meant` accepts and that are not
+    /// muted; of equally severe ones, the first by key. `None` if there is none.
     pub(crate) fn worst_finding(
         &self,
         store: &Store,

@@ -14,12 +14,12 @@ pub enum Deed {
     Undone,
     /// The lane belongs to no watch, so it cannot be pinned or hidden.
     Impossible,
-    /// There are as many as there may be, or the key of the lane is too long.
+    /// There are as many as there may be, or [`Setup`] refuses the key of the lane.
     Full,
 }
 
 impl Lanes {
-    /// Returns the viewer's wishes for all lanes.
+    /// Returns the viewer's wishes for all lanes; the default ones if none were set.
     #[must_use]
     pub fn setup(&self) -> &Setup {
         &self.setup
@@ -55,13 +55,14 @@ impl Lanes {
         self.gone_open.clear();
     }
 
-    /// Opens the watches with trouble, except those that the viewer closed.
+    /// Opens the watches with trouble, except those that the viewer closed, from the next rows on. Others stay as they
+    /// are ([`Folding::Trouble`]).
     pub fn open_trouble(&mut self) {
         self.setup.folding = Folding::Trouble;
     }
 
-    /// Pins a lane below the other pinned ones, or unpins it; returns which. A lane of a watch's resourceVersion, or of
-    /// objects without rows, stands for the watch.
+    /// Pins a lane below the other pinned ones, or unpins it if it is pinned; returns which. A lane of a watch's
+    /// resourceVersion, or of objects without rows, stands for the watch.
     pub fn toggle_pin(&mut self, store: &Store, lane: LaneId) -> Deed {
         let Some(key) = key_of(store, lane) else {
             return Deed::Impossible;
@@ -76,8 +77,8 @@ impl Lanes {
         }
     }
 
-    /// Hides a lane, and unpins it; returns whether that was possible. A lane of a watch's resourceVersion, or of
-    /// objects without rows, stands for the watch.
+    /// Hides a lane, and unpins it; returns whether that was possible. A hidden one stays so: [`Deed::Done`]. A lane of
+    /// a watch's resourceVersion, or of objects without rows, stands for the watch.
     pub fn hide(&mut self, store: &Store, lane: LaneId) -> Deed {
         let Some(key) = key_of(store, lane) else {
             return Deed::Impossible;
@@ -113,8 +114,8 @@ impl Lanes {
         to.is_some_and(|to| self.setup.move_pin(&key, to))
     }
 
-    /// Moves a pinned lane to the place of another one. Returns whether the order has changed; `false` if one of them
-    /// is not pinned.
+    /// Moves a pinned lane to the place that another one has now; those between move by one. Returns whether the order
+    /// has changed; `false` if one of them is not pinned.
     pub fn move_pin_to(&mut self, store: &Store, lane: LaneId, other: LaneId) -> bool {
         let (Some(key), Some(other)) = (key_of(store, lane), key_of(store, other)) else {
             return false;
@@ -124,7 +125,8 @@ impl Lanes {
         to.is_some_and(|to| self.setup.move_pin(&key, to))
     }
 
-    /// Shows or folds the objects of a watch that were deleted at least 60 s ago.
+    /// Shows the objects of a watch that were deleted at least 60 s ago if `is_open`, otherwise folds them into one
+    /// row.
     pub fn set_gone_open(&mut self, watch: WatchId, is_open: bool) {
         self.gone_open.retain(|&other| other != watch);
         if is_open {

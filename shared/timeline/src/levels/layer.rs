@@ -49,7 +49,8 @@ impl Layer {
     }
 }
 
-/// All layers met, with their names. A layer's number is the same in all epochs.
+/// All layers met, with their names. A layer's number is the same in all epochs. It grows with the layers of the
+/// cluster, and never shrinks while the page lives.
 #[derive(Debug, Default)]
 pub(crate) struct LayerNames {
     all: Vec<(Layer, Text)>,
@@ -58,12 +59,12 @@ pub(crate) struct LayerNames {
 }
 
 impl LayerNames {
-    /// Returns a layer's name.
+    /// Returns a layer's name; `None` for a number that was not given.
     pub(crate) fn name(&self, id: LayerId) -> Option<&Text> {
         self.all.get(id.0 as usize).map(|(_, name)| name)
     }
 
-    /// Returns the layer with a number.
+    /// Returns the layer with a number; `None` for a number that was not given.
     pub(crate) fn layer(&self, id: LayerId) -> Option<&Layer> {
         self.all.get(id.0 as usize).map(|(layer, _)| layer)
     }
@@ -88,7 +89,7 @@ impl LayerNames {
         self.all.iter().filter(|(layer, _)| alone(layer)).count()
     }
 
-    /// Returns the crowd that a client program is in.
+    /// Returns the crowd that a client program is in; `None` if it is in none.
     pub(crate) fn crowd(&self, client: &str) -> Option<LayerId> {
         let (crowd, _) = crowd_of(client)?;
         let found = self.crowds.iter().find(|(known, _)| **known == *crowd)?;
@@ -100,7 +101,8 @@ impl LayerNames {
         layers.zip((0..).map(LayerId))
     }
 
-    /// Returns the streams that a watch cache feeds, with their clients.
+    /// Returns the streams that a watch cache feeds, with their clients, in the order in which they were met; may be
+    /// empty.
     pub(crate) fn streams_from(&self, server: u64, resource: &Text) -> Vec<(&Text, LayerId)> {
         let streams = self.numbered().filter_map(|(layer, id)| match layer {
             Layer::Stream(from, of, client) if *from == server && of == resource => {
@@ -111,8 +113,8 @@ impl LayerNames {
         streams.collect()
     }
 
-    /// Returns the streams that etcd feeds through a server that bypasses its watch caches, each with resource and
-    /// client.
+    /// Returns the streams that etcd feeds through a server that bypasses its watch caches, in the order in which they
+    /// were met; may be empty. Each comes with its resource and client.
     pub(crate) fn streams_past(&self, server: u64) -> Vec<(&Text, &Text, LayerId)> {
         let streams = self.numbered().filter_map(|(layer, id)| match layer {
             Layer::Direct(from, of, client) if *from == server => Some((of, client, id)),
@@ -121,7 +123,8 @@ impl LayerNames {
         streams.collect()
     }
 
-    /// Returns the streams of a resource to a client, each with its server.
+    /// Returns the streams of a resource to a client, each with its server, in the order in which they were met; may be
+    /// empty.
     pub(crate) fn streams_of(&self, resource: &Text, client: &Text) -> Vec<(u64, LayerId)> {
         let streams = self.numbered().filter_map(|(layer, id)| match layer {
             Layer::Stream(server, of, to) | Layer::Direct(server, of, to)
@@ -139,7 +142,7 @@ impl LayerNames {
         matches!(self.layer(stream), Some(Layer::Direct(..)))
     }
 
-    /// Returns the client programs of a crowd by rising number.
+    /// Returns the client programs of a crowd by rising number; empty if none was met.
     pub(crate) fn members(&self, crowd: &str) -> Vec<(&Text, LayerId)> {
         let members = self.numbered().filter_map(|(layer, id)| match layer {
             Layer::Client(name) => match crowd_of(name) {
@@ -185,7 +188,7 @@ impl LayerNames {
 /// own, because they fit on a screen.
 const CROWD_LEAST: usize = 8;
 
-/// Returns the number at the end of a client's name, if its name is like that of a crowd's member.
+/// Returns the number at the end of a client's name: 12 for `crowd-12`; `None` for a name of another form.
 pub(crate) fn number_of(client: &str) -> Option<u32> {
     Some(crowd_of(client)?.1)
 }

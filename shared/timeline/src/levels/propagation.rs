@@ -60,7 +60,7 @@ pub(crate) struct Propagation {
     pub(crate) cache: Option<Stop>,
     /// The stream from there to the client; `None` if none is known.
     pub(crate) stream: Option<Stop>,
-    /// When the client had it.
+    /// When the client had it; `None` if it does not have it, or that is unknown.
     pub(crate) client: Option<Time>,
     /// Where and why it stopped; `None` if it arrived, is travelling, or the client does not report it.
     pub(crate) end: Option<End>,
@@ -138,7 +138,7 @@ impl End {
 }
 
 impl<'a> Follower<'a> {
-    /// Returns a client as it is at `end`; `None` if it has reported nothing.
+    /// Returns a client as it is at `end`; `None` if it has reported nothing, or the layer is no client.
     pub(crate) fn of(
         names: &'a LayerNames,
         trace: &'a LayerTrace,

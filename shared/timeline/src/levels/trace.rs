@@ -54,12 +54,12 @@ pub(crate) struct LayerTrace {
 }
 
 impl LayerTrace {
-    /// Returns a layer's levels.
+    /// Returns a layer's loaded levels by rising seq; empty if none is loaded.
     pub(crate) fn levels(&self, layer: LayerId) -> &[LevelPoint] {
         self.levels.get(layer.0 as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the level of a layer at a time, with the index of its point.
+    /// Returns the level of a layer at a time, with the index of its point; `None` before its first one.
     pub(crate) fn level_at(&self, layer: LayerId, at: Time) -> Option<(usize, &Level)> {
         let levels = self.levels(layer);
         let place = levels
@@ -68,7 +68,7 @@ impl LayerTrace {
         Some((place, &levels[place].level))
     }
 
-    /// Returns when a layer came to a write's revision.
+    /// Returns when a layer came to a write's revision; `None` if it has not by its last loaded level.
     pub(crate) fn reached(&self, layer: LayerId, write: &WriteMark) -> Option<Time> {
         let points = self.levels(layer);
         let after = points.partition_point(|point| point.moment.at < write.moment.at);
@@ -77,7 +77,7 @@ impl LayerTrace {
         Some(point.moment.at.max(write.moment.at))
     }
 
-    /// Returns the objects that a layer received, changed or lost.
+    /// Returns the objects that a layer received, changed or lost, by rising seq; may be empty.
     pub(crate) fn held(&self, layer: LayerId) -> &[HeldMark] {
         self.held.get(layer.0 as usize).map_or(&[], Vec::as_slice)
     }
@@ -92,7 +92,8 @@ impl LayerTrace {
         held.split_at(held.partition_point(|mark| mark.moment.seq < write.moment.seq))
     }
 
-    /// Returns when the watch cache of a server received a write. A cache may come to later revisions without it.
+    /// Returns when the watch cache of a server received a write; `None` if it did not. A cache may come to later
+    /// revisions without it.
     pub(crate) fn taken_in(&self, cache: LayerId, server: u64, write: &WriteMark) -> Option<Time> {
         if write.change == ChangeType::Deleted && !write.held_by.contains(&server) {
             return self.reached(cache, write);

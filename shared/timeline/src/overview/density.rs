@@ -26,8 +26,8 @@ pub(super) struct Density {
     pub(super) wide: Vec<(u32, bool)>,
 }
 
-/// The changes of a strip, kept while neither store nor strip changes. To count 100,000 loaded ones takes 1 ms, too
-/// long while a view is dragged. Its size is bounded by the width of the strip.
+/// The changes of one store's strip, kept while neither store nor strip changes. To count 100,000 loaded ones takes 1
+/// ms, too long while a view is dragged. Its size is bounded by the width of the strip.
 #[derive(Clone, Debug)]
 pub struct Counted {
     version: u64,

@@ -69,7 +69,8 @@ impl Rows {
     }
 }
 
-/// Draws the strip of a scale, with a frame around `view`. It is `height` high, cut to whole px, and at least 44 px.
+/// Draws the strip of a scale, with a frame around `view`; a frame outside of the strip stands at its edge. It is as
+/// wide as the scale, and `height` high, cut to whole px, and at least 44 px.
 #[must_use]
 pub fn overview(
     store: &Store,
@@ -81,8 +82,8 @@ pub fn overview(
     overview_again(store, scale, view, moments, height, &mut None)
 }
 
-/// Like [`overview`], but uses the counts in `counted` if neither store nor scale has changed since. Else it counts
-/// anew and keeps the counts there.
+/// Like [`overview`], but uses the counts in `counted` if neither store nor scale has changed since. Else, and for
+/// `None`, it counts anew and keeps the counts there. For another store the caller sets it to `None`.
 #[must_use]
 pub fn overview_again(
     store: &Store,

@@ -8,7 +8,8 @@ use crate::scene::{Px, STRIP_COLUMN_PX};
 use crate::store::{Epoch, Store};
 use crate::view::View;
 
-/// How far back from now the strip reaches by default, in µs: 10 h. The viewer may widen it.
+/// How far back from now the strip reaches by default, in µs: 10 h. Of 1,000 px each then shows 36 s. The viewer may
+/// widen it. Older kept records are a stub before it.
 pub const REACH_US: i64 = 36_000 * SECOND_US;
 /// Least time that the strip shows, in µs: 1 min. A shorter log is shown in 1 min, with the rest empty.
 const LEAST_US: i64 = 60 * SECOND_US;
@@ -60,9 +61,11 @@ pub struct Overview {
 }
 
 impl Overview {
-    /// Chooses the stretch from the oldest known time to `now`: at least 1 min, at most the last `most_us` µs (see
-    /// [`REACH_US`]). A `most_us` of less than 1 min counts as 1 min. It always includes the view, and a strip of 64 px
-    /// or more has at least 12 px after now. The strip is as wide as the view, in px.
+    /// Chooses the stretch from the oldest known time to `now`, the pen's time: at least 1 min, at most the last
+    /// `most_us` µs (see [`REACH_US`]). A `most_us` of less than 1 min counts as 1 min. A view that reaches farther
+    /// widens it: a strip of 28 px or more includes the view. If the oldest records have expired and the strip reaches
+    /// them, a sixteenth of it is added before them. A strip of 64 px or more has at least 12 px after now. The strip
+    /// is as wide as the view, in whole px.
     #[must_use]
     pub fn new(store: &Store, now: Time, view: &View, most_us: i64) -> Self {
         let width_px = view.width_px.clamp(LEAST_WIDTH_PX, MOST_WIDTH_PX) as i64;
@@ -105,7 +108,8 @@ impl Overview {
         }
     }
 
-    /// Returns the x of a time, in px from the left edge of the strip; it may lie outside of the strip.
+    /// Returns the x of a time, in px from the left edge of the strip; it may lie outside of the strip, and is cut to
+    /// ±1,000,000 px.
     #[must_use]
     pub fn x_from_time(&self, at: Time) -> Px {
         let us = at.micros_since(self.left) as f64;
@@ -137,13 +141,13 @@ impl Overview {
         self.before_px
     }
 
-    /// Returns the time at the right edge, which is not before now.
+    /// Returns the time at the right edge, which is not before now in a strip of 28 px or more.
     #[must_use]
     pub fn right(&self) -> Time {
         self.time_from_x(self.width_px as f64)
     }
 
-    /// Returns the width of the strip in px.
+    /// Returns the width of the strip in px: a whole number from 16 to 16,384.
     #[must_use]
     pub fn width_px(&self) -> f64 {
         self.width_px as f64
@@ -223,8 +227,8 @@ pub enum Grip {
     Outside,
 }
 
-/// Returns what lies at `x_px` px from the left edge of the strip. Handles reach 8 px outwards. They leave the middle
-/// third of a narrow frame for moving it.
+/// Returns what lies at `x_px` px from the left edge of the strip. Handles reach 8 px outwards and as far inwards. They
+/// leave the middle third of a narrow frame for moving it.
 #[must_use]
 pub fn grip_at(scale: &Overview, view: &View, x_px: f64) -> Grip {
     let (left, right) = scale.window(view);

@@ -23,8 +23,9 @@ pub struct TroubleMark {
     pub kind: TroubleKind,
 }
 
-/// Returns all known problems by rising time, then by rising severity; empty if none is known. A problem that lasts
-/// over several chapters is listed once, where it began.
+/// Returns all known problems by rising begin, then by rising severity; empty if none is known. A problem that lasts
+/// over several chapters is listed once, where it began. Muted findings are listed too. There is one for each problem
+/// of loaded records, and at most 32 for each listed chapter.
 #[must_use]
 pub fn troubles(store: &Store) -> Vec<TroubleMark> {
     let mut marks = Vec::new();

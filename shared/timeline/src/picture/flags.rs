@@ -33,9 +33,10 @@ pub struct Flag {
     pub to: Time,
     /// Its first line, cut to fit. Hostile: show as text.
     pub heading: String,
-    /// The other lines; may be empty. At most 8 lines are drawn. Hostile: show as text.
+    /// The other lines; may be empty. At most 8 lines are drawn; `…` stands for the rest. Hostile: show as text.
     pub text: String,
-    /// What it is about; empty: the whole log. Hostile: show as text.
+    /// What it is about: a watch, an object or both; empty: the whole log. Shortened in its middle to one line.
+    /// Hostile: show as text.
     pub place: String,
 }
 

@@ -9,8 +9,8 @@ use super::px::{Area, Px};
 use crate::tokens::Token;
 
 impl Scene {
-    /// Returns the display list as text: one line for each primitive, in paint order. Halos, radii and anchors are left
-    /// out.
+    /// Returns the display list as text: one line for each primitive, in paint order; empty without one. Lengths are in
+    /// px. Left out are halos, radii, anchors, grounds, inks and opacity of strips, and greatest widths of texts.
     #[must_use]
     pub fn dump(&self) -> String {
         let mut out = String::new();
@@ -21,7 +21,8 @@ impl Scene {
         out
     }
 
-    /// Returns the hit boxes as text: one line for each, in paint order, without those of whole lanes.
+    /// Returns the hit boxes as text: one line for each, in paint order, without those of whole lanes; empty without
+    /// one. It names a record by its seq alone.
     #[must_use]
     pub fn dump_hits(&self) -> String {
         let mut out = String::new();

@@ -11,16 +11,17 @@ use crate::tokens::Token;
 pub enum Target {
     /// One record.
     Record(RecordId),
-    /// Several changes too near each other to be drawn apart.
+    /// Several changes of a lane too near each other to be drawn apart.
     Merged {
-        /// The first.
+        /// The first by seq.
         first: RecordId,
-        /// The last.
+        /// The last, in the same epoch.
         last: RecordId,
-        /// How many.
+        /// How many there are, the first and the last included; at least 2.
         count: u32,
     },
-    /// Several occurrences of findings whose chips are one, by the records that raised them, the oldest first.
+    /// Several occurrences of findings whose chips are one, by the records that raised them, the oldest first. There
+    /// are at least two; the view bounds them.
     Findings(Vec<RecordId>),
     /// A stretch, named by the record that it began with.
     Stretch(StretchKind, RecordId),

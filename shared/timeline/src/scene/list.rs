@@ -11,7 +11,8 @@ use super::px::{Area, Px};
 use crate::glyph::Glyph;
 use crate::id::{LaneId, RecordId};
 
-/// A display list with its hit boxes. What is drawn bounds its size.
+/// A display list with its hit boxes. What is drawn bounds its size. Each range of a primitive must lie within `steps`
+/// or `columns`: code that reads one that does not panics.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scene {
     /// Width. Primitives may reach beyond it, to be cut off.
@@ -24,7 +25,7 @@ pub struct Scene {
     pub steps: Vec<Step>,
     /// Columns of the strips; [`Primitive::Strip`] names a range of them.
     pub columns: Vec<Column>,
-    /// The hit boxes in paint order.
+    /// The hit boxes in paint order; they may overlap.
     pub hits: Vec<Hit>,
     /// The signs that a legend of it explains.
     pub legend: Legend,
@@ -37,7 +38,7 @@ pub struct Legend {
     pub glyphs: Set<Glyph>,
     /// Hatches in view, in the order of [`Hatch`]; hatches of one meaning count as one.
     pub hatches: Set<Hatch>,
-    /// Whether some marks are merged into plates.
+    /// Whether some marks are merged into plates, also outside the view.
     pub plates: bool,
 }
 
@@ -45,8 +46,9 @@ pub struct Legend {
 const REACH: Px = Px::whole(4);
 
 impl Scene {
-    /// Returns the y of the middle of a record's mark in a lane, if it has one between two y; else `None`. Its x is
-    /// that of its time.
+    /// Returns the y of the middle of a record's mark in a lane, if that is at `top` or below, and above `bottom`; else
+    /// `None`. Of several marks, the last painted one counts. A plate is the mark of each record from its first to its
+    /// last. The x of a mark is that of its time.
     #[must_use]
     pub fn y_of(&self, lane: LaneId, (top, bottom): (Px, Px), record: RecordId) -> Option<Px> {
         let hits = self.hits.iter().rev().filter(|hit| hit.lane == lane);
@@ -61,8 +63,9 @@ impl Scene {
         middles.find(|&y| top <= y && y < bottom)
     }
 
-    /// Returns the hit at a point, if any. The last painted one that holds the point wins if it is a mark. Else the
-    /// nearest mark within 4 px wins, else that last painted one.
+    /// Returns the hit at a point; `None` if there is none. The last painted one that holds the point wins if it is a
+    /// mark: a record, or merged ones. Else the mark with the nearest middle wins, of those that are at most 4 px away;
+    /// else that last painted one. An edge belongs to its area.
     #[must_use]
     pub fn hit(&self, x: Px, y: Px) -> Option<&Hit> {
         let is_mark = |hit: &&Hit| matches!(hit.target, Target::Record(_) | Target::Merged { .. });
@@ -91,8 +94,9 @@ impl Scene {
         near.min_by_key(distance).or(exact)
     }
 
-    /// Returns the top and bottom of a primitive of this scene, with halos and mitres; `None` for one that changes how
-    /// others are drawn.
+    /// Returns the top and bottom of a primitive of this scene, with halos and mitres; they may lie further out than
+    /// what is drawn. `None` for one that changes how others are drawn. Of a path without a step, the top is below the
+    /// bottom.
     #[must_use]
     pub fn span(&self, primitive: &Primitive) -> Option<(Px, Px)> {
         // At corners of 90° and more a mitre reaches at most twice the line's width beyond the corner.
@@ -140,14 +144,14 @@ impl Scene {
         })
     }
 
-    /// Adds a path's steps and returns their range.
+    /// Adds a path's steps behind the others and returns their range.
     pub fn path(&mut self, steps: &[Step]) -> Range<u32> {
         let start = self.steps.len() as u32;
         self.steps.extend_from_slice(steps);
         start..self.steps.len() as u32
     }
 
-    /// Appends another scene, moved by (`dx`, `dy`). Width and height stay as they are.
+    /// Appends another scene, moved by (`dx`, `dy`): it is painted over this one. Width and height stay as they are.
     pub fn append(&mut self, other: Self, dx: Px, dy: Px) {
         let (steps, columns) = (self.steps.len() as u32, self.columns.len() as u32);
         let moved = |area: Area| Area {

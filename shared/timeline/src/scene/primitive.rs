@@ -103,24 +103,24 @@ pub enum Primitive {
     Rect {
         /// The rectangle.
         area: Area,
-        /// Fill colour.
+        /// Fill colour; `None`: not filled.
         fill: Option<Token>,
-        /// Outline, centred on the edge.
+        /// Outline, centred on the edge; `None`: no outline.
         stroke: Option<Stroke>,
-        /// Radius of the corners, in whole px.
+        /// Radius of the corners, in whole px; 0: square corners.
         radius: u8,
-        /// Opacity in percent.
+        /// Opacity in percent: 100 is opaque.
         opacity: u8,
     },
     /// A path; its steps are `scene.steps[steps]`.
     Path {
         /// Its steps.
         steps: Range<u32>,
-        /// Fill colour.
+        /// Fill colour; `None`: not filled.
         fill: Option<Token>,
-        /// Outline; mitre joins, butt caps.
+        /// Outline; mitre joins, butt caps. `None`: no outline.
         stroke: Option<Stroke>,
-        /// Opacity in percent.
+        /// Opacity in percent: 100 is opaque.
         opacity: u8,
     },
     /// A glyph, centred.
@@ -137,7 +137,7 @@ pub enum Primitive {
         ink: Token,
         /// The row's ground, which fills hollow glyphs.
         ground: Token,
-        /// Whether it has a halo in the ground.
+        /// Whether it has a halo in the ground. A glyph whose first part is stroked has none.
         halo: bool,
     },
     /// A hatched area. The pattern lies at (`anchor`, top of the area), so it moves with its time.
@@ -155,11 +155,11 @@ pub enum Primitive {
     Plate {
         /// The whole plate.
         area: Area,
-        /// How many marks are merged.
+        /// How many marks are merged; at least 2.
         count: u32,
         /// The row's ground, for the halo.
         ground: Token,
-        /// Widths of the parts of the foot in the colours of [`FOOT_INKS`], from the left.
+        /// Widths of the parts of the foot in the colours of [`FOOT_INKS`], from the left; 0 for a part without marks.
         foot: [Px; 3],
     },
     /// Density columns, each [`STRIP_COLUMN_PX`] wide, standing on `bottom`; they are `scene.columns[columns]`.
@@ -170,7 +170,7 @@ pub enum Primitive {
         columns: Range<u32>,
         /// Colours of the heights, from the bottom up.
         inks: [Token; 3],
-        /// Opacity in percent.
+        /// Opacity in percent: 100 is opaque.
         opacity: u8,
     },
     /// Cuts all that follows to this area, until [`Primitive::Unclip`]. Clips do not nest.
@@ -179,7 +179,7 @@ pub enum Primitive {
     Unclip,
 }
 
-/// Width of a strip's columns, in px.
+/// Width of a strip's columns, in px. The number has no source.
 pub const STRIP_COLUMN_PX: i32 = 2;
 
 /// Colours of a plate's foot, from the left.

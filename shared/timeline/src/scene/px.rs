@@ -111,7 +111,7 @@ impl Area {
         self.y + self.h
     }
 
-    /// Returns whether it shares more than an edge with another.
+    /// Returns whether it shares more than an edge with another. An area without width or height meets those around it.
     #[must_use]
     pub fn meets(self, other: Self) -> bool {
         self.x < other.right()
@@ -120,7 +120,7 @@ impl Area {
             && other.y < self.bottom()
     }
 
-    /// Returns whether a point lies in it, on its edge, or at most `reach` beside it.
+    /// Returns whether a point lies in it, on its edge, or at most `reach` beside it in x and in y.
     #[must_use]
     pub fn holds(self, x: Px, y: Px, reach: Px) -> bool {
         x >= self.x - reach

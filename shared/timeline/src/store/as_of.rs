@@ -13,25 +13,25 @@ use crate::id::RecordId;
 pub enum Unknown {
     /// The server has the records, and they are not loaded yet.
     NotLoaded,
-    /// watchscope did not run.
+    /// watchscope did not run, or the moment is before all that is known or after now.
     NotWatched,
-    /// The records are gone: expired, dropped for lack of room, or lost.
+    /// The records are gone (expired, dropped for lack of room, or lost), or they cannot be read.
     NotKept,
 }
 
-/// The knowledge at a moment of the log: the fold of all records up to it.
+/// The knowledge at a moment of the log: the fold of all records up to it, with those of the moment itself.
 #[derive(Clone, Debug)]
 pub struct AsOf {
     /// The requested moment.
     pub at: Time,
-    /// The last record up to it. Its `seq` is 0 if the run had no record yet.
+    /// The last record that the fold counts. Its `seq` is 0 if the run had no record yet.
     pub record: RecordId,
     state: State,
     layers: Layers,
 }
 
 impl AsOf {
-    /// Returns the fold of all records up to that moment.
+    /// Returns the fold of all records up to that moment, with those of the moment itself.
     #[must_use]
     pub fn state(&self) -> &State {
         &self.state
@@ -56,7 +56,7 @@ impl AsOf {
     }
 }
 
-/// A store, and the record up to which it counts: all that is loaded, or as of a moment.
+/// A store, and the last record that counts: all that is loaded, or as of a moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
     pub(crate) store: &'a Store,
@@ -71,7 +71,8 @@ pub struct Known<'a> {
 }
 
 impl<'a> Known<'a> {
-    /// Returns all that is loaded, as of the live head. `now` is the pen's time.
+    /// Returns all that is loaded, as of the live head; without a fold before the first snapshot. `now` is the pen's
+    /// time.
     #[must_use]
     pub fn now(store: &'a Store, now: Time) -> Self {
         Self {
@@ -102,12 +103,12 @@ impl<'a> Known<'a> {
 }
 
 impl Store {
-    /// Returns the knowledge at a moment. If two runs overlap, the later one counts. Reads at most one chapter. `now`
-    /// is the pen's time.
+    /// Returns the knowledge at a moment, with the records of that moment. If two runs overlap, the later one counts.
+    /// Reads at most one chapter. `now` is the pen's time.
     ///
     /// # Errors Returns why the knowledge at that moment is unknown. [`Unknown::NotLoaded`]: the server has the
     /// records. [`Unknown::NotKept`]: they are gone or cannot be read. [`Unknown::NotWatched`]: it lies in a seam,
-    /// before all that is known, or after `now`.
+    /// before all that is known, or after both `now` and the last record.
     pub fn as_of(&self, at: Time, now: Time) -> Result<AsOf, Unknown> {
         let stretches = self.coverage(now);
         let stretch = stretches

@@ -22,7 +22,9 @@ pub(super) const SHOWN_SHARE: usize = 3;
 const WEIGH_SHARE: usize = 128;
 
 /// All that the page holds of a log: chapters, traces, names and notes. Above its budget of bytes it drops chapters out
-/// of view.
+/// of view ([`Store::new`]). The budget does not count the rest. Names grow with the watches, objects, servers and
+/// layers met, and never shrink. `watchscope_model::Notes` bounds the notes. The lists of chapters are as long as the
+/// server's.
 #[derive(Debug)]
 pub struct Store {
     /// The oldest first. The last one is live, once there is a live one.
@@ -51,8 +53,9 @@ impl Default for Store {
 
 impl Store {
     /// Returns an empty store that holds about `budget_bytes` of chapters and traces. Above it, chapters out of view
-    /// are dropped, those of earlier runs first, then the oldest. The newest chapter and those in view stay, so it may
-    /// exceed the budget by a third.
+    /// are dropped: those of earlier runs first, then the oldest. The newest chapter stays. While chapters in view take
+    /// at most a third of the budget, they stay too, with all later ones of their run. The store may then exceed the
+    /// budget. Its size is checked after each 1/128 of the budget that was read.
     #[must_use]
     pub fn new(budget_bytes: usize) -> Self {
         Self {
@@ -69,13 +72,14 @@ impl Store {
         }
     }
 
-    /// Returns a number that changes whenever the picture may change.
+    /// Returns a number that rises whenever the picture may change; notes have a number of their own
+    /// ([`Store::notes_version`]).
     #[must_use]
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    /// Returns a number that changes whenever trouble may have changed. It stays while only objects change.
+    /// Returns a number that rises whenever trouble may have changed. It stays while only objects change.
     #[must_use]
     pub fn trouble_version(&self) -> u64 {
         self.trouble_version

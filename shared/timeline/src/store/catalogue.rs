@@ -56,8 +56,10 @@ impl Store {
     }
 
     /// Reads the list of a run's chapters that the server sent (message `Catalogue`), whole or in part. An entry
-    /// replaces a known one with the same first record; a merged entry replaces all known ones within it. A run that
-    /// the store does not know is added. `order` is its place among the runs: the oldest has the least.
+    /// replaces a known one with the same first record; a merged entry replaces all known ones that begin within it. A
+    /// run that the store does not know is added. `order` is its place among the runs: the oldest has the least.
+    /// `entries` may come in any order; without any, only `order` is set. The store keeps one entry for each that the
+    /// server lists; nothing else bounds them.
     pub fn list(&mut self, log: &LogId, id: &EpochId, order: u64, entries: Vec<CatalogueEntry>) {
         self.version += 1;
         self.trouble_version += 1;
@@ -80,13 +82,15 @@ impl Store {
     }
 
     /// Marks the listed chapter that holds the record `last` as expired at the server (message `Expired`). If none
-    /// does, all records up to `last` are. Does nothing for an unknown run.
+    /// does, all records up to and including `last` count as expired. Loaded records stay. Does nothing for an unknown
+    /// run.
     pub fn expired(&mut self, epoch: &EpochId, last: Seq) {
         self.mark(epoch, last, Availability::Expired);
     }
 
-    /// Marks the listed chapter that holds a record as unreadable at the server (message `NotRead`). If none does, all
-    /// records up to it count as expired. Does nothing for an unknown run.
+    /// Marks the listed chapter that holds a record as unreadable at the server (message `NotRead`): it counts as
+    /// [`Coverage::Lost`](super::Coverage::Lost). If no listed chapter holds it, all records up to and including it
+    /// count as expired. Loaded records stay. Does nothing for an unknown run.
     pub fn not_read(&mut self, epoch: &EpochId, seq: Seq) {
         self.mark(epoch, seq, Availability::Lost);
     }
@@ -116,7 +120,8 @@ impl Store {
         }
     }
 
-    /// Sets the stretch of time in view. Its chapters are not dropped while they take at most a third of the budget.
+    /// Sets the stretch of time in view, edges included, in place of an earlier one. Its chapters are not dropped while
+    /// they take at most a third of the budget.
     pub fn look_at(&mut self, from: Time, to: Time) {
         self.looks_at = Some((from, to));
     }
@@ -162,7 +167,7 @@ impl Chapter {
 }
 
 impl Epoch {
-    /// Returns the listed chapter of a record.
+    /// Returns the listed chapter of a record; `None` if none holds it.
     fn listed(&self, seq: Seq) -> Option<&CatalogueEntry> {
         let behind = self
             .catalogue
@@ -177,7 +182,7 @@ impl Epoch {
         listed.is_some_and(|entry| entry.availability == Availability::Kept)
     }
 
-    /// Returns the chapters that the server listed, by their first records.
+    /// Returns the chapters that the server listed, by their first records; may be empty.
     pub(crate) fn catalogue(&self) -> &[CatalogueEntry] {
         &self.catalogue
     }
@@ -187,7 +192,8 @@ impl Epoch {
         self.listed(seq).is_some()
     }
 
-    /// Returns begin and end of the gaps with lost events that begin in listed chapters which are not loaded.
+    /// Returns begin and end of the gaps with lost events that begin in listed chapters which are not loaded, by
+    /// chapter.
     pub(crate) fn listed_losses(&self) -> impl Iterator<Item = (Time, Time)> {
         let unloaded = self.catalogue.iter().filter(|entry| {
             let summary = &entry.summary;

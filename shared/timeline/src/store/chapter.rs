@@ -38,7 +38,7 @@ impl LiveCut {
 
 impl Chapter {
     /// Returns the folds of all records before the chapter, and of its own records while `wanted` returns true.
-    /// `wanted` gets each entry and the fold before it.
+    /// `wanted` gets each entry and the fold before it. `None` if a frame cannot be read.
     pub(super) fn fold_while(
         &self,
         mut wanted: impl FnMut(&Entry, &State) -> bool,

@@ -23,9 +23,9 @@ pub enum Coverage {
     Expired,
     /// They were loaded and were dropped for lack of room.
     Dropped,
-    /// watchscope saw them, but lost them.
+    /// watchscope saw them, but lost them or cannot read them.
     Lost,
-    /// watchscope did not run.
+    /// watchscope did not run: the time between two runs.
     Seam,
 }
 
@@ -40,9 +40,9 @@ impl Coverage {
 /// A stretch of time and its coverage. Only a seam may have no length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// Its beginning.
+    /// Its beginning; time 0 if nobody knows it.
     pub from: Time,
-    /// Its end.
+    /// Its end, at which the next one may begin.
     pub to: Time,
     /// Its coverage.
     pub coverage: Coverage,
@@ -71,9 +71,10 @@ struct Piece {
 
 impl Store {
     /// Returns the stretches of time up to `now`, in order, with their coverage. They do not overlap. The first one
-    /// begins at the oldest known record. If earlier records have expired, were dropped, or have no known time, it begins
-    /// at time 0, because nobody knows when they began: then only its end counts. The last one reaches to the last known
-    /// record if that is later than `now`. Empty if nothing is loaded or listed.
+    /// begins at the oldest known record. If earlier records have expired, were dropped, or have no known time, it
+    /// begins at time 0, because nobody knows when they began: then only its end counts. The last one reaches to the
+    /// last known record if that is later than `now`. Neighbours with the same coverage are one. Loaded and listed
+    /// chapters bound their number. Empty before anything was loaded or listed. `now` is the pen's time.
     #[must_use]
     pub fn coverage(&self, now: Time) -> Vec<Stretch> {
         let mut stretches: Vec<Stretch> = Vec::new();
@@ -130,7 +131,7 @@ impl Store {
         None
     }
 
-    /// Returns the facts about the seam that begins at a time.
+    /// Returns the facts about the seam that begins at a time; the default ones if no seam begins there.
     pub(crate) fn seam_at(&self, from: Time) -> SeamFacts {
         let mut ended = Time(0);
         let mut before: Option<&Epoch> = None;
@@ -156,8 +157,8 @@ impl Store {
         shown.map(|chapter| chapter.bytes.len()).sum()
     }
 
-    /// Returns whether any records of a stretch of time are loaded or at the server. The live run also counts after its
-    /// last record.
+    /// Returns whether any records of a stretch of time, edges included, are loaded or at the server. The live run also
+    /// counts after its last record.
     #[must_use]
     pub fn keeps(&self, from: Time, to: Time) -> bool {
         let mut epochs = self.epochs.iter().rev();
@@ -173,14 +174,16 @@ impl Store {
         })
     }
 
-    /// Returns when the oldest chapter begins that is loaded or at the server; `None` if there is none.
+    /// Returns when the oldest chapter begins that is loaded or at the server, as far as that time is known; `None` if
+    /// there is none.
     #[must_use]
     pub fn oldest_kept(&self) -> Option<Time> {
         self.kept_from_newest().min()
     }
 
-    /// Returns the begin of the oldest among the newest [`MOST_AT_ONCE`] chapters that are loaded or at the server.
-    /// An entry of several merged chapters counts as one. `None` if there is no such chapter.
+    /// Returns the begin of the oldest among the newest [`MOST_AT_ONCE`] chapters that are loaded or at the server. An
+    /// entry of several merged chapters counts as one, and so do unlisted records between two chapters. `None` if there
+    /// is no such chapter with a known begin.
     #[must_use]
     pub fn oldest_shown_at_once(&self) -> Option<Time> {
         self.kept_from_newest().take(MOST_AT_ONCE).min()
@@ -382,7 +385,7 @@ impl Epoch {
         known
     }
 
-    /// Returns the earliest time known of it.
+    /// Returns the earliest time known of it; `None` if none is known.
     pub(crate) fn begins(&self) -> Option<Time> {
         let chapter = self.chapters.first().map(|chapter| chapter.from);
         let ring = self.ring_first.map(|first| first.at);
@@ -394,7 +397,7 @@ impl Epoch {
             .min()
     }
 
-    /// Returns the time of the last record known of it.
+    /// Returns the time of the last record known of it; `None` if nothing of it is loaded or listed.
     pub(crate) fn ends(&self) -> Option<Time> {
         let chapter = self.chapters.last().map(|chapter| chapter.to);
         let listed = self.catalogue.last().map(|entry| entry.summary.last_at);

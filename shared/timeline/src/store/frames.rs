@@ -20,12 +20,12 @@ impl Store {
             .reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
     }
 
-    /// Returns the loaded chapters that reach into a stretch of time, each as a head frame and its segment frames.
-    /// They are ordered by run, then by record. Two chapters may share records, and the outer ones have records beyond
-    /// the stretch.
+    /// Returns the loaded chapters that reach into a stretch of time, edges included. Each is a head frame and its
+    /// segment frames, as large as the chapter. They are ordered by run, then by record; there may be none. Two
+    /// chapters may share records, and the outer ones have records beyond the stretch.
     ///
     /// # Errors
-    /// If a frame cannot be read.
+    /// An item is an error if a frame of that chapter cannot be read; the next item is the next chapter.
     pub fn frames(
         &self,
         from: Time,

@@ -17,7 +17,8 @@ pub struct GapTotals {
     pub lost: u64,
     /// Sum of the durations of lost gaps, in µs, with their parts outside of the stretch.
     pub lost_us: i64,
-    /// Gaps that are still open, or never closed because the watch was stopped.
+    /// Gaps without a known outcome: still open, never closed because the watch was stopped, or closed by a record that
+    /// is not loaded.
     pub open: u64,
 }
 
@@ -49,7 +50,8 @@ impl GapTotals {
 
 impl Store {
     /// Counts the loaded gaps of all watches that reach into a stretch of time, edges included. Watches that check
-    /// another one count too. An open gap lasts until `now`.
+    /// another one count too. An open gap lasts until `now`, the pen's time, or until the last loaded record that has
+    /// it open.
     #[must_use]
     pub fn gaps(&self, from: Time, to: Time, now: Time) -> GapTotals {
         let mut totals = GapTotals::default();

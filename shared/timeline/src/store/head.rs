@@ -12,8 +12,8 @@ impl Store {
         self.epochs.last()?.live.as_ref().map(|live| &live.state)
     }
 
-    /// Returns the point for `Hello`: log, epoch and the last record of the last whole segment. `None` before the first
-    /// snapshot.
+    /// Returns the point for `Hello`: log, epoch and the last record of the last whole segment, or of the snapshot if
+    /// none came. Its seq is 0 if the run has no record yet. `None` before the first snapshot.
     #[must_use]
     pub fn resume_point(&self) -> Option<(LogId, EpochId, Seq)> {
         let epoch = self.epochs.last()?;
@@ -61,15 +61,16 @@ impl Store {
         ))
     }
 
-    /// Returns when a story ended in the newest run, as far as it is loaded; `None` if none did.
+    /// Returns when the last story ended in the newest run, as far as it is loaded; `None` if none did.
     #[must_use]
     pub fn story_over(&self) -> Option<Time> {
         let over = self.epochs.last()?.trace.story_over?;
         Some(over.at)
     }
 
-    /// Returns the end of the picture of a finished story: its own end, or the last open finding raised within 60 s
-    /// after it. Some failures are found only after the last step of their story. `None` if no story ended.
+    /// Returns the end of the picture of a finished story ([`Store::story_over`]). It is the story's end, or the time
+    /// at which an open finding was raised last, if that is at most 60 s later. Some failures are found only after the
+    /// last step of their story. `None` if no story ended.
     #[must_use]
     pub fn story_shown_until(&self) -> Option<Time> {
         /// Time in µs after a story's end in which a finding still belongs to its picture. Some failures are found only
@@ -84,9 +85,9 @@ impl Store {
             .max()
     }
 
-    /// Returns when something last happened by the head's fold: a change that a stream delivered, a broken stream, a
-    /// gap or an ERROR. The first raising of an open finding counts too. `None` if nothing did, and before the first
-    /// snapshot.
+    /// Returns when something last happened by the head's fold. What counts is a change that a stream delivered, a
+    /// broken or refused stream, the end of a gap without a resume, or an ERROR. The first raising of an open finding
+    /// counts too. `None` if nothing did, and before the first snapshot.
     #[must_use]
     pub fn last_news(&self) -> Option<Time> {
         let state = self.state()?;

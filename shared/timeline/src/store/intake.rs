@@ -15,7 +15,7 @@ use crate::levels::LayerTrace;
 /// Data that the store cannot read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The bytes are damaged, or differ from their announcement.
+    /// The bytes are damaged, of a later version, or of another kind than announced.
     #[error("cannot read what the server sent: {0}; reload the page")]
     Decode(#[from] DecodeError),
     /// A segment came before any snapshot.
@@ -46,10 +46,11 @@ fn may_be_trouble(event: &Event) -> bool {
 impl Store {
     /// Reads a head snapshot (the frame after `Snapshot`). The live log continues from here.
     ///
-    /// An unknown epoch begins a new run: all that is open in the old one ends at the seam.
+    /// An unknown epoch begins a new run: all that is open in the old one ends at the seam. A known one goes on as the
+    /// live run, with records missing if the snapshot is ahead of its last one.
     ///
     /// # Errors
-    /// If the frame cannot be read; the store then stays as it was.
+    /// [`StoreError::Decode`] if the frame cannot be read; the store then stays as it was.
     pub fn snapshot(&mut self, frame: &[u8]) -> Result<(), StoreError> {
         let (reader, opening) = ChapterReader::open(frame)?;
         self.version += 1;
@@ -89,6 +90,7 @@ impl Store {
     }
 
     /// Reads the next live segment; returns how many records were in it, with those of the inside and of unknown kinds.
+    /// Above the budget it then drops chapters ([`Store::new`]).
     ///
     /// # Errors [`StoreError::NoSnapshot`] if there is no snapshot to continue from; [`StoreError::Decode`] if the
     /// frame cannot be read. The page then connects anew.
@@ -164,14 +166,16 @@ impl Store {
         Ok(entries.len())
     }
 
-    /// Reads a chapter of the past (the frames after `Chapter`); returns how many of its records were new.
+    /// Reads a chapter of the past (the frames after `Chapter`); returns how many of its records were new, with those
+    /// of the inside and of unknown kinds. It is 0 if the store holds all of them, or dropped them for good. Above the
+    /// budget it then drops chapters ([`Store::new`]).
     ///
     /// The store may hold some of it already, because the server cuts chapters by size, and the page holds live
     /// records between two snapshots.
     ///
     /// # Errors
-    /// If it cannot be read, or if its epoch is unknown. The store then shows the same as before, but may have given
-    /// numbers to new names.
+    /// [`StoreError::Decode`] if it cannot be read, [`StoreError::UnknownEpoch`] if its epoch is unknown. The store
+    /// then shows the same as before, but may have given numbers to new names.
     pub fn chapter(&mut self, bytes: &[u8]) -> Result<usize, StoreError> {
         let new = self.take_chapter(bytes)?;
         if new > 0 {
@@ -304,7 +308,7 @@ impl Store {
         Ok(usize::try_from(new).unwrap_or(usize::MAX))
     }
 
-    /// Sets the first record that the server keeps, taken at `at` (messages `Welcome` and `Heartbeat`). The server
+    /// Sets the first record in the server's ring, and its time `at` (messages `Welcome` and `Heartbeat`). The server
     /// never gets dropped records back, so an earlier one than known is ignored. So is an unknown run.
     pub fn ring_begins(&mut self, epoch: &EpochId, first: Seq, at: Time) {
         let epoch = self.epochs.iter_mut().find(|other| other.id == *epoch);

@@ -26,7 +26,8 @@ impl Store {
     }
 
     /// Returns a lane's name, such as `shop/pods` or `shop/pods shop/web-0`. It never changes: tests, links and lessons
-    /// find the lane by it. Empty for a layer that the store does not know. Panics as [`Store::lane_names`] does.
+    /// find the lane by it. Empty for a layer that the store does not know. Hostile: show as text. Panics as
+    /// [`Store::lane_names`] does, also for the number of a server.
     #[must_use]
     pub fn lane_key(&self, lane: LaneId) -> String {
         let (watch, object) = self.lane_names(lane);
@@ -55,7 +56,7 @@ impl Store {
     }
 
     /// Returns the lanes of all watches and their objects, also of those that have no row. Watches come by name, each
-    /// followed by its objects by namespace and name.
+    /// followed by its objects by namespace and name. None before the store met a watch.
     pub fn lanes(&self) -> impl Iterator<Item = LaneId> {
         let watches = self.names.watches_by_name().iter();
         watches.flat_map(|&watch| {
@@ -65,7 +66,8 @@ impl Store {
         })
     }
 
-    /// Returns the address of the server of a lane of connections; `None` for other lanes.
+    /// Returns the address of the server of a lane of connections, as records have it (`10.0.0.1:6443`); `None` for
+    /// other lanes. Panics if another store gave the server's number.
     #[must_use]
     pub fn lane_server(&self, lane: LaneId) -> Option<&Text> {
         match lane {
@@ -74,7 +76,8 @@ impl Store {
         }
     }
 
-    /// Returns the lane of a watch, or of its object of that namespace and name; `None` if the store never met it.
+    /// Returns the lane of a watch; if `object` is given, that of its object of that namespace and name. `None` if the
+    /// store never met it.
     #[must_use]
     pub fn find_lane(&self, watch: &WatchName, object: Option<&Arc<Object>>) -> Option<LaneId> {
         let watch = self.names.find_watch(watch)?;
@@ -117,7 +120,7 @@ impl Store {
     }
 
     /// Returns the record with the object's version before this one in the same run, for the difference in the detail
-    /// panel. `None` if none is loaded, or for a lane of no object.
+    /// panel. `id` need not be loaded. `None` if none is loaded, for an unknown run, or for a lane of no object.
     #[must_use]
     pub fn previous_of_object(&self, lane: LaneId, id: RecordId) -> Option<RecordId> {
         let LaneId::Object(watch, object) = lane else {
@@ -133,10 +136,10 @@ impl Store {
         })
     }
 
-    /// Returns the loaded record after (`forward`) or before `id` in a lane, in the same run; `None` at the ends.
-    /// Records of a lane are an object's changes, any marks of a watch, openings of a connection, or steps of the
-    /// resourceVersion. For findings they are the records that raised one, for a layer its changes, for own requests
-    /// all of them.
+    /// Returns the loaded record after (`forward`) or before `id` in a lane, in the same run. `None` at the ends, for
+    /// an unknown run, and for a lane of several objects or watches. `id` itself need not be in the lane. Records of a
+    /// lane are an object's changes, any marks of a watch, openings of a connection, or steps of the resourceVersion.
+    /// For findings they are the records that raised one, for a layer its changes, for own requests all of them.
     #[must_use]
     pub fn neighbour(&self, lane: LaneId, id: RecordId, forward: bool) -> Option<RecordId> {
         let seqs = self.lane_seqs(lane, id.epoch)?;
@@ -151,8 +154,8 @@ impl Store {
         })
     }
 
-    /// Returns the last loaded record in a lane at or before a time, in whichever run; `None` if there is none. Own
-    /// requests, and lanes of several objects or watches, have none.
+    /// Returns the last loaded record in a lane at or before a time, in the newest run that has one; `None` if there is
+    /// none. Own requests, and lanes of several objects or watches, have none.
     #[must_use]
     pub fn last_before(&self, lane: LaneId, at: Time) -> Option<RecordId> {
         let epochs = self.epochs.iter().rev();
@@ -261,7 +264,8 @@ impl Store {
         &self.layer_names
     }
 
-    /// Returns a layer's name, by which tests and links find it; `None` if the store does not know the layer.
+    /// Returns a layer's name, by which tests and links find it. Hostile: show as text. `None` if the store does not
+    /// know the layer.
     #[must_use]
     pub fn layer_name(&self, layer: LayerId) -> Option<&Text> {
         self.layer_names.name(layer)

@@ -42,8 +42,8 @@ impl Store {
         None
     }
 
-    /// Returns the first record of each loaded chapter, by run and then by seq. A chapter without records yet gives the
-    /// one that it will begin with.
+    /// Returns the first record of each loaded chapter, by run (the oldest first) and then by seq. A chapter without
+    /// records yet gives the one that it will begin with. Empty if none is loaded.
     #[must_use]
     pub fn loaded_chapters(&self) -> Vec<RecordId> {
         let of = |epoch: &Epoch| {
@@ -81,7 +81,8 @@ impl Store {
         }
     }
 
-    /// Returns the entries of these ids that are loaded. It decodes each chapter at most once.
+    /// Returns the entries of these ids that are loaded and of a known kind; ids without one are left out. It decodes
+    /// each chapter at most once.
     #[must_use]
     pub fn entries(&self, ids: &BTreeSet<RecordId>) -> BTreeMap<RecordId, Entry> {
         let mut found = BTreeMap::new();
@@ -121,7 +122,9 @@ impl Store {
         found
     }
 
-    /// Returns the time of the next loaded record after a time, or of the last one before it. Reads at most two chapters.
+    /// Returns the time of the first loaded record after `at` if `is_next`; otherwise of the last one before `at`. Both
+    /// exclude `at` itself, records of the inside, and unknown kinds. Reads at most the two nearest chapters; `None` if
+    /// these have none.
     #[must_use]
     pub fn record_beside(&self, at: Time, is_next: bool) -> Option<Time> {
         let chapters = self.epochs.iter().flat_map(|epoch| {
@@ -156,8 +159,8 @@ impl Store {
         epoch.is_some_and(|epoch| epoch.has_record(id.seq))
     }
 
-    /// Returns the folds of all records up to one, with that of the inside; `None` if its chapter is not loaded. Reads
-    /// that chapter.
+    /// Returns the folds of all records up to and including one, with that of the inside; `None` if its chapter is not
+    /// loaded. Reads that chapter.
     #[must_use]
     pub fn fold_at(&self, id: RecordId) -> Option<(State, Layers)> {
         let mut chapters = self.epoch(id.epoch)?.chapters.iter();
@@ -174,8 +177,8 @@ impl Store {
         Some((live.state.clone(), epoch.layers.clone()))
     }
 
-    /// Returns the number of loaded records of kinds that this build does not know, from a later version. They are held
-    /// but not drawn.
+    /// Returns how many records were loaded of kinds that this build does not know, from a later version. They are held
+    /// but not drawn. Those in chapters that were dropped for lack of room still count.
     #[must_use]
     pub fn unknown(&self) -> u64 {
         self.epochs.iter().map(|epoch| epoch.unknown).sum()
@@ -215,7 +218,7 @@ impl Store {
         &self.epochs
     }
 
-    /// Returns a run by its number in [`RecordId`]s.
+    /// Returns a run by its number in [`RecordId`]s; `None` if the store does not know it.
     pub(crate) fn epoch(&self, number: u32) -> Option<&Epoch> {
         self.epochs.iter().find(|epoch| epoch.number == number)
     }
@@ -227,7 +230,7 @@ impl Store {
         Some(epoch.number)
     }
 
-    /// Returns the number of the newest run.
+    /// Returns the number of the newest run; `None` before the first.
     pub(crate) fn newest_epoch(&self) -> Option<u32> {
         self.epochs.last().map(|epoch| epoch.number)
     }

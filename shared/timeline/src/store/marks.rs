@@ -86,8 +86,8 @@ impl MarkKind {
 /// The version of a mark whose resourceVersion is not a number.
 pub(crate) const NO_VERSION: u64 = u64::MAX;
 
-/// Most distance in µs of a time from the trace's first mark: four years, half of the range of two columns with 48 bits.
-/// A farther time is stored at that distance.
+/// Most distance in µs of a time from the trace's first mark: four years, half of the range of two columns with 48
+/// bits. A farther time is stored at that distance.
 const AT_REACH: i64 = 1 << 47;
 /// Most distance of a version from the trace's first: half of the range of a column with 32 bits. Farther versions are
 /// stored in `far`.

@@ -165,14 +165,14 @@ impl Names {
         id
     }
 
-    /// Returns the number of a watch, if it was met.
+    /// Returns the number of a watch; `None` if it was not met.
     pub(crate) fn find_watch(&self, name: &WatchName) -> Option<WatchId> {
         self.watches
             .get_index_of(name)
             .map(|place| WatchId(place as u32))
     }
 
-    /// Returns the number of an object's name, if it was met.
+    /// Returns the number of an object's name; `None` if it was not met.
     pub(crate) fn find_object(&self, watch: WatchId, object: &Arc<Object>) -> Option<ObjectId> {
         let names = self.objects.get(watch.0 as usize)?;
         names
@@ -244,7 +244,7 @@ impl Names {
         id
     }
 
-    /// Returns the number of a server's address, if it was met.
+    /// Returns the number of a server's address; `None` if it was not met.
     pub(crate) fn find_server(&self, remote: &Text) -> Option<ServerId> {
         let place = self.servers.iter().position(|known| known == remote)?;
         Some(ServerId(place as u32))

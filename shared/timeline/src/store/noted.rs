@@ -6,7 +6,7 @@ use super::cache::Store;
 
 impl Store {
     /// Returns the known notes of persons: those of loaded records, and those that a server listed. [`Notes`] bounds
-    /// them.
+    /// them, and says what happens at the bound.
     #[must_use]
     pub fn notes(&self) -> &Notes {
         &self.notes.notes
@@ -19,14 +19,14 @@ impl Store {
     }
 
     /// Adds the notes that a server lists for a log, also those whose records are not loaded. Notes of other logs are
-    /// skipped.
+    /// skipped, and so are known ones.
     pub fn list_notes(&mut self, log: &LogId, notes: Vec<KeptNote>) {
         let notes = notes.into_iter();
         self.notes.extend(notes.filter(|note| note.key.log == *log));
     }
 
     /// Drops the notes whose records are neither loaded nor at the server: they left the ring, and no history keeps
-    /// them.
+    /// them. Notes of an unknown run stay.
     pub fn let_notes_go(&mut self) {
         let Self { epochs, notes, .. } = self;
         notes.retain(|key| {

@@ -46,9 +46,9 @@ impl Store {
         }
     }
 
-    /// Returns the stretch of time to load so that a first list from `left` to `right` can be compared with the run
-    /// before it. It is the last 1 µs of that run; of several, that of the newest. `None` if there is no such list, or
-    /// nothing to load.
+    /// Returns the stretch of time to load so that a first list can be compared with the run before it. The list lies
+    /// from `left` to `right`, edges included. The stretch is the last 1 µs of that run; of several, that of the
+    /// newest. `None` if there is no such list, or nothing to load.
     #[must_use]
     pub fn lacks_before_seam(&self, left: Time, right: Time) -> Option<(Time, Time)> {
         let mut pairs = self.epochs.iter().zip(self.epochs.iter().skip(1)).rev();

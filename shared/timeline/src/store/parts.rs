@@ -210,7 +210,7 @@ pub(crate) enum Differs {
 }
 
 impl OverSeam {
-    /// Returns how an object differs, if it does.
+    /// Returns how an object differs; `None` if it does not.
     pub(crate) fn of(&self, object: ObjectId) -> Option<Differs> {
         let place = self.objects.binary_search_by_key(&object, |(id, _)| *id);
         place.ok().map(|place| self.objects[place].1)
@@ -232,7 +232,7 @@ impl ListMark {
         !self.relist && self.compared.is_none()
     }
 
-    /// Returns the differences from the run before.
+    /// Returns the differences from the run before; `None` if they are not known.
     pub(crate) fn over_seam(&self) -> Option<&OverSeam> {
         self.compared.as_ref()?.1.as_ref()
     }

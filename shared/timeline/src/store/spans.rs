@@ -11,7 +11,7 @@ pub(crate) const LIVE: Time = Time(i64::MAX);
 pub(crate) struct Span<T> {
     /// The record with which it began.
     pub(crate) start: Moment,
-    /// The record that ended it, if that is loaded.
+    /// The record that ended it; `None` if it has none, or that is not loaded.
     pub(crate) end: Option<Moment>,
     /// Until when it is known to be open, if its end is not loaded; [`LIVE`] at the head of a live log.
     pub(crate) until: Time,
@@ -49,7 +49,7 @@ impl<T: Clone> Spans<T> {
         &self.0
     }
 
-    /// Returns the span that began with a record.
+    /// Returns the span that began with a record; `None` if none did.
     pub(crate) fn get(&self, start: Seq) -> Option<&Span<T>> {
         let place = self
             .0
@@ -58,7 +58,7 @@ impl<T: Clone> Spans<T> {
         Some(&self.0[place])
     }
 
-    /// Returns the span that began with a record, for an update.
+    /// Returns the span that began with a record, for an update; `None` if none did.
     pub(crate) fn get_mut(&mut self, start: Seq) -> Option<&mut Span<T>> {
         let place = self
             .0
@@ -78,7 +78,7 @@ impl<T: Clone> Spans<T> {
         });
     }
 
-    /// Ends the span that began with `start`, and returns its content.
+    /// Ends the span that began with `start`, and returns its content; `None` if none began with it.
     pub(crate) fn close(&mut self, start: Seq, end: Moment) -> Option<&mut T> {
         let span = self.get_mut(start)?;
         span.end = Some(end);
@@ -133,7 +133,8 @@ impl<T: Clone> Spans<T> {
         });
     }
 
-    /// Returns the spans that may reach into a stretch of time. Only for spans that do not overlap.
+    /// Returns the spans that may reach into a stretch of time, edges included, the oldest first. Only for spans that
+    /// do not overlap.
     pub(crate) fn in_sequence(&self, left: Time, right: Time) -> &[Span<T>] {
         let from = self
             .0

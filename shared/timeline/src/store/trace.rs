@@ -34,7 +34,7 @@ pub(crate) struct ObjectTrace {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct WatchTrace {
     pub(crate) started: Option<Moment>,
-    /// The address of the apiserver that it is pinned to.
+    /// The address of the apiserver that it is pinned to; `None` if it is not pinned.
     pub(crate) server: Option<Text>,
     pub(crate) marks: Marks,
     pub(crate) phases: Spans<PhaseSpan>,
@@ -68,9 +68,9 @@ pub(crate) struct Trace {
     /// The requests that watchscope sent beside its watches, and their answers.
     pub(crate) own_requests: Vec<OwnRequestMark>,
     pub(crate) notes: Vec<NarratorLine>,
-    /// The uid of the cluster, if it is known.
+    /// The uid of the cluster; `None` if it is not known.
     pub(crate) cluster_uid: Option<Text>,
-    /// When the last story ended.
+    /// When the last story ended; `None` if none did.
     pub(crate) story_over: Option<Moment>,
 }
 
@@ -84,7 +84,7 @@ impl Trace {
         self.watches[place].get_or_insert_default()
     }
 
-    /// Returns a watch's trace.
+    /// Returns a watch's trace; `None` if no record of it is loaded in this run.
     pub(crate) fn watch(&self, id: WatchId) -> Option<&WatchTrace> {
         self.watches.get(id.0 as usize)?.as_deref()
     }
@@ -106,7 +106,7 @@ impl WatchTrace {
         &mut self.objects[place]
     }
 
-    /// Returns the first list of the run and its differences from the run before, if they are known.
+    /// Returns the first list of the run and its differences from the run before; `None` if they are not known.
     pub(crate) fn list_over_seam(&self) -> Option<(&ListMark, &OverSeam)> {
         let list = self.lists.first()?;
         list.over_seam().map(|found| (list, found))
@@ -118,7 +118,7 @@ impl WatchTrace {
         over_seam.is_some_and(|(_, found)| !found.objects.is_empty())
     }
 
-    /// Returns why a stream ended, if it ended and an attribution followed.
+    /// Returns why a stream ended; `None` if it is open, or no attribution followed.
     pub(crate) fn attribution(&self, stream: &Span<StreamSpan>) -> Option<&StreamAttribution> {
         let attributed = self.attributions.get(&stream.what.stream)?;
         stream
@@ -128,7 +128,7 @@ impl WatchTrace {
     }
 
     /// Returns how a stream's plateau falls: by its attribution, unless that is a guess; else by the event that ended
-    /// it.
+    /// it. `None` while it is open.
     pub(crate) fn fall(&self, stream: &Span<StreamSpan>) -> Option<(Fall, Cause)> {
         let (fall, cause) = stream.what.fall?;
         let attributed = self.attribution(stream);
@@ -146,7 +146,7 @@ impl WatchTrace {
 
     /// Returns from when on it is unknown whether an object existed in one of its lives. That is the gap in which it
     /// vanished. If the watch was started again and etcd had gone back, it is the object's first event at a version
-    /// later than etcd's.
+    /// later than etcd's. `None` if there is no doubt.
     pub(crate) fn doubt(&self, object: &ObjectTrace, life: &Span<LifeSpan>) -> Option<Time> {
         life.what.doubt.or_else(|| {
             let end = life.end?.seq;
@@ -170,14 +170,15 @@ impl WatchTrace {
         })
     }
 
-    /// Returns the resourceVersion of an object's first loaded event at or after a record, if it is a number.
+    /// Returns the resourceVersion of an object's first loaded event at or after a record; `None` if there is none, or
+    /// it is no number.
     pub(crate) fn version_since(&self, object: &ObjectTrace, since: Seq) -> Option<u64> {
         let mut marks = object.marks.iter().map(|&mark| mark as usize);
         let first = marks.find(|&mark| self.marks.seq(mark) >= since)?;
         Some(self.marks.version(first)).filter(|&version| version != NO_VERSION)
     }
 
-    /// Returns the seq of the record that sent a request.
+    /// Returns the seq of the record that sent a request; `None` if that is not loaded.
     pub(crate) fn request(&self, request: RequestId) -> Option<Seq> {
         self.requests
             .iter()

@@ -70,7 +70,7 @@ pub struct Column {
     pub name: &'static str,
     /// Its explanation, with what it sorts by if that is not what it shows.
     pub says: &'static str,
-    /// Whether it has numbers, which are aligned to the right and sorted from the highest.
+    /// Whether it has numbers, which are aligned to the right and first sorted from the highest.
     pub is_figure: bool,
     /// Its value.
     pub by: By,
@@ -171,7 +171,8 @@ const VERSIONS: &[Column] = &[
     ),
 ];
 
-/// Returns the columns of a table. Those of the watches are in [`health`](crate::health::COLUMNS).
+/// Returns the columns of a table, from the left. It returns none for [`Tab::Watches`]: those are in
+/// [`health`](crate::health::COLUMNS).
 #[must_use]
 pub const fn columns(tab: Tab) -> &'static [Column] {
     match tab {

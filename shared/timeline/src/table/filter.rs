@@ -31,7 +31,8 @@ pub enum Choice {
 }
 
 impl Choice {
-    /// Returns the choices of a table; empty if all its rows are of one kind.
+    /// Returns the choices of a table in the order of a list, [`Choice::All`] first. Empty for [`Tab::Watches`], whose
+    /// rows are all of one kind.
     #[must_use]
     pub fn of(tab: Tab) -> Vec<Self> {
         let mut choices = vec![Self::All];
@@ -78,8 +79,8 @@ impl Choice {
     }
 }
 
-/// A filter. A row needs each word, in any case, in its kind, its lane or its resourceVersion. A finding may have it in
-/// its code, name, watches or sentence too.
+/// A filter. A row must be of the choice. It needs each word, in any case, in its kind, its lane or its
+/// resourceVersion. A finding may have it in its code, name, watches or sentence too.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     words: Vec<String>,
@@ -87,7 +88,8 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Returns the filter of a text and a choice. The first 32 words of the text count.
+    /// Returns the filter of a text and a choice. Spaces separate words. The first 32 words count, the others are
+    /// ignored. An empty text asks for no word.
     #[must_use]
     pub fn new(text: &str, choice: Choice) -> Self {
         let words = text.split_whitespace().take(WORDS_MOST);
@@ -97,13 +99,14 @@ impl Filter {
         }
     }
 
-    /// Whether it lets every row through.
+    /// Returns whether it lets every row through: it has no word, and the choice is [`Choice::All`].
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.is_empty() && self.choice == Choice::All
     }
 
-    /// Whether words, which need not be in lower case, have each word of the filter.
+    /// Returns whether words, which need not be in lower case, have each word of the filter, also inside other words.
+    /// True for a filter without words. The choice does not count.
     #[must_use]
     pub fn has_words(&self, words: &str) -> bool {
         let words = words.to_lowercase();

@@ -10,7 +10,8 @@ use crate::id::{LaneId, ObjectId, RecordId, WatchId};
 use crate::lanes::{RowKind, Rows};
 use crate::store::{Epoch, Span, Store, WatchTrace};
 
-/// The most rows of a table. If the range has more, the newest are listed.
+/// The most rows that the page asks [`in_view`] for. If the range has more, the newest are listed. The number has no
+/// source.
 pub const ROWS_MOST: usize = 200_000;
 /// The most findings that a table lists, the newest ones.
 const FINDINGS_MOST: usize = 10_000;
@@ -18,9 +19,10 @@ const FINDINGS_MOST: usize = 10_000;
 /// The rows of a range.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InView {
-    /// The rows, the newest first; at most [`ROWS_MOST`], or the bound that the caller gave.
+    /// The rows, the newest first; may be empty. The function that returns them names the bound.
     pub rows: Vec<TableRow>,
-    /// How many the range has. Beyond the bound it counts each record of the watches, also of hidden objects.
+    /// How many rows there are without the bound. If the range of [`in_view`] has more than that, it counts each record
+    /// of the watches, also of hidden objects.
     pub total: u64,
 }
 
@@ -56,8 +58,8 @@ impl Shown {
     }
 }
 
-/// Returns what the lanes of a picture have between two times, the newest first. `most` bounds the rows; beyond it the
-/// oldest are left out.
+/// Returns what the lanes of a picture have between two times, both included, the newest first. The later time is cut
+/// to `now`. A stretch counts if it reaches into the range. `most` bounds the rows; beyond it the oldest are left out.
 #[must_use]
 pub fn in_view(store: &Store, rows: &Rows, range: (Time, Time), now: Time, most: usize) -> InView {
     let shown = Shown::of(rows);
@@ -88,7 +90,8 @@ pub fn in_view(store: &Store, rows: &Rows, range: (Time, Time), now: Time, most:
     }
 }
 
-/// Returns all occurrences of findings that are loaded, the newest first, at most 10,000.
+/// Returns all occurrences of findings that are loaded, the newest first. Beyond 10,000 the oldest are left out. `now`
+/// is the end of those that stand.
 #[must_use]
 pub fn findings(store: &Store, now: Time) -> InView {
     let mut rows = Vec::new();

@@ -14,14 +14,15 @@ use crate::words::lane_words;
 /// The order of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Order {
-    /// Index of the column.
+    /// Index of the column in [`columns`].
     pub column: usize,
-    /// Whether the highest is first.
+    /// Whether the highest is first; `false`: the lowest, or A.
     pub falling: bool,
 }
 
 impl Order {
-    /// Returns the order in which a table's rows are gathered: the newest first.
+    /// Returns the order in which a table's rows are gathered: the newest first. For [`Tab::Watches`], which has no
+    /// such column, it is column 0, falling.
     #[must_use]
     pub fn first_of(tab: Tab) -> Self {
         let newest = |column: &Column| matches!(column.by, By::Time | By::From);
@@ -31,8 +32,8 @@ impl Order {
         }
     }
 
-    /// Returns the order after a press of a column's heading: numbers and times from the highest, words from A. A second
-    /// press reverses it.
+    /// Returns the order after a press of a column's heading: numbers and times from the highest, words from A. A
+    /// second press reverses it. An index that `columns` does not have counts as words.
     #[must_use]
     pub fn pressed(self, column: usize, columns: &[Column]) -> Self {
         let is_high_first = |column: &Column| {
@@ -47,7 +48,8 @@ impl Order {
     }
 }
 
-/// Sorts rows by a column. Rows that are alike there stay with the newest first. Words are compared without case.
+/// Sorts rows by a column; `falling` puts the highest first. A row without the value is the lowest. Rows that are alike
+/// there have the newest first, in either order. Words are compared without case.
 pub fn sort(store: &Store, rows: &mut Vec<TableRow>, by: By, falling: bool) {
     let ranks = Ranks::of(store, rows, by);
     let mut keyed: Vec<([i128; 3], TableRow)> = std::mem::take(rows)

@@ -12,7 +12,8 @@ use crate::store::NO_VERSION;
 pub struct TableRow {
     /// When it happened or began.
     pub at: Time,
-    /// When it ended, or until when it is known to last; `at` for a moment.
+    /// When it ended, or until when it is known to last: the `now` of the call that gathered it, if it is open. It is
+    /// `at` for a moment.
     pub until: Time,
     /// Its lane.
     pub lane: LaneId,
@@ -46,14 +47,14 @@ impl TableRow {
         }
     }
 
-    /// Returns its resourceVersion, if it is a number.
+    /// Returns its resourceVersion as a number; `None` if it has none, or one that is no number.
     #[must_use]
     pub fn version(&self) -> Option<u64> {
         Some(self.version).filter(|&version| version != NO_VERSION)
     }
 
-    /// Whether a selection in the picture is this row. A chip that merges records selects each of them. The list that a
-    /// person selects in the lane of an object is the row of its watch.
+    /// Returns whether a selection in the picture is this row. A chip that merges records selects each of them. The
+    /// list that a person selects in the lane of an object is the row of its watch. A lane alone selects no row.
     #[must_use]
     pub fn is_of(&self, lane: LaneId, target: &Target) -> bool {
         let is_trace = |lane: LaneId| matches!(lane, LaneId::Version(_));

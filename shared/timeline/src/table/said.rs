@@ -13,15 +13,17 @@ use crate::words::{brief, said};
 /// The words of a row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Said {
-    /// When: a time, or begin, end and duration.
+    /// When, as UTC times of day: a time (`09:35:28.911`), or begin, end and duration. Empty if the record is no longer
+    /// held.
     pub time: String,
-    /// Its sentence. Hostile: show as text.
+    /// Its sentence, or several. A record that is not held has one that says so. Hostile: show as text.
     pub what: String,
-    /// The manager that wrote the version; empty if it is not known.
+    /// The manager that wrote the version; empty if it is not known. Hostile: show as text.
     pub by: String,
 }
 
-/// Returns the words of rows. It decodes each chapter at most once, so one call for many rows is cheaper than many calls.
+/// Returns the words of rows: one for each, in their order. `now` is the end of stretches that are open. It decodes
+/// each chapter at most once, so one call for many rows is cheaper than many calls.
 #[must_use]
 pub fn said_of(store: &Store, rows: &[TableRow], now: Time) -> Vec<Said> {
     let briefs: Vec<_> = rows

@@ -11,9 +11,10 @@ use crate::store::{ObjectTrace, Store, WatchTrace};
 /// The most versions that a table lists, the newest ones.
 const VERSIONS_MOST: usize = 20_000;
 
-/// Returns the loaded versions of the objects of a lane, the newest first, at most 20,000. The lane of an object has
-/// that object alone; a watch and its other lanes have all objects of the watch. A version lasts until the next one, or
-/// until the object is deleted.
+/// Returns the loaded versions of the objects of a lane, the newest first. Beyond 20,000 the oldest are left out. The
+/// lane of an object has that object alone; a watch and its other lanes have all objects of the watch. A lane of no
+/// watch has none. A version lasts until the next one of its run, or until the object's life ends: at `now` if it goes
+/// on. A DELETED is a row too, and a moment.
 #[must_use]
 pub fn versions(store: &Store, lane: LaneId, now: Time) -> InView {
     let mut rows = Vec::new();

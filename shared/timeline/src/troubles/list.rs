@@ -49,8 +49,8 @@ pub(super) struct OfWatch {
 }
 
 impl Troubles {
-    /// Gathers all trouble that is not muted. `now` is the pen's time; it decides whether an open wait has lasted over
-    /// 5 s.
+    /// Gathers all trouble that is not muted. A muted finding still stands for its gap, so neither is listed. `now` is
+    /// the pen's time; it decides whether an open wait has lasted over 5 s.
     #[must_use]
     pub fn read(store: &Store, muted: &Muted, now: Time) -> Self {
         let (all, due) = gather(store, muted, now);
@@ -60,8 +60,8 @@ impl Troubles {
         list
     }
 
-    /// Returns whether the store may have other trouble by now, or a wait has become trouble. Muting is no change of
-    /// the store, so the caller must notice that.
+    /// Returns whether the store may have other trouble by now, or a wait has become trouble; `true` for a list that
+    /// [`Troubles::read`] did not make. Muting is no change of the store, so the caller must notice that.
     #[must_use]
     pub fn is_behind(&self, store: &Store, now: Time) -> bool {
         self.of_version != Some(store.trouble_version()) || self.due.is_some_and(|due| due <= now)
@@ -129,8 +129,8 @@ impl Troubles {
         list
     }
 
-    /// Returns all trouble by the time at which it began. Of one time, trouble that is not loaded is first, then by
-    /// record.
+    /// Returns all trouble by the time at which it began; may be empty. Of one time, trouble that is not loaded is
+    /// first, then by record.
     #[must_use]
     pub fn all(&self) -> &[Trouble] {
         &self.all
@@ -149,14 +149,14 @@ impl Troubles {
         self.is_exact
     }
 
-    /// Returns the number of an entry among all, from 1; 0 if there is no such entry. An entry that counts several has
-    /// the number of its first.
+    /// Returns the number of an entry among all, from 1, by its index in [`Troubles::all`]; 0 if there is no such
+    /// entry. An entry that counts several has the number of its first.
     #[must_use]
     pub fn number(&self, place: usize) -> u64 {
         self.before.get(place).map_or(0, |before| before + 1)
     }
 
-    /// Returns the index of the trouble that a record selects; `None` if it selects none.
+    /// Returns the index in [`Troubles::all`] of the trouble that a record selects; `None` if it selects none.
     #[must_use]
     pub fn find(&self, record: RecordId) -> Option<usize> {
         let by_record = &self.by_record;
@@ -192,8 +192,8 @@ impl Troubles {
         ))
     }
 
-    /// Returns the trouble whose marks end before a time: its count, and the worst. A finding that is still open counts
-    /// too, because the record that raised it lies there. The count is 0 if there is none.
+    /// Returns the trouble whose marks end before a time, which is excluded: its count, and the worst. A finding that
+    /// is still open counts too, because the record that raised it lies there. The count is 0 if there is none.
     #[must_use]
     pub fn marked_before(&self, left: Time) -> OffSide {
         let ends = |&place: &u32| self.all[place as usize].marked_until < left;
@@ -202,15 +202,17 @@ impl Troubles {
         of.map_or_else(OffSide::default, |(count, named)| named.side(count))
     }
 
-    /// Returns the trouble that begins after a time: its count, and the worst. The count is 0 if none does.
+    /// Returns the trouble that begins after a time, which is excluded: its count, and the worst. The count is 0 if
+    /// none does.
     #[must_use]
     pub fn begins_after(&self, right: Time) -> OffSide {
         let of = self.after(right).map(|first| self.begins[first]);
         of.map_or_else(OffSide::default, |(count, named)| named.side(count))
     }
 
-    /// Returns the sides of a stretch of time on which a watch has trouble, and the worst severity of all its trouble;
-    /// `None` if it has none on either side.
+    /// Returns the sides of a stretch of time on which a watch has trouble, and the worst severity of all its trouble.
+    /// That counts trouble within the stretch, too. `None` if it has none on either side. Trouble of several watches
+    /// counts for each.
     #[must_use]
     pub fn sides(&self, watch: WatchId, (left, right): (Time, Time)) -> Option<(Side, Severity)> {
         let of = self.of_watch(watch)?;
@@ -230,8 +232,9 @@ impl Troubles {
         &self.watches
     }
 
-    /// Returns the name of the first watch that a trouble concerns, and how many more it concerns. `None` if there is
-    /// no such trouble, or it concerns no watch. `store` is the one that it was read from.
+    /// Returns the name of the first watch that a trouble concerns, and how many more it concerns. `place` is its index
+    /// in [`Troubles::all`]. `None` if there is no such trouble, or it concerns no watch. `store` is the one that it
+    /// was read from; another one may panic.
     #[must_use]
     pub fn watch_of<'a>(&self, store: &'a Store, place: usize) -> Option<(&'a WatchName, usize)> {
         let watches = &self.all.get(place)?.watches;

@@ -9,10 +9,11 @@ use crate::lanes::{RowKind, Rows};
 use crate::scene::Px;
 
 impl Troubles {
-    /// Returns the trouble on lanes above and below a window of rows, from `top` to `bottom` px below the top of all
-    /// rows. Trouble of several watches counts at the first. Watches that are folded into the row of quiet watches
-    /// count where that row is; while it is in the window, they count as below. With a filter, watches without a row
-    /// count nowhere.
+    /// Returns the trouble on lanes wholly above and wholly below a window of rows, in this order. The window reaches
+    /// from `top` to `bottom`, counted from the top of all rows. Trouble of several watches counts at the first,
+    /// trouble of no watch nowhere. A watch without a row, or with a pinned one, counts where the row of quiet watches
+    /// is; while that row is in the window, as below. It counts nowhere if there is no such row, or if a filter hides
+    /// lanes.
     #[must_use]
     pub fn off_rows(&self, rows: &Rows, top: Px, bottom: Px) -> (OffSide, OffSide) {
         let (mut above, mut below) = ((0, Named::default()), (0, Named::default()));

@@ -51,7 +51,7 @@ pub enum TroubleOf {
     Refused,
     /// The watch waited over 5 s, without a finding.
     Waiting,
-    /// Trouble of a chapter whose records are not loaded. The chapter's summary says only this.
+    /// Trouble of a chapter whose records are not all loaded. The chapter's summary says only this.
     Listed(TroubleKind),
 }
 
@@ -60,7 +60,8 @@ pub enum TroubleOf {
 pub enum TroublePlace {
     /// A finding, by the record that raised this occurrence.
     Finding(RecordId),
-    /// A gap or a phase of a watch, by the record that it began with.
+    /// A gap or a phase of a watch, by the record that it began with. Of several waits and refusals in a row it is the
+    /// first refusal, or else the first wait over 5 s.
     Stretch(StretchKind, WatchId, RecordId),
     /// Its records are not loaded.
     NotLoaded,

@@ -10,16 +10,16 @@ pub struct OffSide {
     /// How many, as [`Troubles::total`](super::Troubles::total) counts; 0: none.
     pub count: u64,
     /// The indexes of the worst in [`Troubles::all`](super::Troubles::all), the worst first, at most [`NAMED`]; of
-    /// equally severe ones the later is first.
+    /// equally severe ones the later is first. Empty if `count` is 0.
     pub worst: Vec<usize>,
 }
 
 /// The sides on which the trouble of a lane is off the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Side {
-    /// Whether the marks of some end before the view.
+    /// Whether the marks of some trouble end before the view.
     pub is_left: bool,
-    /// Whether some begins after the view.
+    /// Whether some trouble begins after the view.
     pub is_right: bool,
 }
 

@@ -22,8 +22,8 @@ const GAPS_MOST: usize = 2;
 const AT_ONCE_US: i64 = 1_000_000;
 
 /// Returns the thread of a record. It has one if it raised a finding, is a verdict, or began or closed a gap. A relist
-/// and a record at which the resourceVersion jumped have one too. `None` for others, and for a record that is not
-/// loaded.
+/// and a record at which the resourceVersion jumped or went back have one too. `None` for others, and for a record that
+/// is not loaded. It reads the chapters of the records that it names.
 #[must_use]
 pub fn why(store: &Store, of: RecordId) -> Option<Why> {
     let epoch = store.epoch(of.epoch)?;
@@ -53,7 +53,8 @@ pub fn why(store: &Store, of: RecordId) -> Option<Why> {
     })
 }
 
-/// Returns the last verdict of an object's lane, whether it is over or not; `None` if it has none.
+/// Returns the record that raised the last loaded verdict of an object's lane, whether it is over or not. `None` if
+/// there is none, and for other lanes.
 #[must_use]
 pub fn verdict_of(store: &Store, lane: LaneId) -> Option<RecordId> {
     let (watch, object) = (lane.watch()?, lane.object()?);

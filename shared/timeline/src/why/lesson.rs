@@ -5,13 +5,13 @@ use watchscope_model::Row;
 /// A lesson that teaches a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taught {
-    /// The lesson's name in links.
+    /// The lesson's name in links, in lower-case letters.
     pub lesson: &'static str,
     /// Its short title, as the link names it.
     pub title: &'static str,
 }
 
-/// Returns the lesson that plays a finding's failure; `None` if no lesson does.
+/// Returns the lesson that plays a finding's failure; `None` if no lesson does. There is at most one for each row.
 #[must_use]
 pub fn taught(row: Row) -> Option<Taught> {
     let (lesson, title) = match row {

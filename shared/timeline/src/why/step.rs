@@ -7,16 +7,17 @@ use crate::evidence::Way;
 use crate::id::{LaneId, RecordId};
 use crate::levels::End;
 
-/// The most steps of a thread. Of a longer one, the steps in the middle are left out.
+/// The most steps of a thread, which bounds what is drawn. Of a longer one, the first six and the last six stay. The
+/// number has no source.
 pub const MOST_STEPS: usize = 12;
 
 /// The thread of a "why".
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Why {
-    /// The record that it explains. It raised a finding, is a verdict, began or closed a gap, ended a list, or jumped in
-    /// its resourceVersion.
+    /// The record that it explains. It raised a finding, is a verdict, began or closed a gap, ended a relist, or jumped
+    /// or went back in its resourceVersion.
     pub of: RecordId,
-    /// The time of that record.
+    /// The time of that record, on the log's clock.
     pub at: Time,
     /// The severity of the thing that it explains, for its colour.
     pub severity: Severity,
@@ -31,11 +32,11 @@ pub struct Step {
     pub record: RecordId,
     /// The lane in which it is drawn.
     pub lane: LaneId,
-    /// When it was. For a stretch, its begin.
+    /// When it was. For a stretch, its begin, or the time of the write that fell into it.
     pub at: Time,
-    /// The end of a stretch; `None` for a moment, and for a stretch that lasts.
+    /// The end of a stretch; `None` for a moment.
     pub until: Option<Time>,
-    /// How the thread comes here from the step before.
+    /// How the thread comes here from the step before. Of the first step it says nothing of use.
     pub way: Way,
     /// Its meaning.
     pub(crate) what: What,

@@ -55,8 +55,9 @@ pub struct Checked {
 }
 
 /// Returns the result of a comparison requested after `asked`, the newest record at that time. Without `asked`, or if
-/// it is of an earlier run, any result of the newest run counts. A comparison that succeeded counts before one that
-/// could not be made, and the last one before the others. `None` while there is no result, and for lanes of no watch.
+/// it is of an earlier run, any result of the newest run counts. Of several, one that succeeded counts before one that
+/// could not be made. Then, for an object, one of it alone counts before one of all; then the last one. `None` while
+/// there is no result, if its record is not loaded, and for lanes of no watch.
 #[must_use]
 pub fn checked(store: &Store, lane: LaneId, asked: Option<RecordId>) -> Option<Checked> {
     let epoch = store.epochs().last()?;

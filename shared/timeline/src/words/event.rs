@@ -16,7 +16,8 @@ use watchscope_model::event::Event;
 
 use self::fields::Fields;
 
-/// Returns an event as a sentence. A narrator's note is returned as it is. Hostile: show as text.
+/// Returns an event as one or more sentences. Texts in them are not cut. A narrator's note is returned as it is, so it
+/// may be empty; no other event's words are. Hostile: show as text.
 #[must_use]
 pub fn event_words(event: &Event) -> String {
     match event {

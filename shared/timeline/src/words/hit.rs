@@ -10,7 +10,9 @@ use crate::id::RecordId;
 use crate::scene::{Hit, Target};
 use crate::store::{Known, Store};
 
-/// Returns what a hit stands for, in words. For a lane it is the content of the lane. `now` is the pen's time.
+/// Returns what a hit stands for, in words. For a lane it is the content of the lane. A stretch that the store does not
+/// know is described by its first record. Unknown findings have no words but those of the lane. `now` is the pen's
+/// time.
 #[must_use]
 pub fn describe(store: &Store, hit: &Hit, now: Time) -> Description {
     let lane = lane_words(store, hit.lane);

@@ -46,10 +46,11 @@ impl Kind {
     }
 }
 
-/// Returns the problems between `from` and `to`, in the words of [`super::state::problems`]. Divergences come first,
-/// then at most 3 rows of error findings, then lost gaps, then refused and waiting watches. Of chapters that are not
-/// loaded it counts the lost gaps. A watch that waits or is refused counts only at the moment `at`, because one that
-/// went on is no problem. Empty if there are none.
+/// Returns the problems between `from` and `to`, edges included, in the words of [`super::state::problems`]. Muted
+/// error findings are left out. Divergences come first, then at most 3 rows of error findings, the first by code. Lost
+/// gaps follow, then refused and waiting watches. Of chapters that are not loaded it counts the lost gaps. A watch that
+/// waits or is refused counts only at the moment `at`, because one that went on is no problem. Open stretches last
+/// until `now`. Empty if there are none.
 #[must_use]
 pub fn problems_in(
     store: &Store,
@@ -196,7 +197,8 @@ pub struct RangeWords {
 }
 
 /// Counts the loaded content of a stretch of time, edges included: changes, gaps, findings. A zero is left out, but `no
-/// changes` stands for nothing at all.
+/// changes` stands for nothing at all. Gaps and findings count if they reach into it; `now` is the end of open ones. Of
+/// a watch that only checks another one, gaps count, and changes do not.
 #[must_use]
 pub fn range_words(store: &Store, (from, to): (Time, Time), now: Time) -> RangeWords {
     let mut changes = 0;
@@ -253,7 +255,7 @@ pub fn range_words(store: &Store, (from, to): (Time, Time), now: Time) -> RangeW
 }
 
 /// Returns the edge of a gap, or the begin or end of a finding, nearest to a time and at most `reach_us` µs from it. It
-/// considers only loaded ones; without one it returns the time itself.
+/// considers only loaded ones; without one it returns the time itself. The end of an open one is no edge.
 #[must_use]
 pub fn snapped(store: &Store, at: Time, reach_us: i64) -> Time {
     let mut nearest: Option<Time> = None;

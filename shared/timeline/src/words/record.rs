@@ -16,7 +16,7 @@ use crate::store::{Span, Store, StreamSpan, WatchTrace};
 pub struct Description {
     /// The lane: a watch, or an object and its watch. Hostile: show as text.
     pub lane: String,
-    /// When, as UTC times of day: a time (`09:35:28.911`), or begin, end and duration.
+    /// When, as UTC times of day: a time (`09:35:28.911`), or begin and end; those of a stretch with its duration.
     pub time: String,
     /// Its sentence, or several. Hostile: show as text.
     pub what: String,
@@ -47,7 +47,7 @@ impl Description {
         lines
     }
 
-    /// Returns lane, time and sentence in one line, for a screen reader.
+    /// Returns lane, time and sentence in one line, for a screen reader: `LANE, TIME: SENTENCE`, also with empty parts.
     #[must_use]
     pub fn spoken(&self) -> String {
         format!("{}, {}: {}", self.lane, self.time, self.what)

@@ -30,7 +30,7 @@ pub struct Problem {
 /// A place where a problem shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProblemPlace {
-    /// The lane of the first watch, or object, that has it.
+    /// The lane of the first watch by name, or of its first object, that has it.
     Lane(LaneId),
     /// A record.
     Record(RecordId),
@@ -51,9 +51,9 @@ pub enum ProblemPlace {
     NotLoaded(Time),
 }
 
-/// Returns the current problems that are not muted, each with at most one place. Confirmed divergences come first, then
-/// at most 3 rows of error findings, then lost gaps, then refused and waiting watches. Empty if there are none, and
-/// before the first snapshot.
+/// Returns the current problems, each with at most one place. Muted findings are left out. Confirmed divergences come
+/// first, then at most 3 rows of error findings: the first by code. Lost gaps follow, then refused and waiting watches.
+/// Empty if there are none, and before the first snapshot.
 #[must_use]
 pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
     let Some(state) = store.state() else {
@@ -213,7 +213,8 @@ pub fn gaps(store: &Store) -> String {
     }
 }
 
-/// Returns the loaded gaps that reach into the window: `in view: 1 lost (15 s)`; empty if there are none.
+/// Returns the loaded gaps that reach into the window, edges included: `in view: 1 lost (15 s)`; empty if there are
+/// none. An open gap reaches to `now`.
 #[must_use]
 pub fn gaps_in_view(store: &Store, view: &View, now: Time) -> String {
     let gaps = store.gaps(view.left(), view.right(), now);
@@ -256,18 +257,18 @@ pub enum Empty {
         /// Why, in a sentence.
         reason: String,
     },
-    /// All watches are refused, or this one is: the first by name. No watch holds an object.
+    /// At least one watch is refused (401 or 403), and no watch holds an object.
     NoAccess {
-        /// The watch.
+        /// The first refused watch by name.
         watch: WatchName,
-        /// Whether the server does not know the account at all (401).
+        /// Whether the server does not know that watch's account at all (401); `false`: it lacks the right (403).
         unknown: bool,
         /// How many other watches are refused; one at several servers counts once.
         others: u64,
     },
     /// The cluster does not answer, and never did.
     NoAnswer {
-        /// The last try and its result, in a sentence, if they are known.
+        /// A failed try and its result, in a sentence; `None` if none is known.
         error: Option<String>,
         /// When the next try is due, in a sentence.
         next: String,
@@ -276,10 +277,10 @@ pub enum Empty {
     NothingYet {
         /// How many watches have a stream; one at several servers counts once.
         watches: u64,
-        /// Since when the first of them is wanted.
+        /// Since when the watch that was started first is wanted.
         since: Time,
     },
-    /// The filter hides all lanes.
+    /// The filter hides all lanes but those of findings, own requests and layers.
     FilteredOut {
         /// How many lanes it hides.
         lanes: u64,
@@ -383,8 +384,9 @@ fn affected(needed: &str, others: u64) -> String {
     }
 }
 
-/// Returns why the view shows little or nothing; `None` if it shows enough. It never returns [`Empty::NoCluster`]: the
-/// page itself knows whether there is a cluster.
+/// Returns why the view shows little or nothing; `None` if it shows enough. Of several reasons it is the first of
+/// these: `FilteredOut`, `Before`, `Expired`, `NoAccess`, `NoAnswer`, `NothingYet`. Before the first snapshot only the
+/// first three are known. It never returns [`Empty::NoCluster`]: the page itself knows whether there is a cluster.
 #[must_use]
 pub fn emptiness(
     store: &Store,
