@@ -18,8 +18,8 @@ pub struct Config {
     /// How long the cluster has lived when [`World::new`](crate::World::new) returns, in virtual time; may be zero.
     pub warm_up: Duration,
     /// The apiservers over the one etcd, by their versions (docs/semantics/versions.md#gates); [`ServerId`] is the
-    /// index here. If the list is empty, there is one of [`Version::DEFAULT`]. Servers after the first 65,536 are left
-    /// out.
+    /// index here. If the list is empty, there is one of [`Version::DEFAULT`]. At most 65,534: a longer list panics in
+    /// debug builds. In others one over 65,536 gives ids twice.
     ///
     /// [`ServerId`]: crate::ServerId
     pub servers: Vec<Version>,

@@ -7,9 +7,9 @@ use crate::defect::Defect;
 use crate::fault::Fault;
 use crate::version::{Version, minor_and_patch, nearest_minor};
 
-/// A release of etcd: 3.4 to 3.6, the minor versions whose known defects are recorded, with any patch from 0 to 255,
-/// released or not. Others are refused with [`UnknownEtcdVersion`]. Releases are ordered by minor version, then patch. As
-/// text it is `3.5.12`; it is read with or without `v` and patch, and without a patch it is patch 0.
+/// A release of etcd: 3.4 to 3.6, with any patch from 0 to 255, released or not. The known defects of these minor
+/// versions are recorded. Others are refused with [`UnknownEtcdVersion`]. Releases are ordered by minor version, then
+/// patch. As text it is `3.5.12`; it is read with or without `v` and patch, and without a patch it is patch 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EtcdVersion {
     minor: u8,

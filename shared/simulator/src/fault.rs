@@ -21,8 +21,8 @@ pub enum Target {
     Connection(ConnectionId),
     /// Watches of one served resource, and the connections that carry such a watch: `pods`, `deployments.apps`.
     Resource(String),
-    /// Connections of clients whose User-Agent begins with this, and the watches on them. A connection has the
-    /// User-Agent of the first request that was sent over it and has one.
+    /// Connections of clients whose User-Agent begins with this, and the watches on them. An empty text matches all
+    /// connections. A connection has the User-Agent of the first request that was sent over it and has one.
     UserAgent(String),
     /// Connections to one server, and the watches that it serves.
     Server(ServerId),
@@ -42,8 +42,8 @@ pub enum Throttle {
     /// An apiserver shutting down (docs/semantics/requests.md#shutting-down): text body, Retry-After 5 and
     /// `Connection: close`; watches too. Real servers have it since 1.23 behind a flag, this one at every version.
     Shutdown,
-    /// A consistent list whose cache did not catch up within `fresh_wait` (3 s by default): 429 instead of a read from etcd
-    /// (docs/semantics/requests.md#stale-list, alpha in 1.37). JSON Status, Retry-After 1. It strikes lists of all
+    /// A consistent list whose cache did not catch up within `fresh_wait` (3 s by default): 429 instead of a read from
+    /// etcd (docs/semantics/requests.md#stale-list, alpha in 1.37). JSON Status, Retry-After 1. It strikes lists of all
     /// resources.
     StaleCache,
 }
@@ -75,13 +75,16 @@ impl Rights {
 /// Something that goes wrong: a moment or a state.
 ///
 /// Resources are named `pods` or `deployments.apps`. A fault whose resource or server does not exist strikes nothing.
+/// Several states of one variant may be on. If only one of them can act on a thing, it is the lowest by [`Ord`], unless
+/// the variant says otherwise. The variants from [`Fault::SilentExpiry`] on strike watches only where a watch cache
+/// serves them, so none of `events`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
     /// Matching connections are cut now (F08 with [`Cut::Reset`], F06 with [`Cut::Eof`]). A moment.
     ///
-    /// World: bytes under way are lost, the server drops the requests, the client gets `Closed`.
-    /// Socket: on `Closed(Reset)` set SO_LINGER to zero and close; on `Closed(Eof)` shut down and close,
-    /// without ending the body.
+    /// World: the server drops the requests, the client gets `Closed`. Bytes under way to the client are lost with
+    /// [`Cut::Reset`], and arrive with [`Cut::Eof`]. Socket: on `Closed(Reset)` set SO_LINGER to zero and close; on
+    /// `Closed(Eof)` shut down and close, without ending the body.
     Cut {
         /// Which connections.
         target: Target,
@@ -113,7 +116,7 @@ pub enum Fault {
     ///
     /// World and socket: an ordinary answer with its headers.
     TooManyRequests {
-        /// The resource whose requests are refused (`pods`, `deployments.apps`); `None`: any.
+        /// The resource whose requests are refused (`pods`, `deployments.apps`); `None`: every request.
         resource: Option<String>,
         /// Which of the emitters answers.
         throttle: Throttle,
@@ -140,14 +143,15 @@ pub enum Fault {
     /// Bytes from matching clients are lost on their way, and bytes from the server arrive (one half of F04). A state.
     ///
     /// World: requests are held until the fault is lifted, as TCP would send them again. Traffic to the client goes on.
-    /// Socket: nothing special, requests stay without an answer.
+    /// Connecting hangs as under [`Fault::Stall`]. Socket: nothing special, requests stay without an answer.
     LoseRequests {
         /// Which connections.
         target: Target,
     },
     /// Bytes from servers are lost on their way, and bytes from clients arrive (the other half of F04). A state.
     ///
-    /// World: the server fills its buffers and gives up; the client hears nothing. Socket: no bytes come.
+    /// World: the server fills its buffers and gives up; the client hears nothing. Connecting hangs as under
+    /// [`Fault::Stall`]. Socket: no bytes come.
     LoseAnswers {
         /// Which connections.
         target: Target,
@@ -223,7 +227,8 @@ pub enum Fault {
         cut: Cut,
     },
     /// An apiserver gets SIGTERM and stops in order (F07). A state: when it is lifted, another process takes its place,
-    /// with empty caches.
+    /// with empty caches. For a server that stops already, a further one does nothing; the first that is lifted brings
+    /// the next process.
     ///
     /// World: `/readyz` fails at once. After the delay the server takes no new request: it answers 503, or 429 with
     /// `Connection: close` where it sends Retry-After. Open watches end one after the other. Connections get GOAWAY and
@@ -280,7 +285,7 @@ pub enum Fault {
         server: ServerId,
     },
     /// The member of etcd that a server talks to does not apply writes (etcd#13766, #14685, fixed in 3.5.3 and 3.5.6).
-    /// A state; what was missed stays missed.
+    /// A state; what was missed stays missed. Of more than 100,000 missed writes the oldest count as applied.
     ///
     /// World: reads and watches of that server lack the writes, at equal resourceVersions.
     MissWrites {
@@ -304,11 +309,12 @@ pub enum Fault {
     /// their watches wait until the revisions come again (F32). With `bump` they get 410 and list again.
     RestoreSnapshot {
         /// How far the revision is raised above the snapshot's, and all history below marked as compacted
-        /// (`--bump-revision --mark-compacted`); `None`: neither.
+        /// (`--bump-revision --mark-compacted`); `None`: neither. The sum must fit into 64 bits.
         bump: Option<u64>,
     },
     /// etcd needs `per_response` to send each response on its watch streams, so that their channels fill up (F20, F24).
-    /// A state.
+    /// A state. Of several the most specific acts: one with server and resource, then server, then resource. Of two
+    /// with equal server and resource the later acts, and lifting either ends both.
     SlowEtcdStreams {
         /// One server; `None`: all.
         server: Option<ServerId>,
@@ -382,13 +388,13 @@ pub enum Fault {
         /// The resource: `pods`, `deployments.apps`.
         resource: String,
     },
-    /// Watches deliver each event twice (F29). A state.
+    /// Watches deliver each live event twice (F29), but not initial or replayed ones. A state.
     RepeatEvents {
         /// The resource: `pods`, `deployments.apps`.
         resource: String,
     },
-    /// Watches deliver events in pairs, the two of each pair in the wrong order (F30). A state; when it is lifted, an
-    /// event that waits for its pair is delivered.
+    /// Watches deliver live events in pairs, the two of each pair in the wrong order (F30). Initial and replayed ones
+    /// keep their order. A state; when it is lifted, an event that waits for its pair is delivered.
     SwapEvents {
         /// The resource: `pods`, `deployments.apps`.
         resource: String,
@@ -402,15 +408,16 @@ pub enum Fault {
         name: String,
     },
     /// An object cannot be converted to the requested version (F38). Reads and lists with it are answered 500; watches
-    /// get an ERROR 500 at a change of it, or where they begin with it. A state.
+    /// get an ERROR 500 at a change of it, or where they begin with it. A state. Of several with one resource, only the
+    /// first name in the alphabet strikes reads, lists and the begin of watches.
     CannotConvert {
         /// The resource: `pods`, `deployments.apps`.
         resource: String,
         /// Its name, in any namespace.
         name: String,
     },
-    /// Events other than DELETED carry an object of another kind than requested, as from a server that answers with
-    /// Tables (F39). A state.
+    /// Live events other than DELETED carry an object of another kind than requested, as from a server that answers
+    /// with Tables (F39). A state.
     WrongKind {
         /// The resource: `pods`, `deployments.apps`.
         resource: String,

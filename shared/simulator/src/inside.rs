@@ -23,11 +23,12 @@ pub struct InsideRecord {
     pub event: InsideEvent,
 }
 
-/// A change in the inside of a part. Resources are named `pods` or `deployments.apps`.
+/// A change in the inside of a part. The beginning is the end of the instant of
+/// [`World::tell_inside`](crate::World::tell_inside). Resources are named `pods` or `deployments.apps`.
 #[derive(Clone, Debug)]
 pub enum InsideEvent {
     /// etcd's head, at the beginning, and when something other than a write changed it. That is a compaction, a
-    /// restore, or the loss or return of a leader.
+    /// restore, the loss or return of a leader, or a crash that lowers the revision.
     Etcd(EtcdLook),
     /// A committed write. At the beginning there is one for each object. After a restore there is one for each object
     /// that differs: ADDED if it is there, DELETED if it is gone.
@@ -70,7 +71,7 @@ pub enum InsideEvent {
         /// Whether the cache holds it; `false`: it left the cache.
         is_held: bool,
     },
-    /// A watch, when it began, and when its buffers changed.
+    /// A watch: at the beginning, when it began, and when its buffers changed.
     Watcher {
         /// The server.
         server: ServerId,
@@ -87,7 +88,7 @@ pub enum InsideEvent {
     },
     /// A watch that its server keeps no more.
     WatcherEnded(RequestId),
-    /// A connection, when the client opened it, and when its state changed.
+    /// A connection: at the beginning, when the client opened it, and when its state changed.
     Connection {
         /// Which connection.
         connection: ConnectionId,
@@ -157,7 +158,7 @@ pub struct ConnectionLook {
     pub server: ServerId,
     /// Its client's User-Agent up to the first space or slash; empty before its first request, or if it sends none.
     pub client: Arc<str>,
-    /// Whether a fault holds bytes in at least one direction.
+    /// Whether nothing passes in at least one direction, by a fault or because a middlebox forgot it.
     pub is_stalled: bool,
     /// Whether the server's side is gone, and the client has yet to learn of it.
     pub is_cut: bool,

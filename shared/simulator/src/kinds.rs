@@ -10,7 +10,8 @@ use crate::names::lowercase;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResourceId(pub(crate) u16);
 
-/// A resource type.
+/// A resource type. Its lists are in the order of the built-in table, or of the definition; doubles in a definition
+/// stay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResourceType {
     /// API group; empty for the core group.
@@ -39,7 +40,8 @@ pub struct ResourceType {
     /// Whether a watch cache serves it. Events have none, so etcd serves them at every version
     /// (docs/semantics/lists-and-watches.md#uncached).
     pub cached: bool,
-    /// Whether a DELETE is answered with the object instead of a Status.
+    /// Whether a DELETE that removes the object at once is answered with the object instead of a Status. If finalizers
+    /// or a grace period keep it, the answer is always the object.
     pub delete_returns_object: bool,
     /// Field selectors besides `metadata.name` and `metadata.namespace`: the label of each, and the keys of the path to
     /// its value. Empty if there are none.
@@ -68,9 +70,10 @@ pub enum Printer {
 pub struct CustomColumn {
     /// Header of the column.
     pub name: String,
-    /// OpenAPI type of its values: `string`, `integer`, `number`, `boolean`, `date`.
+    /// OpenAPI type of its values: `string`, `integer`, `number`, `boolean`, `date`. It is as the definition has it,
+    /// unchecked.
     pub kind: String,
-    /// At 0 the column is always shown; above 0 only with `-o wide`.
+    /// At 0 and below the column is always shown; above 0 only with `-o wide`. A definition without it has 0.
     pub priority: i64,
     /// The keys of its JSON path, which is split at its dots: `.spec.size` gives `spec` and `size`. A path that is not
     /// of keys alone finds no value.

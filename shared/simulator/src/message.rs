@@ -23,15 +23,15 @@ pub struct RequestId(pub u64);
 /// An HTTP request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
-    /// `GET`, `POST`, `PUT`, `PATCH`, `DELETE`; in upper case.
+    /// `GET`, `POST`, `PUT`, `PATCH`, `DELETE`; in upper case. Objects and lists refuse any other with 405.
     pub method: String,
-    /// The path, still percent-encoded, without the query; it begins with a slash.
+    /// The path, still percent-encoded, without the query. It begins with a slash; any other gets 404.
     pub path: String,
     /// The query, still percent-encoded, without the question mark; empty if there is none.
     pub query: String,
     /// Header names (compared without case) and values. Of several with one name the first counts.
     pub headers: Vec<(String, String)>,
-    /// The body; empty if there is none.
+    /// The body; empty if there is none. No server bounds it.
     pub body: Bytes,
 }
 
@@ -109,7 +109,8 @@ impl Response {
 pub enum Cut {
     /// TCP reset: bytes under way are discarded (F08).
     Reset,
-    /// TCP end of file in the middle of responses: bodies stop before their end (F06, F47).
+    /// TCP end of file in the middle of responses: bodies stop before their end (F06, F47). Bytes under way still
+    /// arrive.
     Eof,
 }
 
@@ -154,7 +155,7 @@ pub enum Arrival {
     Chunk {
         /// The request whose body it is.
         request: RequestId,
-        /// The bytes. On a watch, whole frames unless a fault tore one.
+        /// The bytes; never empty. On a watch, whole frames unless a fault tore one.
         bytes: Bytes,
     },
     /// The orderly end of a response's body.

@@ -34,7 +34,8 @@ impl ChangeKind {
     }
 }
 
-/// One version of an object. It never changes. It holds its encoding, and each further form that was requested once.
+/// One version of an object. It never changes. It holds its encoding, and keeps each further form from the first
+/// request on: the JSON as a tree, and at most five other frames.
 #[derive(Debug)]
 pub struct Object {
     /// What the write did that made this version. Most watches deliver exactly this event.
@@ -129,7 +130,7 @@ impl Object {
         self.tree().into_owned()
     }
 
-    /// Returns the object's JSON, encoded, without a line end. It shares the object's bytes.
+    /// Returns the object's JSON as Go's encoder writes it, without a line end. It shares the object's bytes.
     pub fn json(&self) -> Bytes {
         json_of(&self.frame, self.made_by)
     }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::etcd_version::EtcdVersion;
 
-/// Delays and buffers between clients and apiservers. In each pair of minimum and maximum here and below, a maximum
-/// below the minimum counts as the minimum. Delays are drawn in whole microseconds.
+/// Delays and buffers between clients and apiservers. In each pair of a least and a greatest delay here and below, a
+/// greatest one below the least counts as the least. Delays are drawn in whole microseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkConfig {
     /// One-way delay of a packet: minimum and maximum; 150 to 600 µs by default.
@@ -32,13 +32,15 @@ pub struct EtcdConfig {
     /// whether apiservers trust its progress notifications (docs/semantics/versions.md#etcd-trusted). With `None`
     /// etcd can have any defect, and is trusted unless it has one that no trusted release has.
     pub version: Option<EtcdVersion>,
-    /// Delay from a watch stream's send loop to the apiserver: minimum and maximum; 0.3 to 1.5 ms by default.
+    /// Delay from a watch stream's send loop to the apiserver, and from a write to the cluster's own controllers:
+    /// minimum and maximum; 0.3 to 1.5 ms by default.
     pub watch_latency: (Duration, Duration),
     /// Time that a stream's send loop needs for one response, besides the time for its bytes; 10 µs by default.
     pub send_latency: Duration,
     /// Bytes that a watch stream carries in a second; 200 MB by default, and 0 counts as 1.
     pub stream_bytes_per_second: u64,
-    /// Delay from a write request to its answer: minimum and maximum; 0.8 to 3 ms by default.
+    /// Delay from a write request to its answer, and of each list of etcd for a watch cache: minimum and maximum; 0.8
+    /// to 3 ms by default.
     pub commit_latency: (Duration, Duration),
     /// `--watch-progress-notify-interval`: 5 s here, as kubeadm sets it
     /// (docs/semantics/lists-and-watches.md#bookmark-quiet-type). etcd's default is 10 min
@@ -75,21 +77,21 @@ impl Default for EtcdConfig {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiserverConfig {
     /// Minimum and maximum of events that a watch cache keeps: 100 to 102,400 (docs/semantics/servers.md#ring). It
-    /// begins with the minimum; a minimum of 0 counts as 1. A full ring drops its oldest event. Below 1.20 the ring
-    /// stays at the minimum.
+    /// begins with the minimum; a minimum of 0 counts as 1. A full ring drops its oldest event. A maximum below the
+    /// minimum becomes the size once a ring is full. Below 1.20 the ring stays at the minimum.
     pub history_events: (usize, usize),
     /// The time that the ring should span; its size adapts to it: 75 s (docs/semantics/servers.md#ring).
     pub history_window: Duration,
-    /// Lifetime of a watch without timeoutSeconds: 1800 to 3600 s (docs/semantics/servers.md#watch-lifetime). At its
-    /// end the watch ends in order.
+    /// Lifetime of a watch without timeoutSeconds, or with 0: 1800 to 3600 s
+    /// (docs/semantics/servers.md#watch-lifetime). At its end the watch ends in order.
     pub watch_lifetime: (Duration, Duration),
     /// Time between two bookmarks of a watch: 60 s, and up to 1.25 s more by chance
     /// (docs/semantics/lists-and-watches.md#bookmark-period). Below 1.19 it does not count.
     pub bookmark_interval: Duration,
     /// The longest that a read waits for the cache to be fresh: 3 s (docs/semantics/servers.md#fresh-wait). Then a
-    /// consistent list is read from etcd, and any other read is refused with 504.
+    /// consistent list is read from etcd, a watch gets an ERROR 504, and any other read is refused with 504.
     pub fresh_wait: Duration,
-    /// Time that a watch cache's own list of etcd takes per object; 20 µs by default.
+    /// Time that a watch cache's own list of etcd takes per object, besides `commit_latency`; 20 µs by default.
     pub list_latency_per_object: Duration,
     /// Time that one initial event of a watch takes to send: 5 µs. In real clusters 14,000 take 67 ms to 1 s
     /// (docs/semantics/servers.md#load).
@@ -114,7 +116,8 @@ impl Default for ApiserverConfig {
 ///
 /// A period of `None` switches its activity off, so that a story can act instead. A period varies by up to 5 % from
 /// round to round; its first round comes after a quarter of it to a whole one. It must be above zero, or virtual time
-/// never passes. The activities act on the standing applications and in their namespace `shop`.
+/// never passes. The activities act on the standing applications and in their namespace `shop`. Where those do not
+/// exist, they do nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkloadConfig {
     /// The number of nodes, clamped to 65,535.
@@ -141,8 +144,8 @@ pub struct WorkloadConfig {
     pub load: Option<Load>,
 }
 
-/// Many configmaps, `load-0` and so on, which change often. One in 20 writes deletes its configmap; the next write of
-/// the same name creates it again.
+/// Many configmaps, `load-0` and so on, which change often. By chance one in 20 writes deletes its configmap; the next
+/// write of the same name creates it again.
 ///
 /// Nothing here bounds it: memory grows by about 2 kB for each object, and for each write that etcd has not compacted.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -21,8 +21,9 @@ impl<'a> Truth<'a> {
         Truth { etcd, kinds }
     }
 
-    /// Returns etcd's revision, which is that of its last write; 1 before the first. A restore with a bump raises it
-    /// without a write.
+    /// Returns etcd's revision, which is that of its last write; 1 before the first. A restore sets it to the
+    /// snapshot's, and a bump raises that without a write.
+    /// [`Defect::RevisionDecreasesAfterCrash`](crate::Defect::RevisionDecreasesAfterCrash) lowers it.
     pub fn revision(&self) -> u64 {
         self.etcd.revision()
     }
@@ -75,8 +76,8 @@ impl<'a> Truth<'a> {
     }
 
     /// Returns the objects of a resource as they were at a revision, in key order; `None` if the revision is below the
-    /// compacted one. A revision that is yet to come counts as the present one. An empty `namespace` means all
-    /// namespaces. The list is empty if the world has no such resource.
+    /// compacted one. A revision that is yet to come counts as the present one. The state is that after the write of
+    /// the revision. An empty `namespace` means all namespaces. The list is empty if the world has no such resource.
     pub fn objects_at(
         &self,
         qualified: &str,
@@ -91,15 +92,16 @@ impl<'a> Truth<'a> {
         Some(found.map(|(_, object)| Arc::clone(object)).collect())
     }
 
-    /// Returns all changes that etcd keeps, by revision: since the beginning with
-    /// [`EtcdConfig::keep_journal`](crate::EtcdConfig::keep_journal), else from the compacted revision on. After a
-    /// restore those above etcd's revision are gone.
+    /// Returns all changes that etcd keeps, the oldest first: since the beginning with
+    /// [`EtcdConfig::keep_journal`](crate::EtcdConfig::keep_journal), else from the change at the compacted revision
+    /// on. There may be none. After a restore those above etcd's revision are gone. After one with a bump the journal
+    /// still has undone changes below that revision.
     pub fn history(&self) -> Vec<Arc<Change>> {
         self.etcd.kept_changes()
     }
 
-    /// Returns the changes of one resource (`pods`, `deployments.apps`) in [`Truth::history`], by revision; empty if
-    /// the world has no such resource.
+    /// Returns the changes of one resource (`pods`, `deployments.apps`) in [`Truth::history`], the oldest first. It is
+    /// empty if none is kept, or the world never had the resource.
     pub fn history_of(&self, qualified: &str) -> Vec<Arc<Change>> {
         let mut changes = self.history();
         changes.retain(|change| self.kinds.get(change.resource).qualified() == qualified);

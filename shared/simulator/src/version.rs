@@ -5,8 +5,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A version of Kubernetes that the simulator has: any patch of 1.9 to 1.37. Versions are ordered by minor version,
-/// then patch. As text it is `v1.27.3`; it is read with or without `v` and patch. The default is [`Version::DEFAULT`].
+/// A version of Kubernetes that the simulator has: 1.9 to 1.37, with any patch from 0 to 255. Others are refused with
+/// [`UnknownServerVersion`]. Versions are ordered by minor version, then patch. As text it is `v1.27.3`; it is read
+/// with or without `v` and patch. The default is [`Version::DEFAULT`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
     minor: u8,

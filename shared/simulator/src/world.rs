@@ -46,8 +46,8 @@ use crate::workload::{Task, Workload};
 /// It never reads a clock: time passes only in [`World::run_until`]. The same configuration, seed and calls at the same
 /// virtual times give the same deliveries.
 ///
-/// The cluster bounds it: it holds the objects, etcd's history since the last compaction, and each open connection and
-/// watch. Records that nobody takes are dropped; the methods that take them state the bounds.
+/// The cluster bounds it: it holds the objects, etcd's history since the last compaction, and each open connection,
+/// watch and client program. Records that nobody takes are dropped; the methods that take them state the bounds.
 #[derive(Debug)]
 pub struct World {
     now: Time,
@@ -162,7 +162,7 @@ impl World {
         self.with_workload(|workload, ctx| workload.install(ctx));
     }
 
-    /// Returns the present moment.
+    /// Returns the present moment of virtual time, which only [`World::run_until`] moves.
     pub fn now(&self) -> Time {
         self.now
     }
@@ -224,7 +224,7 @@ impl World {
 
     /// Opens a connection through the load balancer, which gives connections to the servers in turn.
     /// [`Arrival::Connected`] or [`Arrival::Refused`] answers; requests may be sent at once. Without a server in
-    /// rotation it is refused.
+    /// rotation, or under [`Fault::Refuse`], it is refused.
     pub fn connect(&mut self, flow: Flow) -> ConnectionId {
         let in_rotation = self.in_rotation();
         // A load balancer without servers refuses, as a server that does not exist does.
@@ -233,7 +233,8 @@ impl World {
         self.connect_to(server, flow)
     }
 
-    /// Opens a connection to one server, past the load balancer. If there is no such server, the connection is refused.
+    /// Opens a connection to one server, past the load balancer. If there is no such server, or it takes no connections
+    /// now, the connection is refused.
     pub fn connect_to(&mut self, server: ServerId, flow: Flow) -> ConnectionId {
         let connection = self.network.connect(server, flow, self.now);
         self.send_up(connection, Up::Open);
@@ -250,8 +251,8 @@ impl World {
             .map(|(_, version)| version)
     }
 
-    /// Sends a request and returns its id; deliveries with this id answer. On a connection that is gone the request is
-    /// lost, as bytes written to a dead socket are, and nothing answers.
+    /// Sends a request and returns its id; deliveries with this id answer. On a connection that is closed, gone or
+    /// unknown the request is lost, as bytes written to a dead socket are. Then nothing answers.
     pub fn send(&mut self, connection: ConnectionId, request: Request) -> RequestId {
         let id = self.network.next_request();
         if self.network.is_usable(connection)
@@ -265,7 +266,8 @@ impl World {
     }
 
     /// Reports that `bytes` more of a response were read, on connections with [`Flow::Credit`]. More bytes than are
-    /// unread count as all of them. A response that is over or unknown is ignored.
+    /// unread count as all of them. A response that is over or unknown is ignored. With [`Flow::Immediate`] bytes count
+    /// at their delivery, and this would count them again.
     pub fn consume(&mut self, request: RequestId, bytes: usize) {
         let window = self.config.network.window_bytes;
         if self.network.consumed(request, bytes, window) {
@@ -282,7 +284,8 @@ impl World {
         }
     }
 
-    /// Closes a connection from the client's side. Nothing more is delivered over it. One that is gone is ignored.
+    /// Closes a connection from the client's side. Nothing more is delivered over it. One that is closed, gone or
+    /// unknown is ignored.
     pub fn close(&mut self, connection: ConnectionId) {
         if self.network.is_usable(connection) {
             self.network.client_closes(connection);
@@ -291,7 +294,8 @@ impl World {
     }
 
     /// Answers a request from inside the world: at once, past the network and its faults, by server 0, with reads from
-    /// etcd. Watches are refused with 400. While etcd has no leader, every request is refused with 500.
+    /// etcd. Server 0 answers even if it has stopped. Watches are refused with 400. While etcd has no leader, every
+    /// request is refused with 500.
     ///
     /// Stories act through it: rollouts, edits, deletions.
     pub fn call(&mut self, request: &Request) -> Answer {

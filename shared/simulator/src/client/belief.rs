@@ -16,9 +16,9 @@ pub type Key = (String, String);
 /// A version of an object, as a client holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Held {
-    /// `metadata.uid`.
+    /// `metadata.uid`, as it was delivered; empty if the object had none.
     pub uid: String,
-    /// `metadata.resourceVersion`.
+    /// `metadata.resourceVersion`, as it was delivered; empty if the object had none.
     pub resource_version: String,
 }
 
@@ -116,8 +116,8 @@ impl Belief {
     }
 
     /// Compares the belief with the true objects of its scope, in any order, each once. A held object is compared by
-    /// namespace, name, uid and resourceVersion. One whose name is another object's by now (another uid) is a ghost,
-    /// and the true one is missing.
+    /// namespace, name, uid and resourceVersion, which is stale if it is no number. One whose name is another object's
+    /// by now (another uid) is a ghost, and the true one is missing.
     pub fn compare<'a>(&self, truth: impl Iterator<Item = &'a Object>) -> Comparison {
         let mut comparison = Comparison::default();
         let mut unseen: BTreeMap<&Key, &Held> = self.objects.iter().collect();

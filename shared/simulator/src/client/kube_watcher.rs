@@ -34,11 +34,12 @@ const IDLE: Duration = Duration::from_secs(295);
 /// A version of kube-rs, as far as its watcher differs (docs/semantics/clients.md#kube-rs).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KubeRs {
-    /// Up to 2: a resumed streaming list requests initial events again, and the backoff has no jitter.
+    /// Up to 2: a resumed streaming list requests initial events again, and the backoff has no jitter. A read timeout
+    /// of 295 s ends a silent stream.
     V2,
-    /// 3: both are fixed. A read timeout of 295 s ends a silent stream.
+    /// 3: both are fixed. The read timeout is as before.
     V3,
-    /// 4: an idle timeout on each item ends a silent stream. Opening a watch has no timeout any more.
+    /// 4: an idle timeout of 295 s on each item ends a silent stream. Opening a watch has no timeout any more.
     V4,
 }
 

@@ -29,7 +29,7 @@ pub enum Program {
     Comparer {
         /// The scope that it lists.
         listed: Box<Scope>,
-        /// Time from one answer to the next list.
+        /// Time from the end of one answer, or from a failure, to the next list.
         every: Duration,
     },
     /// A bare client-go reflector that fills a store (docs/semantics/clients.md#reflector). With the client-go
@@ -82,7 +82,8 @@ impl Program {
         }
     }
 
-    /// Returns the program's version, such as `1.25` of client-go or `v2`; `None` if there is only one.
+    /// Returns the program's version, as text: `1.25` of client-go, `4` of kube-rs, `v2`, `broken`, `fixed`. `None` if
+    /// there is only one.
     pub fn version(&self) -> Option<&'static str> {
         match self {
             Program::Poller { .. } | Program::Comparer { .. } | Program::LastSeen => None,

@@ -121,7 +121,8 @@ pub struct ClientReport {
     /// Its beliefs as JSON: a list with an entry for each resource or part. `None` if they are as last reported.
     ///
     /// An entry is `{"resource":…,"part":…,"resourceVersion":…,"objects":N,"held":{"NAMESPACE/NAME":"UID@RV"}}`. An
-    /// empty part or resourceVersion is left out. It names the first 64 objects by namespace and name, and counts all.
+    /// empty part or resourceVersion is left out. A key is `NAME` alone for an object without a namespace. It names the
+    /// first 64 objects by namespace and name, and counts all.
     pub belief: Option<Arc<str>>,
 }
 

@@ -12,8 +12,8 @@ pub(crate) fn encode(value: &Value) -> Bytes {
     Bytes::from(bytes)
 }
 
-/// Appends a map's JSON and returns the offset in `bytes` at which its key `metadata` begins. Only `kind` and `apiVersion` may precede that
-/// key.
+/// Appends a map's JSON and returns the offset in `bytes` at which its key `metadata` begins. Only `kind` and
+/// `apiVersion` may precede that key.
 pub(crate) fn encode_into(bytes: &mut Vec<u8>, value: &Value) -> usize {
     let Value::Object(parts) = value else {
         let at = bytes.len();

@@ -218,7 +218,8 @@ impl Port for Reach<'_> {
 /// Client programs.
 impl World {
     /// Starts a client program at once, on this scope, and returns its id. Its User-Agent is `NAME PROGRAM/VERSION`, or
-    /// `NAME PROGRAM` without a version, so that faults can strike it alone. Two clients may have one name.
+    /// `NAME PROGRAM` without a version, so that faults can strike it alone. Two clients may have one name. Nothing
+    /// bounds their number but the caller.
     pub fn start_client(&mut self, name: &str, program: &Program, scope: &Scope) -> ClientId {
         self.clients.last += 1;
         let id = ClientId(self.clients.last);
@@ -249,7 +250,8 @@ impl World {
         id
     }
 
-    /// Kills a client: its connections close, and it reports nothing more. One that was stopped before is ignored.
+    /// Kills a client: its connections close, and it reports nothing more. Its records that wait stay. One that was
+    /// stopped before is ignored.
     pub fn stop_client(&mut self, client: ClientId) {
         for connection in self.client_connections(client) {
             self.clients.owners.remove(&connection);
@@ -277,8 +279,8 @@ impl World {
         })
     }
 
-    /// Returns what a client believes now: one belief for each resource in its scope, or for each of its parts
-    /// (`Belief::part`). The order is always the same. Empty if it was stopped.
+    /// Returns what a client believes now: one belief, and of the mini-scheduler four: its nodes, its pods, its
+    /// `cache`, its `queue` (`Belief::part`). The comparer's is that of its watch. Empty if it was stopped.
     pub fn client_beliefs(&self, client: ClientId) -> Vec<&Belief> {
         let client = self.clients.clients.get(&client);
         client.map_or_else(Vec::new, |client| client.machine.beliefs())

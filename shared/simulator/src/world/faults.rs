@@ -19,9 +19,9 @@ pub(super) enum Direction {
 }
 
 impl World {
-    /// Switches a state on, or makes a moment happen. Equal states are on once. A fault that etcd's release does not
-    /// have does nothing; [`EtcdVersion::check`](crate::EtcdVersion::check) says so beforehand. Without a configured
-    /// release etcd can have every fault.
+    /// Switches a state on, or makes a moment happen. Equal states are on once, and one [`World::lift`] switches them
+    /// off. A fault that etcd's release does not have does nothing; [`EtcdVersion::check`](crate::EtcdVersion::check)
+    /// says so beforehand. Without a configured release etcd can have every fault.
     pub fn inject(&mut self, fault: Fault) {
         if !self.etcd.can_have(&fault) {
             return;

@@ -47,7 +47,8 @@ pub enum Received {
     Refusal {
         /// The HTTP status.
         status: u16,
-        /// The message of the Status in the body; if it has none, the body's text without space around it.
+        /// The message of the Status in the body, which may be empty. If the body is no Status, it is the body's text
+        /// without space around it.
         message: String,
     },
     /// An answer with status 200 that is not a list, or any answer over 1 MiB.
@@ -71,12 +72,13 @@ pub enum Received {
     },
     /// An ERROR event in a watch.
     Error {
-        /// The code of the Status in it, such as 410.
+        /// The code of the Status in it, such as 410; 0 if it has none.
         code: u16,
         /// The message of that Status; empty if it has none.
         message: String,
     },
-    /// Bytes of a watch that are not a frame, or a frame of an unknown type.
+    /// Bytes of a watch that are not a frame, a frame over 4 MiB, or a frame of an unknown type. If it is no frame, the
+    /// frames before it in its chunk are not recorded.
     Undecodable,
     /// The orderly end of a watch.
     End,
