@@ -56,9 +56,9 @@ pub fn digested() -> Vec<String> {
         .collect()
 }
 
-/// Runs a story with our probes and inside records, and returns the digest of its records. If the name is exactly a
-/// row's code (`F08`), it runs the row to its end, with the row's probes. By any other name of [`crate::story()`] the
-/// story runs for 240 s with the watches of its view. `None` if no story has this name.
+/// Runs a story with our probes and inside records, and returns the digest of its records. `seed` determines all
+/// chance. If the name is exactly a row's code (`F08`), it runs the row to its end, with the row's probes. By any other
+/// name of [`crate::story()`] the story runs for 240 s with the watches of its view. `None` if no story has this name.
 #[must_use]
 pub fn digest(name: &str, seed: u64) -> Option<Digest> {
     if let Some(row) = catalogue::rows().into_iter().find(|row| row.code == name) {
@@ -70,8 +70,9 @@ pub fn digest(name: &str, seed: u64) -> Option<Digest> {
     Some(run.digest())
 }
 
-/// Runs a story that [`crate::story()`] knows for 240 s with the watches of its view. Returns the records of our
-/// probes, client programs and diagnosis, the oldest first, without inside records. `None` if no story has this name.
+/// Runs a story that [`crate::story()`] knows for 240 s with the watches of its view; `seed` determines all chance.
+/// Returns the records of our probes, client programs and diagnosis, the oldest first, without inside records. `None`
+/// if no story has this name.
 #[must_use]
 pub fn records(name: &str, seed: u64) -> Option<Vec<Record>> {
     let mut run = Run::watched(crate::story(name)?, seed);
@@ -80,7 +81,8 @@ pub fn records(name: &str, seed: u64) -> Option<Vec<Record>> {
 }
 
 impl Run {
-    /// Returns the digest of all records, inside records included, as a log seals them.
+    /// Returns the digest of all records, inside records included, as a log seals them. Those since
+    /// [`Run::tell_one_log`] are left out. Without any it is that of the first opening.
     #[must_use]
     pub fn digest(&self) -> Digest {
         let mut digest = Digest::new();

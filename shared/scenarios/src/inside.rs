@@ -27,7 +27,8 @@ pub enum WorldRecord {
 }
 
 /// Takes all entries since the last call, sorted by the world's time. Of one time, inside records come first, and else
-/// the earlier report. There may be none; inside records only come after [`World::tell_inside`].
+/// the earlier report. There may be none; inside records only come after [`World::tell_inside`]. At most the last
+/// 65,536 of these wait in the world, and about 4 MiB of reports; older ones are lost.
 #[must_use]
 pub fn take_world_records(world: &mut World) -> Vec<(sim::Time, WorldRecord)> {
     let mut records = Vec::new();

@@ -148,8 +148,9 @@ impl fmt::Display for TakesNoLoad {
 impl std::error::Error for TakesNoLoad {}
 
 impl Story {
-    /// Adds a load of configmaps in the namespace that the story shows, or in `load` if it shows all, and shows them. A
-    /// load from before is replaced. etcd is compacted at least every 50,000 writes, and at most every 2 s.
+    /// Adds a load of configmaps and shows them. They are in the namespace that the story shows, or in `load` if it
+    /// shows all. The size is not checked. A load from before is replaced. The time between two compactions of etcd
+    /// falls to that of 50,000 writes, but not below 2 s, unless it is shorter already.
     ///
     /// # Errors
     /// [`TakesNoLoad`] if the story's cluster has no controllers, or its watches have a label selector.

@@ -138,7 +138,8 @@ impl Run {
         run
     }
 
-    /// Takes a cluster without story and clients. The first record is the version that its first server reports.
+    /// Takes a cluster as it is, without a story and without probes. The first record is the version that its first
+    /// server reports.
     #[must_use]
     pub fn of_world(world: World) -> Self {
         Self {
@@ -172,20 +173,22 @@ impl Run {
     }
 
     /// From now on keeps events and inside records as one log, as the log's writer does. [`take_log`](Self::take_log)
-    /// has them; [`records`](Self::records) and [`inside`](Self::inside) get no more. An earlier log is dropped.
+    /// has them; [`records`](Self::records) and [`inside`](Self::inside) get no more. A second call drops the entries
+    /// that nobody took. Until they are taken, the log grows without a bound.
     pub fn tell_one_log(&mut self) {
         self.world.tell_inside();
         self.recorder.keep_one_log();
     }
 
-    /// Takes the entries of the one log since the last call, the oldest first. There are none unless
-    /// [`tell_one_log`](Self::tell_one_log) was called.
+    /// Takes the entries of the one log since the last call, the oldest first; there may be none. There never are any
+    /// unless [`tell_one_log`](Self::tell_one_log) was called.
     pub fn take_log(&mut self) -> Vec<Entry> {
         self.recorder.take_log()
     }
 
     /// Takes what the client programs received since the last call, in order of time on the log's clock. There is
-    /// nothing unless [`World::tell_received`] was called.
+    /// nothing unless [`World::tell_received`] was called. At most 16,384 wait; of more the oldest are lost
+    /// ([`World::next_received`]).
     pub fn take_received(&mut self) -> Vec<(Time, sim::ReceivedRecord)> {
         let world = &mut self.world;
         let next = || {
@@ -209,7 +212,8 @@ impl Run {
         self.hear_clients();
     }
 
-    /// Audits the watches from now on, at a level. An earlier audit is replaced.
+    /// Audits the watches from now on, at a level; an earlier audit is replaced. It also takes in the earlier records,
+    /// except those of [`tell_one_log`](Self::tell_one_log). At [`Level::Off`] it reads nothing by itself.
     pub fn audit(&mut self, level: Level) {
         let mut auditor = Auditor::new(level);
         // The auditor takes in the earlier records too, like one that was there from the beginning.
@@ -250,7 +254,8 @@ impl Run {
         self.step(self.clients.len() - 1, Input::Start);
     }
 
-    /// Lets `span` of the world's time pass: performs the acts that are due, and passes the probes what arrives.
+    /// Lets `span` of the world's time pass, its end included: performs the acts that are due, and passes the probes
+    /// what arrives.
     pub fn run_for(&mut self, span: Duration) {
         let until = self.world.now() + span;
         loop {
@@ -351,28 +356,30 @@ impl Run {
         }
     }
 
-    /// Returns the client programs that the story started and did not stop, sorted by name. `None` without a story.
+    /// Returns the client programs that the story or [`perform`](Self::perform) started and did not stop, sorted by
+    /// name. `None` without a story.
     #[must_use]
     pub fn clients(&self) -> Option<&BTreeMap<String, sim::ClientId>> {
         self.player.as_ref().map(StoryPlayer::clients)
     }
 
-    /// Stops all probes now; their last records are written. Their connections close.
+    /// Stops all probes now; their last records are written. Their connections close. The story and its client programs
+    /// go on.
     pub fn stop(&mut self) {
         for client in 0..self.clients.len() {
             self.step(client, Input::Stop);
         }
     }
 
-    /// Returns all records, the oldest first; none from [`tell_one_log`](Self::tell_one_log) on.
+    /// Returns all records, the oldest first, without those since [`tell_one_log`](Self::tell_one_log).
     #[must_use]
     pub fn records(&self) -> &[Record] {
         self.recorder.records()
     }
 
-    /// Returns the inside records, the oldest first, each with its time on the log's clock. There are none unless
-    /// [`World::tell_inside`] was called. They take no seqs of the records, so the records are the same with and
-    /// without them.
+    /// Returns the inside records, the oldest first, each with its time on the log's clock, without those since
+    /// [`tell_one_log`](Self::tell_one_log). There are none unless [`World::tell_inside`] was called. They take no seqs
+    /// of the records, so the records are the same with and without them.
     #[must_use]
     pub fn inside(&self) -> &[(Time, Inside)] {
         self.recorder.inside()
@@ -391,7 +398,7 @@ impl Run {
     }
 
     /// Returns for how long nothing happens from now on: in the world, by the story, or by a timer of probes, journal
-    /// or reads. `None` if nothing ever does.
+    /// or reads. Zero if something is due; `None` if nothing ever is.
     #[must_use]
     pub fn idle_for(&self) -> Option<Duration> {
         let act_at = self.player.as_ref().and_then(StoryPlayer::next_at);

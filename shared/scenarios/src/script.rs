@@ -23,7 +23,8 @@ pub struct Line {
     pub text: String,
     /// The watch that it is about; `None` if it is about none.
     pub watch: Option<WatchName>,
-    /// Whether the story ends with it: nothing more happens by the script.
+    /// Whether the story ends with it: nothing more happens by the script. It is only for viewers; the player does not
+    /// look at it.
     pub over: bool,
 }
 
@@ -39,7 +40,7 @@ pub enum Deed {
     /// Changes an object again and again until etcd reaches a revision; each write takes one revision. It makes no
     /// write if etcd has reached it.
     Fill {
-        /// The URL path of the object, which exists.
+        /// The URL path of the object. If it does not exist, the writes fail and the revision stays.
         path: &'static str,
         /// The revision of etcd after the last write.
         revision: u64,
@@ -58,7 +59,8 @@ pub enum Deed {
     /// From now on the viewer's watches read what arrives (`true`), or do not. If the viewer cannot stop reading, the
     /// network holds the answers back instead.
     Read(bool),
-    /// `kubectl rollout restart`: sets the cluster's time as an annotation of the pod template.
+    /// `kubectl rollout restart`: sets the cluster's time as an annotation of the pod template. Without that deployment
+    /// it does nothing.
     Restart {
         /// The deployment's namespace.
         namespace: &'static str,

@@ -23,9 +23,9 @@ pub struct Story {
     pub config: Config,
     /// The watches that show it.
     pub view: View,
-    /// Its acts, in order of time. In a story with a period all times are below the period.
+    /// Its acts, in order of time; there may be none. In a story with a period all times are below the period.
     pub acts: Vec<Act>,
-    /// The length of a round, after which the acts begin again without end; `None` if they happen once.
+    /// The length of a round, above zero, after which the acts begin again without end; `None` if they happen once.
     pub period: Option<Duration>,
 }
 
@@ -34,7 +34,8 @@ pub struct Story {
 pub struct View {
     /// The namespace; empty for all.
     pub namespace: String,
-    /// The resources, with their groups: `pods`, `deployments.apps`. Each has one watch, in this order.
+    /// The resources, with their groups: `pods`, `deployments.apps`. Each has one watch, in this order. It may be
+    /// empty, and no resource stands in it twice.
     pub resources: Vec<String>,
     /// A label selector for all resources, as Kubernetes writes it; empty for none.
     pub label_selector: String,
@@ -77,7 +78,7 @@ impl Story {
     }
 
     /// Sets the servers' versions. One version applies to all servers of the story. Several versions replace its
-    /// servers, one each. No version changes nothing.
+    /// servers, one each. No version changes nothing, and neither does one version if the story lists no server.
     ///
     /// # Errors
     /// [`TooFewServers`] if several versions are named, but fewer than the story's servers.
@@ -125,7 +126,8 @@ impl std::error::Error for TooFewServers {}
 pub struct Script {
     /// The story.
     pub story: Story,
-    /// The faults that a person requested, in any order. Their times count from the story's begin, not from a round's.
+    /// The faults that a person requested, in any order; there may be none. Their times count from the story's begin,
+    /// not from a round's.
     pub faults: Vec<PlannedFault>,
 }
 
@@ -215,8 +217,8 @@ impl StoryPlayer {
         Some(self.began + rounds + act.at)
     }
 
-    /// Performs all acts that are due in the world, in order of time; returns the narrator's lines in that order. There
-    /// may be none.
+    /// Performs all acts that are due in the world, in order of time; at one time the story's come before faults.
+    /// Returns the narrator's lines in that order. There may be none.
     pub fn perform(&mut self, world: &mut World) -> Vec<Line> {
         let mut lines = Vec::new();
         while let Some(at) = self.next_at()

@@ -14,7 +14,8 @@ pub struct Finds {
     pub row: Row,
     /// The rows that the finding may be of: one of them must be found. Empty for a silent row, which must not be found.
     pub family: &'static [Row],
-    /// Rows of other failures that truly happen in the story, so a finding of them is right, and none is right too.
+    /// Rows of other failures that truly happen in the story, so a finding of them is right, and none is right too. It
+    /// may be empty.
     pub companions: &'static [Row],
     /// Rows that a finding by the audit's reads may have besides. It may be empty.
     pub by_reads: &'static [Row],
@@ -27,7 +28,8 @@ pub struct Finds {
     pub waits_s: u64,
     /// Another version of the row's servers with the same findings, as `1.30.0`.
     pub version: &'static str,
-    /// The length of the story in seconds, if its own end is too early for the finding; `None` if it is not.
+    /// The length of the story in seconds, in place of the row's `lasts`, if its own end is too early for the finding;
+    /// `None` if it is not.
     pub lasts_s: Option<u64>,
     /// Whether only other watches around it show the failure: alone it looks like a quiet watch.
     pub needs_others: bool,
@@ -87,7 +89,8 @@ impl Finds {
     }
 }
 
-/// The rows of the catalogue that are never found, with the reason. All others are found in their own story.
+/// The rows of the catalogue that are never found, with the reason. All others are found in their own story, some of
+/// them as another row of their family.
 pub const UNSEEN: [(Row, &str); 1] = [(F05, "a normal timeout is an attribution, never a finding")];
 
 pub(super) const fn row(

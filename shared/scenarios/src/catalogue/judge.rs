@@ -15,8 +15,9 @@ use super::{Expected, Row, Wire};
 use crate::Run;
 
 impl Row {
-    /// Plays the row's story with our probe and the row's clients. Returns a sentence for each expectation that was not
-    /// met, those about the wire first; none if all were. A sentence begins with the row's code and the seed.
+    /// Plays the row's story with our probe and the row's clients; `seed` determines all chance. Returns a sentence for
+    /// each expectation that was not met, those about the wire first; none if all were. A sentence begins with the
+    /// row's code and the seed.
     #[must_use]
     pub fn play(&self, seed: u64) -> Vec<String> {
         let began = Run::of_story(self.story.clone(), seed).now();
@@ -42,7 +43,7 @@ impl Row {
     }
 
     /// Like [`run`](Self::run), with probes of `others` beside the row's own. One of `others` with the name of a watch
-    /// in `beside` is left out. `tells_inside` adds inside records.
+    /// in `beside` is left out; other doubles are not. `tells_inside` adds inside records.
     #[must_use]
     pub fn run_beside(&self, seed: u64, others: &[WatchSpec], tells_inside: bool) -> Run {
         self.run_audited(seed, others, tells_inside, Level::Off)

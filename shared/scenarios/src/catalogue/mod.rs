@@ -51,7 +51,7 @@ pub struct Row {
     pub story: Story,
     /// The objects that the probe watches.
     pub scope: Scope,
-    /// The configuration of the probe.
+    /// The configuration of each of its probes.
     pub probe: ProbeConfig,
     /// The objects that other probes watch over the probe's connection. If it is empty, the probe shares none.
     pub shares_with: Vec<Scope>,
@@ -73,7 +73,7 @@ pub struct Row {
 pub enum Wire {
     /// Ends of streams with this cause.
     Ended(Cause, RangeInclusive<usize>),
-    /// At least one orderly end of a stream at an age in this range of whole seconds.
+    /// At least one orderly end of a stream at an age in this range of whole seconds, rounded down.
     EndedAtAge(RangeInclusive<u64>),
     /// At least one ERROR event with this code, and with this text in its message.
     Error(u64, &'static str),
@@ -95,16 +95,17 @@ pub enum Wire {
     GoneAway(RangeInclusive<usize>),
     /// The number of streams in the longest run from the same resourceVersion.
     FromTheSame(RangeInclusive<usize>),
-    /// Something that must be so by this second since the story began.
+    /// Something that must be so in the records up to and with this second since the story began.
     By(u64, Box<Wire>),
-    /// Several things in order, each in the records behind the first ones that meet the one before.
+    /// Several things in order. Each is sought behind the shortest stretch of records that meets the one before; an
+    /// empty list is met.
     InTurn(Vec<Wire>),
 }
 
 /// What a client's own requests and reports show, with the range of its count over the whole row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// Lists.
+    /// Lists: all requests that are no watch.
     Lists(RangeInclusive<usize>),
     /// Watches that ask for initial events (`sendInitialEvents=true`).
     WatchLists(RangeInclusive<usize>),
@@ -113,11 +114,12 @@ pub enum Asked {
     FromTheSame(RangeInclusive<usize>),
     /// Requests from a resourceVersion above 0 and below one that the client had reported.
     FromBelow(RangeInclusive<usize>),
-    /// Reports of a belief older than what our probe had received 1 s before.
+    /// Reports of a belief older than what our probe had received at least 1 s before.
     Behind(RangeInclusive<usize>),
 }
 
-/// The end that a client must come to.
+/// The end that a client must come to. Numbers of objects are sums over its beliefs
+/// ([`World::client_beliefs`](watchscope_simulator::World::client_beliefs)).
 #[derive(Clone, Debug)]
 pub struct Expected {
     /// The client's name in the story.
@@ -173,8 +175,8 @@ fn naive(client: &'static str, phase: ClientPhase, ghosts: usize) -> Expected {
 }
 
 impl Expected {
-    /// Returns whether no client can meet both expectations; their names and correctness do not count. The phases of a
-    /// client that watches and of one that sleeps between polls do not exclude each other.
+    /// Returns whether no client can meet both expectations; their names, their correctness and `takes_it_for` do not
+    /// count. The phases of a client that watches and of one that sleeps between polls do not exclude each other.
     #[must_use]
     pub fn excludes(&self, other: &Expected) -> bool {
         let divergence = |of: &Expected| (of.ghosts, of.missing, of.stale);

@@ -64,7 +64,7 @@ struct Script {
     acts: Vec<Act>,
 }
 
-/// A passage of the narration. It holds from its time until the time of the next.
+/// A passage of the narration. It holds from its time, and ends just before the time of the next, or with the lesson.
 #[derive(Clone, Debug)]
 pub struct Passage {
     /// Its title.

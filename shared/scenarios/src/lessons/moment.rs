@@ -52,7 +52,7 @@ pub enum Sought {
     /// The client program with this name entered the phase with the second word.
     Phase(&'static str, &'static str),
     /// The client program with this name began to believe in the object with the second name (`true`), or ceased to
-    /// (`false`).
+    /// (`false`). Only objects with a namespace count, and of a belief the 64 that its report names.
     Belief(&'static str, &'static str, bool),
 }
 

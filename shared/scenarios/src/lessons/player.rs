@@ -43,8 +43,8 @@ pub struct Found {
     pub seq: Seq,
     /// The time of its entry, on the cluster's clock.
     pub at: Time,
-    /// The name of its lane, as the page knows it: `etcd`, `client NAME`, `apiserver N RESOURCE`, a watch, or a watch
-    /// and an object (`WATCH NAMESPACE/NAME`, with `-` for no namespace).
+    /// The name of its lane, as the page knows it: `etcd`, `client NAME`, `apiserver N RESOURCE` (N from 0), a watch,
+    /// or a watch and an object (`WATCH NAMESPACE/NAME`, with `-` for no namespace).
     pub lane: String,
     /// The name of the lane that contains it, for a page that does not show the lane; `None` if none contains it.
     pub within: Option<String>,
@@ -60,8 +60,8 @@ struct Search {
 
 /// The player of a lesson: the cluster of one run, and its log up to the shown moment.
 ///
-/// The lesson's length bounds it. The ring of its log holds at most 32 MiB. A person adds deeds only while a run has
-/// fewer than 256.
+/// The lesson's length bounds it. The ring of its log holds at most 32 MiB; above that it drops the oldest records. A
+/// person adds deeds only while a run has fewer than 256.
 pub struct LessonPlayer {
     lesson: Lesson,
     run: Run,
@@ -175,7 +175,8 @@ impl LessonPlayer {
         self.time(self.shown)
     }
 
-    /// Converts a time since the lesson began to the cluster's clock. The lesson begins at 2027-01-01, midnight UTC.
+    /// Converts a time since the lesson began to the cluster's clock. The lesson begins at 2027-01-01, midnight UTC. A
+    /// time over 290,000 years may overflow.
     #[must_use]
     pub fn time(&self, since: Duration) -> Time {
         Time(super::MIDNIGHT_US + i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
@@ -210,9 +211,9 @@ impl LessonPlayer {
         &self.deeds
     }
 
-    /// Shows the lesson up to a time since it began, at most to its end. Returns the entries that are shown with that,
-    /// in their order; there may be none. A time before the shown moment counts as that moment. To go back, use
-    /// [`LessonPlayer::again`].
+    /// Shows the lesson up to and with a time since it began, at most to its end. Returns the entries that are shown
+    /// with that, in their order; there may be none. A time before the shown moment counts as that moment. To go back,
+    /// use [`LessonPlayer::again`].
     pub fn advance(&mut self, to: Duration) -> Vec<Entry> {
         let to = to.min(self.lesson.lasts).max(self.shown);
         self.run_to(to);
@@ -228,8 +229,8 @@ impl LessonPlayer {
         shown
     }
 
-    /// Takes what the client programs have received up to the shown moment, since the last call: in order of time, on
-    /// the cluster's clock. There may be nothing.
+    /// Takes what the client programs have received up to and with the shown moment, since the last call: in order of
+    /// time, on the cluster's clock. There may be nothing.
     pub fn take_received(&mut self) -> Vec<(Time, ReceivedRecord)> {
         let now = self.now();
         let mut taken = Vec::new();
@@ -262,7 +263,8 @@ impl LessonPlayer {
     }
 
     /// Returns the next run of the same lesson at its beginning, with other parameters if `run` differs. The person's
-    /// deeds up to and with `keep`, since the lesson began, are repeated at their times; later ones are not.
+    /// deeds so far ([`LessonPlayer::deeds`]) up to and with `keep`, since the lesson began, are repeated at their
+    /// times; later ones are not.
     #[must_use]
     pub fn again(&self, run: Run, keep: Duration) -> Self {
         let mut player = Self::of_number(self.lesson.clone(), run, self.number + 1);

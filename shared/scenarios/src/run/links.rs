@@ -364,7 +364,8 @@ impl Run {
     }
 }
 
-/// Returns the address of a simulated apiserver, by which watches are pinned to it: `10.0.0.N:6443`, with N from 1.
+/// Returns the address of a simulated apiserver, by which watches are pinned to it: `10.0.0.N:6443`. N is its id plus
+/// 1. It panics in debug builds for the id 65,535, which no server has.
 #[must_use]
 pub fn address_of(server: ServerId) -> Text {
     format!("10.0.0.{}:6443", server.0 + 1).into()

@@ -4,8 +4,8 @@ use watchscope_diagnosis::audit::{Auditor, Read, Reply};
 use watchscope_journal::{CompareRequest, Journal, Sink};
 use watchscope_model::{Entry, Event, Inside, InsideRecord, Record, State, Time};
 
-/// Hosts a [`Journal`] whose events carry their own time; the log's writer stamps events on arrival. It keeps all
-/// records, so the story's length bounds its memory.
+/// Hosts a [`Journal`] whose events carry their own time; the log's writer stamps events on arrival. Its times are on
+/// the log's clock. It keeps all records, so the story's length bounds its memory.
 #[derive(Debug, Default)]
 pub struct Recorder {
     journal: Journal,
@@ -54,7 +54,8 @@ impl Recorder {
         self.journal.append(event, at, &mut self.kept);
     }
 
-    /// Records what happened inside the cluster at a time: in the one log if there is one, else beside the records.
+    /// Records what happened inside the cluster at a time: in the one log if there is one, else beside the records. In
+    /// the log a time before the last entry's counts as that.
     pub fn record_inside(&mut self, inside: Inside, at: Time) {
         if self.kept.log.is_some() {
             self.journal.append_inside(inside, at, &mut self.kept);
@@ -85,7 +86,7 @@ impl Recorder {
         self.kept.read.take()
     }
 
-    /// Takes in the answer to a read of [`Recorder::ask`], and records what follows.
+    /// Takes in the answer to a read of [`Recorder::ask`], and records what follows; without an audit it does nothing.
     pub fn answer(&mut self, read: &Read, reply: Reply, now: Time) {
         self.journal.answer(read, reply, now, &mut self.kept);
     }
@@ -114,14 +115,15 @@ impl Recorder {
         &self.kept.records
     }
 
-    /// Returns the inside records in the order of their arrival. Those since [`Recorder::keep_one_log`] are not among
-    /// them.
+    /// Returns the inside records in the order of their arrival, each with its time. Those since
+    /// [`Recorder::keep_one_log`] are not among them.
     #[must_use]
     pub fn inside(&self) -> &[(Time, Inside)] {
         &self.kept.inside
     }
 
-    /// From now on keeps records and inside records as one log, which is empty at first.
+    /// From now on keeps records and inside records as one log, which is empty at first. An earlier one is dropped with
+    /// its entries. It grows until they are taken.
     pub fn keep_one_log(&mut self) {
         self.kept.log = Some(Vec::new());
     }
