@@ -12,8 +12,8 @@ use watchscope_model::{EpochId, LogId, Seq, Time};
 /// then those of the next run. It bounds the memory of the server, and of each viewer, which gets all entries. Full
 /// chapters have more than 1 MiB, so 10,000 of them are about 10 GiB before deflating.
 pub const MAX_ENTRIES: usize = 10_000;
-/// The most runs. Above it the oldest runs are forgotten with their entries. It bounds the memory, because the last
-/// entry of a run is not joined with others. The number has no source.
+/// The most runs, the one that is being written included. Above it the oldest runs are forgotten with their entries. It
+/// bounds the memory, because the last entry of a run is not joined with others. The number has no source.
 pub const MAX_RUNS: usize = 1_000;
 /// The order of the run that is being written; the orders of all others are below it.
 const LIVE: u64 = u64::MAX;
@@ -193,7 +193,7 @@ impl Catalogue {
     }
 
     /// Returns the first chapter in files that holds `seq` or a later record of a run, as its first and last record.
-    /// `None` if no file holds one, or the run is unknown.
+    /// Several chapters as one entry may have holes between these. `None` if no file holds one, or the run is unknown.
     #[must_use]
     pub fn next_in_file(&self, epoch: &EpochId, seq: Seq) -> Option<(Seq, Seq)> {
         let mut chapters = self.run(epoch)?.chapters.values();
@@ -219,7 +219,8 @@ impl Catalogue {
     }
 
     /// Returns the oldest record that is listed and can be had from the ring or a file: its run, its seq and its time.
-    /// `None` if there is none.
+    /// If several chapters are one entry, it is the first of them, even if only a later one can be had. `None` if
+    /// there is none.
     #[must_use]
     pub fn kept_from(&self) -> Option<(&EpochId, Seq, Time)> {
         self.runs.iter().find_map(|run| {
@@ -285,9 +286,9 @@ impl Catalogue {
         }
     }
 
-    /// Notes that files hold the records from `first` to `last` of the run that is being written. Only listed chapters
-    /// that lie wholly in that range count. From now on files count as keeping chapters that leave the ring. Returns
-    /// whether an entry changed.
+    /// Notes that files hold the records from `first` to `last`, both included, of the run that is being written. Only
+    /// listed chapters that lie wholly in that range count. From now on files count as keeping chapters that leave the
+    /// ring. Returns whether an entry changed; `false` if all these chapters were noted before, or if there are none.
     pub fn keep(&mut self, first: Seq, last: Seq) -> bool {
         self.has_files = true;
         let changed = self.changes + 1;
@@ -306,8 +307,9 @@ impl Catalogue {
         is_changed
     }
 
-    /// Replaces the list of all chapters in files. A listed chapter that no file holds any more counts as expired once
-    /// it is not in the ring either. A stretch between two chapters of a run that no file holds is listed as lost. From
+    /// Replaces the list of all chapters in files; `files` has each run once, in any order. A listed chapter that no
+    /// file holds any more stays listed, and counts as expired once it is not in the ring either. So do the chapters of
+    /// a run that is not in `files`. A stretch between two chapters of a run that no file holds is listed as lost. From
     /// now on files count as keeping chapters that leave the ring.
     pub fn set_files(&mut self, files: &[FileRun]) {
         self.has_files = true;

@@ -27,7 +27,8 @@ pub const MAX_NAME_BYTES: usize = 1_024;
 const SEGMENT_COST: u64 = size_of::<SealedSegment>() as u64 + 64;
 
 /// Consecutive segments with an opening, which can be read alone. The sealer bounds it: a chapter closes when its
-/// segments exceed [`CHAPTER_BYTES`](crate::CHAPTER_BYTES) and its opening.
+/// segments exceed [`CHAPTER_BYTES`](crate::CHAPTER_BYTES) and its opening. The chapter of a recording is as large as
+/// its writer made it.
 #[derive(Clone, Debug)]
 pub struct Chapter {
     /// The head frame of its opening: the encoded fold of all records before it.
@@ -61,7 +62,8 @@ impl Chapter {
             .filter(|segment| segment.first <= seq)
     }
 
-    /// Returns the number of its segments that hold at least one record before `seq`. They are the first ones.
+    /// Returns the number of its segments that hold at least one record before `seq`. They are the first ones. It is 0
+    /// up to the chapter's first record, and the number of all segments behind its last.
     #[must_use]
     pub fn segments_before(&self, seq: Seq) -> usize {
         self.segments.partition_point(|segment| segment.first < seq)
@@ -92,8 +94,8 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// Returns an empty ring of at most `capacity` bytes. Its first record is the one that `first` names, and its head
-    /// is the seq before.
+    /// Returns an empty ring of at most `capacity` bytes; [`Ring`] states when it has more. Its first record is the one
+    /// that `first` names, and its head is the seq before.
     #[must_use]
     pub fn new(log: LogId, epoch: EpochId, capacity: u64, first: NextChapter) -> Self {
         let head = Seq(first.first.0.saturating_sub(1));
@@ -276,6 +278,7 @@ impl Ring {
     }
 
     /// Returns the bytes of the chapters held, bookkeeping included. The head snapshot and the catalogue do not count.
+    /// It is above [`Ring::capacity_bytes`] only if the open chapter alone is.
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
         self.cost
@@ -294,8 +297,8 @@ impl Ring {
         self.bytes
     }
 
-    /// Returns the chapter that holds a record, or will hold it if it is the next one. `None` for a record that was
-    /// dropped, and for one after the next.
+    /// Returns the chapter that holds a record, or will hold it if it is the next one. `None` for a record before
+    /// [`Ring::first`], and for one after the next.
     #[must_use]
     pub fn chapter(&self, seq: Seq) -> Option<&Chapter> {
         if seq > self.head.next() {
@@ -307,7 +310,8 @@ impl Ring {
         self.chapters.get(after.checked_sub(1)?)
     }
 
-    /// Returns the segment that holds a record. `None` for a record that was dropped, or is not sealed yet.
+    /// Returns the segment that holds a record. `None` for a record before [`Ring::first`], and for one that is not
+    /// sealed yet.
     #[must_use]
     pub fn segment(&self, seq: Seq) -> Option<&SealedSegment> {
         self.chapter(seq)?.segment(seq)

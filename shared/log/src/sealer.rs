@@ -169,8 +169,9 @@ impl Sealer {
         (summary, next)
     }
 
-    /// Returns a snapshot of the head for readers that join, and the segment that had to be sealed for it. The latter
-    /// is `None` if no segment was open. `state` is the fold of all records taken.
+    /// Returns a snapshot of the head for readers that join, and the segment that had to be sealed for it, due or not.
+    /// The segment is `None` if none was open; the ring gets it before the snapshot. `state` is the fold of all records
+    /// taken.
     pub fn snapshot(&mut self, now: Time, state: &State) -> (Option<Sealed>, HeadSnapshot) {
         let sealed = self.seal(now, state);
         let frame = self.writer.head_snapshot(Fold::new(state, &self.layers));

@@ -111,7 +111,7 @@ pub struct Sealed {
     pub closed: Option<(Summary, NextChapter)>,
 }
 
-/// The opening of a chapter.
+/// The opening of a chapter. The objects and watches of the fold bound its size.
 #[derive(Clone, Debug)]
 pub struct NextChapter {
     /// The head frame: the encoded fold of all records before the chapter.

@@ -127,7 +127,7 @@ impl Reader {
         }
     }
 
-    /// Sets what the welcome says of the recording that is read; `None` for a live log.
+    /// Sets what the welcome says of the recording that is read; `None` for a live log. Call it before hello.
     #[must_use]
     pub fn of_recording(self, recording: Option<Recording>) -> Self {
         Self { recording, ..self }
@@ -236,7 +236,8 @@ impl Reader {
         }
     }
 
-    /// Returns the next act of the driver. A message counts as sent once it is returned.
+    /// Returns the next act of the driver. A message counts as sent once it is returned. After the goodbye of
+    /// [`Self::part`], each call returns [`Step::End`].
     pub fn next(&mut self, ring: &Ring, now: Time) -> Step {
         self.served.waited_us = None;
         loop {

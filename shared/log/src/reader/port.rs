@@ -42,8 +42,8 @@ pub struct Served {
     pub moves: u64,
     /// The number of records that these moves skipped; the viewer has them only as part of a snapshot.
     pub moved_past: u64,
-    /// The time that the first record of the last sent segment waited since it was written, in microseconds. It is
-    /// `None` once another message was sent.
+    /// The time that the first record of a segment waited since it was written, in microseconds. It has a value only if
+    /// the last call of [`crate::Reader::next`] returned that segment, or the first piece of it; else `None`.
     pub waited_us: Option<i64>,
 }
 
@@ -56,7 +56,8 @@ pub enum Fetched {
         first: Seq,
         /// The chapter's last record.
         last: Seq,
-        /// The chapter's head frame and segment frames, in order. The reader sends those up to the requested record.
+        /// The chapter's head frame and segment frames, in order. The reader sends them up to the segment that holds
+        /// the requested record, and all of them if a frame is damaged.
         frames: Bytes,
     },
     /// No file holds the chapter any more. The viewer gets [`watchscope_model::wire::Expired`].
@@ -88,7 +89,7 @@ pub enum Step {
     /// Nothing can be sent. Call [`crate::Reader::next`] again when the ring changed, the viewer sent a message, or
     /// `until` has come.
     Wait {
-        /// The latest time for the next call; `None` before hello.
+        /// The latest time for the next call, on the log's clock; `None` before hello.
         until: Option<Time>,
         /// Whether the ring has no suitable head snapshot, so that the writer must put one there.
         needs_snapshot: bool,

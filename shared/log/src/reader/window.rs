@@ -7,12 +7,14 @@ use watchscope_model::{Seq, Time};
 
 use crate::ring::Ring;
 
-/// The lag in microseconds above which a viewer is moved to the head, unless the lag shrinks. The lag is the age of the
-/// first record that the viewer has not acknowledged. A viewer that comes back with a greater lag gets a snapshot. The
+/// The lag in microseconds above which a viewer is moved to the head while live data waits for it, unless the lag
+/// shrinks. The lag is the age of the first record that the viewer has not acknowledged. Time before it acknowledged
+/// its last snapshot, or resumed, does not count. A viewer that comes back with a greater lag gets a snapshot. The
 /// number has no source: a picture that is later than that is hardly live.
 pub const BEHIND_US: i64 = 5_000_000;
-/// The lag in bytes above which a viewer is moved to the head, unless the lag shrinks. The lag is the sealed bytes from
-/// the first record on that the viewer has not acknowledged. A viewer that comes back with a greater lag gets a
+/// The lag in bytes above which a viewer is moved to the head while live data waits for it, unless the lag shrinks. The
+/// lag is the sealed bytes from the first record on that the viewer has not acknowledged. Bytes sealed before it
+/// acknowledged its last snapshot, or resumed, do not count. A viewer that comes back with a greater lag gets a
 /// snapshot. The number has no source: it is four windows.
 pub const BEHIND_BYTES: u64 = 4 << 20;
 
