@@ -15,7 +15,8 @@ use watchscope_model::{ConnectionId, RequestId, StreamId, Text, Time};
 pub enum Input<'a> {
     /// Starts the watch. It comes once, as the first input; a later one changes nothing.
     Start,
-    /// The connection of [`Effect::Connect`] is ready for requests.
+    /// The connection of [`Effect::Connect`] is ready for requests. One that the machine needs no more is closed by
+    /// [`Effect::Close`].
     Connected {
         /// The connection's channel.
         channel: Channel,
@@ -161,7 +162,7 @@ pub enum Effect {
         /// Its id; absent while it is dialled.
         connection: Option<ConnectionId>,
     },
-    /// Give [`Input::Timer`] at this time. It replaces the timer set before.
+    /// Give [`Input::Timer`] at this time, or at once if it has passed. It replaces the timer set before.
     SetTimer(
         /// The time on the log's clock.
         Time,
@@ -234,7 +235,8 @@ pub struct Output {
     pub effects: Vec<Effect>,
     /// The events, in the order of the log. It may be empty.
     pub events: Vec<Emitted>,
-    /// The redacted bodies of the events as JSON in UTF-8, one directly after the other.
+    /// The redacted bodies of the events as JSON in UTF-8, one directly after the other, in the order of the events. It
+    /// is empty if no event has one.
     pub bodies: Vec<u8>,
 }
 

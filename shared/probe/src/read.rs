@@ -15,7 +15,7 @@ use crate::refusal;
 
 /// Reads a page of a list of any kind. Its items keep their order. An item that cannot be read, or has no name or
 /// version, is only counted ([`Page::unreadable`]). `None` if the body is not UTF-8, not JSON, has no `metadata`, or is
-/// no list: without a kind, a Status or a Table.
+/// no list: without a kind, a Status or a Table. Also if it is nested deeper than 128 levels outside of its items.
 #[must_use]
 pub fn read_page(body: &[u8]) -> Option<Page> {
     let mut decoder = Decoder::new("", "", false);
@@ -35,8 +35,8 @@ pub fn read_page(body: &[u8]) -> Option<Page> {
     })
 }
 
-/// Reads an object of any kind, without its content. `None` if the body is not UTF-8, not JSON, or has no name or no
-/// resourceVersion.
+/// Reads an object of any kind, without its content. `None` if the body is not UTF-8, not JSON, nested deeper than 128
+/// levels, or has no name or no resourceVersion.
 #[must_use]
 pub fn read_object(body: &[u8]) -> Option<Seen> {
     let mut decoder = Decoder::new("", "", false);
@@ -44,8 +44,10 @@ pub fn read_object(body: &[u8]) -> Option<Seen> {
     read(&object).ok()
 }
 
-/// Reads the whole body of a watch: its events in order, and how far it came. An empty body has no event and came
-/// nowhere. `None` if a line is an ERROR or cannot be read, or an object lacks its name or version.
+/// Reads the whole body of a watch: its events in order, and how far it came. Without events and bookmarks,
+/// [`Told::reached`] is `None`. Empty lines are passed over, and the last line may lack its line feed. The result is
+/// `None` if a line is an ERROR or cannot be read. Also if an object lacks its name or version, or a bookmark its
+/// version.
 #[must_use]
 pub fn read_watch(body: &[u8]) -> Option<Told> {
     let mut decoder = Decoder::new("", "", false);
@@ -90,9 +92,9 @@ pub fn read_current(body: &[u8]) -> Option<ResourceVersion> {
     status.current().map(ResourceVersion::from)
 }
 
-/// Returns the headers of an answer that its record keeps, in their order. They are at most 16, and each value is cut
-/// at 512 characters. Kept are the audit id, Connection, Content-Type, Retry-After, Warning, and the two uids of
-/// priority and fairness.
+/// Returns the headers of an answer that its record keeps, in their order; there may be none. They are the first 16,
+/// and each value is cut at 512 characters. Kept are the audit id, Connection, Content-Type, Retry-After, Warning, and
+/// the two uids of priority and fairness. Their names must be in lower case.
 #[must_use]
 pub fn headers_worth_keeping(headers: Headers) -> Headers {
     crate::journal::worth_keeping(headers)

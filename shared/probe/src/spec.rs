@@ -37,13 +37,13 @@ pub struct WatchSpec {
 /// The settings of a probe. The defaults are those of a real cluster's watches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProbeConfig {
-    /// Whether to request metadata only (`PartialObjectMetadata`; docs/semantics/requests.md#forms). Default: false,
-    /// whole objects.
+    /// Whether to request metadata only (`PartialObjectMetadata`; docs/semantics/requests.md#forms). A whole object
+    /// that a server sends all the same is read and redacted. Default: false, whole objects.
     pub metadata_only: bool,
     /// Whether to request initial events by watch-list (KEP-3157) instead of a paged list
-    /// (docs/semantics/lists-and-watches.md#watch-list). The probe lists from then on if a server refuses that, or
-    /// sends no end of the initial events within 10 s after the last. So it does after two such streams in a row that
-    /// ended before it. Default: false.
+    /// (docs/semantics/lists-and-watches.md#watch-list). The probe lists from then on if a server refuses that. It also
+    /// does if the end of the initial events is missing 10 s after the first live event, or after the last bytes before
+    /// one. So it does after two such streams in a row that were over before that end. Default: false.
     pub watch_list: bool,
     /// The range of `timeoutSeconds` of a watch, in seconds; each value is drawn from it evenly. If its end is below
     /// its start, each value is the start. The default is client-go's 300 to 600
@@ -52,12 +52,13 @@ pub struct ProbeConfig {
     /// The `limit` of a list page, in items; 0 counts as 1. The default is client-go's 500
     /// (docs/semantics/clients.md#reflector-list).
     pub page_size: u32,
-    /// The longest line of a stream that is decoded, in bytes. A longer one is discarded and counted as lost; then the
-    /// probe ends the stream and lists. The default is 8 MiB, since etcd's default limit on an object is 1.5 MiB.
+    /// The longest line of a stream that is decoded, in bytes without its line feed. A longer one is discarded and
+    /// counted as lost; then the probe ends the stream and lists. The default is 8 MiB, since etcd's default limit on
+    /// an object is 1.5 MiB.
     pub line_limit: usize,
     /// The longest list page that is decoded, in bytes. A longer one is given up and counted as lost, and the list
-    /// begins again with pages of an eighth of the items. It also bounds the initial events that wait for their end
-    /// bookmark; above it the probe lists. The default is 256 MiB.
+    /// begins again with pages of an eighth of the items, at least one. It also bounds the initial events that wait for
+    /// their end bookmark; above it the probe lists. The default is 256 MiB.
     pub page_limit: usize,
     /// Whether to redact the values of ConfigMaps, too. Values of Secrets are always redacted. Default: false.
     pub redact_configmaps: bool,
