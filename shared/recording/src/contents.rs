@@ -16,21 +16,23 @@ use crate::index::Found;
 pub struct Contents {
     /// Length of the file in bytes.
     pub size: u64,
-    /// Its readable `F` blocks, in the order of the file. There are several if several files or runs were put together;
-    /// none if no `F` can be read.
+    /// The readable ones of the `F` in `blocks`, in the order of the file; the number of `blocks` bounds theirs. There
+    /// are several if several files or runs were put together; none if no `F` can be read.
     pub files: Vec<FileBlock>,
     /// Its chapters, by the order of their `F` blocks and then of their first records; at most [`MAX_CHAPTERS`]. A
     /// chapter with neither a readable opening nor a closed block is left out.
     pub chapters: Vec<ChapterEntry>,
     /// Its blocks with a readable header, in the order of the file; their payloads may be damaged. At most
-    /// [`MAX_BLOCKS`](crate::MAX_BLOCKS), and the index at the end.
+    /// [`MAX_BLOCKS`](crate::MAX_BLOCKS), and the index at the end. They end with the first block of a chapter over
+    /// [`MAX_CHAPTERS`].
     pub blocks: Vec<BlockPlace>,
     /// The notes of its `N` blocks, in the order of the file: notes of persons whose records lie outside its chapters.
     /// At most [`MAX_NOTES`](watchscope_model::notes::MAX_NOTES). The file's other notes are left out and reported in
     /// [`damaged`](Self::damaged).
     pub notes: Vec<KeptNote>,
     /// The damage that [`Scan`](crate::Scan) found, in the order of the file; empty if it found none. It does not read
-    /// the frames of closed chapters, nor bodies.
+    /// the frames of closed chapters, nor bodies. A block has few entries, so [`MAX_BLOCKS`](crate::MAX_BLOCKS) bounds
+    /// their number.
     pub damaged: Vec<Damage>,
     /// Where the file was cut; `None` if it ends with a whole block, or with bytes that are reported as damage.
     pub cut: Option<Cut>,
@@ -44,8 +46,8 @@ impl Contents {
         entry.file.and_then(|file| self.files.get(file))
     }
 
-    /// Returns whether the file was ended and needs no compacting: its last block is an index, and it has no `O` and no
-    /// `S`. It is `false` for a finished file if a chapter has no `C`.
+    /// Returns whether the file was ended and needs no compacting: its last readable block is an index, it has no `O`
+    /// and no `S`, and it is not cut. It is `false` for a finished file if a chapter has no `C`.
     #[must_use]
     pub fn is_ended(&self) -> bool {
         let mut tags = self.blocks.iter().map(|block| block.header.tag);
@@ -78,7 +80,7 @@ pub struct ChapterEntry {
     /// Its segments (`S`), in the order of the file, without a closed block up to the first damaged one. Empty if no
     /// record was written before the chapter closed, or the file ended.
     pub segments: Vec<BlockPlace>,
-    /// Its bodies (`B`), in the order of the file; empty if the file was written without bodies.
+    /// Its bodies (`B`), in the order of the file; empty if the file has none of them.
     pub bodies: Vec<BlockPlace>,
 }
 

@@ -16,7 +16,7 @@ use crate::write::index_block;
 /// A part of a new file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// New bytes, to be written as they are; never none.
+    /// New bytes, to be written as they are. There are none only at the end of a file whose index does not fit.
     Bytes(Vec<u8>),
     /// A range of a source file, to be copied as it is.
     Copy {
@@ -34,8 +34,8 @@ pub enum Piece {
 pub struct Source<'a> {
     /// The file's contents.
     pub contents: &'a Contents,
-    /// Indexes in [`Contents::chapters`], rising; the chapters are copied in this order. An index outside it is passed
-    /// over.
+    /// Indexes in [`Contents::chapters`], rising, each once; the chapters are copied in this order. An index outside it
+    /// is passed over. If there are none, only the notes are copied.
     pub chapters: &'a [usize],
     /// Whether to copy the chapters' bodies too. The new `F` does not say that bodies are left out.
     pub with_bodies: bool,

@@ -86,14 +86,14 @@ pub enum DamageKind {
     /// A frame in the block cannot be read, or does not follow the one before.
     #[error(transparent)]
     Frame(#[from] DecodeError),
-    /// The JSON of an `F` cannot be read.
+    /// The JSON of an `F` cannot be read; the text says why, and at which line and column.
     #[error("its JSON cannot be read: {0}")]
     Json(String),
     /// The block is the first over [`MAX_BLOCKS`]. This block and all behind it are not read.
     #[error("only {MAX_BLOCKS} blocks are read, and none from here on")]
     TooManyBlocks,
-    /// The block's chapter is the first over [`MAX_CHAPTERS`]. This block and all behind it are read into no chapter;
-    /// `F` and `N` behind it are still read.
+    /// The block's chapter is the first over [`MAX_CHAPTERS`]. This block and all behind it are read into no chapter,
+    /// and it is the last in [`Contents::blocks`](crate::Contents::blocks). Notes behind it are still read.
     #[error("only {MAX_CHAPTERS} chapters are read, and none from here on")]
     TooManyChapters,
     /// The opening of the block's chapter is missing or cannot be read. Only the first such `S` of a chapter is

@@ -133,7 +133,8 @@ impl Excerpt {
     /// Returns the run that ended before this chapter, if it has a record of the stretch; otherwise `None`.
     ///
     /// # Errors
-    /// If a frame cannot be read or does not follow, or if the chapter belongs to another log.
+    /// If a frame cannot be read or does not follow, or if the chapter belongs to another log. After an error a part of
+    /// the excerpt may be missing.
     pub fn chapter(&mut self, bytes: Vec<u8>) -> Result<Option<ExcerptRun>, ExcerptError> {
         self.read += 1;
         let number = self.read;
@@ -186,8 +187,8 @@ impl Excerpt {
         Ok(runs)
     }
 
-    /// Ends the extract. Returns the last run, if it has a record of the stretch; `None` if it has none, or if no
-    /// chapter was taken in.
+    /// Ends the extract. Returns the last run, if it has a record of the stretch. `None` if it has none, if no chapter
+    /// was taken in, or at a second call.
     pub fn finish(&mut self) -> Option<ExcerptRun> {
         self.run.take().and_then(Run::end)
     }

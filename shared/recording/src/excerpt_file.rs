@@ -56,8 +56,7 @@ impl ExcerptFile {
         Ok(self.packing.as_ref().map(Packing::raw))
     }
 
-    /// Returns the whole file. Before the end, and for an excerpt without a run, it returns nothing; notes alone make
-    /// no file.
+    /// Returns the whole file. It is empty before the end, and for an excerpt without a run; notes alone make no file.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
         self.whole
@@ -89,8 +88,8 @@ impl ExcerptFile {
 }
 
 /// Returns the notes of persons about a range of time whose records are in none of `runs`, sorted by the times of their
-/// records. The range includes both ends. The notes are those of [`Notes::records_about`]: replaced and withdrawn ones
-/// are among them. A note of a record that `runs` leave out is returned, too.
+/// records; there may be none. The range includes both ends. The notes are those of [`Notes::records_about`]: replaced
+/// and withdrawn ones are among them. A note of a record that `runs` leave out is returned, too.
 #[must_use]
 pub fn notes_beside<'a>(
     notes: &Notes,

@@ -210,14 +210,15 @@ impl Extract {
         }
     }
 
-    /// Hides parts of the result with `hider`; `None` hides nothing.
+    /// Hides parts of the result with `hider`; `None` hides nothing. Call it before the first chapter: it does not
+    /// change what was taken in.
     #[must_use]
     pub fn hiding(self, hider: Option<Box<dyn Hide>>) -> Self {
         Self { hider, ..self }
     }
 
-    /// Returns whether a record behind the stretch was taken in: later chapters are not needed. At the last record of
-    /// the stretch it is still `false`.
+    /// Returns whether a record behind the stretch was met: later chapters are not needed. At the last record of the
+    /// stretch it is still `false`.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.is_over
@@ -307,7 +308,7 @@ impl Extract {
         run.making.as_ref().map(|_| &run.state)
     }
 
-    /// Ends the extract; returns the remaining chapters, in order.
+    /// Ends the extract; returns the remaining chapters, in order. There are none if [`Extract::chapter`] returned all.
     ///
     /// # Errors
     /// [`ExtractError::Empty`] if no record was in the stretch. Records that were left out count.

@@ -16,8 +16,8 @@ const MAX_WATCHES: usize = 2_000;
 
 /// The `F` block: the log, the cluster and the watches of the chapters behind it.
 ///
-/// A reader ignores unknown fields and takes a missing one as empty (numbers as 0). All texts are hostile. An `F` has
-/// at most [`MAX_FILE_BLOCK_BYTES`].
+/// A reader ignores unknown fields and takes a missing one as empty (numbers as 0). All texts are hostile. An `F` that
+/// can be read has at most [`MAX_FILE_BLOCK_BYTES`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct FileBlock {
@@ -25,22 +25,23 @@ pub struct FileBlock {
     pub watchscope: String,
     /// Version of the redaction rules for bodies, from 1; 0 if the block does not say it.
     pub redaction: u32,
-    /// Id of the log.
+    /// Id of the log; empty if the block does not say it.
     pub log: String,
-    /// Id of the run of the log's writer.
+    /// Id of the run of the log's writer; empty if the block does not say it.
     pub epoch: String,
     /// The cluster; `None` if none had answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster: Option<ClusterName>,
-    /// The watches; [`with_state`](Self::with_state) sorts them by name. The writer keeps the first 2,000, and fewer if
-    /// the block is too long. A reader keeps the first 2,000, too.
+    /// The watches, which may be none; [`with_state`](Self::with_state) sorts them by name. The writer keeps the first
+    /// 2,000, and fewer if the block is too long. A reader keeps the first 2,000, too.
     pub watches: Vec<Watched>,
     /// How the file was made.
     pub form: Form,
     /// The contents that the writer left out, each as a phrase in English; empty if it left out nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<String>,
-    /// The parts whose texts are pseudonyms or `[hidden]`, in the order of [`HiddenPart`]; empty if nothing was hidden.
+    /// The parts whose texts are pseudonyms or `[hidden]`, or that are left out. watchscope writes each once, in the
+    /// order of [`HiddenPart`]. Empty if nothing was hidden.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hidden: Vec<HiddenPart>,
 }
@@ -53,7 +54,7 @@ pub struct ClusterName {
     pub name: String,
     /// Base URL of its apiserver, as `https://10.0.0.1:6443`.
     pub server: String,
-    /// Version of its apiserver, as `v1.36.0` (its `gitVersion`).
+    /// Version of its apiserver, as `v1.36.0` (the `gitVersion` of its `/version`).
     pub version: String,
     /// The uid of its namespace `kube-system`; empty if it could not be read.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -68,7 +69,7 @@ pub struct Watched {
     pub watch: String,
     /// API group; empty for core.
     pub group: String,
-    /// API version, as `v1`.
+    /// API version, as `v1`; empty if discovery had not named it.
     pub version: String,
     /// Resource, plural and in lower case, as in the path of a request.
     pub resource: String,

@@ -19,15 +19,15 @@ pub const BLOCK_HEADER_BYTES: usize = 20;
 /// The writer refuses a larger block with [`WriteError::TooLarge`](crate::WriteError::TooLarge), but leaves a larger
 /// open chapter in `O` and `S`. A reader takes a header with a larger length as damaged.
 pub const MAX_RAW_BYTES: u32 = 64 << 20;
-/// The most bytes of a payload in the file: 65 MiB. At the bound, writer and reader refuse as for [`MAX_RAW_BYTES`].
+/// The most bytes of a payload in the file: 65 MiB. Above it, writer and reader refuse as for [`MAX_RAW_BYTES`].
 /// Deflate enlarges incompressible bytes by less than 1 %, and less than 64 KiB stand before the deflated part.
 pub const MAX_STORED_BYTES: u32 = MAX_RAW_BYTES + (1 << 20);
 
 /// The most blocks that are read of a file, apart from the index at its end: eleven days of one block a second. At the
-/// bound, reading stops with [`DamageKind::TooManyBlocks`](crate::DamageKind::TooManyBlocks). Above it, a writer writes
-/// no index.
+/// first further block, reading stops with [`DamageKind::TooManyBlocks`](crate::DamageKind::TooManyBlocks). A writer of
+/// more blocks writes no index.
 pub const MAX_BLOCKS: usize = 1_000_000;
-/// The most chapters that are read of a file. At the bound, reading stops with
+/// The most chapters that are read of a file. At the first block of a further one, the list of blocks ends with
 /// [`DamageKind::TooManyChapters`](crate::DamageKind::TooManyChapters). A run of the log reaches it at 64 GiB before
 /// deflating, because its chapters close above 1 MiB of segments.
 pub const MAX_CHAPTERS: usize = 65_536;

@@ -14,7 +14,7 @@ use crate::chapter::Frames;
 use crate::error::DamageKind;
 
 /// The most bytes in the payload of an `N`: a reader holds one payload at a time. A writer continues in the next `N`; a
-/// reader reports a longer one as damage.
+/// reader reports a longer one as damage. The number has no source.
 pub const MAX_NOTES_BLOCK_BYTES: usize = 1 << 20;
 
 /// Returns the payloads of the `N` blocks for these notes. It leaves out a note that is too long for a block; no writer
@@ -43,7 +43,8 @@ pub(crate) fn read(payload: &[u8]) -> Result<Vec<KeptNote>, DamageKind> {
     Ok(decode_notes(payload)?)
 }
 
-/// Returns whether a chapter has notes, of persons or of a story. `false` means that it need not be read for notes.
+/// Returns whether a chapter has notes, of persons or of a story, by the counts of its summary. `false` means that it
+/// need not be read for notes.
 #[must_use]
 pub fn has_notes(summary: &Summary) -> bool {
     summary.counts.iter().any(|(kind, _)| *kind == Note::KIND)

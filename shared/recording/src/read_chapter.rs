@@ -10,7 +10,7 @@ use crate::error::{Damage, DamageKind};
 use crate::machine::{Input, Step};
 
 /// The most bytes in one read of several adjacent blocks. A larger block is read alone. So a host answers few requests,
-/// and holds little beside the frames.
+/// and holds little beside the frames. The number has no source.
 const READ_BYTES: u64 = 1 << 20;
 /// The most bytes of frames that are read of a chapter in `O` and `S`. The first block over it is reported as damage,
 /// and the chapter ends before it. An opening has at most 64 MiB, and the log closes a chapter when its segments

@@ -28,7 +28,7 @@ use crate::window::{Missing, Window};
 /// chapter's header and summary usually fit in them.
 const HEADERS_AHEAD: usize = 16 << 10;
 /// The least bytes of one read, while the blocks of chapters without a summary are read; fewer at the file's end. Such
-/// blocks are read whole and lie behind each other, so few reads suffice.
+/// blocks are read whole and lie behind each other, so few reads suffice. The number has no source.
 const BLOCKS_AHEAD: usize = 1 << 20;
 
 /// The machine that opens a recording.

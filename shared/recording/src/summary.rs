@@ -53,8 +53,9 @@ impl FrameSummarizer {
         self.summarizer.first()
     }
 
-    /// Returns the fold behind the last record, without the objects of the opening snapshot. Before the first record,
-    /// it is the opening snapshot.
+    /// Returns the fold behind the last record, without the objects of the opening snapshot. Changes of a watch with
+    /// progress are left out of it, as [`Summarizer::state`] states. Before the first record, it is the opening
+    /// snapshot without objects.
     #[must_use]
     pub fn state(&self) -> &State {
         self.summarizer.state()

@@ -9,7 +9,7 @@ use crate::index::Found;
 use crate::window::{Missing, Window};
 
 /// The most bytes of one read that searches for a header behind damage. If there is none, the next read searches on. So
-/// a scan of a damaged file holds little.
+/// a scan of a damaged file holds little. The number has no source.
 const SEARCH_BYTES: usize = 256 << 10;
 
 /// The walk's place in the file, and the blocks and the damage that it found.

@@ -118,7 +118,7 @@ impl Writer {
     }
 
     /// Returns an `F` for the chapters from here on. A host calls it while no chapter is open, when the log or its run
-    /// is another than before.
+    /// is another than before. That no chapter is open is not checked: a reader would lose its later `S`.
     ///
     /// # Errors
     /// [`WriteError::TooLarge`] if `file` without its watches is over 64 MiB.
@@ -380,7 +380,8 @@ impl Writer {
     }
 
     /// Ends the file; returns an `S` with the remaining segments, and the index. The index is left out if it does not
-    /// fit. A chapter that is still open stays in `O` and `S`. The host writes nothing after these bytes.
+    /// fit, or if there are more than [`MAX_BLOCKS`] blocks. A chapter that is still open stays in `O` and `S`. The
+    /// host writes nothing after these bytes.
     ///
     /// # Errors
     /// None in practice, as for [`Writer::flush`].
@@ -416,8 +417,8 @@ impl Writer {
         Some((summarizer.log(), summarizer.epoch()))
     }
 
-    /// Returns the fold behind the last record of the open chapter, without the objects of its opening snapshot. `None`
-    /// if no chapter is open.
+    /// Returns the fold behind the last record of the open chapter, as [`FrameSummarizer::state`] returns it. `None` if
+    /// no chapter is open.
     #[must_use]
     pub fn open_state(&self) -> Option<&State> {
         Some(self.open.as_ref()?.summarizer.state())
