@@ -11,7 +11,8 @@ use watchscope_model::{Event, Object, Record, State, Time, WatchName};
 pub struct CompareRequest {
     /// The watch; `None`: all watches.
     pub watch: Option<WatchName>,
-    /// An object of that watch; `None`: all its objects. Without a watch, each watch looks this object up.
+    /// An object of that watch; `None`: all its objects. Without a watch, each watch looks this object up. The watch
+    /// need not hold it.
     pub object: Option<Arc<Object>>,
 }
 

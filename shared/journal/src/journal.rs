@@ -88,7 +88,8 @@ impl Journal {
         }
     }
 
-    /// Audits the records from now on. It replaces an earlier audit; records that this one has not appended are lost.
+    /// Audits the records from now on. It replaces an earlier audit. Audit records of the earlier one that are not
+    /// appended yet are lost.
     pub fn audit(&mut self, auditor: Auditor) {
         self.audit = Some(Box::new(auditor));
     }
@@ -111,7 +112,8 @@ impl Journal {
     }
 
     /// Processes the answer to a read. Appends the conclusions of the audit, stamped with `now`; if there are any, also
-    /// the judgements that are due by then. Without an audit it does nothing.
+    /// the judgements that are due by then. An answer to a read that is not under way changes no verdict. Without an
+    /// audit it does nothing.
     pub fn answer(&mut self, read: &Read, reply: Reply, now: Time, sink: &mut dyn Sink) {
         if let Some(audit) = &mut self.audit {
             audit.answer(read, reply, now, &self.state);
@@ -133,7 +135,8 @@ impl Journal {
     }
 
     /// Requests a comparison at once; returns whether the watch exists, or any watch if the request names none. `false`
-    /// also if there is no audit. The reads follow in [`Journal::ask`].
+    /// also if there is no audit. The reads follow in [`Journal::ask`]. A later request for the same watch replaces an
+    /// earlier one. While 64 reads of a watch wait, an object is not looked up for it.
     pub fn compare(&mut self, asked: &CompareRequest, now: Time) -> bool {
         let audit = self.audit.as_mut();
         audit.is_some_and(|audit| audit.compare(asked, now))
