@@ -7,9 +7,10 @@ use crate::joined::JoinedFiles;
 use crate::words::Notice;
 
 /// The most characters of a text from the file; the rest of it is replaced by `…`. So a hostile file cannot fill the
-/// page.
+/// page. The number has no source.
 const TEXT_CHARS: usize = 256;
-/// The most texts about withheld parts; the others are left out. So a hostile file cannot fill the page.
+/// The most texts about withheld parts; the others are left out. So a hostile file cannot fill the page. The number has
+/// no source.
 const WITHHELD: usize = 16;
 
 /// An opened recording, as JSON for a page. The texts of `cluster`, `withheld` and `watchscope` come from inside the
@@ -21,8 +22,8 @@ pub struct About {
     pub name: String,
     /// Length of the file in bytes.
     pub bytes: u64,
-    /// Whether its writer ended it: its last block is an index, and no chapter is open. Nothing is added to such a file
-    /// any more.
+    /// Whether its writer ended it and closed all its chapters ([`Contents::is_ended`]). Nothing is added to such a
+    /// file any more.
     pub is_ended: bool,
     /// Time of the first record that the page shows at once, in microseconds since 1970-01-01T00:00:00Z. The page shows
     /// the last 128 chapters at once.
@@ -37,12 +38,14 @@ pub struct About {
     pub cluster: Option<ClusterName>,
     /// How the part of the file with the last run was made.
     pub form: Form,
-    /// What the writers left out, each in a few words; the first 16 different texts in the order of the file. Empty if
-    /// nothing was left out.
+    /// What the writers left out, each as a phrase in English; the first 16 different texts in the order of the file.
+    /// Empty if nothing was left out.
     pub withheld: Vec<String>,
-    /// The parts that any writer hid, each once; the file has pseudonyms for them. Empty if nothing was hidden.
+    /// The parts that any writer hid, each once, in the order of [`HiddenPart`], without parts of a later version. The
+    /// file has pseudonyms or `[hidden]` for them, and no bodies. Empty if nothing was hidden.
     pub hidden: Vec<HiddenPart>,
-    /// The version of watchscope that wrote the part of the file with the last run.
+    /// The version of watchscope that wrote the part of the file with the last run, as `0.9.0`; empty if that part does
+    /// not say it.
     pub watchscope: String,
     /// Says which part of the file could not be read when it was opened; `None` if all that was read could be.
     pub notice: Option<Notice>,

@@ -140,7 +140,8 @@ impl FetchBody {
 /// The machine that reads the notes of persons about one log from a file: from `N` blocks, and from chapters whose
 /// summary counts notes. It passes over a chapter that cannot be read.
 ///
-/// It holds the entries of these chapters, what [`ReadChapter`] holds for one, and [`Notes`].
+/// It holds the entries of these chapters, what [`ReadChapter`] holds for one, and [`Notes`], which have a bound of
+/// their own.
 #[derive(Debug)]
 pub struct FetchNotes {
     log: LogId,
@@ -208,7 +209,8 @@ pub(crate) fn holds(entry: &ChapterEntry, seq: Seq) -> bool {
     (entry.summary.first..=entry.summary.last).contains(&seq)
 }
 
-/// Returns the file's entry of the chapter that holds a record; if several do, the first. `None` if none does.
+/// Returns the file's entry of the chapter that holds a record; if several do, the first in
+/// [`Contents::chapters`]. `None` if none does, or if the file has no such epoch.
 #[must_use]
 pub fn holding<'a>(contents: &'a Contents, epoch: &EpochId, seq: Seq) -> Option<&'a ChapterEntry> {
     let mut entries = contents.chapters.iter();

@@ -62,7 +62,7 @@ pub struct JoinedFiles<F> {
 /// chapter, each copy is there, and the longest comes first.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The id of the epoch.
+    /// The id of the epoch, of at most [`MAX_NAME_BYTES`]; no two runs of a [`JoinedFiles`] share one.
     pub epoch: String,
     chapters: Vec<Place>,
 }

@@ -125,8 +125,9 @@ impl Opened {
         self.fetching = None;
     }
 
-    /// Takes in a message of the viewer. `clock` is the host's clock, from any start; it is the same clock in all
-    /// calls.
+    /// Takes in a message of the viewer; a command or a note is answered with a refusal. `clock` is the host's clock,
+    /// from any start; it is the same clock in all calls. If it goes back, so does the log's time, to its start at
+    /// most.
     ///
     /// # Errors
     /// If the message breaks the protocol; the host must end the conversation.

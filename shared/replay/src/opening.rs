@@ -59,7 +59,7 @@ pub enum OpenError {
     SeveralLogs {
         /// The file's name.
         name: String,
-        /// Ids of the logs.
+        /// Ids of the logs, sorted, each once; at least two. The error's text names the first 4.
         logs: Vec<String>,
     },
     /// The file holds no record, and no damage explains that.

@@ -78,9 +78,10 @@ pub(crate) fn missing(
 
 /// Joins the first 4 names, each cut to 60 characters, and counts the others.
 pub(crate) fn few(names: &[String]) -> String {
-    /// The most names; the others are counted. So a hostile file cannot fill the message.
+    /// The most names; the others are counted. So a hostile file cannot fill the message. The number has no source.
     const NAMED: usize = 4;
-    /// The most characters of a name; `…` stands for the rest. So a hostile file cannot fill the message.
+    /// The most characters of a name; `…` stands for the rest. So a hostile file cannot fill the message. The number
+    /// has no source.
     const CHARS: usize = 60;
     let shown: Vec<String> = names
         .iter()
