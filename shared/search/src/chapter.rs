@@ -84,7 +84,8 @@ impl KnownObjects {
 
 impl<'a> ChapterSearch<'a> {
     /// Begins with a chapter's head frame. It finds the newest `most` hits among the records before `before`, which is
-    /// left out. A `most` of 0 counts as 1. `bodies` has the seqs of the records whose bodies match, rising.
+    /// left out. A `most` of 0 counts as 1. `bodies` has the seqs of the records whose bodies match, rising. It may be
+    /// empty.
     ///
     /// # Errors
     /// If the frame is no head frame or is damaged.

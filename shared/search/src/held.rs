@@ -8,14 +8,15 @@ use watchscope_model::{Object, Text, WatchName};
 use crate::hit::{Hit, Matched, What};
 use crate::query::Query;
 
-/// The most hits of one snapshot, so that an answer stays small. [`HeldHits::more`] counts further ones.
+/// The most hits of one snapshot, so that an answer stays small. [`HeldHits::more`] counts further ones. The number has
+/// no source.
 pub const MAX_HELD: usize = 100;
 
 /// The hits of a snapshot; none if nothing in it matches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeldHits {
     /// The first hits, at most [`MAX_HELD`]: by the name of the watch, then by the object's namespace and name. Open
-    /// findings come last.
+    /// findings come last, by code and subject as texts. An object that several watches hold comes once for each.
     pub hits: Vec<Hit>,
     /// The number of hits beyond them, which are left out; usually 0.
     pub more: u64,

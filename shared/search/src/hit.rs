@@ -59,7 +59,7 @@ impl Serialize for What {
 pub struct Matched(u16);
 
 impl Matched {
-    /// Adds one thing to the set.
+    /// Adds one thing to the set; it stays as it is if it has that.
     pub fn add(&mut self, what: What) {
         self.0 |= 1 << what as u16;
     }
@@ -111,11 +111,11 @@ pub struct Hit {
     /// The seq of the record. If the hit is held: that of the last record before the opening snapshot, which is not
     /// kept.
     pub seq: Seq,
-    /// The time of the record. If the hit is held: the time of the opening snapshot.
+    /// The time of the record. If the hit is held: the time of the last record before the opening snapshot.
     pub at: Time,
-    /// The watch; `None` if the record belongs to none.
+    /// The watch; `None` if the record belongs to none, such as a finding about several watches.
     pub watch: Option<WatchName>,
-    /// The object; `None` if the record names none.
+    /// The object; `None` if the record names no single one.
     pub object: Option<Arc<Object>>,
     /// The code of a finding or of an attribution; `None` for other records.
     pub code: Option<Text>,

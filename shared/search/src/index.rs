@@ -106,7 +106,7 @@ impl Index {
     }
 
     /// Adds a chapter that grows no more; it replaces an entry with the same run and first record. `named` is what all
-    /// its records name. At the bound, the chapters of the oldest records are forgotten, up to 64 at once.
+    /// its records name. Above the bound, the chapters of the oldest records are forgotten, up to 64 at once.
     pub fn add(&mut self, chapter: &IndexedChapter, named: Named) {
         let key = (chapter.epoch.clone(), chapter.first);
         for block in &mut self.blocks {

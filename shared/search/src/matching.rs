@@ -131,7 +131,7 @@ impl Parts for Matching<'_> {
 }
 
 /// Returns the object and the code of an event; each is `None` if the event has none. Findings and attributions have a
-/// code.
+/// code and no object.
 pub fn lane_of(event: &Event) -> (Option<Arc<Object>>, Option<Text>) {
     match event {
         Event::Change(Change { object, .. }) => (Some(object.clone()), None),

@@ -64,7 +64,8 @@ impl Query {
         }
     }
 
-    /// Returns whether a text contains the query; the case of A to Z is ignored.
+    /// Returns whether a text, as bytes of UTF-8, contains the query; the case of A to Z is ignored. The empty text
+    /// does not.
     #[must_use]
     pub fn is_in(&self, text: &[u8]) -> bool {
         self.needle.is_in(text)

@@ -1,6 +1,7 @@
 //! The resourceVersions of a chapter, as ranges of numbers.
 
-/// The most ranges, which take 512 bytes. Above it the two ranges that are nearest to each other become one.
+/// The most ranges, which take 512 bytes. Above it the two ranges that are nearest to each other become one. The number
+/// has no source.
 const MAX_RANGES: usize = 32;
 /// The largest distance of resourceVersions at which a number joins the range before it, so that usual steps make one
 /// range. A number further away begins a new range. The number has no source. A larger one makes searches read chapters
