@@ -82,7 +82,8 @@ impl Diagnosis {
         }
     }
 
-    /// Adds the next record of the log, judgements included. `before` is the fold of all records before it.
+    /// Adds the next record of the log, judgements included: each once, in the log's order. `before` is the fold of all
+    /// records before it.
     pub fn observe(&mut self, before: &State, record: &Record) {
         if let Event::Clock(Clock {
             paused_ms: Some(paused_ms),

@@ -30,7 +30,7 @@ pub const TOGETHER_US: i64 = 250_000;
 /// most (docs/semantics/clients.md#reflector).
 pub const REVISED_US: i64 = 2_000_000;
 /// Time in µs after an end at which a suspicion, or `unknown`, is final: 12.25 s (docs/semantics/streams.md#revised).
-/// If the watch meets a 410 within [`REVISED_US`], the next list may show that the server's cache was built anew.
+/// If the watch meets a 410 when it resumes, its next list may show that the server's cache was built anew.
 pub const SUSPICION_REVISED_US: i64 = REVISED_US + TOGETHER_US + LIST_US;
 /// The most ends that are kept. A further end makes attribution forget the oldest one: its published judgement stands,
 /// and later ends are not grouped with it. An end matters for 12.25 s at most, so this is over 300 ends a second.

@@ -21,7 +21,7 @@ use crate::versions::Versions;
 
 /// The machine of the audit. The number of watches bounds it. Each watch has a per-key log of at most [`MAX_STEPS`]
 /// steps. It has one comparison at a time, of at most [`MAX_DIFFERENCES`] differences and 8 bytes for each key. A sweep
-/// adds as many objects as [`Auditor::looking_at`] says.
+/// adds as many objects as [`Auditor::looking_at`] says. All watches share the last 2,048 deleted objects.
 ///
 /// [`MAX_STEPS`]: super::MAX_STEPS
 /// [`MAX_DIFFERENCES`]: super::MAX_DIFFERENCES
@@ -77,7 +77,8 @@ impl Auditor {
         self
     }
 
-    /// Takes the next record of the log. `before` is the fold of all records before it.
+    /// Takes the next record of the log, each once. `before` is the fold of all records before it. A watch that it has
+    /// not seen before is audited from this record on.
     pub fn observe(&mut self, before: &State, record: &Record) {
         let now = record.at;
         if let Event::Clock(Clock {
@@ -271,8 +272,9 @@ impl Auditor {
         Some(read)
     }
 
-    /// Takes the result of a read at `now`; [`Auditor::take`] has the events that follow. A reply to a read that is not
-    /// under way changes no verdict. `state` is the fold of all records so far.
+    /// Takes the result of a read at `now`; [`Auditor::take`] has the events that follow. It counts for the read, or
+    /// the second watch, that is under way at the server of `read`, so each read needs exactly one answer. If none is
+    /// under way there, it changes no verdict. `state` is the fold of all records so far.
     pub fn answer(&mut self, read: &Read, reply: Reply, now: Time, state: &State) {
         let Some(traffic) = self.servers.get_mut(&read.server) else {
             return;
@@ -394,7 +396,8 @@ impl Auditor {
     }
 
     /// Returns whether a viewer's request is complete at `now`: for one watch or for all (`None`), and for an object of
-    /// it or for all its objects (`None`). True if there is no such watch.
+    /// it or for all its objects (`None`). True if there is no such watch. For all objects, a round that is due or
+    /// under way by itself counts as part of the request.
     #[must_use]
     pub fn is_over(&self, watch: Option<&WatchName>, object: Option<&Object>, now: Time) -> bool {
         let is_meant = |name: &WatchName| watch.is_none_or(|watch| watch == name);
@@ -407,9 +410,10 @@ impl Auditor {
         })
     }
 
-    /// Starts a comparison of a watch, of all watches (`None`), or of an object of one watch. Returns whether there is
-    /// such a watch. If so, at least one audit record of it follows, even if it cannot decide. A later request for the
-    /// same watch replaces an earlier one. While 64 reads of the watch wait, an object is not looked up for it.
+    /// Starts a comparison of a watch, or of all watches (`None`): of all objects (`None`), or of one. Returns whether
+    /// there is such a watch. If so, at least one audit record of it follows, even if it cannot decide. An object needs
+    /// not be held. A later request for the same watch replaces an earlier one. While 64 reads of the watch wait, an
+    /// object is not looked up for it.
     pub fn ask(
         &mut self,
         watch: Option<&WatchName>,

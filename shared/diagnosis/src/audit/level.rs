@@ -18,9 +18,10 @@ pub const FULL_WATCH: usize = 200;
 pub enum Level {
     /// No read without a request.
     Off,
-    /// Lists each watch every 30 s, and more rarely with each further page. If lists may hide a ghost (1.34 and later;
-    /// docs/semantics/checks.md#reads) it also looks its objects up one by one, at most 16 a minute. So a wrong object
-    /// of a small watch ([`SMALL_WATCH`]) is confirmed within a minute.
+    /// Lists each watch every 30 s, and more rarely with each further page. If lists may hide a ghost (1.34 and later,
+    /// or an unknown version; docs/semantics/checks.md#reads) it also looks its objects up one by one, at most 16 a
+    /// minute. So a wrong object of a small watch ([`SMALL_WATCH`]) is confirmed within a minute. A watch of more than
+    /// [`MOST_LISTED`](super::MOST_LISTED) objects is not listed as a whole, but looked up so in every version.
     #[default]
     Light,
     /// Lists each watch every 15 s, or as `Light` while three quarters of the server's budget are spent and lists may

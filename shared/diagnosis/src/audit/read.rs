@@ -93,7 +93,7 @@ pub enum Reply {
     Page(Page),
     /// The object that a `Get` found.
     One(Seen),
-    /// The events of a second watch, from its begin to its end.
+    /// The events of a second watch, from its begin to its end; there may be none.
     Told(Told),
     /// An HTTP status other than 200.
     Refused {
