@@ -6,11 +6,12 @@ use watchscope_model::Time;
 /// source: the range is then a tenth of a chart, about 54 px.
 const CONTEXT: i64 = 10;
 
-/// Returns the time that charts show around a range, as its begin and end. It reaches equally far before and behind the
-/// range, within the recorded time `all`. Time that is missing on one side is added on the other.
+/// Returns the time that charts show around a range, as its begin and end. It always holds the range. It reaches
+/// equally far before and behind the range, within the recorded time `all`. Time that is missing on one side is added
+/// on the other. Neither `all` nor the range may end before it begins.
 ///
-/// `wanted_us` is the wanted length in microseconds; without it, the length is ten times the range. The length is at
-/// least the range, and at most the longer of the range and `all`.
+/// `wanted_us` is the wanted length in microseconds. With `None`, the length is ten times the range, so 0 for a range
+/// of 0. The length is at least the range, and at most the longer of the range and `all`.
 #[must_use]
 pub fn context(
     (from, to): (Time, Time),

@@ -26,8 +26,9 @@ const COLUMNS: [&str; 12] = [
 ];
 
 /// Returns a line of column names, then a line for each record, run by run in the order of their seqs. A line follows
-/// for each person's note about the range whose record lies elsewhere. Times are RFC 3339 in UTC; a cell without a
-/// value is empty. Lines end as in RFC 4180. A cell that a spreadsheet would compute begins with an apostrophe.
+/// for each person's note about the range whose record lies elsewhere, in the order of their records' times. Times are
+/// RFC 3339 in UTC; a cell without a value is empty. The text is UTF-8, and lines end as in RFC 4180. A cell that a
+/// spreadsheet would compute begins with an apostrophe.
 ///
 /// # Errors
 /// If a frame cannot be read.

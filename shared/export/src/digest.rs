@@ -25,9 +25,9 @@ pub enum DigestError {
     Nothing,
 }
 
-/// Draws the charts of one run's records, which follow each other without a hole, in both themes. Returns a line for
-/// each chart: name, `light` or `dark`, and hash of its bytes ([`fnv`]) in 16 hex digits. All light charts come first,
-/// in the order of [`charts`].
+/// Draws the charts of one run's records, which must follow each other without a hole, in both themes. Returns 16
+/// lines, each with a line feed: name of the chart, `light` or `dark`, and hash of its bytes ([`fnv`]) in 16 hex
+/// digits. All light charts come first, in the order of [`charts`].
 ///
 /// # Errors
 /// If there is no record, or if the records do not make a readable chapter. Also if the charts cannot be drawn.

@@ -26,7 +26,7 @@ pub enum HtmlError {
 
 /// Returns the whole file: the page's `template` with title, view and recording in place of its placeholders. `view` is
 /// the fragment of a link without `#`; if it is empty, the file opens like any recording. `recording` is the file of a
-/// recording. Of the title, the first 400 letters are kept.
+/// recording. Of the title, the first 400 letters are kept; `…` stands for the rest.
 ///
 /// # Errors
 /// [`HtmlError::NoPlace`] if the template lacks a placeholder, or has them in another order.
@@ -55,8 +55,8 @@ pub fn html(
     .concat())
 }
 
-/// Returns the view of the whole file in a theme, as the fragment of a link without `#`. Without a theme it is empty:
-/// the file opens in the theme of the viewer's system.
+/// Returns the view of the whole file in a theme, as the fragment of a link without `#`. For `None` it is empty: the
+/// file opens in the theme of the viewer's system.
 #[must_use]
 pub const fn view(theme: Option<Theme>) -> &'static str {
     match theme {

@@ -46,7 +46,7 @@ pub enum LanesError {
 }
 
 impl WantedLanes {
-    /// Narrows an export to these lanes.
+    /// Narrows an export to these lanes. [`WantedLanes::All`] returns it unchanged, and without an error.
     ///
     /// # Errors
     /// If no finding concerns a watch, or if a named watch is not in the range. Also if the range has no record, or if

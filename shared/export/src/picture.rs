@@ -23,7 +23,7 @@ const MOST_HEIGHT_PX: u32 = 8_192;
 /// The size of a picture in px.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// Width in px.
+    /// Width in px. In a picture of less than 319 px the lanes would be under 1 px wide: it is drawn wider and shrunk.
     pub width_px: u32,
     /// Least height in px; more lanes make it higher, up to 8,192 px of lanes.
     pub height_px: u32,
@@ -45,14 +45,15 @@ pub enum Shown<'a> {
         /// The rows that a person opened and closed, as [`Lanes::choices`] writes them; empty for none. Lines that
         /// cannot be read are skipped.
         choices: &'a str,
-        /// The filter as typed; empty for none.
+        /// The filter as typed; empty for none. The caption names it.
         filter: &'a str,
     },
 }
 
 /// Draws the picture as SVG, with title, notes and caption. The caption says what is hidden, and counts the rows
 /// without room. It names the hash of the source file if nothing is hidden. Lanes have at most 8,192 px; beyond 384 MiB
-/// of records, the picture lacks some.
+/// of records, the picture lacks some. The first 40 notes are drawn, the rest is counted. The time range is that of
+/// [`View::between`].
 ///
 /// # Errors
 /// [`StoreError`] if a frame cannot be read.

@@ -4,7 +4,8 @@ use watchscope_recording::{ExcerptFile, WriteError};
 
 use crate::taken::Taken;
 
-/// Returns the whole file. `deflate` is the host's raw deflate (RFC 1951).
+/// Returns the whole file. `deflate` is the host's raw deflate (RFC 1951); it is called once for each chapter. Notes
+/// that do not fit in a block are left out.
 ///
 /// # Errors
 /// [`WriteError::TooLarge`] if a part does not fit in a block. [`WriteError::Frame`] if a frame cannot be read.
@@ -28,7 +29,8 @@ pub struct RecordingFile(ExcerptFile);
 
 impl RecordingFile {
     /// Takes in the deflated bytes (raw deflate, RFC 1951) of the last step; `None` at the first step. Returns the next
-    /// bytes to deflate, or `None` at the end. `taken` must be the same at each step.
+    /// bytes to deflate, or `None` at the end. `taken` must be the same at each step. Notes that do not fit in a block
+    /// are left out.
     ///
     /// # Errors
     /// If a part does not fit in a block, if a frame cannot be read, or if the deflated bytes are missing. After an
@@ -42,7 +44,7 @@ impl RecordingFile {
         self.0.step(runs, &taken.notes, deflated)
     }
 
-    /// Returns the whole file; before the end it is empty.
+    /// Returns the whole file; empty before [`RecordingFile::step`] returned `None`.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
         self.0.into_bytes()

@@ -40,7 +40,7 @@ pub struct ReportParts<'a> {
     pub picture: &'a str,
     /// The charts, in their order; if there are none, the report has no part about them.
     pub charts: &'a [DrawnChart],
-    /// Begin and end of the charts' time axes.
+    /// Begin and end of the charts' time axes. The report names them if it has charts.
     pub context: (Time, Time),
 }
 
@@ -49,8 +49,10 @@ macro_rules! put {
     ($out:expr, $($arg:tt)*) => {{ let _ = writeln!($out, $($arg)*); }};
 }
 
-/// Returns the whole file in HTML. Each table has at most 1,000 rows, and a last line counts the others. A finding has
-/// at most 8 pieces of evidence. Texts have at most 400 letters.
+/// Returns the whole file in HTML. Findings have the order of [`markdown`](crate::markdown). Each table has at most
+/// 1,000 rows, and a last line counts the others. Rows for a new day or a restart do not count. A finding has its first
+/// 8 pieces of evidence, and a row counts the others. Words are written for the first 10,000 pieces in all. Of each
+/// text, the first 400 letters are kept; `…` stands for the rest.
 ///
 /// # Errors
 /// If a frame cannot be read.

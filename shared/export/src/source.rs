@@ -8,8 +8,8 @@ use sha2::{Digest as _, Sha256};
 /// has to read and hash the whole file before it can draw the picture, which takes over 2 s for a larger one.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// Returns whether the hash of a file is named: its writer must have ended it, and it has at most 256 MiB. `bytes` is
-/// its length.
+/// Returns whether the hash of a file is named: it is closed, and it has at most 256 MiB. `is_closed` is true if its
+/// writer ended it; `bytes` is its length.
 #[must_use]
 pub fn is_hashed(is_closed: bool, bytes: u64) -> bool {
     is_closed && bytes <= MOST_BYTES
@@ -25,7 +25,7 @@ impl SourceHash {
         self.0.update(bytes);
     }
 
-    /// Returns the hash in 64 hex digits, in lower case.
+    /// Returns the hash in 64 hex digits, in lower case. Without a byte, it is that of an empty file.
     #[must_use]
     pub fn finish(self) -> String {
         let mut text = String::new();

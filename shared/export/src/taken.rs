@@ -16,7 +16,8 @@ use watchscope_timeline::picture;
 /// The texts and the time zone that all forms of an export use.
 #[derive(Clone, Copy, Debug)]
 pub struct Says<'a> {
-    /// The title, chosen by a person or made by [`Taken::title`]. Forms with markup keep its first 400 letters.
+    /// The title, chosen by a person or made by [`Taken::title`]. Forms with markup keep its first 400 letters; `…`
+    /// stands for the rest.
     pub title: &'a str,
     /// The viewer's offset from UTC in minutes, positive in the east. Pictures and charts name it; their times stay
     /// UTC.
@@ -24,7 +25,7 @@ pub struct Says<'a> {
 }
 
 /// The data of an export. It holds the frames: about 24 bytes for each record, and a snapshot about every 1 MiB. The
-/// range bounds them.
+/// range bounds them. Its times are on the log's clock.
 #[derive(Debug)]
 pub struct Taken {
     /// Begin of the range, included.
@@ -46,10 +47,10 @@ pub struct Counts {
     pub watches: usize,
     /// The number of records that the export keeps, without those left out.
     pub records: u64,
-    /// The number of changes of objects.
+    /// The number of changes of objects among these records.
     pub changes: u64,
     /// The number of findings that are open at any time of the range. A finding that goes on over a restart counts once
-    /// for each run.
+    /// for each run. One that is raised again within a run counts once.
     pub findings: usize,
     /// The number of current notes of persons about the range: replaced and withdrawn ones do not count.
     pub notes: usize,
@@ -104,8 +105,9 @@ impl Taken {
         notes
     }
 
-    /// Narrows the export to some watches, and to records about no watch and no client. `None` if the range has no
-    /// record; records that are left out count.
+    /// Narrows the export to some watches, and to records about no watch and no client. Names without a watch in the
+    /// export are ignored. Notes about other watches and inside records are left out; the source stays. `None` if the
+    /// range has no record; records that are left out count.
     ///
     /// # Errors
     /// If a frame cannot be read.
@@ -257,8 +259,8 @@ impl Taken {
         Ok(with)
     }
 
-    /// Returns a title that names the namespaces, sorted, and the cluster of the last run: `Watches of shop in prod`.
-    /// Without namespaces it is `Watches of prod`; an unknown cluster is `a cluster`.
+    /// Returns a title that names the namespaces of the last run's watches, sorted, each once, and its cluster:
+    /// `Watches of shop in prod`. Without namespaces it is `Watches of prod`; an unknown cluster is `a cluster`.
     #[must_use]
     pub fn title(&self) -> String {
         let of = self.runs.last().map(|run| &run.run.of);

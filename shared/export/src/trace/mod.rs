@@ -34,8 +34,9 @@ use self::slices::Unended;
 use self::tracks::{MOST_OBJECTS, Tracks};
 use crate::taken::Taken;
 
-/// Returns the whole file: a `Trace` message of Perfetto, as protobuf. Its bounds are those of this module: 10,000
-/// objects with a track, names of 200 letters, other texts of 2,000.
+/// Returns the whole file: a `Trace` message of Perfetto, as protobuf. The first 10,000 objects have a track; events of
+/// the others share one and are counted. Names keep their first 200 letters, other texts 2,000; `…` stands for the
+/// rest. Times are nanoseconds since 1970; those outside 1970 to 2262 become the nearer end.
 ///
 /// # Errors
 /// If a frame cannot be read.
