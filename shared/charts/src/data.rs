@@ -2,7 +2,8 @@
 
 use watchscope_model::Time;
 
-/// A stretch of time. Its end does not lie before its begin.
+/// A stretch of time. Its end must not lie before its begin: for a reversed [`Frame::context`], [`draw`](crate::draw)
+/// may panic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     /// Its begin.
@@ -12,21 +13,23 @@ pub struct Span {
 }
 
 impl Span {
-    /// Returns its length in microseconds; at least 1, so that it can be a divisor.
+    /// Returns its length in microseconds; at least 1, so that it can be a divisor. It saturates.
     #[must_use]
     pub fn micros(self) -> i64 {
         self.to.micros_since(self.from).max(1)
     }
 }
 
-/// The time that all charts of one export show, so that their time axes are equal.
+/// The time that all charts of one export show, so that their time axes are equal. Dots, marks, seams and a band
+/// outside stand at the nearer edge; lines and columns end there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// The time of the whole axis.
     pub context: Span,
     /// The reported time, drawn as a grey band; `None` if it is the whole axis.
     pub reported: Option<Span>,
-    /// Seams in order of time: stretches in which nobody watched. No line crosses one. Empty if there was none.
+    /// Seams in order of time: stretches in which nobody watched. No line crosses one, however short it is. Empty if
+    /// there was none. The caller bounds them: each is drawn.
     pub seams: Vec<Span>,
 }
 
@@ -39,7 +42,7 @@ pub struct Chart {
     /// The unit and the scale of the numbers, on one line; `…` stands for the rest.
     pub unit: String,
     /// Sentences about the source of the numbers, and about what is missing from them, from the top down; may be empty.
-    /// Each is drawn on at most two lines; `…` stands for the rest.
+    /// Each is drawn on at most two lines; `…` stands for the rest. The caller bounds their number.
     pub notes: Vec<String>,
     /// The series and how they are drawn.
     pub plot: Plot,
@@ -54,17 +57,18 @@ pub enum Plot {
     Columns(Columns),
     /// Dots: single durations over time, on a log axis.
     Dots(Dots),
-    /// Bars: the longest of some durations, one in each row, from the top down. From the fourth on, each makes the
-    /// chart 21 px higher, so the caller bounds them.
+    /// Bars: the longest of some durations, one in each row, from the top down in their order. From the fourth on, each
+    /// makes the chart 21 px higher, so the caller bounds them. Without a bar, the chart says that nothing is in its
+    /// range.
     Bars(Vec<Bar>),
 }
 
 /// The quantity on a vertical axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// Thousandths of a number, from 0. A smaller number stands at 0.
+    /// Thousandths of a number, from 0. A smaller number stands at 0, and one above the last tick at the upper end.
     Thousandths,
-    /// Microseconds, on a log axis. A duration below 1 µs stands at the lower end.
+    /// Microseconds, on a log axis. A duration below 1 µs stands at the lower end, one over 4,000 days at the upper.
     LogMicros,
 }
 
@@ -74,7 +78,7 @@ pub enum Scale {
 pub struct Grid {
     /// Begin of the first bucket.
     pub from: Time,
-    /// Length of each bucket in microseconds; over 0.
+    /// Length of each bucket in microseconds; over 0. [`Grid::place`] takes a smaller one as 1.
     pub step_us: i64,
     /// How many buckets there are; may be 0.
     pub count: usize,
@@ -100,23 +104,25 @@ impl Grid {
 }
 
 /// How several series become "others" when the legend has no room for them. A number that is not known counts as
-/// absent.
+/// absent; "others" has none where all are absent. It has as many numbers as the most important of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Merge {
-    /// Adds them.
+    /// Adds them; the sum saturates.
     Sum,
     /// Takes the largest of them.
     Largest,
 }
 
-/// Series of numbers over the same buckets. Without a number, the chart says that nothing is in its range.
+/// Series of numbers over the same buckets. Without a number, the chart says that nothing is in its range. Of
+/// [`Scale::Thousandths`], only numbers above 0 count for this.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lines {
     /// The quantity of the numbers.
     pub scale: Scale,
     /// The buckets.
     pub grid: Grid,
-    /// The series, the most important first. Those without room in the legend become "others", the last first.
+    /// The series, the most important first; may be empty. Those without room in the legend become "others", the last
+    /// first. A single series is not in the legend, because the unit describes it.
     pub series: Vec<Line>,
     /// How the last series become "others".
     pub merge: Merge,
@@ -131,19 +137,21 @@ pub struct Line {
     /// hostile. In the legend, `…` stands for its end if it is wider than 170 px.
     pub name: String,
     /// One number for each bucket, in the unit of the scale; `None` if it is not known. There the line ends. Missing
-    /// numbers at the end are not known; further ones are ignored.
+    /// numbers at the end are not known; further ones are not drawn.
     pub values: Vec<Option<i64>>,
 }
 
-/// Counts in the same buckets, stacked. Without a count and a mark, the chart says that nothing is in its range.
+/// Counts in the same buckets, stacked. Without a count above 0 and without a mark, the chart says that nothing is in
+/// its range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
     /// The buckets.
     pub grid: Grid,
-    /// The parts of each column, from the bottom up. Those without room in the legend become "others", the last first.
+    /// The parts of each column, from the bottom up; may be empty. Those without room in the legend become "others",
+    /// the last first. "Others" has as many counts as the first of them.
     pub series: Vec<Stack>,
     /// The times at which a read differed from the watch, in any order: marks above the columns. Empty if none
-    /// differed.
+    /// differed. The caller bounds them: each is drawn.
     pub divergences: Vec<Time>,
 }
 
@@ -154,7 +162,7 @@ pub struct Stack {
     pub name: String,
     /// Its fill.
     pub fill: Fill,
-    /// One count for each bucket. Missing counts at the end are 0; further ones are ignored.
+    /// One count for each bucket. Missing counts at the end are 0; further ones are not drawn.
     pub counts: Vec<u64>,
 }
 
@@ -182,8 +190,8 @@ pub enum Fill {
 /// Series of single durations. Without a dot, the chart says that nothing is in its range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dots {
-    /// The series, the least important first: later ones are drawn over it. Those without room in the legend become
-    /// "others", the first first.
+    /// The series, the least important first: later ones are drawn over it. It may be empty. Those without room in the
+    /// legend become "others", the first first.
     pub series: Vec<DotSeries>,
     /// A duration that is written beside its dot; `None` for no words.
     pub callout: Option<Callout>,
@@ -194,7 +202,7 @@ pub struct Dots {
 pub struct DotSeries {
     /// Their name. A name from a cluster is hostile. In the legend, `…` stands for its end if it is wider than 170 px.
     pub name: String,
-    /// The shape of their dots.
+    /// The shape of their dots. Those of "others" are rings.
     pub shape: Shape,
     /// Time of each dot, and its duration in microseconds, in any order. The caller bounds them: each is drawn.
     pub dots: Vec<(Time, i64)>,
@@ -235,7 +243,7 @@ pub struct Bar {
     pub label: String,
     /// Whether it is bold, because it matters: `true` for bold.
     pub is_strong: bool,
-    /// Length in microseconds; a bar has a visible width even at 0.
+    /// Length in microseconds; a bar has a visible width even at 0. A negative length counts as 0.
     pub micros: i64,
     /// Its fill.
     pub fill: Fill,

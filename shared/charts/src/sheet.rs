@@ -47,6 +47,9 @@ pub enum ChartError {
 ///
 /// # Errors
 /// [`ChartError::Plotters`] if plotters cannot place an element.
+///
+/// # Panics
+/// If the frame's time ends before it begins, and something has to be placed in it.
 pub fn draw(chart: &Chart, frame: &Frame) -> Result<Scene, ChartError> {
     let (shown, legend) = with_legend(&chart.plot, frame);
     let mut sheet = Sheet::default();

@@ -3,8 +3,8 @@
 use watchscope_timeline::Px;
 use watchscope_timeline::format::text_width;
 
-/// Returns `text` if it has at most `most` characters; else its first `most` − 1 characters and `…`. A `most` of 0
-/// counts as 1 for a text that is not empty.
+/// Returns `text` if it has at most `most` characters; else its first `most` − 1 characters and `…`. With a `most` of
+/// 0, each text that is not empty becomes `…`.
 #[must_use]
 pub fn shortened(text: &str, most: usize) -> String {
     if text.chars().nth(most).is_none() {

@@ -76,7 +76,8 @@ const LOG_TICKS: [i64; 16] = [
 pub const MOST_TICKS: i64 = 8;
 
 /// Returns the shortest round length of time, in microseconds, that fits at most `most` times into `span_us`. It is at
-/// least 1 ms. For a longer span than the table has, it returns a multiple of 365 days. A `most` below 1 counts as 1.
+/// least 1 ms, even for a span of 0 or below. For a longer span than the table has, it returns a multiple of 365 days.
+/// A `most` below 1 counts as 1.
 #[must_use]
 pub fn time_step(span_us: i64, most: i64) -> i64 {
     let most = most.max(1);
@@ -89,8 +90,9 @@ pub fn time_step(span_us: i64, most: i64) -> i64 {
     })
 }
 
-/// Returns the round times of a stretch, rising, and their distance in microseconds. There are at most [`MOST_TICKS`] +
-/// 1. There is none if no whole millisecond lies in the stretch, or if it ends before it begins.
+/// Returns the round times of a stretch, rising, and their distance in microseconds. The stretch includes both ends.
+/// There are at most [`MOST_TICKS`] + 1. There is none if no whole millisecond lies in the stretch, or if it ends
+/// before it begins.
 #[must_use]
 pub fn time_ticks(from: Time, to: Time) -> (Vec<Time>, i64) {
     let step = time_step(to.micros_since(from), MOST_TICKS);
@@ -152,8 +154,8 @@ pub fn number_label(thousandths: i64) -> String {
 }
 
 /// Returns the ticks of a log axis for durations from `least` to `most` microseconds: rising, three to nine. If there
-/// would be more than seven, it returns every other one. A `least` below 1 counts as 1. The last possible tick is at
-/// 4,000 days, whatever `most` is.
+/// would be more than seven, it returns every other one. A `least` below 1 counts as 1, and one above `most` as `most`.
+/// The last possible tick is at 4,000 days, whatever `most` is.
 #[must_use]
 pub fn log_ticks(least: i64, most: i64) -> Vec<i64> {
     let last = LOG_TICKS.len() - 1;
