@@ -8,7 +8,7 @@ use watchscope_model::{Entry, Layers, LogId, State};
 use crate::hider::Hider;
 use crate::part::Parts;
 
-/// Hides names in the parts of an extract.
+/// Hides names in the parts of an extract. Without a hidden part, or with bodies alone, its methods change nothing.
 ///
 /// It is a trait, so a program that only makes extracts without hiding has no code of it: a browser downloads that
 /// code.

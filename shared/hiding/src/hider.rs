@@ -21,7 +21,8 @@ const REMEMBERED: usize = 4_096;
 /// Rewrites the texts of a log whose names are all known. It is the [`Rewriter`] of the second pass over the records.
 ///
 /// It holds each known text with its new form, shared with its clones. Of its own it holds each object and each
-/// controller with its new form, which the log bounds. It also holds at most 4,096 other texts.
+/// controller with its new form, which the log bounds. It also holds at most 4,096 other texts: before a further one,
+/// it drops all of them and makes them anew when they come again.
 #[derive(Clone, Debug)]
 pub struct Hider {
     names: Arc<Table>,
@@ -50,7 +51,8 @@ impl Hider {
     }
 
     /// Returns a person's text with the hidden names in it replaced, and with hidden uids and IP addresses, which it
-    /// finds by their form. All other words stay, so a name that the log does not know stays, too.
+    /// finds by their form. All other words stay, so a name that the log does not know stays, too. A name that is an
+    /// ordinary word or a number also stays, unless `"`, `'`, `/` or `=` stands beside it.
     #[must_use]
     pub fn said(&self, text: &str) -> String {
         self.names.inside(text)

@@ -21,8 +21,8 @@ use crate::selector;
 /// The names in a log: each text that names something, with the parts that it names. It is a [`Rewriter`] that changes
 /// nothing.
 ///
-/// The records that it reads bound it: each text and each watch is held once. Uids with the form of a UUID are not
-/// held, because a hider finds them by their form.
+/// The records that it reads bound it: each text and each watch is held once. Empty texts are not held. Uids with the
+/// form of a UUID are not held either, because a hider finds them by their form.
 #[derive(Clone, Debug)]
 pub struct Known {
     /// Texts, each with the parts that it names.
@@ -60,8 +60,8 @@ impl Default for Known {
 }
 
 impl Known {
-    /// Reads a chapter: a head frame, and segment frames in their order. It adds the names in the opening snapshot and
-    /// in all records.
+    /// Reads a chapter: a head frame, and segment frames in their order; there may be none. It adds the names in the
+    /// opening snapshot and in all records to those of earlier calls.
     ///
     /// # Errors
     /// If a frame cannot be read or does not follow. Names from the frames before it stay.
@@ -86,8 +86,8 @@ impl Known {
         Ok(())
     }
 
-    /// Returns the number of different texts that name a part. Uids with the form of a UUID do not count, and bodies
-    /// have no texts.
+    /// Returns the number of different texts that name a part. A text that names several parts counts for each. Uids
+    /// with the form of a UUID do not count. [`HiddenPart::Bodies`] and [`HiddenPart::Later`] have no texts.
     #[must_use]
     pub fn count(&self, part: HiddenPart) -> usize {
         let parts = self.texts.values();

@@ -10,7 +10,8 @@
 //! even in a sentence before the record that introduces it.
 //!
 //! * A pseudonym replaces a hidden name that is a whole text, or stands between characters that are neither letters
-//!   nor digits. This holds in longer names, selectors, paths, sentences and notes.
+//!   nor digits. This holds in longer names, selectors, paths, sentences and notes. Within a text, a name that is an
+//!   ordinary word or a number counts only beside `"`, `'`, `/` or `=`.
 //! * A sentence of a server or of watchscope stays only if each of its words is a known name, a number, or in
 //!   `words.txt`.
 //! * A pseudonym depends on the seed and the name alone, so all files from one seed agree.
