@@ -15,12 +15,12 @@ pub struct Belief {
     /// The part of the client that holds it, if the client has several parts; else empty.
     pub part: Text,
     /// The revision up to which the client believes to know everything. `None` if it keeps none, or one that is no
-    /// number of at most 64 bits.
+    /// decimal text of at most 64 bits without leading zeros.
     pub revision: Option<u64>,
     /// The number of objects that the client holds; if the report states none, the number that it names.
     pub objects: u64,
-    /// The objects that the report names, in its order. They may be fewer than the client holds, or none: client
-    /// programs of the simulator name at most 64.
+    /// The objects that the report names, in its order; one that it names twice stands at its first place, as last
+    /// named. They may be fewer than the client holds, or none: client programs of the simulator name at most 64.
     pub held: Vec<Held>,
 }
 
@@ -36,8 +36,9 @@ pub struct Held {
 impl Belief {
     /// Reads the `belief` of a `client.report`: a JSON list with an entry for each resource, whose order is kept.
     ///
-    /// A text that is no JSON list gives an empty list. An absent field, or one of another type, reads as empty, and
-    /// `held` entries of another form are skipped. The text bounds the result.
+    /// A text that is no JSON list gives an empty list. An absent field, or one of another type, reads as empty;
+    /// [`Belief::objects`] then counts `held`. Entries of `held` of another form are skipped. The text bounds the
+    /// result.
     #[must_use]
     pub fn read(text: &str) -> Vec<Self> {
         match serde_json::from_str(text) {
@@ -89,7 +90,7 @@ impl Held {
         })
     }
 
-    /// The object's resourceVersion; `None` if it is no decimal number of at most 64 bits.
+    /// The object's resourceVersion; `None` if it is no decimal number of at most 64 bits without leading zeros.
     #[must_use]
     pub fn revision(&self) -> Option<u64> {
         number(&self.version)

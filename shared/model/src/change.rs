@@ -26,8 +26,7 @@ pub struct ChangeGlance<'a> {
     /// The object's resourceVersion; for a DELETED as in
     /// [`Change::resource_version`](crate::event::Change::resource_version).
     pub resource_version: &'a ResourceVersion,
-    /// The manager of the newest managedFields entry; `None` if there is none, or if entries of the same second
-    /// disagree.
+    /// The manager, as in [`Change::manager`](crate::event::Change::manager); `None` if that is absent.
     pub manager: Option<&'a Text>,
 }
 

@@ -95,7 +95,8 @@ impl ChapterWriter {
     /// The next chapter keeps the numbers of the dictionary's entries that `fold` uses, and drops the other entries. So
     /// a reader of this chapter's segments can read the next chapter's without its opening.
     ///
-    /// The open segment must be empty: a debug build panics if it is not.
+    /// The open segment must be empty: a debug build panics if it is not, and else its records may be read with other
+    /// texts.
     #[must_use]
     pub fn open_next<'a>(&mut self, fold: impl Into<Fold<'a>>) -> Vec<u8> {
         debug_assert_eq!(self.open_count, 0, "a chapter is opened between segments");
@@ -106,7 +107,7 @@ impl ChapterWriter {
     }
 
     /// Appends a record to the open segment. Times must not decrease: after a decrease, the times of this record and of
-    /// later ones are read too late.
+    /// later ones in the segment are read too late.
     pub fn push(&mut self, record: &Record) {
         let (seq, at, kind) = (record.seq, record.at, record.event.kind());
         match &record.event {
@@ -178,7 +179,8 @@ impl ChapterWriter {
         self.open_count
     }
 
-    /// Seals the open segment and returns its frame, then begins an empty one; `None` if it has no record.
+    /// Seals the open segment and returns its frame, then begins an empty one; `None` if it has no record. A frame over
+    /// [`MAX_FRAME_BYTES`](crate::codec::MAX_FRAME_BYTES) cannot be read.
     pub fn seal(&mut self) -> Option<Vec<u8>> {
         let Moment { seq, at } = self.first.take()?;
         let mut head = Vec::new();
@@ -558,8 +560,9 @@ fn payload_of(frame: Frame<'_>) -> Reader<'_> {
     reader
 }
 
-/// Decodes a whole chapter: its opening, and all records of its segments whose kind this build knows, in order. Records
-/// of the inside are left out. The segments of further chapters may follow, without their openings.
+/// Decodes a whole chapter: its opening, and all records of its segments whose kind this build knows, in order. There
+/// may be none. Records of the inside are left out. The segments of further chapters may follow, without their
+/// openings.
 ///
 /// # Errors
 /// The error of the first frame that cannot be read.

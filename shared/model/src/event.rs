@@ -25,7 +25,7 @@ use crate::vocabulary::{
 };
 
 /// The most watches that a finding names, so that its record stays small. If it is about more, the others are only
-/// counted in `watches`.
+/// counted in `watches`. The number has no source.
 pub const MAX_NAMES: usize = 16;
 
 classed_fields! {
@@ -49,7 +49,8 @@ events! {
 
     /// A cluster answered: for the first time since watchscope chose it, or with another version or uid than before.
     1 "cluster.connected" ClusterConnected {
-        /// The cluster's name: that of the kubeconfig's context, or of the simulated cluster.
+        /// The cluster's name: that of the kubeconfig's context, `in-cluster`, or the host of a bare URL. A simulated
+        /// cluster has its own.
         cluster "cluster": Text as Cluster,
         /// Base URL of the apiserver, such as `https://10.0.0.1:6443`.
         server "server": Text as Address,
@@ -94,7 +95,7 @@ events! {
         /// was sent none.
         ping_ms "pingMs": Option<u64>,
     }
-    /// A watch of a resource was requested.
+    /// A watch of a resource was requested, or begins anew because etcd went back (F33).
     5 "watch.started" WatchStarted {
         /// The watch.
         watch "watch": WatchName,
@@ -122,7 +123,7 @@ events! {
     6 "watch.phase" WatchPhase {
         /// The watch.
         watch "watch": WatchName,
-        /// The phase before; absent for the first.
+        /// The phase before; absent for the first one after a start.
         from "from": Option<Phase>,
         /// The phase now.
         to "to": Phase,
@@ -156,7 +157,8 @@ events! {
         /// The query without its `?`, percent-encoded as sent; absent for a GET of one object.
         query "query": Option<String> as Query,
     }
-    /// The head of a response arrived, or the request failed before that.
+    /// The head of a response arrived, or the request failed before that. For a refusal, and for a read of the audit,
+    /// the record waits for the body.
     9 "request.answered" RequestAnswered {
         /// The watch.
         watch "watch": WatchName,
@@ -164,9 +166,9 @@ events! {
         request "request": RequestId,
         /// The HTTP status; absent if no response came.
         status "status": Option<u16>,
-        /// The headers that matter, in the order in which they came. Such are: audit id, Connection, Content-Type, flow
-        /// schema, priority level, Retry-After, Warning. The probe keeps the first 16, each cut at 512 characters. They
-        /// are empty if no response came.
+        /// The headers that matter, in the order in which they came. Such are: audit id, Connection, Content-Type, the
+        /// uids of flow schema and priority level, Retry-After, Warning. The probe keeps the first 16, each cut at 512
+        /// characters. Empty if none of them came.
         headers "headers": Headers,
         /// The time that a refusing server asked the client to wait, in milliseconds: from Retry-After, else from the
         /// Status. Absent if it asked for none.
@@ -191,15 +193,16 @@ events! {
         /// (docs/semantics/lists-and-watches.md#list).
         remaining "remaining": Option<u64>,
         /// The first object on the page that the watch holds at a later version, if that shows that etcd went back
-        /// (F33). Absent otherwise, and on later pages.
+        /// (F33). Absent otherwise, on later pages, and if the whole list is older than the watch's progress.
         object "object": Option<Arc<Object>>,
         /// The version of that object on the page; absent without such an object.
         listed "listed": Option<ResourceVersion>,
     }
     /// A list, or the initial events of a watch-list, is complete and was compared with the objects that the watch
-    /// held.
+    /// held. `added`, `changed` and `removed` count over all attempts at the list.
     ///
-    /// A list that is older than the watch's progress changes nothing; its record counts 0 added, changed and removed.
+    /// A list that is older than the watch's progress is given up after its first page and changes nothing. Its record
+    /// has the items of that page, and counts 0 added, changed and removed.
     11 "list.complete" ListComplete {
         /// The watch.
         watch "watch": WatchName,
@@ -207,11 +210,13 @@ events! {
         resource_version "resourceVersion": ResourceVersion,
         /// The number of items in the list, unreadable ones included.
         items "items": u64,
-        /// The number of items that were not held before.
+        /// The number of items that were not held before, or were held with another uid.
         added "added": u64,
-        /// The number of items that were held at another version before.
+        /// The number of items that were held at another version before. A later version counts only if the server lost
+        /// an event (F24).
         changed "changed": u64,
-        /// The number of objects that were held before and are not in the list, or are there with another uid.
+        /// The number of objects that were held before and are not in the list, or are there with another uid. Objects
+        /// later than the list stay. All stay if the name of an item cannot be read.
         removed "removed": u64,
     }
     /// The server accepted a watch request with status 200: a stream is open.
@@ -237,14 +242,17 @@ events! {
         cause "cause": Cause,
         /// Its age in milliseconds, counted from the sending of the request.
         age_ms "ageMs": u64,
-        /// The number of documents received, including bookmarks and errors.
+        /// The number of documents that were read, bookmarks and an ERROR included. Lost ones, and those after an
+        /// ERROR, do not count.
         events "events": u64,
         /// The number of bytes of decoded body received.
         bytes "bytes": u64,
-        /// The error code of the RST_STREAM frame that ended it (RFC 9113, section 7); absent if none did.
+        /// The error code of the RST_STREAM frame that ended it (RFC 9113, section 7). Absent if none did, and after an
+        /// ERROR.
         reset_code "resetCode": Option<u32>,
         /// The longest time in which watchscope did not read the stream, in milliseconds. It counts times that ended at
-        /// most 10 s before the stream did; absent if each was below 100 ms.
+        /// most 10 s before the stream did. Absent if each was below 100 ms, if watchscope ended the stream, and after
+        /// an ERROR.
         unread_ms "unreadMs": Option<u64>,
     }
     /// Diagnosis stated why a stream ended. A later attribution for the same stream replaces it.
@@ -265,7 +273,7 @@ events! {
     15 "change" Change {
         /// The watch.
         watch "watch": WatchName,
-        /// The stream that delivered it, or whose initial events did not have it; absent for lists.
+        /// The stream that delivered it, or whose events show it if it is inferred; absent if a list does.
         stream "stream": Option<StreamId>,
         /// The type of the change.
         change "change": ChangeType,
@@ -273,24 +281,25 @@ events! {
         origin "origin": Origin,
         /// The object.
         object "object": Arc<Object>,
-        /// Its resourceVersion. For a DELETED it is that of the deletion (docs/semantics/requests.md#framing). If the
-        /// DELETED is inferred or came without one, it is the last one held.
+        /// Its resourceVersion as it came; for a DELETED normally that of the deletion
+        /// (docs/semantics/requests.md#framing). If the DELETED is inferred or came without one, it is the last one
+        /// held.
         resource_version "resourceVersion": ResourceVersion,
         /// `metadata.generation`; absent if the object has none, and for an inferred DELETED.
         generation "generation": Option<u64>,
-        /// The manager of the newest managedFields entry; absent if there is none, or if entries of the same second
-        /// disagree.
+        /// The manager of the newest managedFields entry. Absent if there is none, if entries of the same second
+        /// disagree, and for an inferred DELETED.
         manager "manager": Option<Text> as Free,
-        /// The subresource of that entry, such as `status`. Absent for the object itself, without an entry, or if
-        /// entries of the same second disagree.
+        /// The subresource of that entry, such as `status`. Absent for the object itself, without an entry, if entries
+        /// of the same second disagree, and for an inferred DELETED.
         subresource "subresource": Option<Text> as Fixed,
         /// The size of the object in bytes, as it came; absent for an inferred DELETED.
         bytes "bytes": Option<u64>,
         /// Whether the watch's selectors do not match the object, by its labels or its name. Absent if they match it,
-        /// or if that is unknown.
+        /// if that is unknown, and for a DELETED.
         stray "stray": Option<bool>,
-        /// Its controller: the reference in `metadata.ownerReferences` with `controller: true`; absent if there is
-        /// none.
+        /// Its controller: the reference in `metadata.ownerReferences` with `controller: true`. Absent if there is
+        /// none, and for an inferred DELETED.
         owner "owner": Option<Owner>,
     }
     /// A bookmark: the stream has delivered every event up to its resourceVersion
@@ -325,13 +334,13 @@ events! {
         watch "watch": WatchName,
         /// The seq of the record that began it. That is a `stream.ended`. For the stream after a list it is the
         /// `request.answered` that refused it, or the `watch.phase` in which it could not be reached. The log's writer
-        /// fills it in.
+        /// fills it in; 0 if its fold has no open gap.
         since "since": Seq,
         /// The progress when it began; absent if unknown.
         from "from": Option<ResourceVersion>,
         /// The resourceVersion that the watch goes on from; absent if unknown.
         to "to": Option<ResourceVersion>,
-        /// The cause of the end that began it.
+        /// The cause of the stream's end that began it; [`Cause::Refused`] if none did.
         reason "reason": Cause,
         /// Whether the watch resumed from its progress, so no event is lost.
         resumed "resumed": bool,
@@ -456,8 +465,8 @@ events! {
     }
     /// The distance between the wall clock and `at` changed by over 1 s, or watchscope did not run for over 1 s.
     23 "clock" Clock {
-        /// The wall clock minus `at`, in milliseconds, when that was last recorded; negative if the wall clock is
-        /// behind.
+        /// The wall clock minus `at`, in milliseconds; negative if the wall clock is behind. The record of a pause
+        /// repeats the last one, or 0 if there was none.
         off_ms "offMs": i64,
         /// The time before this record in which watchscope read nothing, in milliseconds: the machine slept, or
         /// watchscope was stopped or starved. This record's time does not show when others acted in that stretch.

@@ -75,8 +75,9 @@ pub trait Field: Sized {
         }
     }
 
-    /// Writes the JSON entry with this name. An object writes the entries `namespace`, `name` and `uid` instead.
-    /// `None`, an empty list, map or set of headers, and unknown totals write nothing.
+    /// Writes the JSON entry with this name. An object writes the entries `namespace`, `name` and `uid` instead,
+    /// without a namespace or uid that it lacks. `None`, an empty list, map or set of headers, and unknown totals write
+    /// nothing.
     ///
     /// # Errors
     /// The serializer's errors.

@@ -20,7 +20,7 @@ impl Finding {
 
     /// The subject in words: a watch (`shop/pods`), a connection (`connection 7`), a type at a server
     /// (`widgets.example.com at 10.0.0.1:6443`), a server, or a client program. The first of these counts that the
-    /// record names. `None`: the whole cluster.
+    /// record names. A type without a server stands alone. `None`: the whole cluster.
     #[must_use]
     pub fn subject(&self) -> Option<Text> {
         if let Some(watch) = &self.watch {

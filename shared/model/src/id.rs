@@ -118,7 +118,7 @@ pub enum Aside {
     Audit,
 }
 
-/// The namespaces that a watch covers, as its name states them.
+/// The namespaces that a watch covers, as its name states them ([`WatchName::extent`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent<'a> {
     /// All namespaces.
@@ -200,8 +200,8 @@ impl WatchName {
     }
 
     /// The name without its ordinal, and the ordinal. A name without `#`, or whose text after the last `#` is no number
-    /// of 32 bits, is returned whole, with 1. The name of watchscope's own requests gives those of the watch that they
-    /// are about.
+    /// of 32 bits, is returned whole, with 1. For the name of watchscope's own requests they are those of the watch
+    /// that the requests are about.
     #[must_use]
     pub fn what_and_ordinal(&self) -> (&str, u32) {
         let name = self
@@ -241,7 +241,7 @@ impl WatchName {
 }
 
 /// Whether an API group has a name of Kubernetes itself: empty (core), without a dot (`apps`), or ending with
-/// `.k8s.io`. A type of others needs an approval for such a name (KEP-2337).
+/// `.k8s.io`. A type by others needs an approval for a name that ends so (KEP-2337).
 #[must_use]
 pub fn is_built_in_group(group: &str) -> bool {
     !group.contains('.') || group.ends_with(".k8s.io")

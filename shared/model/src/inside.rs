@@ -19,10 +19,10 @@ events! {
     /// An event inside a simulated cluster. It has one variant per `type` of the JSON form.
     enum Inside;
 
-    /// etcd's head, when no write shows it: at the beginning, after a compaction, when the leader is lost or found,
-    /// and after a restore.
+    /// etcd's head, when no write shows it: at the beginning, after a compaction or a restore, and when the leader is
+    /// lost or found. Also after a crash that lowers the revision.
     64 "inside.etcd" InsideEtcd {
-        /// The revision of the last write.
+        /// The newest revision: that of the last write, 1 before the first.
         revision "revision": u64,
         /// The revision below which history is compacted away (docs/semantics/servers.md#revisions); 0 if nothing is.
         compacted "compacted": u64,
@@ -30,7 +30,7 @@ events! {
         has_leader "hasLeader": bool,
     }
     /// A write was committed. At the beginning there is one for each existing object. After a restore of etcd there is
-    /// one for each object that is there or is gone.
+    /// one for each object that differs: ADDED if it is there, DELETED if it is gone.
     65 "inside.write" InsideWrite {
         /// The resource that was written: `pods`, `deployments.apps`.
         resource "resource": Text as Resource,
@@ -42,7 +42,7 @@ events! {
         /// that of the object.
         revision "revision": u64,
     }
-    /// The state of an apiserver: it began or ceased to accept connections.
+    /// The state of an apiserver: at the beginning, and when it began or ceased to accept connections.
     66 "inside.server" InsideServer {
         /// The server's number, from 0.
         server "server": u64,
@@ -51,8 +51,9 @@ events! {
         /// Whether it accepts connections.
         is_serving "isServing": bool,
     }
-    /// The watch cache of a resource in an apiserver (docs/semantics/servers.md#watch-cache). Phase `failed` with
-    /// revision 0 means that the cache is gone, or that its first list failed. Of one that is gone all numbers are 0.
+    /// The watch cache of a resource in an apiserver (docs/semantics/servers.md#watch-cache), at the beginning and when
+    /// its state or its objects changed. Phase `failed` with revision 0 means that the cache is gone, or that its first
+    /// list failed. Of one that is gone all numbers are 0.
     67 "inside.cache" InsideCache {
         /// The server's number, from 0.
         server "server": u64,
@@ -69,7 +70,8 @@ events! {
         /// The number of events that the window has room for now (docs/semantics/servers.md#ring).
         capacity "capacity": u64,
     }
-    /// An object in a watch cache changed, came or went.
+    /// An object in a watch cache changed, came or went. At the beginning there is one for each object that a cache
+    /// holds.
     68 "inside.held" InsideHeld {
         /// The server's number, from 0.
         server "server": u64,
@@ -93,7 +95,8 @@ events! {
         /// The resource that it watches: `pods`, `deployments.apps`.
         resource "resource": Text as Resource,
         /// The number of events that wait for the network. Initial and replayed ones count too, and one that the server
-        /// delays, so it may be above `slots`.
+        /// delays, so it may be above `slots`. Of a replay all events of the resource count, also those that the watch
+        /// will not get.
         waiting "waiting": u64,
         /// The most live events that may wait (docs/semantics/servers.md#buffers).
         slots "slots": u64,
@@ -129,7 +132,7 @@ events! {
 pub struct InsideRecord {
     /// Its seq, its place in the epoch; no other record has it.
     pub seq: Seq,
-    /// The log's time when its writer took it.
+    /// Its time on the log's clock, as [`Record::at`].
     pub at: Time,
     /// The event.
     pub inside: Inside,
@@ -158,7 +161,7 @@ impl Entry {
         }
     }
 
-    /// The log's time when its writer took it.
+    /// Its time on the log's clock, as [`Record::at`].
     #[must_use]
     pub fn at(&self) -> Time {
         match self {

@@ -22,7 +22,7 @@ use crate::rewrite::{Rewrite, Rewriter, classed_fields};
 use crate::vocabulary::{CachePhase, ChangeType, Way};
 
 /// The most objects of one resource that etcd's layer or a cache's layer keeps by name, so that snapshots stay small.
-/// Further ones are only counted.
+/// Further ones are only counted. The number has no source.
 pub const OBJECTS_KEPT: usize = 4_096;
 
 classed_fields! {
@@ -44,7 +44,7 @@ classed_fields! {
 
     /// The state of etcd.
     struct EtcdLayer {
-        /// The revision of the last write; 0 before any.
+        /// The newest revision: that of the last write, 1 before the first.
         revision "revision": u64,
         /// The revision below which history is compacted away; 0 if nothing is.
         compacted "compacted": u64,
@@ -138,8 +138,8 @@ struct_fields!(
 
 /// Objects of one resource by namespace and name, each at a revision.
 ///
-/// While it keeps [`OBJECTS_KEPT`] objects by name, it only counts further ones. From then on the count is approximate:
-/// each change of an object that is not kept counts it again.
+/// While it keeps [`OBJECTS_KEPT`] objects by name, it only counts further ones. From then on the count is approximate.
+/// Each change of an object that is not kept counts it again, and each deletion of one takes one away.
 #[derive(Clone, Debug, Default)]
 pub struct Stock {
     named: BTreeMap<Place, u64>,
@@ -170,13 +170,15 @@ impl Stock {
             .map(|(place, &revision)| (&place.0, revision))
     }
 
-    /// The number of all objects, kept by name or only counted; approximate if any is only counted.
+    /// The number of all objects, kept by name or only counted. It is approximate once there were more than
+    /// [`OBJECTS_KEPT`].
     #[must_use]
     pub fn count(&self) -> u64 {
         self.unnamed.wrapping_add(self.named.len() as u64)
     }
 
-    /// The number of objects that are only counted, approximately; 0 until there were more than [`OBJECTS_KEPT`].
+    /// The number of objects that are only counted; 0 until there were more than [`OBJECTS_KEPT`], and approximate from
+    /// then on.
     #[must_use]
     pub fn unnamed(&self) -> u64 {
         self.unnamed
@@ -291,7 +293,8 @@ impl Layers {
         }
     }
 
-    /// Folds a record of the inside. `now` is its place and time.
+    /// Folds a record of the inside. `now` is its place and time. The end of a watch or connection that it does not
+    /// know changes nothing.
     pub fn apply_inside(&mut self, inside: &Inside, now: Moment) {
         match inside {
             Inside::InsideEtcd(report) => self.apply_etcd(report, now),

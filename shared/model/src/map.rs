@@ -20,7 +20,7 @@ impl<K, V> Default for Map<K, V> {
 }
 
 impl<K, V> Map<K, V> {
-    /// The bytes of an entry in memory, without its boxed value.
+    /// The bytes of an entry in memory, without its boxed value. A decoder charges them to its budget.
     pub(crate) const ENTRY_BYTES: usize = size_of::<(K, Box<V>)>();
 
     /// An empty map.

@@ -22,10 +22,11 @@ use crate::vocabulary::{Author, NoteRefusal};
 use crate::wire::WriteNote;
 
 /// The most bytes of a note's text: 4 KiB. With [`MAX_NOTES`] it bounds the texts of a log's notes at 41 MB. A longer
-/// note from a viewer is refused with `TooLong`; the text of a longer one in a file is cut.
+/// note from a viewer is refused with `TooLong`; the text of a longer one in a file is cut. The number has no source.
 pub const MAX_NOTE_BYTES: usize = 4 << 10;
 /// The most notes of persons that a log holds at a time, including replaced and withdrawn ones. A further note is
-/// refused with `TooMany`. [`Notes`] and readers of files keep no more, either.
+/// refused with `TooMany`. [`Notes`] keeps the latest ones, and [`decode_notes`] fails above it. The number has no
+/// source.
 pub const MAX_NOTES: usize = 10_000;
 /// The most notes that one session may write in 60 s. A further one is refused with `TooOften`. One session alone takes
 /// 1,000 minutes to reach [`MAX_NOTES`].
@@ -161,8 +162,8 @@ fn may_be(object: &Object) -> bool {
         && object.namespace.as_deref().is_none_or(fits)
 }
 
-/// The first line of a text that is not blank, without spaces at its ends. It stands for a note where space is small.
-/// Empty if the text is blank.
+/// The first line of a text that is not blank, without white space at its ends. It stands for a note where space is
+/// small. Empty if the text is blank.
 #[must_use]
 pub fn heading(text: &str) -> &str {
     text.trim_start()
@@ -188,7 +189,7 @@ pub struct Notes {
 #[derive(Clone, Debug, PartialEq)]
 pub struct StandingNote<'a> {
     /// The place of the thread's first record, which names the note for as long as it stands. That record may not be
-    /// held. The next version replaces it, or `last` if the log keeps it no more.
+    /// held. A further version names it in [`Note::replaces`], or `last` if the log no longer keeps it.
     pub key: &'a NoteKey,
     /// The place of the thread's last record.
     pub last: &'a NoteKey,
@@ -197,7 +198,7 @@ pub struct StandingNote<'a> {
     /// Start of the time that it is about. If it states none, the time of the thread's first record, or of its last one
     /// if the first is not held.
     pub from: Time,
-    /// End of that time, never before `from`; equal to `from` for one moment.
+    /// End of that time, included; never before `from`, and equal to it for one moment.
     pub to: Time,
     /// The time of the thread's last record.
     pub written_at: Time,
@@ -349,9 +350,9 @@ impl Notes {
         standing
     }
 
-    /// The held records of every thread that concerns a range, sorted by their times; empty if none does. A thread
-    /// concerns it if its standing note overlaps the range, or the time of one of its records lies in it, ends
-    /// included. A file of the range with these records shows the same notes as the whole log.
+    /// The held records of every thread that concerns a range, sorted by their times, then by key; empty if none does.
+    /// A thread concerns it if its standing note overlaps the range, or the time of one of its records lies in it. Both
+    /// include the ends. A file of the range with these records shows the same notes as the whole log.
     #[must_use]
     pub fn records_about(&self, from: Time, to: Time) -> Vec<&KeptNote> {
         let mut roots = BTreeMap::new();

@@ -14,7 +14,8 @@ pub struct Seen {
     /// Its `metadata.deletionTimestamp`, as the server wrote it; `None` if its deletion was not requested
     /// (docs/semantics/checks.md#trap-finalizers).
     pub deleted_at: Option<Text>,
-    /// The uids in its `metadata.ownerReferences`, in their order; empty if it has no owner.
+    /// The uids in its `metadata.ownerReferences`, in their order; a reference without a uid is left out. Empty if it
+    /// has no owner.
     pub owners: Vec<Uid>,
 }
 

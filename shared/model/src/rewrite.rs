@@ -91,7 +91,8 @@ pub trait Rewrite {
 
 /// A text whose class the field around it determines.
 pub trait RewriteAs {
-    /// Rewrites it as a text of that class; each text of a list, and each key of a map. `None` stays.
+    /// Rewrites it as a text of that class; each text of a list, and each key of a map. A map's values are rewritten by
+    /// their types, and of keys that become equal the later entry stays. `None` stays.
     fn rewrite_as(&mut self, class: TextClass, with: &mut dyn Rewriter);
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 /// A time in the log, in microseconds since 1970-01-01T00:00:00Z.
 ///
 /// `at` of a record is the wall clock at the start of the log's epoch plus a monotonic clock. In a simulated log it is
-/// virtual time. So it never decreases within an epoch. All durations and all drawing use it.
+/// virtual time. So it never decreases within an epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(
     /// Microseconds since the Unix epoch; negative before it.

@@ -86,9 +86,11 @@ words! {
         /// past its timeout.
         IdleTimeout = "idle-timeout",
         /// watchscope closed it, because it needs it no more, as after a stop. It also does so if no answer begins in
-        /// time, or if initial events do not complete or are older than the watch's progress.
+        /// time. Likewise if initial events do not complete, or their state is older than the watch's progress or of
+        /// another history.
         Cancelled = "cancelled",
-        /// watchscope closed it, because its frames, or the HTTP on the connection, could not be decoded.
+        /// watchscope closed it, because its frames, or the HTTP on the connection, could not be decoded. Frames that
+        /// are too long, or have another kind than requested, count too.
         Decode = "decode",
         /// The server sent an ERROR event (docs/semantics/requests.md#errors). After one, this is always the cause.
         ErrorEvent = "error-event",
@@ -98,9 +100,9 @@ words! {
 
     /// The phase of a watch.
     Phase {
-        /// It dials, or waits for the answer to a request.
+        /// It dials, or waits for the answer to a watch request.
         Connecting = "connecting",
-        /// It reads a list, or the initial events of a stream.
+        /// It requests or reads a list, or reads the initial events of a stream.
         Listing = "listing",
         /// A stream is open and past its initial events.
         Streaming = "streaming",
@@ -117,9 +119,9 @@ words! {
     PhaseReason {
         /// The watch has just been started, or discovery has just found its resource.
         Started = "started",
-        /// The watch needs a list first.
+        /// The watch needs a list, or the next page of one, before it can open a stream.
         FirstList = "first-list",
-        /// The list is complete, and the watch opens a stream from its resourceVersion.
+        /// The list is complete, and the watch opens the stream after it.
         Listed = "listed",
         /// The server accepted the watch.
         Opened = "opened",
@@ -137,7 +139,7 @@ words! {
         TooLarge = "too-large",
         /// An ERROR event other than 410, 429 or a watch-list's 504; the watch lists again.
         ErrorEvent = "error-event",
-        /// Frames could not be decoded; the watch lists again.
+        /// Frames could not be decoded, were too long or had another kind; the watch lists again.
         Decode = "decode",
         /// 429: the server asks the client to come later (docs/semantics/requests.md#too-many-requests).
         TooManyRequests = "too-many-requests",
@@ -162,7 +164,7 @@ words! {
         /// The stream was silent for 90 s or more, and was proved dead or is past its timeout
         /// (docs/semantics/clients.md#probe-silence).
         Idle = "idle",
-        /// A stop of the watch was requested.
+        /// A stop of the watch was requested, perhaps to begin it anew (F33).
         StopRequested = "stop-requested",
         /// Discovery does not list the resource (yet).
         NotDiscovered = "not-discovered",
@@ -175,7 +177,8 @@ words! {
         /// The initial events are over; only the bookmark at their end shows that they were complete
         /// (docs/semantics/lists-and-watches.md#watch-list).
         InitialEventsEnd = "initial-events-end",
-        /// A response did not have the form of a list, or a page was longer than the probe reads.
+        /// A response did not have the form of a list, its pages do not fit together, or a page was longer than the
+        /// probe reads.
         Malformed = "malformed",
         /// A list shows that etcd went back (F33); the watch begins anew.
         Restored = "restored",
@@ -280,8 +283,8 @@ words! {
         /// A server listed for its own watch, and the list was compared with a watch of another server.
         ListElsewhere = "list of another server",
         /// Reads show objects at versions that the stream has not reached (F31). The first and the last read are at
-        /// least 10 s apart, and the stream delivered nothing between them. The audit's version is the highest of the
-        /// objects'.
+        /// least 10 s apart, and the stream delivered nothing between them. The audit's version is the highest of an
+        /// object in the last read.
         AheadTwice = "reads ahead",
         /// A list at any version shows the version of the server's cache.
         ListAny = "list any",
@@ -401,17 +404,19 @@ words! {
     }
     /// Why a frame could not become an event.
     FrameLoss {
-        /// It cannot be read: it is not JSON or not UTF-8, or is neither an event nor a list.
+        /// It cannot be read: it is not JSON or not UTF-8, is neither an event nor a list, or lacks a required field.
+        /// Or it is no HTTP, after a response.
         Malformed = "malformed",
         /// Its object has another kind than the watch requested (F39).
         OtherKind = "other-kind",
-        /// It is longer than watchscope reads: 8 MiB for an event and 256 MiB for a page, by default.
+        /// It is longer than watchscope reads: by default 8 MiB for an event and 256 MiB for a page; 64 KiB for the
+        /// body of a refusal.
         TooLong = "too-long",
-        /// The stream or response ended before its end.
+        /// The stream or response ended within it, or watchscope gave the response up.
         CutShort = "cut-short",
         /// It came after an ERROR event, or after watchscope had ended the stream.
         AfterEnd = "after-end",
-        /// It is an item of a list and cannot be read.
+        /// It is an item of a list, and cannot be read or has another kind.
         Item = "item",
     }
     /// Who wrote the text of an error in a refused request's record.

@@ -9,7 +9,7 @@ use thiserror::Error;
 pub const FORMAT_VERSION: u8 = 4;
 
 /// The largest payload of a frame in bytes: 256 MiB. A frame that states more is refused before anything is allocated.
-/// The bound is against hostile lengths.
+/// The bound is against hostile lengths. The number has no source.
 pub const MAX_FRAME_BYTES: usize = 256 << 20;
 
 /// Bytes of a frame's header: tag, version, and four bytes each of length and checksum.
@@ -42,7 +42,8 @@ pub enum DecodeError {
     /// The frame's tag is unknown, or of the wrong kind for this place. It holds the tag's byte.
     #[error("a frame with tag {0:#04x} stands where another belongs")]
     Tag(u8),
-    /// A number is larger than its type holds, or a seq would pass the largest one.
+    /// A number is larger than its type holds, or a seq would pass the largest one. Also if a text of the dictionary
+    /// shares more bytes with the one before than that has.
     #[error("a number at byte {at} is too large")]
     NumberTooLarge {
         /// Byte offset in the payload, from 0; 0 for a seq.
@@ -81,8 +82,8 @@ pub enum DecodeError {
         /// The seq of the segment's first record.
         found: u64,
     },
-    /// A message, note, summary or catalogue entry has a wrong shape or exceeds a bound. It holds the reason, as a
-    /// sentence.
+    /// A message, note, summary or catalogue entry has a wrong shape or exceeds a bound, as may the name of a recorded
+    /// log. It holds the reason, as a sentence.
     #[error("the message is no watchscope message: {0}")]
     Message(&'static str),
 }

@@ -12,10 +12,11 @@ use crate::time::Time;
 use crate::vocabulary::{ChangeType, Origin};
 
 /// Bytes that may be allocated per byte of input, so that a hostile file cannot fill the memory. The largest frame, of
-/// 256 MiB, may so take 4 GiB. Beyond the budget the reader fails with [`DecodeError::OverBudget`].
+/// 256 MiB, may so take 4 GiB. Beyond the budget the reader fails with [`DecodeError::OverBudget`]. The number has no
+/// source.
 const BUDGET_FACTOR: usize = 16;
 /// Bytes that may be allocated in addition, whatever the input's size: 1 MiB. A small input may so decode into more
-/// than 16 times its size.
+/// than 16 times its size. The number has no source.
 const BUDGET_BASE: usize = 1 << 20;
 
 /// A cursor over a payload, with the chapter's dictionary.

@@ -34,7 +34,7 @@ struct Table<T> {
 }
 
 /// Places that the list may have in addition to twice the insertions, so that small dictionaries need no hash table. A
-/// number beyond goes into the hash table.
+/// number beyond goes into the hash table. The number 64 has no source.
 const MIN_PLACES: usize = 64;
 
 impl<T> Table<T> {

@@ -43,7 +43,8 @@ classed_fields! {
 
     /// A cluster that answered.
     struct Cluster {
-        /// Its name: that of the kubeconfig's context, or of the simulated cluster.
+        /// Its name: that of the kubeconfig's context, `in-cluster`, or the host of a bare URL. A simulated cluster has
+        /// its own.
         cluster "cluster": Text as Cluster,
         /// Base URL of the apiserver, such as `https://10.0.0.1:6443`.
         server "server": Text as Address,
@@ -67,7 +68,7 @@ classed_fields! {
         tls "tls": Option<Text> as Fixed,
         /// Since when it is open.
         since "since": Moment,
-        /// The last GOAWAY, since which the server takes no new streams on it; absent if it takes them.
+        /// When its last GOAWAY came; the server takes no new streams on it since the first. Absent if none came.
         goaway "goaway": Option<Moment>,
     }
 
@@ -109,8 +110,8 @@ classed_fields! {
         /// The resourceVersion that a complete list, a live change or a bookmark showed last since its start; absent
         /// before the first.
         seen "seen": Option<ResourceVersion>,
-        /// The last forward steps of its resourceVersion in revisions, the oldest first. At most
-        /// [`STEPS_KEPT`](super::STEPS_KEPT) are kept; empty until it moved up once.
+        /// The last forward steps of its resourceVersion since its start, in revisions, the oldest first. At most
+        /// [`STEPS_KEPT`](super::STEPS_KEPT) are kept; the oldest goes first. Empty until it moved up once.
         steps "steps": Vec<u64>,
         /// The number of its records, by kind number. It counts `watch.started` too.
         counts "counts": Counts,
@@ -134,9 +135,11 @@ classed_fields! {
         /// (docs/semantics/checks.md#trap-aggregated). Absent if not, or if that was not known at its start.
         aggregated "aggregated": Option<bool>,
         /// When it last changed: a stream delivered a live change or an ERROR, broke off or was refused, or a gap ended
-        /// without a resume. Orderly ends, bookmarks and lists do not count. Absent if it never did.
+        /// without a resume. Ends with [`Cause::End`] or [`Cause::Cancelled`], bookmarks and lists do not count. Absent
+        /// if it never did.
         last_change "lastChange": Option<Moment>,
-        /// The end that began the last gap that closed without a resume; absent if there was none.
+        /// The record that began the last gap that closed without a resume; that of the gap itself if none was open.
+        /// Absent if there was no such gap.
         last_lost "lastLost": Option<Moment>,
         /// The resourceVersion that it saw last before it was stopped and started again. Absent once it has seen
         /// another one, and for a watch that was started once.
@@ -190,9 +193,9 @@ classed_fields! {
     struct OpenGap {
         /// The record that began it: a stream's end, or a refusal or wait without a stream.
         since "since": Moment,
-        /// The cause of that end; [`Cause::Refused`] if no stream had been open.
+        /// The cause of that end; [`Cause::Refused`] if a refusal or wait began it.
         reason "reason": Cause,
-        /// The stream that ended; 0 if none had been opened, because the stream after a list was refused.
+        /// The stream that ended; 0 if a refusal or wait began it.
         stream "stream": StreamId,
         /// The progress when it began; absent if unknown.
         from "from": Option<ResourceVersion>,
@@ -337,7 +340,8 @@ impl Default for State {
 }
 
 impl OpenFinding {
-    /// The record that raised it last. The occurrence that `finding` states was raised there.
+    /// The record that raised it last; if none did, the one since which it is open. The occurrence that `finding`
+    /// states was raised there.
     #[must_use]
     pub fn raised(&self) -> Moment {
         self.last_raised.unwrap_or(self.since)

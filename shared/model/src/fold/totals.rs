@@ -19,7 +19,8 @@ use crate::vocabulary::Cause;
 
 /// The number of last ends per watch that an attribution may still change. Diagnosis revises no end later than 12.25 s
 /// after it (docs/semantics/streams.md#revised). If more streams of the watch end within that time, earlier ends keep
-/// the reason that they count under. The number is small, because each snapshot has these ends of each watch.
+/// the reason that they count under. The number is small, because each snapshot has these ends of each watch. It has no
+/// other source.
 pub const ENDS_KEPT: usize = 8;
 
 // Places in the list, each of one number unless said otherwise.
@@ -45,12 +46,13 @@ const RECENT: usize = 7;
 /// first occurrence.
 const COUNTED: usize = RECENT + 2 * ENDS_KEPT;
 
-/// The number of an attribution `normal`. A reason's number is a cause's own (below 50), one of these three, or
-/// [`CATALOGUE`] plus an F number. Snapshots hold these numbers, so none of them ever changes.
+/// The number of an attribution `normal`, and of any other code that begins with `n`. A reason's number is a cause's
+/// own (below 50), one of these three, or [`CATALOGUE`] plus an F number. Snapshots hold these numbers, so none of them
+/// ever changes.
 const NORMAL: u64 = 50;
-/// The number of an attribution `ours`.
+/// The number of an attribution `ours`, and of any other code that begins with `o`.
 const OURS: u64 = 51;
-/// The number of an attribution `unknown`, and of any code that this build cannot read.
+/// The number of an attribution `unknown`, and of any other code that this build cannot read.
 const UNKNOWN: u64 = 52;
 /// The number that is added to an F number, so that it is above those of all other reasons.
 const CATALOGUE: u64 = 100;
@@ -75,8 +77,9 @@ fn number_of(code: &str) -> u64 {
 /// Why streams ended, as the totals count it: each end counts under one reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndReason {
-    /// The last attribution that came while the end was among the last [`ENDS_KEPT`] of its watch. A code that this
-    /// build cannot read counts as [`Attributed::Unknown`].
+    /// The last attribution that came while the end was among the last [`ENDS_KEPT`] of its watch. Of other codes, one
+    /// that begins with `n` counts as [`Attributed::Normal`], and with `o` as [`Attributed::Ours`]. The rest, but `F`
+    /// and two digits, counts as [`Attributed::Unknown`].
     Attributed(Attributed),
     /// The cause on the wire, if no attribution came by then; [`Cause::Unknown`] for a number of a later version.
     Seen(Cause),
@@ -163,8 +166,8 @@ impl Totals {
         self.figure(RELISTED)
     }
 
-    /// When a complete list, a change or a bookmark came last, so the watch was up to date. `None` before the first,
-    /// and if the totals are unknown.
+    /// The time of the last complete list, change or bookmark. `None` before the first, if the totals are unknown, and
+    /// for a time not after 1970-01-01T00:00:00Z.
     #[must_use]
     pub fn heard(&self) -> Option<Time> {
         let at = i64::try_from(self.figure(HEARD)).ok()?;
@@ -172,7 +175,8 @@ impl Totals {
     }
 
     /// Each reason and the number of streams that ended for it, in the order of first occurrence. A reason whose ends
-    /// were all attributed to others is left out; empty if no stream ended.
+    /// were all attributed to others is left out; empty if no stream ended. Only [`Cause::Unknown`] may come several
+    /// times, once for each unknown number.
     pub fn ends(&self) -> impl Iterator<Item = (EndReason, u64)> {
         let pairs = self.0.get(COUNTED..).unwrap_or_default().chunks_exact(2);
         let counted = pairs.filter(|pair| pair[1] > 0);

@@ -5,19 +5,19 @@ use crate::id::ResourceVersion;
 use crate::vocabulary::Phase;
 
 /// The number of last steps of a watch's resourceVersion that the fold keeps, which show what is usual. Above it the
-/// oldest is dropped. It is small, because each snapshot has the steps of each watch.
+/// oldest is dropped. It is small, because each snapshot has the steps of each watch. It has no other source.
 pub const STEPS_KEPT: usize = 16;
 /// The largest step that is never a jump, in revisions. A jump is larger than this, and than [`JUMP_FACTOR`] times the
-/// largest of the last steps. So small steps after smaller ones are usual.
+/// largest of the last steps. So small steps after smaller ones are usual. The number has no source.
 const JUMP_OVER: u64 = 100;
 /// A jump is larger than this many times the largest of the last [`STEPS_KEPT`] steps, so a burst of the usual scale is
-/// none.
+/// none. The number has no source.
 const JUMP_FACTOR: u64 = 8;
 
 /// How one event moves a watch's resourceVersion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VersionStep {
-    /// A usual step, the same version again, or the first version.
+    /// A usual step, the first step up since the start, the same version again, or the first version.
     Usual,
     /// Up by `by`, far beyond the last steps: over 100, and over 8 times the largest of the last 16.
     Jump {
@@ -25,7 +25,7 @@ pub enum VersionStep {
         by: u64,
     },
     /// Down by `by`; a correct server never does this after the initial events (F23, F30;
-    /// docs/semantics/checks.md#order).
+    /// docs/semantics/checks.md#order). From [`Watch::move_to`] it may also mean a restore of etcd (F33).
     Reversal {
         /// The step down in revisions, above 0.
         by: u64,

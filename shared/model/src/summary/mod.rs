@@ -22,7 +22,8 @@ pub const MAX_SUMMARY_BYTES: usize = 16 << 10;
 /// more. It is far above the 35 kinds of this build.
 const MAX_KINDS: usize = 256;
 
-/// The summary of a chapter, or of several as one.
+/// The summary of a chapter, or of several as one. In a catalogue also of a stretch of lost records; then it has no
+/// counts and no troubles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// The seq of the chapter's first record; if it has none, the seq that its first record would have.
@@ -33,13 +34,14 @@ pub struct Summary {
     pub first_at: Time,
     /// The time of its last record; if it has none, of its opening.
     pub last_at: Time,
-    /// Kind numbers and the number of records of each, sorted by kind number; at most 256, and empty without records.
-    /// [`UNKNOWN_KIND`] counts kinds that the writer did not know.
+    /// Kind numbers and the number of records of each, sorted by kind number, each once; at most 256. Empty without
+    /// records, and for lost ones. [`UNKNOWN_KIND`] counts kinds that the writer did not know, and further kinds above
+    /// the bound.
     pub counts: Vec<(u64, u64)>,
     /// The worst severity of its troubles; `None` if it has none.
     pub worst: Option<Severity>,
-    /// What went wrong, sorted by start, then by length; empty if nothing did. At most [`MAX_TROUBLES`]: neighbours are
-    /// joined above that, the least severe first, then the nearest.
+    /// What went wrong, sorted by start, length, kind number and severity; empty if nothing did. At most
+    /// [`MAX_TROUBLES`]: neighbours are joined above that, the least severe first, then the nearest.
     pub troubles: Vec<Trouble>,
 }
 
@@ -99,7 +101,8 @@ impl Summary {
         })
     }
 
-    /// Reads a summary. Bytes after it, from a later version, are ignored.
+    /// Reads a summary. Bytes after it, from a later version, are ignored. The order of counts and troubles is not
+    /// checked.
     ///
     /// # Errors
     /// The first error in the bytes; [`DecodeError::Message`] if they list over 256 kinds or over [`MAX_TROUBLES`]

@@ -10,8 +10,8 @@ use crate::id::Seq;
 use crate::time::Time;
 use crate::vocabulary::{Divergence, Severity, Standing};
 
-/// The kind number that counts records of kinds which this build does not know, or that exceed the 256 kinds of a
-/// summary. No kind has it.
+/// The kind number that counts records of kinds which this build does not know, or that come after 255 other kinds. No
+/// kind has it.
 pub const UNKNOWN_KIND: u64 = 0;
 /// The number of troubles at which neighbours are joined until [`TROUBLES_KEPT`] are left. It bounds the memory to
 /// about 200 kB; a summary keeps only [`MAX_TROUBLES`].

@@ -9,7 +9,8 @@ use crate::tree;
 use crate::vocabulary::Severity;
 
 /// The most troubles in a summary, so that its size is bounded. Above it neighbours are joined into one, the least
-/// severe first, then the nearest. [`Summary::decode`](super::Summary::decode) refuses a summary with more.
+/// severe first, then the nearest. [`Summary::decode`](super::Summary::decode) refuses a summary with more. The number
+/// has no source.
 pub const MAX_TROUBLES: usize = 32;
 
 /// The kind of a trouble.
@@ -22,9 +23,11 @@ pub enum TroubleKind {
     LostGap,
     /// The server sent an ERROR event; its length is 0.
     Error,
-    /// A verdict was open: a read returned another object than a watch held. An older list is none.
+    /// A verdict was open: a read and a watch differed in an object. It is none if the read was only older than the
+    /// watch.
     Divergence,
-    /// An occurrence of a finding with a severity above note, until the next occurrence or until it was cleared.
+    /// An occurrence of a finding with a severity above note: until the next occurrence, or until it was cleared. If
+    /// the chapter ends before, until its last record.
     Finding,
     /// A kind of a later version, by its number.
     Later(u64),

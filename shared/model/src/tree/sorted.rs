@@ -13,7 +13,7 @@ pub struct Map<K, V>(Vec<(K, V)>);
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Set<T>(Map<T, ()>);
 
-/// The place of a key in a map.
+/// The place of a key in a map, as [`Map::entry`] finds it.
 #[derive(Debug)]
 pub enum Entry<'a, K, V> {
     /// The key is in the map.
@@ -37,7 +37,7 @@ pub struct VacantEntry<'a, K, V> {
     key: K,
 }
 
-/// Entries in key order.
+/// Entries in key order, from either end.
 #[derive(Debug)]
 pub struct Iter<'a, K, V>(std::slice::Iter<'a, (K, V)>);
 
@@ -289,7 +289,7 @@ impl<T> Set<T> {
         self.0.pop_first().map(|(thing, ())| thing)
     }
 
-    /// Keeps the things for which `keep` returns true, and removes the others.
+    /// Keeps the things for which `keep` returns true, and removes the others. It sees them in order.
     pub fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
         self.0.retain(|thing, ()| keep(thing));
     }

@@ -12,9 +12,9 @@ use crate::summary::Summary;
 pub enum Availability {
     /// The chapter is in memory or in a file.
     Kept,
-    /// The chapter was dropped to make room, and no file holds it.
+    /// No file holds the chapter, and it left the memory: its file was removed, or files did not keep it then.
     Expired,
-    /// The chapter left the memory before a file had it.
+    /// The chapter, or a stretch of records between two chapters, left the memory before a file had it.
     Lost,
 }
 
@@ -30,11 +30,12 @@ const MERGED: u8 = 4;
 /// A chapter of a catalogue, or several chapters as one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CatalogueEntry {
-    /// Whether its records can be read; for several chapters, whether those of any can.
+    /// Whether its records can be read. Several chapters are kept if any is, and else expired if any is.
     pub availability: Availability,
     /// Whether it stands for several chapters. It then replaces all entries of its records.
     pub is_merged: bool,
-    /// Its summary; of several chapters, the joined one.
+    /// Its summary; of several chapters, the joined one. That of the open chapter is as of the last head snapshot. A
+    /// lost stretch has no counts or troubles.
     pub summary: Summary,
 }
 

@@ -15,7 +15,7 @@ messages! {
     /// A message from a viewer, other than a note ([`WriteNote`]). [`MAX_MESSAGE_BYTES`] bounds its texts and lists: a
     /// server refuses a longer message.
     ClientMessage {
-        /// The first message of a conversation. No other message may come before it, and no second one.
+        /// The first message of a conversation. Another message before it, or a second hello, ends the conversation.
         0 Hello {
             /// The viewer's protocol version ([`PROTOCOL_VERSION`](super::PROTOCOL_VERSION)).
             protocol: u32,
@@ -39,9 +39,9 @@ messages! {
         /// [`Expired`](super::Expired) or [`NotRead`](super::NotRead). More than 16 waiting requests end the
         /// conversation.
         2 Backfill {
-            /// The log.
+            /// The log. The answer for another one than the server's is [`Expired`](super::Expired).
             log: LogId,
-            /// The run of the log's writer.
+            /// The run of the log's writer. The answer for an unknown one is [`Expired`](super::Expired).
             epoch: EpochId,
             /// The seq after the last record wanted. No chapter holds the record before seq 1 or 0, nor one that is not
             /// sealed; the answer is [`Expired`](super::Expired).
@@ -49,10 +49,12 @@ messages! {
         }
         /// Names the logs that the viewer wants, in place of those before. Without it a viewer gets the server's log.
         3 Subscribe {
-            /// The logs. If the server's is not among them, as in an empty list, the server sends no live data.
+            /// The logs, in any order. If the server's is not among them, as in an empty list, the server sends no live
+            /// data.
             logs: Vec<LogId>,
         }
-        /// Pauses or resumes live data. A hidden tab pauses; when it resumes, the server moves it to the head.
+        /// Pauses or resumes live data. A hidden tab pauses. When it resumes and records were sealed since, the server
+        /// moves it to the head.
         4 Pause {
             /// Whether to pause; false: resume.
             paused: bool,
@@ -63,8 +65,8 @@ messages! {
             command: u64,
             /// Its name: `use-context`, or `audit`. Any other one is answered with an error.
             verb: Text,
-            /// Its argument. For `use-context` it is the name of a context. For `audit` it is the name of a watch, and
-            /// optionally an object of it on a second line.
+            /// Its argument. For `use-context` it is the name of a context. For `audit` it is the name of a watch, or
+            /// empty for all watches. A second line may name an object, as `NAMESPACE/NAME` or `NAME`.
             argument: String,
         }
     }

@@ -18,7 +18,7 @@ pub const MAX_MESSAGE_BYTES: usize = 64 << 10;
 
 /// The most bytes of the log's messages on the way to a viewer without acknowledgement: 1 MiB, or 16 of the largest
 /// messages. At the bound they wait, and messages of the past already at half of it. Heartbeats and answers count too,
-/// but never wait.
+/// but never wait. The number has no source.
 pub const WINDOW_BYTES: u64 = 1 << 20;
 
 /// The number of received bytes after which a viewer acknowledges them, if [`ACKNOWLEDGE_MS`] does not pass first. It
@@ -26,11 +26,11 @@ pub const WINDOW_BYTES: u64 = 1 << 20;
 pub const ACKNOWLEDGE_BYTES: u64 = 256 << 10;
 
 /// The time in milliseconds after which a viewer acknowledges received bytes, if there are fewer than
-/// [`ACKNOWLEDGE_BYTES`]. So a server knows within that time how far a viewer is.
+/// [`ACKNOWLEDGE_BYTES`]. So a server knows within that time how far a viewer is. The number has no source.
 pub const ACKNOWLEDGE_MS: u64 = 250;
 
 /// The time from one heartbeat of a server to the next, in milliseconds. After 45 s without a message, two heartbeats
-/// and 5 s, the page takes a connection as dead.
+/// and 5 s, the page takes a connection as dead. The number has no source.
 pub const HEARTBEAT_MS: u64 = 20_000;
 
 macro_rules! messages {

@@ -5,7 +5,7 @@ use super::server::{Piece, encode_server};
 use crate::codec::DecodeError;
 
 /// The most bytes of a large message that one piece carries; all but the last carry as many. 64 bytes of
-/// [`MAX_MESSAGE_BYTES`] are left for the piece's own fields.
+/// [`MAX_MESSAGE_BYTES`] are left for the piece's own fields, which take at most 22.
 pub const PIECE_BYTES: usize = MAX_MESSAGE_BYTES - 64;
 
 /// Cuts a message into encoded pieces of at most [`MAX_MESSAGE_BYTES`], in order; `transfer` is the number of this
@@ -51,7 +51,8 @@ struct OpenTransfer {
 const OPEN_TRANSFERS: usize = 2;
 
 impl Joiner {
-    /// A joiner whose incomplete messages have at most `limit` bytes together, the last piece included.
+    /// A joiner whose incomplete messages have at most `limit` bytes together, the last piece included. So a message
+    /// over `limit` cannot be joined.
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self {

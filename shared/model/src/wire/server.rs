@@ -20,7 +20,7 @@ messages! {
             epoch: EpochId,
             /// The seq of the first record in the ring; of an empty one, of the next record.
             first: Seq,
-            /// The seq of the last sealed record; 0 before the first of a new run.
+            /// The seq of the last sealed record; if the ring is empty, the seq before `first`.
             head: Seq,
             /// Whether segments continue from the records that the viewer has, without a snapshot.
             resumed: bool,
@@ -45,7 +45,7 @@ messages! {
         1 Snapshot {
             /// The log.
             log: LogId,
-            /// The seq of the last folded record; the next segment begins after it.
+            /// The seq of the last folded record, 0 before the first; the next segment begins after it.
             seq: Seq,
         }
         /// A segment, whose frame follows. Segments continue across chapters: the dictionary's numbers keep their
@@ -64,8 +64,9 @@ messages! {
             /// The seq of the last record that is not sent. It is the last one that the snapshot folds.
             to: Seq,
         }
-        /// The records are neither in the ring nor in a file. It also answers a [`Backfill`](super::Backfill) of them;
-        /// then it begins at seq 1, and earlier ones may still be in a file.
+        /// Records that the server does not send. After the welcome, the viewer lacks them, and the ring has dropped
+        /// them; a file may hold them. In answer to a [`Backfill`](super::Backfill) it begins at seq 1. Then neither
+        /// the ring nor a file holds the last of them, but a file may hold earlier ones.
         4 Expired {
             /// The log.
             log: LogId,
@@ -92,13 +93,14 @@ messages! {
         }
         /// A sign of life, sent soon after the welcome and then every 20 s ([`HEARTBEAT_MS`](super::HEARTBEAT_MS)).
         6 Heartbeat {
-            /// The seq of the last sealed record; 0 before the first of a new run.
+            /// The seq of the last sealed record; if the ring is empty, the seq before `first`.
             head: Seq,
             /// The server's time, on the log's clock.
             at: Time,
             /// The bytes in the ring, bookkeeping included.
             ring_bytes: u64,
-            /// The most bytes that the ring may hold; [`u64::MAX`] for a recording.
+            /// The most bytes that the ring may hold; [`u64::MAX`] for a recording. Above it closed chapters are
+            /// dropped, but the open one stays.
             ring_capacity: u64,
             /// The seq of the first record in the ring; of an empty one, of the next record.
             first: Seq,
@@ -115,7 +117,8 @@ messages! {
         }
         /// A part of a larger message; the part's bytes follow.
         8 Piece {
-            /// The number of the larger message on this connection; it rises by 1 from one such message to the next.
+            /// The number of the larger message on this connection. It rises from one such message to the next, perhaps
+            /// by more than 1.
             transfer: u64,
             /// The number of the part, from 0.
             index: u32,
@@ -158,8 +161,9 @@ messages! {
             trouble_since: Option<Time>,
         }
         /// Chapters of one run, the newest first; their entries follow
-        /// ([`catalogue_entries`](super::catalogue_entries)). After the first snapshot the server sends all known
-        /// chapters, later those that changed. An entry replaces an earlier one with the same first record.
+        /// ([`catalogue_entries`](super::catalogue_entries)). After the first snapshot, or a resume, the server sends
+        /// all known chapters, later those that changed. Several such messages may have entries of one run. An entry
+        /// replaces an earlier one with the same first record.
         12 Catalogue {
             /// The log.
             log: LogId,
