@@ -35,7 +35,7 @@ pub struct Evidence {
 pub struct Item {
     /// Its id.
     pub record: RecordId,
-    /// Its lane and time; `None` while it is not loaded, or once it is dropped.
+    /// Its lane and time; `None` if it is not loaded, or no longer, or has no lane ([`lane_of`]).
     pub place: Option<(LaneId, Time)>,
     /// Its UTC time (`09:35:28.911`), its lane, and what it is as a sentence. Without a place, the first two are empty.
     /// Hostile: show as text.
@@ -47,11 +47,11 @@ pub struct Item {
 /// How the thread of a "why" reaches a step from the step before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// It went on at once: a solid line.
+    /// It went on within 1 s, or at once: a solid line.
     WentOn,
-    /// Nobody heard it: a dashed line that ends in a cross.
+    /// The change stopped here, and nobody heard it: a dashed line that ends in a cross.
     NobodyHeard,
-    /// Time passes: a dotted line.
+    /// Over 1 s passes, the change stopped at the step before, or the watch resumed: a dotted line.
     TimePasses,
     /// No record shows what happened in this stretch: a dotted line.
     NotKnown,
@@ -81,8 +81,8 @@ impl Evidence {
         self.items.iter().any(|item| item.way.is_some())
     }
 
-    /// Returns whether the store by now has another summary, other records, or a place for a record that had none. If
-    /// the store no longer has the occurrence, only the last counts. For a thread the answer means nothing.
+    /// Returns whether the store by now has another summary, other records, or a loaded record for an item without a
+    /// place. If the store no longer has the occurrence, only the last counts. For a thread the answer means nothing.
     #[must_use]
     pub fn is_behind(&self, store: &Store) -> bool {
         let told_anew = span(store, self.finding).is_some_and(|span| {

@@ -1,4 +1,5 @@
-//! The findings as a list to read: open ones, most severe first; cleared ones; muted ones.
+//! The findings as a list to read: open ones, most severe first; cleared ones; muted ones. Times are on the log's
+//! clock.
 
 use watchscope_model::event::Finding;
 use watchscope_model::fold::OpenFinding;
@@ -15,10 +16,12 @@ use crate::store::{Epoch, Known, Store};
 pub(crate) const LONG_WAIT_US: i64 = 5_000_000;
 
 /// Most cleared findings that are listed, the newest first, so that the list stays short. Older ones are only counted.
+/// The number has no source.
 pub const MAX_OVER: usize = 100;
-/// Most muted findings, because a page stores them. One more unmutes the oldest.
+/// Most muted findings, because a page stores them. One more unmutes the oldest. The number has no source.
 pub const MAX_MUTED: usize = 256;
-/// Most banners that are remembered as read, because a page stores them. One more forgets the oldest.
+/// Most banners that are remembered as read, because a page stores them. One more forgets the oldest, whose banner then
+/// shows again if its finding still stands. The number has no source.
 const MAX_READ: usize = 16;
 /// Longest reason for a mute, in characters, so that a page stores at most 51,200 characters of reasons. The rest of a
 /// longer one is cut.
@@ -75,7 +78,8 @@ pub struct Item {
 
 impl Item {
     /// Returns `likely · since 09:31:22 · or F25, F26`. A finding that occurred more than once gives `likely · 4 times
-    /// since 09:31:22, last at 09:40:00`. `last at` is left out if it is the same second. Times are UTC times of day.
+    /// since 09:31:22, last at 09:40:00`. `last at` is left out if it is the same second, and `or` without `alike`.
+    /// Times are UTC times of day.
     #[must_use]
     pub fn particulars(&self) -> String {
         let mut words = self.certainty.to_string();
@@ -95,7 +99,7 @@ impl Item {
     }
 }
 
-/// A cleared finding among the loaded records; several times of one key are one entry.
+/// A cleared finding among the loaded records; several times of one key are one entry. It may be open again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Over {
     /// Code and subject: `F08 shop/pods`. Hostile: show as text.
@@ -335,7 +339,7 @@ fn over(known: Known<'_>) -> (Vec<Over>, u64) {
     (all, more)
 }
 
-/// The subject, in words, of a finding that names none.
+/// The subject, in words, of a finding that names none. It is about the whole cluster.
 const CLUSTER: &str = "the cluster";
 
 fn subject(finding: &Finding) -> String {
@@ -351,8 +355,8 @@ pub(crate) fn named(subject: Option<&Text>) -> String {
 }
 
 /// Returns whether the finding that a record raised was open, cleared or not raised yet at a moment, as a sentence. A
-/// run of watchscope that is unknown at that moment gives `Not raised yet.` Returns `None` if the record is not loaded
-/// or raised no finding.
+/// run of watchscope that is unknown at that moment gives `Not raised yet.`, too. It returns `None` if the record is
+/// not loaded or raised no finding.
 #[must_use]
 pub fn stood(known: Known<'_>, raised: RecordId) -> Option<String> {
     let mut runs = known.epochs().iter();
@@ -427,9 +431,9 @@ pub fn lane_of(store: &Store, id: RecordId) -> Option<LaneId> {
     Some(lane.unwrap_or(LaneId::Findings))
 }
 
-/// Returns the banner about a restored etcd, while F33 is open, not muted, and not read since it was raised. After a
-/// restore, all clients hold objects of another history (docs/semantics/checks.md#trap-restored). `None` if there is no
-/// such finding.
+/// Returns the banner about a restored etcd, while F33 is open, not muted, and not read since it was raised. Of
+/// several, the first by key counts. After a restore, all clients hold objects of another history
+/// (docs/semantics/checks.md#trap-restored). `None` if there is no such finding.
 #[must_use]
 pub fn restored(store: &Store, muted: &Muted) -> Option<Restored> {
     let findings = &store.state()?.findings;
@@ -510,7 +514,7 @@ impl Muted {
 
     /// Marks the banner of a raising ([`Restored::raising`]) as read. It is shown again when its finding is raised anew
     /// after it was cleared. If 16 are held, the oldest one is forgotten. One that is held already takes a second
-    /// place.
+    /// place. Control characters become spaces.
     pub fn read(&mut self, raising: &str) {
         if self.read.len() == MAX_READ {
             self.read.remove(0);
@@ -523,8 +527,9 @@ impl Muted {
     }
 
     /// Mutes a finding by its key ([`Item::key`]), or replaces its reason and makes it the newest. Control characters
-    /// become spaces. A reason may be empty; it is trimmed, and cut at [`MAX_REASON_CHARS`]. If the list is full, the
-    /// oldest entry goes. The finding need not exist.
+    /// become spaces. The key is kept whole; [`Muted::to_text`] needs one that is not empty. A reason may be empty; it
+    /// is trimmed, and cut at [`MAX_REASON_CHARS`]. If the list is full, the oldest entry goes. The finding need not
+    /// exist.
     pub fn add(&mut self, key: &str, reason: &str) {
         self.remove(key);
         let reason = one_line(reason.trim())
@@ -537,7 +542,8 @@ impl Muted {
         self.findings.push((one_line(key).into(), reason));
     }
 
-    /// Shows a finding again, by its key. Does nothing if it is not muted.
+    /// Shows a finding again, by its key. Does nothing if it is not muted. As in [`Muted::add`], a control character
+    /// counts as a space.
     pub fn remove(&mut self, key: &str) {
         self.findings.retain(|(other, _)| **other != *one_line(key));
     }

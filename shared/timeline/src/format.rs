@@ -19,7 +19,8 @@ pub fn number(value: u64) -> String {
     text
 }
 
-/// Returns a resourceVersion as labels show it: grouped if it is a number, else unchanged.
+/// Returns a resourceVersion as labels show it. A number of at most 64 bits that has an order is grouped as by
+/// [`number`]; any other text stays unchanged.
 #[must_use]
 pub fn version(version: &watchscope_model::ResourceVersion) -> String {
     version.number().map_or_else(|| version.to_string(), number)

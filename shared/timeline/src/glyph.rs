@@ -24,8 +24,8 @@ pub struct Part {
 
 macro_rules! glyphs {
     ($($(#[$doc:meta])* $name:ident = $id:literal, $words:literal, $ink:ident, ($ink_x:literal, $ink_y:literal), [$($paint:ident $(($width:literal))? $path:literal),*];)*) => {
-        /// The sign of a mark. Its shape says what happened; its colour repeats it. A filled sign came by the watch, a
-        /// hollow one by a list.
+        /// The sign of a mark. Its shape says what happened; its colour repeats it. Of the signs of changes, a filled
+        /// one came by a live event. A hollow one came by a list or by initial events, or is inferred.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
         pub enum Glyph {
@@ -61,6 +61,7 @@ macro_rules! glyphs {
             }
 
             /// Returns its paths, in paint order; never empty. The halo is the first path, widened in the row's ground.
+            /// A glyph whose first path is stroked has none.
             #[must_use]
             pub const fn parts(self) -> &'static [Part] {
                 match self { $(Self::$name => &[$(Part { paint: Paint::$paint $(($width))?, path: $path }),*],)* }
@@ -71,7 +72,8 @@ macro_rules! glyphs {
 
 /// Side of the box that the paths are drawn on, in px. A painter scales the box to the size of the mark.
 pub const GLYPH_BOX: f64 = 12.0;
-/// Width of the halo around a glyph, in px of the page, whatever the size of the glyph.
+/// Width of the halo around a glyph, in px of the page, whatever the size of the glyph. The canvas uses it beside a
+/// plate, too. The number has no source.
 pub const GLYPH_HALO_PX: f64 = 1.5;
 
 glyphs! {
@@ -85,13 +87,13 @@ glyphs! {
     Deleted = "deleted", "DELETED", Deleted, (6.0, 4.5), [Fill "M.8 1.5H11.2L6 11Z"];
     /// An ADDED learned from a list or from initial events.
     AddedByList = "added-by-list", "ADDED, from a list", Added, (6.0, 9.75), [Ground "M6 1L11.2 10.5H.8Z", Stroke(150) "M6 2.7L10 9.75H2Z"];
-    /// A MODIFIED learned from a list.
+    /// A MODIFIED learned from a list or from initial events.
     ModifiedByList = "modified-by-list", "changed, from a list", Modified, (6.0, 2.5), [Ground "M6 1.75a4.25 4.25 0 1 1 0 8.5a4.25 4.25 0 1 1 0 -8.5Z", Stroke(150) "M6 2.5a3.5 3.5 0 1 1 0 7a3.5 3.5 0 1 1 0 -7Z"];
-    /// A MODIFIED of status only, learned from a list.
+    /// A MODIFIED of status only, learned from a list or from initial events.
     StatusByList = "status-by-list", "status changed, from a list", Modified, (6.0, 5.25), [Ground "M.75 4.5H11.25A5.25 5.25 0 0 1 .75 4.5Z", Stroke(150) "M1.75 5.25H10.25A4.25 4.25 0 0 1 1.75 5.25Z"];
-    /// A delete that no watch delivered: the object was held and is not in a list.
+    /// A delete that no watch delivered: the object was held, and a list or a stream shows that it is gone.
     DeletedInferred = "deleted-inferred", "inferred delete", Deleted, (6.0, 2.25), [Ground "M.8 1.5H11.2L6 11Z", Stroke(150) "M2 2.25H10L6 9.3Z"];
-    /// A bookmark without a plateau to stand on.
+    /// A BOOKMARK that does not end the initial events. The picture draws it as a tick.
     Bookmark = "bookmark", "BOOKMARK", Bookmark, (6.0, 6.0), [Fill "M5.25 3h1.5v6h-1.5z"];
     /// The bookmark that ends the initial events.
     InitialEnd = "initial-events-end", "end of initial events", Bookmark, (6.0, 2.75), [Fill "M2.5 2H9.5v1.5H6.75V10h-1.5V3.5H2.5Z"];

@@ -16,7 +16,7 @@ use crate::store::Known;
 use crate::tokens::Token;
 
 /// The columns in their order: name, and its explanation. Counts are of the whole run of watchscope, since the watch
-/// was last started, not of the loaded records alone.
+/// was first started, not of the loaded records alone. The age runs since its last start.
 pub const COLUMNS: [(&str, &str); 12] = [
     ("Watch", "Its name"),
     ("State", "What it does now"),
@@ -326,7 +326,7 @@ pub struct Order {
 
 impl Order {
     /// Returns the order after a press of a column's heading: names from A, other columns with the greatest first. A
-    /// second press reverses it.
+    /// press of the column that it sorts by reverses the order.
     #[must_use]
     pub fn pressed(self, column: usize) -> Self {
         let falling = if self.column == column {

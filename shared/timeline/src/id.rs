@@ -54,11 +54,12 @@ pub enum LaneId {
     Version(WatchId),
     /// An object of a watch.
     Object(WatchId, ObjectId),
-    /// The objects of a watch that have no rows of their own.
+    /// The objects of a watch that have no rows of their own, or had none until the viewer opened them. Gone ones are
+    /// not among them.
     More(WatchId),
-    /// The objects of a watch that were deleted at least 60 s ago.
+    /// The objects that a watch has not held for at least 60 s, and that have no open verdict.
     Gone(WatchId),
-    /// The quiet watches that have no rows of their own.
+    /// The quiet watches that have no rows of their own, or had none until the viewer opened them.
     Quiet,
     /// The requests that watchscope sends beside its watches.
     OwnRequests,

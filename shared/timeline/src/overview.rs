@@ -28,8 +28,8 @@ use crate::store::{Store, Stretch};
 
 /// Returns the two lines of the strip's label: how far back it reaches, and what part of the kept log that is. For
 /// example `Overview 10 h` and `of 1 d 21 h kept, 3 epochs`. The second line is `all that is kept` if the strip shows
-/// all of it, or nothing is kept. It counts epochs with kept records, and leaves out the count of one. `now` is the
-/// pen's time.
+/// all of it, or nothing is kept. It counts the epochs that end at or after the begin of the first kept records, and
+/// leaves out the count of one. `now` is the pen's time.
 #[must_use]
 pub fn words(store: &Store, scale: &Overview, now: Time) -> (String, String) {
     let reach = format!("Overview {}", lasted(scale.reach_us()));

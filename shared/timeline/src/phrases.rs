@@ -23,7 +23,7 @@ pub fn severity_ink(severity: Severity) -> Token {
     }
 }
 
-/// Returns a protocol's usual name.
+/// Returns the usual name of a protocol by its ALPN id; an unknown id stays as it is.
 pub(crate) fn protocol(alpn: &str) -> &str {
     match alpn {
         "h2" => "HTTP/2",
@@ -71,13 +71,13 @@ pub(crate) fn how_sure(certainty: Certainty) -> &'static str {
     }
 }
 
-/// Returns `+41,873` or `−12`.
+/// Returns the distance of a step of the resourceVersion: `+41,873`, or `−12` for one that went back.
 pub(crate) fn step_words(step: &StepMark) -> String {
     let sign = if step.back { '−' } else { '+' };
     format!("{sign}{}", number(step.by))
 }
 
-/// Returns the kind of a verdict and how long or how far, in a few words.
+/// Returns the kind of a verdict and for how many µs it lasts, or at which versions it shows, in a few words.
 pub(crate) fn verdict_words(verdict: &VerdictSpan, lasting_us: i64) -> String {
     let held_for = duration(lasting_us);
     let mut words = match (verdict.kind, &verdict.listed, &verdict.held) {
@@ -102,7 +102,8 @@ pub(crate) fn verdict_words(verdict: &VerdictSpan, lasting_us: i64) -> String {
     words
 }
 
-/// Returns `11 resumed, 1 lost (15 s), 1 open`. `lost` has the count and the sum in µs.
+/// Returns `11 resumed, 1 lost (15 s), 1 open`, without the kinds that are 0; empty if all are. `lost` has the count
+/// and the sum in µs.
 pub(crate) fn gap_words(resumed: u64, lost: (u64, u64), open: u64) -> String {
     let mut words = Vec::new();
     if resumed > 0 {
@@ -136,7 +137,8 @@ pub(crate) fn object_words(object: &Object) -> String {
     }
 }
 
-/// Returns the clients of a crowd, given by rising number, as one: `crowd-0 … 59`.
+/// Returns the clients of a crowd, given by rising number, as one: `crowd-0 … 59`. A single one gives its name; `None`
+/// if there is none.
 pub(crate) fn crowd_words<'a>(mut names: impl Iterator<Item = &'a Text>) -> Option<String> {
     let first = names.next()?;
     let Some(last) = names.last() else {

@@ -41,7 +41,7 @@ pub struct Caption<'a> {
     pub zone_offset_min: i32,
     /// Least height of the picture, in px of the scene.
     pub least_height: Px,
-    /// What was hidden from the log beforehand, in words without a full stop; empty: nothing.
+    /// What was hidden from the log beforehand, in words without a full stop; empty: nothing, and then it is not named.
     pub hidden: &'a str,
     /// The SHA-256 of the recording that it was drawn of, in hex digits. Empty, and then not named, unless it was drawn
     /// of one ended recording and nothing is hidden.
@@ -50,17 +50,19 @@ pub struct Caption<'a> {
     pub notes: &'a [Flag],
 }
 
-/// Width of the tree in a saved picture, in px.
+/// Width of the tree in a saved picture, in px. A longer name of a lane is shortened in its middle. The number has no
+/// source.
 const TREE_WIDTH: Px = Px::whole(212);
-/// Height of the head with title, range and losses, in px.
+/// Height of the head with title, range and losses, in px: the lowest of its 8 possible facts stands at 107 px.
 const HEAD_HEIGHT: Px = Px::whole(108);
-/// Height of the foot, in px.
+/// Height of the foot, in px: two lines of text, 16 px apart, and the space around them.
 const FOOT_HEIGHT: Px = Px::whole(56);
-/// Height of the line of the foot that names the source, in px.
+/// Height of the line of the foot that names the source, in px: that of the lines above it.
 const SOURCE_LINE: Px = Px::whole(16);
-/// Height of a line of the legend, in px.
+/// Height of a line of the legend, in px. Its highest sign is a plate of 13 px.
 const LEGEND_LINE: Px = Px::whole(20);
-/// Least distance of a legend from the page's sides, in px.
+/// Least distance of a legend from the page's sides, in px, so that it does not touch the outline. The number has no
+/// source.
 const LEGEND_INSET: Px = Px::whole(6);
 
 /// Width of the tree in a small picture, in px. The lanes are as wide as the view. A longer name of a lane is shortened

@@ -2,14 +2,16 @@
 
 use watchscope_model::{Seq, Time};
 
-/// Returns the items of a sorted list with times from `left` to `right`.
+/// Returns the items of a sorted list with times from `left` to `right`, both included. Empty if there are none, or
+/// `right` is before `left`.
 pub(crate) fn within<T>(items: &[T], at: impl Fn(&T) -> Time, left: Time, right: Time) -> &[T] {
     let from = items.partition_point(|item| at(item) < left);
     let to = items.partition_point(|item| at(item) <= right);
     &items[from..to.max(from)]
 }
 
-/// Merges another list into a list; both are sorted by seq.
+/// Merges another list into a list; both are sorted by seq. No item is dropped, also of equal seqs: then an item of
+/// `other` may stand before or behind its equals.
 pub(crate) fn merge_sorted<T>(all: &mut Vec<T>, mut other: Vec<T>, seq: impl Fn(&T) -> Seq) {
     while let Some(first) = other.first().map(&seq) {
         // A chapter opens at the seq of the record before it, so its opening points follow those of that record. An

@@ -9,11 +9,13 @@ use crate::scene::{
 };
 use crate::tokens::{Theme, Token};
 
-/// The font families of the page, the preferred one first. The first that a viewer has is used.
+/// The font families of the page, the preferred one first: the system's face, then those of the usual systems. The
+/// first that a viewer has is used.
 const SANS: &str =
     "-apple-system,'Segoe UI',Roboto,'Noto Sans','Liberation Sans',Arial,system-ui,sans-serif";
 
-/// Spare room in px from which a text may be wider in another face; a text with less is fixed to its calculated width.
+/// Spare room in px between a text's calculated width and its greatest one, from which it may be wider in another face.
+/// A text with less is fixed to its calculated width, or to its greatest one if that is less. The number has no source.
 const SPARE: Px = Px::whole(3);
 
 /// Returns a scene as a whole SVG document, as large as the scene in px. It has no style sheet, so it shows under any

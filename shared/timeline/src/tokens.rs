@@ -92,7 +92,7 @@ tokens! {
     Version = "rv", "#B4BCBA", "#46524F";
     /// Life bar.
     Life = "life", "#5F7279", "#868C84";
-    /// Hatch of a gap that was resumed.
+    /// Hatch of a gap that was resumed, or whose outcome is not known.
     Resumed = "resumed", "#8D8459", "#8F8448";
     /// Hatch and edges of a gap in which events may be lost.
     Lost = "lost", "#FF6246", "#B42300";
@@ -104,7 +104,7 @@ tokens! {
     GhostFill = "ghostfill", "#45203B", "#F6CFE5";
     /// Dots where nothing is loaded yet.
     NotLoaded = "notloaded", "#3A4A50", "#CFCBBE";
-    /// Records that are no longer kept.
+    /// Records that are no longer kept, or that the page dropped.
     Expired = "expired", "#06090A", "#E9E6DC";
     /// Frame of the selected row.
     Select = "select", "#ECE9E0", "#17211F";

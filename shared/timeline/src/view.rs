@@ -14,15 +14,16 @@ const MIN_US_PER_PX: f64 = 5.0;
 /// Farthest zoom, in µs for each px: one day in 100 px. A farther one is cut to it, because the ruler's farthest
 /// labels, 1 day apart, need 90 px.
 const MAX_US_PER_PX: f64 = 864e6;
-/// Share of the width that stays free right of now while the view follows now, so that the pen shows.
+/// Share of the width that stays free right of now while the view follows now, so that the pen shows. The number has no
+/// source.
 const LEAD: f64 = 0.025;
-/// Distance in px of a young log's begin from the left edge, so that its first record shows.
+/// Distance in px of a young log's begin from the left edge, so that its first record shows. The number has no source.
 const MARGIN_PX: f64 = 10.0;
 /// The spans that the axis of a young log takes one after the other, in seconds, rising. After the last one the axis
 /// moves along with now. A step is at most 5/3 of the one before, so after the first step a log fills most of its axis.
 pub const STEPS_S: [i64; 8] = [20, 30, 45, 60, 90, 120, 180, 300];
-/// More spans, in seconds, that a page opened later may begin with. If none of them is long enough, it begins with all
-/// that is kept.
+/// More spans, in seconds, rising, that a page opened later may begin with; a span longer than the log is cut to it. If
+/// none of them is long enough, it begins with all that is kept. The numbers have no source.
 const LONG_SPANS_S: [i64; 2] = [900, 3_600];
 
 /// A stretch of time on screen. Changes return a new view.
@@ -34,7 +35,7 @@ pub struct View {
     pub us_per_px: f64,
     /// Width in CSS px: at least 1.
     pub width_px: f64,
-    /// Whether it follows now: its owner then calls [`View::at_now`]. Any pan ends that.
+    /// Whether it follows now: its owner then calls [`View::at_now`]. Any pan, and [`View::pause`], ends that.
     pub following: bool,
     /// The begin of a young log: the axis stays there and takes the steps of [`STEPS_S`]. `None` for any other log,
     /// once the last step is full, or once the viewer has panned, zoomed or resized.
@@ -64,9 +65,10 @@ impl View {
     }
 
     /// Returns the first view of a page, which follows `now`. If the log that begins at `begin` fits into the last of
-    /// [`STEPS_S`], the axis begins with the log. Otherwise it shows the smallest span that includes `last`: one of
-    /// these steps, 15 min or 1 h, with 1/64 of it to spare. If none does, it shows all since `begin`. `last` is the
-    /// last change, gap or finding; one before `begin` counts as `begin`. `None` gives the smallest span.
+    /// [`STEPS_S`], the axis begins with the log; 10 px and 2.5 % of the width stay free. Otherwise it shows the
+    /// smallest span that includes `last` with 1/64 of it to spare: one of these steps, 15 min or 1 h. It never shows
+    /// more than all since `begin`, and all of that if no span suffices. `last` is the last change, gap or finding; one
+    /// before `begin` counts as `begin`. `None` gives the smallest span.
     #[must_use]
     pub fn opened(now: Time, begin: Time, last: Option<Time>, width_px: f64) -> Self {
         let young = Self {
@@ -108,7 +110,8 @@ impl View {
 
     /// Returns the same view at another now, if it follows; otherwise unchanged. The pen travels to 97.5 % of the
     /// width. Then the axis of a young log takes its next step, and any other axis moves along. An earlier now moves
-    /// the pen back; left of the view, an axis that does not grow moves along too.
+    /// the pen back, and a growing axis takes an earlier step if that has room. Left of the view, an axis that does not
+    /// grow moves along too.
     #[must_use]
     pub fn at_now(self, now: Time) -> Self {
         if !self.following {
@@ -166,8 +169,8 @@ impl View {
         }
     }
 
-    /// Returns a view that follows now again: an axis that still grows ([`View::grows_from`]) from its begin, any other
-    /// with now at 97.5 % of the width.
+    /// Returns a view that follows now again. An axis that still grows ([`View::grows_from`]) stands at its begin; any
+    /// other has now at 97.5 % of the width.
     #[must_use]
     pub fn follow(self, now: Time) -> Self {
         let view = Self {
@@ -182,7 +185,7 @@ impl View {
         }
     }
 
-    /// Returns the same view without following now.
+    /// Returns the same view without following now. A young log's axis can go on growing after [`View::follow`].
     #[must_use]
     pub fn pause(self) -> Self {
         Self {
@@ -204,7 +207,7 @@ impl View {
 
     /// Returns the view zoomed by `factor` (above 1: nearer) around the time at `x_px`. A view that follows now keeps
     /// now in place instead. The scale is cut to 5 to 864,000,000 µs for each px: a factor of 0 gives the farthest, one
-    /// below 0 the nearest.
+    /// below 0 the nearest. It ends the growth of an axis.
     #[must_use]
     pub fn zoom_at(self, x_px: f64, factor: f64) -> Self {
         let us_per_px = (self.us_per_px / factor).clamp(MIN_US_PER_PX, MAX_US_PER_PX);
@@ -288,8 +291,8 @@ impl View {
         self.time_from_x(self.width_px)
     }
 
-    /// Returns the smallest duration, as a power of two of µs, that is at least `px` wide: at least 1 µs. `px` may be
-    /// up to 1,000,000,000.
+    /// Returns the smallest duration, as a power of two of µs, that is at least `px` wide. It is at least 1 µs, also
+    /// for a `px` of 0 or less. `px` may be up to 1,000,000,000; for a much greater one the call does not end.
     #[must_use]
     pub fn aligned_us(&self, px: f64) -> i64 {
         let wanted = px * self.us_per_px;
@@ -314,6 +317,7 @@ impl View {
 }
 
 /// Distances of labelled and unlabelled ticks, in µs, by rising distance. Each labelled tick is also an unlabelled one.
+/// They are round, so that labels stand at round times; above the last one, the last counts.
 const TICKS: &[(i64, i64)] = &{
     /// One millisecond in µs.
     const MS: i64 = 1_000;

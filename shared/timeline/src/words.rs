@@ -1,4 +1,6 @@
 //! The picture in words: for tooltips, the detail panel and assistive technology.
+//!
+//! A function that gets a lane may panic if the store has no such watch, object or server.
 
 mod check;
 mod event;

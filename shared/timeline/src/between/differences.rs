@@ -11,10 +11,11 @@ use watchscope_model::{Object, ResourceVersion, WatchName};
 use super::folds::{Folds, divergence, has_listed};
 use super::sides::{Holding, Side, holding, sides_of};
 
-/// How an object differs between two moments, A and B. The order is the worst first.
+/// How an object differs between two moments, A and B. The order is the worst first; an object that parted is of no
+/// other kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DifferenceKind {
-    /// A second read confirmed that the watch differs from the truth at B, and it did not differ so at A.
+    /// A second read confirmed that the watch differs from etcd at B, and it did not differ so at A.
     Parted,
     /// The watch held it at A, and not at B.
     Went,
@@ -44,8 +45,9 @@ pub struct Difference {
 /// The differences between two moments. The objects of both folds bound them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Differences {
-    /// The sides with knowledge of at least one row, at A or at B: etcd, caches, the watch, clients. Caches are sorted
-    /// by number, those of B before others; clients are sorted by name. It is empty without a row.
+    /// The sides with knowledge of at least one row, at A or at B: etcd, caches, the watch, at most 4 clients. Caches
+    /// are sorted by number, those of B before others; clients are those of B, sorted by name. It is empty without a
+    /// row.
     pub sides: Vec<Side>,
     /// The objects that differ, sorted by kind, divergence, watch and place; an object of two watches has two rows.
     /// Empty if none differs.

@@ -18,9 +18,9 @@ pub const LAST_CHAPTERS: usize = 8;
 /// Who changed an object last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChangedBy {
-    /// This manager.
+    /// This manager. Hostile: show as text.
     Manager(Text),
-    /// The record names none, or a list inferred the change; or no record is known.
+    /// The record names none, or the change is inferred; or no record is known.
     Unknown,
     /// The record lies outside the at most [`LAST_CHAPTERS`] chapters that were read.
     NotRead,
@@ -33,11 +33,12 @@ pub struct Row {
     pub difference: Difference,
     /// The object's lane; `None` if the store does not know the watch or the object.
     pub lane: Option<LaneId>,
-    /// The last record of the object up to B, that of B included. `None` if it did not come after A, or is not loaded.
+    /// The last loaded record of the object up to the time of B, included. `None` if it did not come after the record
+    /// of A, or none is loaded.
     pub last: Option<RecordId>,
     /// Who made that change.
     pub by: ChangedBy,
-    /// Whether a list inferred that the object was deleted; `false` also if its record was not read.
+    /// Whether that change is inferred, as a DELETED that no watch delivered; `false` also if its record was not read.
     pub is_inferred: bool,
 }
 

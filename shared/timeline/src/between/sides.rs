@@ -33,11 +33,11 @@ pub enum Side {
 pub enum Holding {
     /// It held the object, at some version.
     Held,
-    /// It did not.
+    /// It did not; nor does a client that has ended.
     NotHeld,
-    /// It held the object, and a second read confirmed that etcd did not.
+    /// It held the object, and a second read confirmed that etcd did not, though the row's watch held it.
     Ghost,
-    /// It does not watch the object's resource or namespace.
+    /// It is a client that does not watch the object's resource or namespace.
     NotWatched,
     /// No record can tell.
     Unknown,

@@ -18,7 +18,8 @@ pub struct HeadPart {
 }
 
 /// Returns the headline: what came, went, changed and parted, in this order, each with its count; a zero is left out.
-/// If nothing differs, it is one part that says so, or that no watch had a list at both. It is never empty.
+/// `went` has the number of inferred changes, too. If nothing differs, it is one part that says so. If no watch held an
+/// object and the holdings of some are unknown, it says that no watch had a list at both. It is never empty.
 #[must_use]
 pub fn head_words(between: &Between) -> Vec<HeadPart> {
     let plain = |words: String| HeadPart {

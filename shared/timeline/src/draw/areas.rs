@@ -10,7 +10,7 @@ use crate::store::Coverage;
 use crate::tokens::Token;
 
 /// Least width of an unknown stretch, in px, for words in it. Words also need their own width and 16 px more. A
-/// narrower stretch has none.
+/// narrower stretch has none. The number has no source.
 const WORDS_FROM: Px = Px::whole(100);
 /// Words in the time before the first log, if they fit.
 const BEFORE_WORDS: &str = "before watchscope started";

@@ -18,7 +18,7 @@ use crate::tokens::Token;
 /// severe one becomes a tick; of two that are as severe, the older. A selected one stays.
 const APART: Px = Px::whole(2);
 /// The most subjects that the words of a merged chip name, so that they fit beside it more often: those of its oldest
-/// occurrences. The chip's number counts all.
+/// occurrences. The chip's number counts all. The limit has no source.
 const SUBJECTS: usize = 4;
 
 /// An occurrence before it is placed.

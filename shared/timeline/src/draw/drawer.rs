@@ -82,10 +82,11 @@ pub struct Picture<'a> {
 /// The propagations of writes through a simulated cluster that are drawn. That of the selected write is always drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ways {
-    /// All to the first 8 client rows on screen: a lesson shows how a write travels. Of writes that arrived or are
-    /// travelling, those too near each other and those beyond 240 are left out.
+    /// All to the first 8 clients on screen that are in no crowd: a lesson shows how a write travels. Of writes that
+    /// arrived or are travelling, those too near each other and those beyond 240 are left out.
     All,
-    /// Only those that stopped, to the same clients. The others show as density.
+    /// Only those that stopped, to the same clients; of several writes in a row that stopped, the first. The others
+    /// show as density.
     Stopped,
 }
 

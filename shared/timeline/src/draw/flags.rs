@@ -28,7 +28,7 @@ const SPAN: (Px, Px) = (Px::whole(2), Px::whole(1));
 const NUMBER_SIZE: u8 = 10;
 /// Least distance of a flag from the edges of the row, in px, so that the ring of the selected flag is whole.
 const MARGIN: Px = Px::whole(2);
-/// Distance beside a flag, in px, within which a click still selects it.
+/// Distance beside a flag, in px, within which a click still selects it. The number has no source.
 const REACH: Px = Px::whole(2);
 
 /// A note as a picture marks it.

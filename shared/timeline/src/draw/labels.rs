@@ -13,7 +13,7 @@ use crate::scene::{Align, Area, Primitive, Px, TextLine};
 /// Least distance of words from marks and other words, in px. Marks have a halo, and words may be wider than
 /// calculated.
 const APART: Px = Px::whole(5);
-/// Most that words may be wider than calculated, in px. A wider face is squeezed.
+/// Most that words may be wider than calculated, in px. A wider face is squeezed. The number has no source.
 const MISRECKONED: Px = Px::whole(2);
 /// Height of a text over its baseline, in px.
 const ASCENT: Px = Px::whole(8);

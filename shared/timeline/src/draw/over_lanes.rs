@@ -13,13 +13,14 @@ use crate::store::{Epoch, GapOutcome, WatchTrace};
 use crate::tokens::Token;
 
 /// Width in px above which a lost gap is hatched with fainter lines ([`Hatch::LostWide`]). A narrower one has the usual
-/// lines.
+/// lines. The number has no source.
 const WIDE: Px = Px::whole(200);
 /// Offset of a hatch's first line from its corner, right and down: half of 6√2 px, in 64ths of a px. The lines are 6
 /// px apart.
 const FIRST_LINE: Px = Px(271);
 /// Farthest that words may move from the start of their stretch, in px, if something stands there. Words that find no
-/// room up to there are not written.
+/// room up to there are not written, because farther ones would seem to belong to something else. The number has no
+/// source.
 pub(super) const REACH: Px = Px::whole(260);
 
 impl Drawer<'_> {

@@ -17,7 +17,7 @@ const LEAST: Px = Px::whole(4);
 /// beside the seam.
 const MARGIN: Px = Px::whole(8);
 /// Least width of the lanes on screen, in px, for words on a plate beside a seam. On narrower ones names stand where
-/// the plate would lie, so there is none.
+/// the plate would lie, so there is none. The number has no source.
 const PLATE_FROM: Px = Px::whole(600);
 /// Words at a seam after which the namespace `kube-system` has another uid. By convention that uid identifies a cluster
 /// (`cluster.connected` in docs/design/formats.md).

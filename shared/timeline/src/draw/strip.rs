@@ -24,7 +24,8 @@ fn height_px(count: u32, limit: u8) -> u8 {
     (height as u8).min(limit)
 }
 
-/// Columns with a gap of less than this between them, in px, leave no room for words.
+/// Columns with a gap of less than this between them, in px, count as one mark, because hardly a word fits between
+/// them. The number has no source.
 const CLOSE: Px = Px::whole(24);
 
 /// Colours of a column, from the bottom up.

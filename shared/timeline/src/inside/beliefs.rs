@@ -18,12 +18,13 @@ use crate::levels::{Layer, namespace_of, number_of, selects};
 use crate::phrases::{crowd_words, object_words};
 use crate::store::{AsOf, Store};
 
-/// Most rows of the table, differences first; the rest is counted. More would not fit in a panel.
+/// Most rows of the table, differences first; the rest is counted. More would not fit in a panel. The number has no
+/// other source.
 const ROWS_MOST: usize = 40;
 /// Most columns of a crowd, so that the table stays narrow. Clients of a crowd that hold the same share a column; the
-/// clients of smaller groups are only counted.
+/// clients of smaller groups are only counted. The number has no source.
 const ALIKE_MOST: usize = 3;
-/// Most names in a sentence, so that it stays short; the rest is counted.
+/// Most names in a sentence, so that it stays short; the rest is counted. The number has no source.
 const NAMES_MOST: usize = 3;
 
 /// The beliefs of all sides about one resource. The sides are etcd, the watch caches, watchscope's own watch and the
@@ -54,7 +55,8 @@ pub struct Sentence {
     pub side: String,
     /// What it holds, as a sentence. Hostile: show as text.
     pub words: String,
-    /// Whether it differs from the truth; `false` for etcd, and if that cannot be known.
+    /// Whether it differs from the truth; `false` for etcd, and if that cannot be known. Always `true` for the clients
+    /// of a crowd without a column.
     pub differs: bool,
 }
 
@@ -118,7 +120,7 @@ struct BeliefColumn {
 /// Returns the beliefs of each side about the resource of a record, or else of the lane, at the record or at the head.
 /// If neither names a resource, it takes that of the first client by name that reports one. `record` is `None` for the
 /// head. Returns `None` for a cluster that reports nothing of its inside, without any resource, if the record is not
-/// loaded, or before the first snapshot.
+/// loaded, or before the first snapshot. Panics as [`Store::lane_names`] does.
 #[must_use]
 pub fn belief_table(store: &Store, lane: LaneId, record: Option<RecordId>) -> Option<BeliefTable> {
     let entry = record.and_then(|id| store.entry(id));
@@ -132,7 +134,7 @@ pub fn belief_table(store: &Store, lane: LaneId, record: Option<RecordId>) -> Op
 
 /// Returns the beliefs of each side about the resource of a lane as of a moment. If the lane names none, it takes that
 /// of the first client by name that reports one. `None` for a cluster that reports nothing of its inside, or without
-/// any resource.
+/// any resource. Panics as [`Store::lane_names`] does.
 #[must_use]
 pub fn belief_table_as_of(store: &Store, lane: LaneId, as_of: &AsOf) -> Option<BeliefTable> {
     let folds = (as_of.state(), as_of.layers());

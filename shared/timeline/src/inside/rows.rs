@@ -15,10 +15,10 @@ use crate::view::View;
 /// The heading over the rows of layers.
 const HEADING: &str = "Inside the cluster";
 /// Most client programs, without crowds, whose connections and streams show by themselves, so that the rows fit on a
-/// screen. If there are more, those rows show only once the viewer opens them.
+/// screen. If there are more, those rows show only once the viewer opens them. The number has no source.
 const CLIENTS_OPEN_MOST: usize = 8;
 /// Most streams that are shown for a watch cache, so that its rows fit on a screen: those with the most waiting events.
-/// The others have no row.
+/// The others have no row. The number has no source.
 const STREAMS_MOST: usize = 8;
 
 impl Lanes {

@@ -24,10 +24,10 @@ const APART: Px = Px::whole(6);
 /// Opacity in percent of a propagation that has not arrived yet.
 const TRAVELLING_PERCENT: u8 = 40;
 /// Most clients on screen whose propagations are all drawn, because more lines would hide each other. Of clients beyond
-/// it, and of crowds, only that of the selected write is drawn.
+/// it, and of crowds, only that of the selected write is drawn. The number has no source.
 const CLIENTS_MOST: usize = 8;
 /// Most lines in a picture of writes that arrived or are travelling; those beyond are left out. Long slanted lines take
-/// a canvas the longest time.
+/// a canvas the longest time. The number has no source.
 const LINES_MOST: usize = 240;
 /// Width of a line: 1.25 px, in 64ths of a px.
 const LINE_WIDTH: Px = Px(80);

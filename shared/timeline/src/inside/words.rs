@@ -14,10 +14,10 @@ use crate::phrases::object_words;
 use crate::store::Store;
 
 /// Most streams of a watch cache that are named, so that the words stay short: those with the most waiting events
-/// first. The rest is counted.
+/// first. The rest is counted. The number has no source.
 const STREAMS_MOST: usize = 8;
 /// Most clients whose propagation of a write is described, so that the words stay short: in the order of their rows.
-/// The rest is counted.
+/// The rest is counted. The number has no source.
 const PROPAGATIONS_MOST: usize = 8;
 
 /// Returns a record of the inside as a sentence with its full stop, never empty. Hostile: show as text.

@@ -13,16 +13,16 @@ use crate::scene::Px;
 use crate::store::{MarkKind, Store, WatchTrace};
 
 /// Most objects that an open watch shows, so that several watches fit on a screen, unless the viewer opened all of it.
-/// One more row counts the others.
+/// One more row counts the others. The number has no source.
 pub(crate) const OBJECTS_MOST: usize = 12;
 /// Time in µs after its deletion from which an object is folded into the row of gone objects. In these 60 s a viewer
-/// sees the deletion.
+/// sees the deletion. The number has no source.
 const GONE_US: i64 = 60_000_000;
 /// The most objects of a watch whose rows are chosen again with each record. With more of them [`PACE_US`] lies between
-/// two choices, because each looks at all objects.
+/// two choices, because each looks at all objects. The number has no source.
 const SMALL: usize = 200;
 /// The least time between two choices of the rows of a watch with more than [`SMALL`] objects, in microseconds. If the
-/// viewer opens, closes or sorts, the rows are chosen at once.
+/// viewer opens, closes or sorts, the rows are chosen at once. The number has no source.
 const PACE_US: i64 = 250_000;
 
 /// What a choice of rows depends on, besides the log.

@@ -14,7 +14,8 @@ use super::trouble::Trouble;
 use crate::id::WatchId;
 use crate::store::Store;
 
-/// Least time in µs of the log between two orders that follow it, so that rows do not move all the time.
+/// Least time in µs of the log between two orders that follow it, so that rows do not move all the time. The number has
+/// no source.
 const ORDER_US: i64 = 1_000_000;
 
 /// The name of a section. Sections with a name of the cluster come before those for the rest.

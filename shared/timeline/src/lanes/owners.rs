@@ -12,7 +12,7 @@ use crate::id::{LaneId, ObjectId, WatchId};
 use crate::store::{Controller, Store};
 
 /// The most controllers above an object. Kubernetes' own chains have two, such as ReplicaSet and Deployment above a
-/// pod. A longer chain is cut, and so is one that leads back to itself.
+/// pod. A longer chain is cut, and so is one that leads back to itself. The number has no other source.
 const STEPS_MOST: usize = 5;
 
 /// A controller above an object.
@@ -29,8 +29,8 @@ pub struct OwnerStep {
 /// The controllers above an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Owners {
-    /// From the object's own controller upwards, at most 5; more are left out. Empty if it has none, or if
-    /// `is_unrecorded`.
+    /// From the object's own controller upwards, at most 5; more are left out. It ends where the next one is not known.
+    /// Empty if it has none, or if `is_unrecorded`.
     pub steps: Vec<OwnerStep>,
     /// Whether the loaded records of the object say nothing of controllers, because an older version wrote them.
     pub is_unrecorded: bool,

@@ -1,11 +1,13 @@
 //! The viewer's wishes for all lanes: how they are grouped, sorted and folded, and which are pinned or hidden.
 
-/// Most lanes that a viewer can pin, because a page stores them and links carry them. A further pin is refused.
+/// Most lanes that a viewer can pin, because a page stores them and links carry them. A further pin is refused. The
+/// number has no source.
 pub const PINS_MOST: usize = 100;
-/// Most lanes that a viewer can hide, because a page stores them and links carry them. A further one is refused.
+/// Most lanes that a viewer can hide, because a page stores them and links carry them. A further one is refused. The
+/// number has no source.
 pub const HIDDEN_MOST: usize = 500;
 /// Most bytes of the key of a lane that is pinned or hidden, so that a page stores at most 614 kB of keys. A longer key
-/// is refused; a long selector of a watch can make one.
+/// is refused; a long selector of a watch can make one. The number has no other source.
 const KEY_BYTES_MOST: usize = 1_024;
 
 /// What the sections of the lanes have in common. Lanes without it stand in a section of their own, such as `no owner`.
@@ -22,7 +24,7 @@ pub enum Grouping {
     Server,
     /// The uppermost known controller of an object, such as a Deployment.
     Owner,
-    /// The program whose watch it is.
+    /// The program whose watch it is: watchscope. Watches that check another one have a section of their own.
     Client,
 }
 
@@ -59,7 +61,7 @@ impl Grouping {
 }
 
 /// What the order of watches and objects follows; watches that are equal stand by name. Of the objects under a watch,
-/// those with a divergence come first, then those with the latest change.
+/// those with a divergence come first, even an unconfirmed one, then those with the latest change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sorting {
     /// Watches by name; objects too, if the viewer opened all of the watch.

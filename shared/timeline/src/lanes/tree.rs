@@ -19,7 +19,7 @@ use crate::store::Store;
 use crate::view::View;
 
 /// Most watches whose choices a page stores, because the store of a browser is small: the first by name. Others are not
-/// stored.
+/// stored. The number has no source.
 const CHOICES_MOST: usize = 1_000;
 
 /// The viewer's choices (opened and closed lanes, pins, filter, density) and the state of the lanes. It has at most one
@@ -40,7 +40,8 @@ pub struct Lanes {
     /// lanes of the whole recording. No effect with `shows_all`.
     pub is_held: bool,
     /// The selected lane; `None`: none. If it is a watch or an object, it has a row in any view, unless the filter
-    /// hides it. An object that is not pinned has none while its watch is closed.
+    /// hides it. An object that is not pinned has none while its watch is closed. Nor has an object that the viewer
+    /// hid, while a filter is set or with `shows_all`.
     pub selected: Option<LaneId>,
     /// Makes all rows except strips and findings: [`RECORDS`](crate::records::RECORDS), or `None` before it is loaded.
     pub records: Option<&'static RowTable>,
@@ -86,10 +87,11 @@ impl Lanes {
         }
     }
 
-    /// Shows only lanes that match; an empty text shows all. A name must have each word, and must not have `-word` or
-    /// `!word`. For an object, the name of its watch or its whole namespace may have the word, too. `kind=pods` and
-    /// `kind≠events` (`:` and `!=` work as well) are about the resource. Spaces separate words, and ASCII case does not
-    /// count. Pinned lanes stay.
+    /// Shows only lanes that match, and above an object that matches its watch, even a closed one; an empty text shows
+    /// all. A name must have each word, and must not have `-word` or `!word`. For an object, the name of its watch or
+    /// its whole namespace may have the word, too. `kind=pods` and `kind≠events` (`:`, `!=` and `resource` work as
+    /// well) are about the resource, in singular or plural. Spaces separate words, and ASCII case does not count,
+    /// except in `kind` itself. Pinned lanes, findings and own requests stay; connections and layers do not.
     pub fn set_filter(&mut self, text: &str) {
         self.filter = Filter::parse(text);
     }
@@ -155,12 +157,14 @@ impl Lanes {
         self.set_whole(store, watch, !is_whole);
     }
 
-    /// Shows the quiet watches without room if `is_open`, otherwise folds them into one row.
+    /// Shows the quiet watches without room if `is_open`, otherwise folds them into one row. Without effect on the rows
+    /// if the lanes are grouped, or if they do not fold by themselves.
     pub fn set_quiet_open(&mut self, is_open: bool) {
         self.quiet_is_open = is_open;
     }
 
-    /// Shows the quiet watches if they are folded, and folds them if they are shown.
+    /// Shows the quiet watches if they are folded, and folds them if they are shown, as
+    /// [`set_quiet_open`](Self::set_quiet_open) does.
     pub fn toggle_quiet(&mut self) {
         self.quiet_is_open = !self.quiet_is_open;
     }

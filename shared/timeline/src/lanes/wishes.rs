@@ -103,7 +103,8 @@ impl Lanes {
     }
 
     /// Moves a pinned lane by some places; a negative number moves it up. It stops at the first and the last place.
-    /// Returns whether the order has changed; `false` for a lane that is not pinned.
+    /// Pinned lanes that the store does not know take places, too. Returns whether the order has changed; `false` for a
+    /// lane that is not pinned.
     pub fn move_pin(&mut self, store: &Store, lane: LaneId, by: i32) -> bool {
         let Some(key) = key_of(store, lane) else {
             return false;

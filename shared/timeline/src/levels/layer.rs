@@ -185,7 +185,7 @@ impl LayerNames {
 }
 
 /// Least number of client programs that form a crowd, if their names differ only in a number. Fewer have rows of their
-/// own, because they fit on a screen.
+/// own, because they fit on a screen. The number has no source.
 const CROWD_LEAST: usize = 8;
 
 /// Returns the number at the end of a client's name: 12 for `crowd-12`; `None` for a name of another form.

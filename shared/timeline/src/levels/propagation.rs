@@ -21,14 +21,14 @@ use crate::id::LayerId;
 /// 2 s leave time for several reports.
 const UNDER_WAY_US: i64 = 2_000_000;
 /// Time in µs after a write came to its cache. A client without a stream for that long gets the write from none. A
-/// client that merely connects again has a stream sooner.
+/// client that merely connects again has a stream sooner. The number has no source.
 const NO_STREAM_US: i64 = 500_000;
 /// Most that an informer's revision precedes its store, in µs. If it precedes it by more, the time of the store counts.
 /// A write whose object is deleted within this time may never be reported, because a client's holdings are reported
-/// every 100 ms.
+/// every 100 ms. The number has no other source.
 const STORED_US: i64 = 1_000_000;
 /// Time in µs after a write came to its cache. A stream that ends or stalls within it may have lost the write.
-/// Otherwise the write counts as waiting in the buffer, or as lost at the client.
+/// Otherwise the write counts as waiting in the buffer, or as lost at the client. The number has no source.
 const ALONG_US: i64 = 1_000_000;
 
 /// A client program as the target of writes.

@@ -10,7 +10,8 @@ use crate::store::{Epoch, Store};
 
 /// Width of a density column, in px.
 const COLUMN_PX: usize = STRIP_COLUMN_PX as usize;
-/// Least width in px of a listed chapter for a step of its own: three columns. Narrower chapters add up in columns.
+/// Least width in px of a listed chapter for a step of its own: three columns. Narrower chapters add up in columns. The
+/// number has no source.
 const STEP_PX: i64 = 6;
 /// Width in px from which steps stand 1 px apart. So the space takes at most a twelfth of a step.
 const APART_FROM_PX: i64 = 12;
@@ -170,7 +171,8 @@ pub(super) struct Heights {
     most_bits: u32,
 }
 
-/// log2 of the least count that fills the row: 15 changes in a column, so that a few do not look like many.
+/// log2 of the least count that fills the row: 15 changes in a column, so that a few do not look like many. The number
+/// has no source.
 const LEAST_BITS: u32 = 4;
 
 impl Heights {
@@ -189,7 +191,7 @@ impl Heights {
     }
 }
 
-/// Steps of [`log2`] in a bit.
+/// Steps of [`log2`] in a bit. A row is at most 255 px high, so a step is less than 1 px.
 const BIT: u32 = 256;
 
 /// Returns log2 of 1 + `count` in steps of 1/256. Whole numbers give the same on host and wasm32.

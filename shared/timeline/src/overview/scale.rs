@@ -9,20 +9,22 @@ use crate::store::{Epoch, Store};
 use crate::view::View;
 
 /// How far back from now the strip reaches by default, in µs: 10 h. Of 1,000 px each then shows 36 s. The viewer may
-/// widen it. Older kept records are a stub before it.
+/// widen it. Older kept records are a stub before it. The number has no source.
 pub const REACH_US: i64 = 36_000 * SECOND_US;
-/// Least time that the strip shows, in µs: 1 min. A shorter log is shown in 1 min, with the rest empty.
+/// Least time that the strip shows, in µs: 1 min. A shorter log is shown in 1 min, with the rest empty. The number has
+/// no source.
 const LEAST_US: i64 = 60 * SECOND_US;
 /// Least width of the strip, in px, so that the frame of the view fits and no division is by 0. A narrower view gets
 /// this one.
 const LEAST_WIDTH_PX: f64 = 16.0;
-/// Greatest width of the strip, in px; a wider view gets this one. It bounds the work and the primitives of a scene.
+/// Greatest width of the strip, in px; a wider view gets this one. It bounds the work and the primitives of a scene. No
+/// screen is that wide; the number has no other source.
 const MOST_WIDTH_PX: f64 = 16_384.0;
 /// Least free room right of now, in px, so that the line of now shows and a handle on it can be gripped. A strip of
 /// less than 64 px may leave less.
 const LEAD_PX: i64 = 12;
 /// Divisor of the strip's reach: one sixteenth of it is added before the log if older records have expired. That part
-/// shows that there was more.
+/// shows that there was more. The number has no source.
 const EXPIRED_SHARE: i64 = 16;
 /// Least width of the view's frame, in px, so that a pointer can grip it. A narrower one is drawn this wide.
 const LEAST_WINDOW_PX: i64 = 6;
@@ -42,7 +44,7 @@ pub(super) const STUB_PX: i64 = 102;
 /// Width in px of the words before the stub that name the expired records: room for `before 11-19 09:35`.
 pub(super) const EXPIRED_PX: i64 = 132;
 /// Least width in px of a strip with a stub. Stub, break and words take at most 246 px, so most of the strip stays for
-/// the axis. A narrower strip has only the break.
+/// the axis. A narrower strip has only the break. The number has no other source.
 const STUB_FROM_PX: i64 = 640;
 
 /// The scale of an overview: which stretch of time the strip shows, and its width of 16 to 16,384 px. A view outside of

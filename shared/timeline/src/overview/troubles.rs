@@ -10,7 +10,8 @@ use crate::store::{Epoch, Store, WatchTrace};
 /// The end of an open problem.
 const OPEN: Time = Time(i64::MAX);
 
-/// A problem on the time axis.
+/// A problem on the time axis. A chapter's summary may join several as one. Then it lasts from the first begin to the
+/// last end, with severity and kind of the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TroubleMark {
     /// When it began.

@@ -11,15 +11,18 @@ use crate::tokens::Token;
 
 use super::page::{Cut, EDGE, Look, Page, shortened};
 
-/// Height of the heading of the list of findings, in px.
+/// Height of the heading of the list of findings, in px: a line of text and the space around it.
 const FINDING_HEADING: Px = Px::whole(28);
-/// Height of a line of the list of findings, in px.
+/// Height of a line of the list of findings, in px; its font has 11 px.
 const FINDING_LINE: i32 = 16;
-/// Where the code of a finding begins in that list, in px from the left edge of the text.
+/// Where the code of a finding begins in that list, in px from the left edge of the text: right of two times of day.
+/// The number has no source.
 const FINDING_CODE: Px = Px::whole(152);
-/// Where the words of a finding begin in that list, in px from the left edge of the text.
+/// Where the words of a finding begin in that list, in px from the left edge of the text: 40 px right of its code. They
+/// are cut at the right edge of the text.
 const FINDING_WORDS: Px = Px::whole(192);
-/// Most findings that are listed, so that the picture stays a page: the oldest. The rest is counted.
+/// Most findings that are listed, so that the picture stays a page: the oldest. The rest is counted. The number has no
+/// source.
 const FINDINGS_MOST: usize = 40;
 
 /// A line of the list of findings.

@@ -9,19 +9,20 @@ use crate::scene::{Align, Area, Primitive, Px, Step, Stroke};
 use crate::tokens::Token;
 use crate::view::View;
 
-/// Most notes of a saved picture that have a flag and a text, so that the picture stays a page: the oldest. The rest is
-/// counted.
+/// Most notes of a saved picture that have a flag and a text, so that the picture stays a page: the first ones. The
+/// rest is counted. The number has no source.
 pub const FLAGS_MOST: usize = 40;
 /// Most lines of a note's text in a picture, so that one note does not fill it. Of a longer text the last one ends with
-/// `…`.
+/// `…`. The number has no source.
 const LINES_MOST: usize = 8;
-/// Height of the row of flags, in px.
+/// Height of the row of flags, in px: that of a flag, 14 px, and 8 px of space.
 const ROW: Px = Px::whole(22);
-/// Least width of a column of texts, in px. There are as many columns as fit, at least one and at most four.
+/// Least width of a column of texts, in px. There are as many columns as fit, at least one and at most four. The number
+/// has no source.
 const COLUMN: i32 = 300;
-/// Height of a line of text, in px.
+/// Height of a line of text, in px; its font has 11 px.
 const LINE: i32 = 14;
-/// Where a text begins, in px from the left of its column.
+/// Where a text begins, in px from the left of its column: right of its flag of 14 px.
 const INDENT: Px = Px::whole(22);
 
 /// A note in a picture.
@@ -29,9 +30,9 @@ const INDENT: Px = Px::whole(22);
 pub struct Flag {
     /// Start of the time span that the note is about.
     pub from: Time,
-    /// End of that span; the same as `from` for a note about a moment.
+    /// End of that span; `from` or earlier for a note about a moment.
     pub to: Time,
-    /// Its first line, cut to fit. Hostile: show as text.
+    /// Its first line, cut to fit, and then with `…`. Hostile: show as text.
     pub heading: String,
     /// The other lines; may be empty. At most 8 lines are drawn; `…` stands for the rest. Hostile: show as text.
     pub text: String,

@@ -4,7 +4,7 @@ use crate::format::text_width;
 use crate::scene::{Align, Area, Primitive, Px, Scene, Stroke, TextLine};
 use crate::tokens::Token;
 
-/// Free space on the sides of a saved picture, in px.
+/// Free space on the left and on the right of a saved picture, in px. The number has no source.
 pub(super) const EDGE: Px = Px::whole(24);
 
 /// The look of a text of the frame.
@@ -129,7 +129,7 @@ pub(super) enum Cut {
     End,
 }
 
-/// Cuts a text so that it fits.
+/// Cuts a text of 11 px so that it fits, with `…` where letters are missing; `…` alone if nothing else fits.
 pub(super) fn shortened(text: &str, room: Px, weight: u16, at: Cut) -> String {
     let fits = |text: &str| spared(text_width(text, 11, weight)) <= room;
     if fits(text) {

@@ -9,19 +9,19 @@ use crate::tokens::{Theme, Token};
 pub enum Hatch {
     /// A gap after which the watch was resumed.
     Resumed,
-    /// A gap that is open, or whose end is unknown.
+    /// A gap that is open, whose end is unknown, or in which the watch was stopped.
     Open,
     /// A gap in which events may be lost.
     Lost,
     /// A gap in which events may be lost, over 200 px wide.
     LostWide,
-    /// A gap in which events may be lost, in a strip.
+    /// A gap in which events may be lost, in a collapsed watch, however wide.
     LostStrip,
     /// Time that watchscope itself lost or did not see.
     Own,
     /// Records that are not loaded yet.
     NotLoaded,
-    /// An object older than a list returned it.
+    /// A divergence that is neither a ghost nor missing: stale, list older, or of an unknown kind.
     Stale,
 }
 
@@ -47,7 +47,7 @@ pub struct HatchStyle {
     pub pattern: Pattern,
     /// Their colour.
     pub ink: Token,
-    /// Their distance in px, measured across the lines.
+    /// Their distance in px, measured across the lines; for dots, the distance of rows and of columns.
     pub pitch: Px,
     /// Their width in px; for dots, the side of a dot.
     pub width: Px,

@@ -34,7 +34,7 @@ pub enum Target {
 pub enum StretchKind {
     /// A phase of a watch.
     Phase,
-    /// An open stream.
+    /// A stream, from its opening to its end.
     Stream,
     /// A gap.
     Gap,
@@ -44,20 +44,20 @@ pub enum StretchKind {
     Life,
     /// A divergence of an object.
     Divergence,
-    /// A finding.
+    /// An occurrence of a finding.
     Finding,
 }
 
 /// An area that answers to the pointer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
-    /// The area; it covers the whole sign.
+    /// The area; it covers the sign as far as the scene shows it.
     pub area: Area,
     /// Its lane.
     pub lane: LaneId,
     /// What it stands for.
     pub target: Target,
-    /// The sign that is drawn there; `None` for a plain area.
+    /// The sign that is drawn there; `None` for a plain area, a plate, or a sign without a known point.
     pub drawn: Option<Drawn>,
 }
 

@@ -25,7 +25,7 @@ pub struct Scene {
     pub steps: Vec<Step>,
     /// Columns of the strips; [`Primitive::Strip`] names a range of them.
     pub columns: Vec<Column>,
-    /// The hit boxes in paint order; they may overlap.
+    /// The hit boxes, in the order in which they were added; they may overlap. Of two, the later one lies on top.
     pub hits: Vec<Hit>,
     /// The signs that a legend of it explains.
     pub legend: Legend,
@@ -42,13 +42,14 @@ pub struct Legend {
     pub plates: bool,
 }
 
-/// Distance in px beside a mark within which a click still selects it.
+/// Distance in px beside a mark, in x and in y, up to which a click still selects it. From farther away the click
+/// selects what lies there. The number has no source.
 const REACH: Px = Px::whole(4);
 
 impl Scene {
     /// Returns the y of the middle of a record's mark in a lane, if that is at `top` or below, and above `bottom`; else
-    /// `None`. Of several marks, the last painted one counts. A plate is the mark of each record from its first to its
-    /// last. The x of a mark is that of its time.
+    /// `None`. Of several such marks, the last in [`Scene::hits`] counts. A plate is the mark of each record from its
+    /// first to its last. The x of a mark is that of its time.
     #[must_use]
     pub fn y_of(&self, lane: LaneId, (top, bottom): (Px, Px), record: RecordId) -> Option<Px> {
         let hits = self.hits.iter().rev().filter(|hit| hit.lane == lane);
@@ -63,9 +64,9 @@ impl Scene {
         middles.find(|&y| top <= y && y < bottom)
     }
 
-    /// Returns the hit at a point; `None` if there is none. The last painted one that holds the point wins if it is a
-    /// mark: a record, or merged ones. Else the mark with the nearest middle wins, of those that are at most 4 px away;
-    /// else that last painted one. An edge belongs to its area.
+    /// Returns the hit at a point; `None` if there is none. The last one of [`Scene::hits`] that holds the point wins
+    /// if it is a mark: a record, or merged ones. Else the mark with the nearest middle wins, of those that are at most
+    /// 4 px away; of two as near, the earlier one. Without such a mark that last one wins. An edge belongs to its area.
     #[must_use]
     pub fn hit(&self, x: Px, y: Px) -> Option<&Hit> {
         let is_mark = |hit: &&Hit| matches!(hit.target, Target::Record(_) | Target::Merged { .. });
@@ -94,9 +95,9 @@ impl Scene {
         near.min_by_key(distance).or(exact)
     }
 
-    /// Returns the top and bottom of a primitive of this scene, with halos and mitres; they may lie further out than
-    /// what is drawn. `None` for one that changes how others are drawn. Of a path without a step, the top is below the
-    /// bottom.
+    /// Returns the top and bottom of a primitive of this scene on the canvas, with halos and mitres. They may lie
+    /// further out than what is drawn. `None` for one that changes how others are drawn. Of a path without a step, the
+    /// top is below the bottom.
     #[must_use]
     pub fn span(&self, primitive: &Primitive) -> Option<(Px, Px)> {
         // At corners of 90° and more a mitre reaches at most twice the line's width beyond the corner.
@@ -144,14 +145,15 @@ impl Scene {
         })
     }
 
-    /// Adds a path's steps behind the others and returns their range.
+    /// Adds a path's steps behind the others and returns their range, which is empty without steps.
     pub fn path(&mut self, steps: &[Step]) -> Range<u32> {
         let start = self.steps.len() as u32;
         self.steps.extend_from_slice(steps);
         start..self.steps.len() as u32
     }
 
-    /// Appends another scene, moved by (`dx`, `dy`): it is painted over this one. Width and height stay as they are.
+    /// Appends another scene, moved by (`dx`, `dy`): it is painted over this one. Its hit boxes follow those of this
+    /// scene, and its legend joins this one's. Width and height stay as they are. Lengths saturate.
     pub fn append(&mut self, other: Self, dx: Px, dy: Px) {
         let (steps, columns) = (self.steps.len() as u32, self.columns.len() as u32);
         let moved = |area: Area| Area {

@@ -14,7 +14,7 @@ pub struct Stroke {
     pub ink: Token,
     /// Width of the line.
     pub width: Px,
-    /// Length of dashes and of the spaces between them, in whole px; `None`: solid.
+    /// Lengths of a dash and of the space after it, in whole px; `None`: solid.
     pub dash: Option<(u8, u8)>,
 }
 
@@ -40,7 +40,7 @@ impl Stroke {
     }
 }
 
-/// A step of a [`Primitive::Path`].
+/// A step of a [`Primitive::Path`]. Of each point, x comes before y.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Begins a line here.
@@ -64,7 +64,7 @@ pub enum Align {
     End,
 }
 
-/// A line of text. The face is the page's sans with tabular digits.
+/// A line of text. The face is the page's sans.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextLine {
     /// The x that it is aligned to.
@@ -105,9 +105,10 @@ pub enum Primitive {
         area: Area,
         /// Fill colour; `None`: not filled.
         fill: Option<Token>,
-        /// Outline, centred on the edge; `None`: no outline.
+        /// Outline; `None`: no outline. SVG centres it on the edge. The canvas does so for round corners; that of
+        /// square ones lies inside.
         stroke: Option<Stroke>,
-        /// Radius of the corners, in whole px; 0: square corners.
+        /// Radius of the corners, in whole px, cut to half of the shorter side; 0: square corners.
         radius: u8,
         /// Opacity in percent: 100 is opaque.
         opacity: u8,
@@ -151,7 +152,8 @@ pub enum Primitive {
     },
     /// A line of text.
     Text(TextLine),
-    /// Marks merged into a plate: a rectangle of bg4 with a 1.5 px halo, the count in text1 10/600, a 2 px foot.
+    /// Marks merged into a plate: a rectangle of bg4 with a halo, the count in text1 10/600, a 2 px foot. The halo on
+    /// the canvas is 1.5 px wide, at the left and right alone. In SVG it is a line of 1.5 px on the whole edge.
     Plate {
         /// The whole plate.
         area: Area,
@@ -173,14 +175,14 @@ pub enum Primitive {
         /// Opacity in percent: 100 is opaque.
         opacity: u8,
     },
-    /// Cuts all that follows to this area, until [`Primitive::Unclip`]. Clips do not nest.
+    /// Cuts all that follows to this area, until [`Primitive::Unclip`]. Clips do not nest: end one before the next.
     Clip(Area),
-    /// Ends a clip.
+    /// Ends a clip; does nothing without one.
     Unclip,
 }
 
 /// Width of a strip's columns, in px. The number has no source.
 pub const STRIP_COLUMN_PX: i32 = 2;
 
-/// Colours of a plate's foot, from the left.
+/// Colours of a plate's foot, from the left: of ADDED, MODIFIED and DELETED.
 pub const FOOT_INKS: [Token; 3] = [Token::Added, Token::Modified, Token::Deleted];

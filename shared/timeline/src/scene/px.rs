@@ -3,7 +3,8 @@
 use std::fmt;
 use std::ops::{Add, Neg, Sub};
 
-/// A length or coordinate: CSS px in steps of 1/64, so that scenes compare exactly.
+/// A length or coordinate: CSS px in steps of 1/64, so that scenes compare exactly. Sums and differences saturate at
+/// ±33,554,432 px.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Px(
     /// Sixty-fourths of a px.
@@ -14,7 +15,8 @@ impl Px {
     /// No length.
     pub const ZERO: Self = Self(0);
 
-    /// Returns a length of whole px; `px` must be within ±33,554,431. Beyond that the product overflows.
+    /// Returns a length of whole px; `px` must be within ±33,554,431. Beyond that the product overflows: a panic with
+    /// overflow checks, else it wraps.
     #[must_use]
     pub const fn whole(px: i32) -> Self {
         Self(px * 64)

@@ -17,8 +17,9 @@ use super::parts::{
 use super::trace::{Trace, WatchTrace};
 use crate::id::{ObjectId, WatchId};
 
-/// Difference in ms up to which the age of a stream that ended with `end` equals the requested timeout (F05;
-/// docs/semantics/streams.md#rule-timeout).
+/// Difference in ms, included, up to which the age of a stream that ended with `end` equals the requested timeout
+/// (F05). Such an end is drawn as normal, any other one as unexplained. The 2 s are those of the rule
+/// (docs/semantics/streams.md#rule-timeout).
 const TIMEOUT_REACH_MS: u64 = 2_000;
 
 impl Trace {

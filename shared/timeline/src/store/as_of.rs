@@ -106,9 +106,10 @@ impl Store {
     /// Returns the knowledge at a moment, with the records of that moment. If two runs overlap, the later one counts.
     /// Reads at most one chapter. `now` is the pen's time.
     ///
-    /// # Errors Returns why the knowledge at that moment is unknown. [`Unknown::NotLoaded`]: the server has the
-    /// records. [`Unknown::NotKept`]: they are gone or cannot be read. [`Unknown::NotWatched`]: it lies in a seam,
-    /// before all that is known, or after both `now` and the last record.
+    /// # Errors
+    /// Returns why the knowledge at that moment is unknown. [`Unknown::NotLoaded`]: the server has the records.
+    /// [`Unknown::NotKept`]: they are gone or cannot be read. [`Unknown::NotWatched`]: it lies in a seam, before all
+    /// that is known, or after both `now` and the last record.
     pub fn as_of(&self, at: Time, now: Time) -> Result<AsOf, Unknown> {
         let stretches = self.coverage(now);
         let stretch = stretches

@@ -12,13 +12,13 @@ use crate::levels::LayerNames;
 /// chapters of about 1 MiB, which is a third of it.
 pub const DEFAULT_BUDGET_BYTES: usize = 384 << 20;
 /// Most encoded bytes after which the live log is cut: 1 MiB, or 1/128 of a smaller budget. So its oldest part can be
-/// dropped alone.
+/// dropped alone. The server cuts its chapters at 1 MiB, too.
 const CHAPTER_BYTES: usize = 1 << 20;
-/// Divisor of the budget: the encoded bytes in view may take a third of it. Beyond it nothing more is requested,
-/// because their traces take about as much again.
+/// Divisor of the budget: the encoded bytes in view may take a third of it. Beyond it nothing more is requested, and
+/// they may be dropped. Their traces take about as much again, and a third is left for other chapters.
 pub(super) const SHOWN_SHARE: usize = 3;
 /// Divisor of the budget: the size is checked again after each 1/128 of it that was read, because a check looks at all
-/// traces.
+/// traces. A small budget cuts the live log by it, too. The number has no source.
 const WEIGH_SHARE: usize = 128;
 
 /// All that the page holds of a log: chapters, traces, names and notes. Above its budget of bytes it drops chapters out
@@ -53,9 +53,10 @@ impl Default for Store {
 
 impl Store {
     /// Returns an empty store that holds about `budget_bytes` of chapters and traces. Above it, chapters out of view
-    /// are dropped: those of earlier runs first, then the oldest. The newest chapter stays. While chapters in view take
-    /// at most a third of the budget, they stay too, with all later ones of their run. The store may then exceed the
-    /// budget. Its size is checked after each 1/128 of the budget that was read.
+    /// are dropped. Those of an earlier run go first, if the server has all chapters of the run and more than 1/16 of
+    /// the budget becomes free. Else the oldest one goes. The newest chapter stays. While chapters in view take at most
+    /// a third of the budget, they stay too, with all later ones of their run. The store may then exceed the budget.
+    /// Its size is checked after each 1/128 of the budget that was read.
     #[must_use]
     pub fn new(budget_bytes: usize) -> Self {
         Self {

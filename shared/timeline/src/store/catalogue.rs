@@ -11,10 +11,11 @@ use super::epoch::Epoch;
 use super::trace::Trace;
 use crate::levels::LayerTrace;
 
-/// The order number of the run that is being written: above those that a server sends.
+/// The order number of the run that is being written: above those that a server sends. Runs that were live before it
+/// have the numbers just below.
 const LIVE: u64 = u64::MAX;
 /// Divisor of the budget: chapters of an earlier run that are out of view are unloaded once they take more than 1/16 of
-/// it. The chapters that stay are then read again, so a smaller gain is not worth it.
+/// it. The chapters that stay are then read again, so a smaller gain is not worth it. The number has no source.
 const UNLOADED_SHARE: usize = 16;
 
 impl Store {

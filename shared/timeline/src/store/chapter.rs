@@ -5,7 +5,7 @@ use watchscope_model::codec::split_frame;
 use watchscope_model::{Entry, Layers, Seq, State, Time};
 
 /// Estimate of an object's bytes in a fold that shares its names with others. It only decides how much of the budget a
-/// cut of the live log takes.
+/// cut of the live log takes. The number has no source.
 const HELD_BYTES: usize = 160;
 
 /// A run of records as encoded bytes.

@@ -21,7 +21,7 @@ pub enum Coverage {
     NotLoaded,
     /// The server no longer has them.
     Expired,
-    /// They were loaded and were dropped for lack of room.
+    /// They were loaded and were dropped for lack of room, and the server does not list them as kept.
     Dropped,
     /// watchscope saw them, but lost them or cannot read them.
     Lost,
@@ -100,9 +100,9 @@ impl Store {
 
     /// Returns the next chapter to request, so that all from `left` to `right` becomes loaded. It is the newest missing
     /// one, given as log, run and the record after it. For a chapter that extends beyond `right` by more than the
-    /// stretch, it returns an earlier record, so that less is loaded. `None` if all is loaded that can be, or if 128
-    /// newer chapters of the stretch are known. Also `None` if the loaded chapters of the stretch take over a third of
-    /// the budget.
+    /// stretch, it returns an earlier record, so that less is loaded. It skips an entry of several merged chapters that
+    /// ends after `right`. `None` if all is loaded that can be, or if 128 newer chapters of the stretch are known. Also
+    /// `None` if the loaded chapters of the stretch take over a third of the budget.
     #[must_use]
     pub fn backfill(&self, left: Time, right: Time) -> Option<(LogId, EpochId, Seq)> {
         if self.shown_bytes(left, right) > self.budget_bytes / SHOWN_SHARE {

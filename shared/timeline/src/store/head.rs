@@ -68,13 +68,13 @@ impl Store {
         Some(over.at)
     }
 
-    /// Returns the end of the picture of a finished story ([`Store::story_over`]). It is the story's end, or the time
-    /// at which an open finding was raised last, if that is at most 60 s later. Some failures are found only after the
-    /// last step of their story. `None` if no story ended.
+    /// Returns the end of the picture of a finished story ([`Store::story_over`]). It is the story's end, or the latest
+    /// time at most 60 s later at which an open finding was raised last. Some failures are found only after the last
+    /// step of their story. `None` if no story ended, and before the first snapshot.
     #[must_use]
     pub fn story_shown_until(&self) -> Option<Time> {
         /// Time in µs after a story's end in which a finding still belongs to its picture. Some failures are found only
-        /// after the last step. The picture ends before a later finding.
+        /// after the last step. The picture ends before a later finding. The number has no source.
         const FOUND_LATER_US: i64 = 60_000_000;
         let over = self.story_over()?;
         let raised = self.state()?.findings.values();

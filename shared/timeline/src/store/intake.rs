@@ -92,8 +92,9 @@ impl Store {
     /// Reads the next live segment; returns how many records were in it, with those of the inside and of unknown kinds.
     /// Above the budget it then drops chapters ([`Store::new`]).
     ///
-    /// # Errors [`StoreError::NoSnapshot`] if there is no snapshot to continue from; [`StoreError::Decode`] if the
-    /// frame cannot be read. The page then connects anew.
+    /// # Errors
+    /// [`StoreError::NoSnapshot`] if there is no snapshot to continue from; [`StoreError::Decode`] if the frame, or the
+    /// inside of the snapshot before it, cannot be read. The page then connects anew.
     pub fn segment(&mut self, frame: &[u8]) -> Result<usize, StoreError> {
         let epoch = self.epochs.last_mut().ok_or(StoreError::NoSnapshot)?;
         let live = epoch.live.as_mut().ok_or(StoreError::NoSnapshot)?;

@@ -14,7 +14,8 @@ impl Store {
     /// Returns the names of a lane's watch and object; `None` for a lane without one. Both may be hostile: show as
     /// text.
     ///
-    /// # Panics If the lane has a number of a watch or object that another store gave.
+    /// # Panics
+    /// If the lane has a number of a watch or object that another store gave, and this store has no such number.
     #[must_use]
     pub fn lane_names(&self, lane: LaneId) -> (Option<&WatchName>, Option<&Object>) {
         let watch = lane.watch().map(|watch| self.names.watch_name(watch));
@@ -138,8 +139,9 @@ impl Store {
 
     /// Returns the loaded record after (`forward`) or before `id` in a lane, in the same run. `None` at the ends, for
     /// an unknown run, and for a lane of several objects or watches. `id` itself need not be in the lane. Records of a
-    /// lane are an object's changes, any marks of a watch, openings of a connection, or steps of the resourceVersion.
-    /// For findings they are the records that raised one, for a layer its changes, for own requests all of them.
+    /// lane are an object's changes, or openings of a connection. Those of a watch are changes, bookmarks and complete
+    /// lists; those of its resourceVersion are the same, without changes by a list. For findings they are the records
+    /// that raised one, for a layer its changes, for own requests all of them.
     #[must_use]
     pub fn neighbour(&self, lane: LaneId, id: RecordId, forward: bool) -> Option<RecordId> {
         let seqs = self.lane_seqs(lane, id.epoch)?;

@@ -178,7 +178,8 @@ impl Store {
     }
 
     /// Returns how many records were loaded of kinds that this build does not know, from a later version. They are held
-    /// but not drawn. Those in chapters that were dropped for lack of room still count.
+    /// but not drawn. Those in chapters that were dropped for lack of room still count, but no longer once an earlier
+    /// run is unloaded.
     #[must_use]
     pub fn unknown(&self) -> u64 {
         self.epochs.iter().map(|epoch| epoch.unknown).sum()

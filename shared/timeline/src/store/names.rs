@@ -12,7 +12,7 @@ use crate::id::{ObjectId, ServerId, WatchId};
 
 /// Slots for objects that are found by their address in memory; within a chapter records share them. An object with the
 /// same slot replaces the older one, which is then found by its name. A power of two, because the slot is the low bits
-/// of the address.
+/// of the address. The number has no other source.
 const LATELY: usize = 1 << 14;
 
 /// All names met. It grows with the names of the cluster, and never shrinks while the page lives.

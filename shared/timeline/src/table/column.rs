@@ -30,14 +30,15 @@ impl Tab {
     }
 }
 
-/// The value of a row that a column shows and sorts by.
+/// The value of a row that a column shows and sorts by. A column that sorts by something else says so
+/// ([`Column::says`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// When it happened, or began and ended.
     Time,
     /// When it began.
     From,
-    /// When it ended.
+    /// When it ended; `now` if it had not ended by then.
     Until,
     /// How long it lasted.
     Lasted,
@@ -57,7 +58,7 @@ pub enum By {
     Name,
     /// A finding's severity.
     Severity,
-    /// How often a finding had occurred.
+    /// How often a finding had occurred by that occurrence.
     Times,
     /// The watches that a finding names.
     Watches,
@@ -70,7 +71,7 @@ pub struct Column {
     pub name: &'static str,
     /// Its explanation, with what it sorts by if that is not what it shows.
     pub says: &'static str,
-    /// Whether it has numbers, which are aligned to the right and first sorted from the highest.
+    /// Whether it has numbers or ranks, which are aligned to the right and first sorted from the highest.
     pub is_figure: bool,
     /// Its value.
     pub by: By,
@@ -92,6 +93,7 @@ const fn figure(name: &'static str, by: By, says: &'static str) -> Column {
     }
 }
 
+/// The columns of [`Tab::Records`], from the left.
 const RECORDS: &[Column] = &[
     words(
         "Time",
@@ -121,6 +123,7 @@ const RECORDS: &[Column] = &[
     ),
 ];
 
+/// The columns of [`Tab::Findings`], from the left.
 const FINDINGS: &[Column] = &[
     words("Time", By::Time, "When the occurrence was raised"),
     words("Code", By::Code, "The row of the failure catalogue"),
@@ -144,6 +147,7 @@ const FINDINGS: &[Column] = &[
     ),
 ];
 
+/// The columns of [`Tab::Versions`], from the left.
 const VERSIONS: &[Column] = &[
     words("Object", By::Lane, "The object and its watch"),
     figure(

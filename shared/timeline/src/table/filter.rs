@@ -13,7 +13,7 @@ use crate::id::LaneId;
 use crate::store::Store;
 use crate::words::lane_words;
 
-/// The most words of a filter. Further ones are ignored.
+/// The most words of a filter: each is a bit of a `u32`. Further ones are ignored.
 const WORDS_MOST: usize = 32;
 
 /// What a person chooses in the list of kinds.
@@ -22,7 +22,7 @@ pub enum Choice {
     /// Rows of all kinds.
     #[default]
     All,
-    /// ADDED, MODIFIED and DELETED.
+    /// ADDED, MODIFIED and DELETED, also of status only, and by lists.
     Changes,
     /// Rows of one kind.
     Kind(Kind),
@@ -56,7 +56,7 @@ impl Choice {
         choices
     }
 
-    /// Returns the choice in words.
+    /// Returns the choice in words: `all`, `changes`, or those of its kind or severity.
     #[must_use]
     pub fn words(self) -> String {
         match self {

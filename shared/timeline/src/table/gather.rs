@@ -13,7 +13,7 @@ use crate::store::{Epoch, Span, Store, WatchTrace};
 /// The most rows that the page asks [`in_view`] for. If the range has more, the newest are listed. The number has no
 /// source.
 pub const ROWS_MOST: usize = 200_000;
-/// The most findings that a table lists, the newest ones.
+/// The most findings that a table lists, the newest ones. Older ones are only counted. The number has no source.
 const FINDINGS_MOST: usize = 10_000;
 
 /// The rows of a range.
@@ -21,8 +21,9 @@ const FINDINGS_MOST: usize = 10_000;
 pub struct InView {
     /// The rows, the newest first; may be empty. The function that returns them names the bound.
     pub rows: Vec<TableRow>,
-    /// How many rows there are without the bound. If the range of [`in_view`] has more than that, it counts each record
-    /// of the watches, also of hidden objects.
+    /// How many rows there are without the bound. If the range of [`in_view`] has more than that, it is an estimate. It
+    /// counts the changes, bookmarks and lists of the watches, also of hidden objects, or the rows that were gathered
+    /// if they are more.
     pub total: u64,
 }
 
@@ -59,7 +60,8 @@ impl Shown {
 }
 
 /// Returns what the lanes of a picture have between two times, both included, the newest first. The later time is cut
-/// to `now`. A stretch counts if it reaches into the range. `most` bounds the rows; beyond it the oldest are left out.
+/// to `now`; a reversed range has only stretches around it. A stretch counts if it reaches into the range. `most`
+/// bounds the rows; beyond it the oldest are left out.
 #[must_use]
 pub fn in_view(store: &Store, rows: &Rows, range: (Time, Time), now: Time, most: usize) -> InView {
     let shown = Shown::of(rows);

@@ -12,7 +12,7 @@ pub enum Kind {
     Modified,
     /// A MODIFIED that changed only the status.
     Status,
-    /// A DELETED of an object, also one that a list shows.
+    /// A DELETED of an object, also an inferred one.
     Deleted,
     /// A BOOKMARK.
     Bookmark,
@@ -26,7 +26,7 @@ pub enum Kind {
     Jump,
     /// A reversal of the resourceVersion.
     Reversal,
-    /// Something that watchscope lost or could not read.
+    /// Something that watchscope lost or could not read, or that an extract left out.
     Loss,
     /// A read of the audit.
     Read,
@@ -38,7 +38,7 @@ pub enum Kind {
     Layer,
     /// A phase of a watch.
     Phase,
-    /// An open stream.
+    /// A stream, from its opening to its end.
     Stream,
     /// A gap.
     Gap,

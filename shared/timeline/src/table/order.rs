@@ -14,7 +14,7 @@ use crate::words::lane_words;
 /// The order of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Order {
-    /// Index of the column in [`columns`].
+    /// Index of the column in [`columns`]. By any other index the page does not sort.
     pub column: usize,
     /// Whether the highest is first; `false`: the lowest, or A.
     pub falling: bool,
@@ -32,8 +32,8 @@ impl Order {
         }
     }
 
-    /// Returns the order after a press of a column's heading: numbers and times from the highest, words from A. A
-    /// second press reverses it. An index that `columns` does not have counts as words.
+    /// Returns the order after a press of a column's heading: numbers and times from the highest, words from A. A press
+    /// of the column that it sorts by reverses the order. An index that `columns` does not have counts as words.
     #[must_use]
     pub fn pressed(self, column: usize, columns: &[Column]) -> Self {
         let is_high_first = |column: &Column| {

@@ -38,7 +38,7 @@ impl TableRow {
         }
     }
 
-    /// Returns the part of the picture that it stands for.
+    /// Returns the part of the picture that it stands for: its stretch, or else its record.
     #[must_use]
     pub fn target(&self) -> Target {
         match self.kind.stretch() {

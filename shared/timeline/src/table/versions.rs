@@ -8,13 +8,13 @@ use super::row::TableRow;
 use crate::id::{LaneId, ObjectId, RecordId};
 use crate::store::{ObjectTrace, Store, WatchTrace};
 
-/// The most versions that a table lists, the newest ones.
+/// The most versions that a table lists, the newest ones. Older ones are only counted. The number has no source.
 const VERSIONS_MOST: usize = 20_000;
 
 /// Returns the loaded versions of the objects of a lane, the newest first. Beyond 20,000 the oldest are left out. The
 /// lane of an object has that object alone; a watch and its other lanes have all objects of the watch. A lane of no
-/// watch has none. A version lasts until the next one of its run, or until the object's life ends: at `now` if it goes
-/// on. A DELETED is a row too, and a moment.
+/// watch has none. A version lasts until the next one of its run. The last one lasts until the object's life ends: at
+/// `now` if it goes on. A DELETED is a row too, and a moment.
 #[must_use]
 pub fn versions(store: &Store, lane: LaneId, now: Time) -> InView {
     let mut rows = Vec::new();

@@ -49,7 +49,8 @@ pub(super) struct OfWatch {
 }
 
 impl Troubles {
-    /// Gathers all trouble that is not muted. A muted finding still stands for its gap, so neither is listed. `now` is
+    /// Gathers all trouble that is not muted. A muted finding still stands for its gap, so neither is listed. Trouble
+    /// of chapters that are not loaded is listed even if it is muted: their summaries do not name findings. `now` is
     /// the pen's time; it decides whether an open wait has lasted over 5 s.
     #[must_use]
     pub fn read(store: &Store, muted: &Muted, now: Time) -> Self {
@@ -67,8 +68,8 @@ impl Troubles {
         self.of_version != Some(store.trouble_version()) || self.due.is_some_and(|due| due <= now)
     }
 
-    /// Returns a list of trouble, sorted by when it began and then by record, with its indexes. It is never up to date
-    /// with a store.
+    /// Returns a list of trouble, sorted by when it began and then by record, with its indexes. For
+    /// [`Troubles::is_behind`] it is behind every store.
     #[must_use]
     pub fn of(mut all: Vec<Trouble>) -> Self {
         tree::sort_by_key(&mut all, |of| (of.began, of.place.record()));
@@ -156,7 +157,8 @@ impl Troubles {
         self.before.get(place).map_or(0, |before| before + 1)
     }
 
-    /// Returns the index in [`Troubles::all`] of the trouble that a record selects; `None` if it selects none.
+    /// Returns the index in [`Troubles::all`] of the trouble that a record selects; `None` if it selects none. Of
+    /// several with the same record it may be any.
     #[must_use]
     pub fn find(&self, record: RecordId) -> Option<usize> {
         let by_record = &self.by_record;
@@ -210,9 +212,9 @@ impl Troubles {
         of.map_or_else(OffSide::default, |(count, named)| named.side(count))
     }
 
-    /// Returns the sides of a stretch of time on which a watch has trouble, and the worst severity of all its trouble.
-    /// That counts trouble within the stretch, too. `None` if it has none on either side. Trouble of several watches
-    /// counts for each.
+    /// Returns the sides of a stretch of time, its edges excluded, on which a watch has trouble, and the worst severity
+    /// of all its trouble. That counts trouble within the stretch, too. `None` if it has none on either side. Trouble
+    /// of several watches counts for each.
     #[must_use]
     pub fn sides(&self, watch: WatchId, (left, right): (Time, Time)) -> Option<(Side, Severity)> {
         let of = self.of_watch(watch)?;

@@ -7,19 +7,22 @@ use watchscope_model::{Text, Time};
 use crate::id::{RecordId, WatchId};
 use crate::scene::StretchKind;
 
-/// The most troubles that an edge of the view names: the two worst, and of equally severe ones the later first.
+/// The most troubles that an edge of the view names: the two worst, and of equally severe ones the later first. Others
+/// are only counted. The number has no source.
 pub const NAMED: usize = 2;
 /// `until` of trouble that is still open.
 pub(super) const OPEN: Time = Time(i64::MAX);
 
-/// Something that a viewer must not miss.
+/// Something that a viewer must not miss. The summary of a chapter that is not loaded may join several as one. That
+/// lasts from the first begin to the last end, with the severity and kind of the worst. Times are on the log's clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
-    /// When it began.
+    /// When it began. For trouble of a chapter that is not loaded: not before the chapter's opening.
     pub began: Time,
-    /// When it ended, or until when it is known to last; `Time(i64::MAX)` while it is open.
+    /// When it ended, or until when it is known to last; `Time(i64::MAX)` while it is open. An occurrence of a finding
+    /// ends with the next one, or when the finding is cleared.
     pub until: Time,
-    /// Until when a mark of it is drawn: at the record that raised a finding, or to the end of a stretch. After it
+    /// Until when a mark of it is drawn: at the record that raised a finding, or to `until` for a stretch. After it
     /// there is at most the line of an open finding.
     pub marked_until: Time,
     /// Its severity: at least a warning.
@@ -27,7 +30,7 @@ pub struct Trouble {
     /// Its kind.
     pub of: TroubleOf,
     /// The watches that it concerns, the most concerned first, at most 16. It is empty for trouble of a server, a
-    /// connection or a client, and for trouble that is not loaded.
+    /// connection or a client, and for trouble that is not loaded. Watches that the store does not know are left out.
     pub watches: Vec<WatchId>,
     /// How to select it.
     pub place: TroublePlace,
@@ -79,7 +82,7 @@ impl TroublePlace {
 }
 
 impl Trouble {
-    /// Returns whether it still lasts.
+    /// Returns whether it still lasts; `false` also if that is not known, as of trouble that is not loaded.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.until == OPEN

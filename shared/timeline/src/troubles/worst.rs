@@ -14,7 +14,7 @@ pub struct OffSide {
     pub worst: Vec<usize>,
 }
 
-/// The sides on which the trouble of a lane is off the view.
+/// The sides on which the trouble of a lane is off the view. The edges belong to the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Side {
     /// Whether the marks of some trouble end before the view.

@@ -14,16 +14,19 @@ use crate::id::{LaneId, LayerId, RecordId, WatchId};
 use crate::levels::{End, Follower, Layer, WriteMark};
 use crate::store::{Epoch, GapSpan, MarkKind, Span, Store, WatchTrace};
 
-/// The most records of a finding's evidence that become steps, the first ones. The finding's own words count the others.
+/// The most records of a finding's evidence that become steps, the first ones. The others are left out. The number has
+/// no source.
 const EVIDENCE_MOST: usize = 6;
-/// The most gaps of a watch in the thread of an object, the last ones.
+/// The most gaps of a watch in the thread of an object, the last ones. Earlier ones are left out. The number has no
+/// source.
 const GAPS_MOST: usize = 2;
-/// Time in µs between two steps up to which the thread went on at once. After a longer one, time passes.
+/// Time in µs between two steps up to which the thread went on at once: 1 s, included. After a longer one, time passes.
+/// The number has no source.
 const AT_ONCE_US: i64 = 1_000_000;
 
-/// Returns the thread of a record. It has one if it raised a finding, is a verdict, or began or closed a gap. A relist
-/// and a record at which the resourceVersion jumped or went back have one too. `None` for others, and for a record that
-/// is not loaded. It reads the chapters of the records that it names.
+/// Returns the thread of a record. It has one if it raised a finding, is a verdict, or began or closed a gap. A relist,
+/// a list older than the watch's progress, and a record at which the resourceVersion jumped or went back have one too.
+/// `None` for others, and for a record that is not loaded. It reads the chapters of the records that it names.
 #[must_use]
 pub fn why(store: &Store, of: RecordId) -> Option<Why> {
     let epoch = store.epoch(of.epoch)?;
@@ -338,7 +341,8 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// Adds the first event by which another watch of the resource learned of the object after `since`. Returns its time.
+    /// Adds the first event by which another watch of the resource learned of the object after `since`. Returns its
+    /// time.
     fn heard_elsewhere(
         &mut self,
         watch: WatchId,

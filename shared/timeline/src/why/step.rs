@@ -14,8 +14,8 @@ pub const MOST_STEPS: usize = 12;
 /// The thread of a "why".
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Why {
-    /// The record that it explains. It raised a finding, is a verdict, began or closed a gap, ended a relist, or jumped
-    /// or went back in its resourceVersion.
+    /// The record that it explains. It raised a finding, is a verdict, or began or closed a gap. Or it ended a relist
+    /// or an older list, or its resourceVersion jumped or went back.
     pub of: RecordId,
     /// The time of that record, on the log's clock.
     pub at: Time,
@@ -32,7 +32,8 @@ pub struct Step {
     pub record: RecordId,
     /// The lane in which it is drawn.
     pub lane: LaneId,
-    /// When it was. For a stretch, its begin, or the time of the write that fell into it.
+    /// When it was. For a stretch, its begin, or the time of the change that fell into it: of its write, or when
+    /// another watch received it.
     pub at: Time,
     /// The end of a stretch; `None` for a moment.
     pub until: Option<Time>,

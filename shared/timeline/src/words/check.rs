@@ -17,7 +17,7 @@ pub struct Check {
     /// The words of a button: `Check this watch now`.
     pub offer: &'static str,
     /// The argument of the command `audit`: the watch, and in a second line the object, if there is one: `shop/pods`,
-    /// line feed, `shop/web-0`.
+    /// line feed, `shop/web-0`. Hostile: show as text.
     pub argument: String,
 }
 
@@ -47,10 +47,11 @@ pub fn check(store: &Store, lane: LaneId) -> Option<Check> {
 pub struct Checked {
     /// The record of the result.
     pub record: RecordId,
-    /// The result as a sentence, then the confirmed divergences of the lane, if any. It is for a final result.
+    /// The result as a sentence, then the confirmed divergences of the lane, if any. It is for a final result. Hostile:
+    /// show as text.
     pub words: String,
     /// What to say while the comparison goes on: why it is not decided yet, or else the result without divergences.
-    /// Never empty.
+    /// Never empty. Hostile: show as text.
     pub so_far: String,
 }
 

@@ -11,7 +11,7 @@ use crate::phrases::name_in;
 use crate::store::Store;
 
 /// Most records after a read that are searched for its verdict: verdicts that end others stand before it. Beyond them
-/// the read has no words of a verdict.
+/// the read has no words of a verdict. The number has no source.
 const VERDICTS_BEHIND: u64 = 8;
 
 impl Evidence {

@@ -14,10 +14,10 @@ use crate::store::{Coverage, Epoch, Span, Store, WatchTrace};
 use crate::tokens::Token;
 
 /// Most places that a problem leads to, so that a viewer can step through them: the latest, the newest first. The count
-/// includes all.
+/// includes all. The number has no source.
 const MAX_PLACES: usize = 64;
 /// Most error findings that are named, so that the line stays short: each row of the catalogue once, by code. Those
-/// beyond are left out.
+/// beyond are left out. The number has no source.
 const MAX_FINDINGS: usize = 3;
 
 /// The problems of one kind.
@@ -46,11 +46,12 @@ impl Kind {
     }
 }
 
-/// Returns the problems between `from` and `to`, edges included, in the words of [`super::state::problems`]. Muted
-/// error findings are left out. Divergences come first, then at most 3 rows of error findings, the first by code. Lost
+/// Returns the problems between `from` and `to`, edges included. The words are as in [`super::state::problems`], but a
+/// row of findings counts how many times it was raised: `· 3 times`. Muted error findings are left out. Confirmed
+/// divergences come first, by the word of their kind, then at most 3 rows of error findings, the first by code. Lost
 /// gaps follow, then refused and waiting watches. Of chapters that are not loaded it counts the lost gaps. A watch that
-/// waits or is refused counts only at the moment `at`, because one that went on is no problem. Open stretches last
-/// until `now`. Empty if there are none.
+/// waits or is refused counts only at the moment `at`, because one that went on is no problem. Watches that check
+/// others do not count. Open stretches last until `now`. Empty if there are none.
 #[must_use]
 pub fn problems_in(
     store: &Store,
@@ -187,8 +188,8 @@ fn stretch<T>(lane: LaneId, kind: StretchKind, span: &Span<T>, epoch: &Epoch) ->
 pub struct RangeWords {
     /// Its duration, in the words of [`duration`]: `1 min 36 s`.
     pub lasted: String,
-    /// Its content, each part with its colour: `214 changes`, `1 gap lost`, `2 findings`. It is never empty: `no
-    /// changes` if there is nothing.
+    /// Its content, each part with its colour: `214 changes`, then lost, resumed and open gaps, then `2 findings`. It
+    /// is never empty: `no changes` if there is nothing.
     pub parts: Vec<(String, Token)>,
     /// Whether no records of it are loaded or at the server.
     pub is_empty: bool,
@@ -196,9 +197,9 @@ pub struct RangeWords {
     pub is_loading: bool,
 }
 
-/// Counts the loaded content of a stretch of time, edges included: changes, gaps, findings. A zero is left out, but `no
-/// changes` stands for nothing at all. Gaps and findings count if they reach into it; `now` is the end of open ones. Of
-/// a watch that only checks another one, gaps count, and changes do not.
+/// Counts the loaded content of a stretch of time, edges included: changes, gaps, findings, also muted ones. A zero is
+/// left out, but `no changes` stands for nothing at all. Gaps and findings count if they reach into it; `now` is the
+/// end of open ones. Of a watch that only checks another one, gaps count, and changes do not.
 #[must_use]
 pub fn range_words(store: &Store, (from, to): (Time, Time), now: Time) -> RangeWords {
     let mut changes = 0;
@@ -254,8 +255,9 @@ pub fn range_words(store: &Store, (from, to): (Time, Time), now: Time) -> RangeW
     }
 }
 
-/// Returns the edge of a gap, or the begin or end of a finding, nearest to a time and at most `reach_us` µs from it. It
-/// considers only loaded ones; without one it returns the time itself. The end of an open one is no edge.
+/// Returns the edge of a gap, or the begin or end of a finding, nearest to a time and at most `reach_us` µs from it. Of
+/// two as near it may be either. It considers only loaded ones, and no gaps of watches that check others; without one
+/// it returns the time itself. The end of an open one is no edge.
 #[must_use]
 pub fn snapped(store: &Store, at: Time, reach_us: i64) -> Time {
     let mut nearest: Option<Time> = None;

@@ -8,7 +8,8 @@ use crate::inside::layer_words;
 use crate::phrases::OWN_REQUESTS;
 use crate::store::{Known, Store};
 
-/// Returns a lane's name in words; empty if the store does not know its layer, server or watch. Hostile: show as text.
+/// Returns a lane's name in words; empty if the store does not know its layer. Hostile: show as text. Panics if the
+/// store has no such watch, object or server.
 #[must_use]
 pub fn lane_words(store: &Store, lane: LaneId) -> String {
     let (watch, object) = store.lane_names(lane);

@@ -5,7 +5,7 @@ use watchscope_model::vocabulary::{Phase, PhaseReason};
 use crate::format::duration;
 
 /// Returns what a watch does and why, in one sentence with its full stop. `delay_ms` is the wait before the next
-/// request in ms; `None` if the phase has none.
+/// request in ms; `None` if the phase has none. Only waiting and refused watches name it.
 #[must_use]
 pub fn phase_sentence(phase: Phase, reason: PhaseReason, delay_ms: Option<u64>) -> String {
     phase_words(phase, reason, delay_ms, false)

@@ -23,11 +23,13 @@ pub struct Description {
     /// Its fields by name, in the order of a panel; a name may come more than once. Values may come from the cluster:
     /// show as text.
     pub fields: Vec<(&'static str, String)>,
-    /// The record it is about; `None` for a lane, and for a stretch whose first record is not loaded.
+    /// The record it is about: the first of several, and the last of an object's life; it need not be loaded. `None`
+    /// for a lane, for unknown findings, and for another stretch whose first record is not loaded.
     pub record: Option<RecordId>,
     /// The record whose body is the object as it came; `None` if none came.
     pub body: Option<RecordId>,
-    /// The record with the object's version before; `None` if none is loaded.
+    /// The record with the object's version before, whose body may be missing; `None` if none is loaded, or it is about
+    /// no change.
     pub previous_body: Option<RecordId>,
     /// The request that brought it: verb, path, parameters and connection, by name; empty if it is not loaded, or there
     /// was none.
@@ -55,7 +57,7 @@ impl Description {
 }
 
 /// Describes a record of a lane, for the keyboard, which moves from record to record. A record that is not loaded, or
-/// is of an unknown kind, gives a sentence that says it is no longer held.
+/// is of an unknown kind, has no lane and no time. Its sentence says that it is no longer held.
 #[must_use]
 pub fn describe_record(store: &Store, lane: LaneId, id: RecordId) -> Description {
     let entry = store.entry(id);

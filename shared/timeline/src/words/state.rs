@@ -30,9 +30,9 @@ pub struct Problem {
 /// A place where a problem shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProblemPlace {
-    /// The lane of the first watch by name, or of its first object, that has it.
+    /// The lane of a diverged object: the first one of the first such watch by name.
     Lane(LaneId),
-    /// A record.
+    /// A record, such as that of a verdict.
     Record(RecordId),
     /// A gap or a phase. The fold may know one that is not loaded.
     Stretch {
@@ -52,8 +52,9 @@ pub enum ProblemPlace {
 }
 
 /// Returns the current problems, each with at most one place. Muted findings are left out. Confirmed divergences come
-/// first, then at most 3 rows of error findings: the first by code. Lost gaps follow, then refused and waiting watches.
-/// Empty if there are none, and before the first snapshot.
+/// first, then at most 3 rows of error findings: the first by code. Lost gaps follow, all of the run, then refused and
+/// waiting watches. Of these three, watches that check others do not count. A watch that waits at several servers
+/// counts once. Empty if there are none, and before the first snapshot.
 #[must_use]
 pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
     let Some(state) = store.state() else {
@@ -191,7 +192,7 @@ fn distinct<'a>(names: impl Iterator<Item = &'a WatchName>) -> u64 {
 }
 
 /// Returns the gaps of this run of watchscope, loaded or not: `no gaps`, or `12 gaps in all: 11 resumed, 1 lost (15
-/// s)`. Empty before the first snapshot.
+/// s)`. Watches that check others do not count. Empty before the first snapshot.
 #[must_use]
 pub fn gaps(store: &Store) -> String {
     let Some(state) = store.state() else {
@@ -214,7 +215,7 @@ pub fn gaps(store: &Store) -> String {
 }
 
 /// Returns the loaded gaps that reach into the window, edges included: `in view: 1 lost (15 s)`; empty if there are
-/// none. An open gap reaches to `now`.
+/// none. Watches that check others count, too. An open gap reaches to `now`.
 #[must_use]
 pub fn gaps_in_view(store: &Store, view: &View, now: Time) -> String {
     let gaps = store.gaps(view.left(), view.right(), now);
@@ -273,7 +274,7 @@ pub enum Empty {
         /// When the next try is due, in a sentence.
         next: String,
     },
-    /// Watches are open, and no event came.
+    /// At least one watch has a stream, and no watch ever had a change. Bookmarks may have come.
     NothingYet {
         /// How many watches have a stream; one at several servers counts once.
         watches: u64,
@@ -282,7 +283,7 @@ pub enum Empty {
     },
     /// The filter hides all lanes but those of findings, own requests and layers.
     FilteredOut {
-        /// How many lanes it hides.
+        /// How many lanes it hides, as [`Rows::hidden`] counts them.
         lanes: u64,
         /// The filter, as typed.
         filter: String,

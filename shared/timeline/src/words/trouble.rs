@@ -17,8 +17,8 @@ pub struct TroubleWords {
     pub name: String,
     /// Its severity.
     pub severity: Severity,
-    /// Its watch: `shop/pods`, or `shop/pods and 3 more`. Without a watch: what else the finding concerns, or `not
-    /// loaded yet`. Hostile: show as text.
+    /// Its watch: `shop/pods`, or `shop/pods and 3 more`. Without a watch: what else the finding concerns, `the
+    /// cluster` if it names nothing, or `not loaded yet`. Hostile: show as text.
     pub subject: String,
     /// When it began, as UTC time of day: `09:33:51`; `09:33:51, open` while it lasts.
     pub at: String,
@@ -26,7 +26,8 @@ pub struct TroubleWords {
     pub times: String,
 }
 
-/// Returns the words of the trouble at a place of [`Troubles::all`]; `None` if there is no such place.
+/// Returns the words of the trouble at an index of [`Troubles::all`]; `None` if there is no such index. `store` is the
+/// one that the trouble was read from; another one may panic.
 #[must_use]
 pub fn trouble_words(store: &Store, troubles: &Troubles, place: usize) -> Option<TroubleWords> {
     let trouble = troubles.all().get(place)?;
@@ -70,9 +71,9 @@ fn other_subject(store: &Store, trouble: &Trouble) -> String {
 }
 
 /// Returns `Problem 2 of 9` for an index of [`Troubles::all`]. The number is [`Troubles::number`], so it is 0 for an
-/// index without an entry. It is `Last of 9` if that number is the total, and `The only problem` if both are 1. An entry
-/// that counts several has the number of its first, so it is never the last. The total is `about 40` while chapters with
-/// trouble are not loaded. Without a place it returns `9 problems`, or `0 problems` for an empty list.
+/// index without an entry. It is `Last of 9` if that number is the total, and `The only problem` if both are 1. An
+/// entry that counts several has the number of its first, so it is never the last. The total is `about 40` while
+/// chapters with trouble are not loaded. Without a place it returns `9 problems`, or `0 problems` for an empty list.
 #[must_use]
 pub fn trouble_count(troubles: &Troubles, place: Option<usize>) -> String {
     let about = if troubles.is_exact() { "" } else { "about " };
