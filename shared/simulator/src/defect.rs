@@ -14,7 +14,7 @@ pub enum Defect {
     /// [`Fault::PartitionMember`](crate::Fault::PartitionMember) is lifted.
     BackInTimeAfterPartition,
     /// PR 15274, fixed in 3.4.24 and 3.5.8: a watcher that catches up gets the events of the last 100 ms twice. Shows
-    /// when a watch starts below the current revision just after a write.
+    /// when a watch starts at or below the current revision just after a write.
     DuplicateEvents,
     /// etcd#17529, fixed in 3.4.31 and 3.5.13: a watcher's start is compacted, and the notice finds the stream's
     /// channel full. The watcher is then moved to the next revision and never learns what it missed. Shows with a

@@ -16,8 +16,8 @@ pub struct EtcdVersion {
     patch: u8,
 }
 
-/// The error for a text or numbers that are not a release of a simulated etcd. Its text says which there are. It names
-/// the nearest minor version, unless the text has no number to judge by.
+/// The error for a text or numbers that are not a release of a simulated etcd. Its text says which there are, and the
+/// nearest minor version. For a text without a minor version (`3`, `new`) it says none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownEtcdVersion {
     nearest_minor: Option<u8>,

@@ -125,8 +125,8 @@ pub enum Fault {
     },
     /// The watch caches lose their history and keep none while this lasts (F11). A state; open watches go on.
     ///
-    /// World: a watch from a resourceVersion below the loss gets 200 and an in-band 410; resources without a watch
-    /// cache lose etcd's history by compaction (F12). Socket: nothing special.
+    /// World: a watch from a resourceVersion below the loss gets 200 and an in-band 410. If a resource without a watch
+    /// cache is struck, etcd is compacted once, so all its history is gone (F12). Socket: nothing special.
     Expire {
         /// One resource; `None`: all.
         resource: Option<String>,
@@ -134,8 +134,8 @@ pub enum Fault {
     /// Nothing passes on matching connections, in either direction, and no side learns of it (F04). A state.
     ///
     /// World: requests and deliveries are held until the fault is lifted. The server fills its buffers and gives up.
-    /// New connections still open, except where the target is [`Target::All`] or their server: there connecting hangs
-    /// too. Socket: nothing special, no bytes come.
+    /// New connections still open, except where the target is [`Target::All`], their server or an empty User-Agent:
+    /// there connecting hangs too. Socket: nothing special, no bytes come.
     Stall {
         /// Which connections.
         target: Target,
@@ -231,9 +231,10 @@ pub enum Fault {
     /// the next process.
     ///
     /// World: `/readyz` fails at once. After the delay the server takes no new request: it answers 503, or 429 with
-    /// `Connection: close` where it sends Retry-After. Open watches end one after the other. Connections get GOAWAY and
-    /// close when their requests are over, at the latest a minute after. Socket: the same; the listening socket closes
-    /// once no server in the world listens.
+    /// `Connection: close` where it sends Retry-After. It still answers health checks. With neither a grace period nor
+    /// Retry-After it also begins watches. Open watches end one after the other. Connections get GOAWAY and close when
+    /// their requests are over, at the latest a minute after. Socket: the same; the listening socket closes once no
+    /// server in the world listens.
     Shutdown {
         /// Which server.
         server: ServerId,
@@ -273,7 +274,7 @@ pub enum Fault {
     ///
     /// World: writes wait for at most 34 s, and reads that only etcd can answer for at most 60 s; caches still answer.
     /// A watch of etcd that begins gets an error in its stream. A running one gets it after three election timeouts,
-    /// since 1.19 (docs/semantics/servers.md#leader-loss). Below 1.25 every watch cache then lists again and its
+    /// since 1.19 (docs/semantics/servers.md#leader-loss). From 1.19 to 1.24 every watch cache then lists again and its
     /// watches end (F16); since 1.25 the cache retries for 30 s (docs/semantics/servers.md#cache-retry).
     NoLeader,
     /// The member of etcd that a server talks to is cut off from the others. A state. When it is lifted, the member
@@ -294,7 +295,8 @@ pub enum Fault {
     },
     /// etcd stops and starts again at once. A moment.
     ///
-    /// World: its streams break and open again where they were. Nobody notices it, except through defects.
+    /// World: its streams break and open again where they were. Nobody notices it, except through defects, or because
+    /// the compaction took the history.
     RestartEtcd {
         /// Whether it crashed while it compacted all its history.
         during_compaction: bool,
@@ -309,7 +311,8 @@ pub enum Fault {
     /// their watches wait until the revisions come again (F32). With `bump` they get 410 and list again.
     RestoreSnapshot {
         /// How far the revision is raised above the snapshot's, and all history below marked as compacted
-        /// (`--bump-revision --mark-compacted`); `None`: neither. The sum must fit into 64 bits.
+        /// (`--bump-revision --mark-compacted`); `None`: neither. The sum must fit into 64 bits; a greater one panics
+        /// in debug builds and wraps in others.
         bump: Option<u64>,
     },
     /// etcd needs `per_response` to send each response on its watch streams, so that their channels fill up (F20, F24).
@@ -416,8 +419,8 @@ pub enum Fault {
         /// Its name, in any namespace.
         name: String,
     },
-    /// Live events other than DELETED carry an object of another kind than requested, as from a server that answers
-    /// with Tables (F39). A state.
+    /// Live events, except those of a deletion in etcd, carry an object of another kind than requested, as from a
+    /// server that answers with Tables (F39). Their type is that of the write. A state.
     WrongKind {
         /// The resource: `pods`, `deployments.apps`.
         resource: String,

@@ -60,7 +60,7 @@ pub enum InsideEvent {
         /// Its state; `None`: it exists no more.
         look: Option<CacheLook>,
     },
-    /// An object that came into a watch cache, changed there, or left it.
+    /// An object that came into a watch cache, changed there, or left it; at the beginning, one that the cache holds.
     Held {
         /// The server.
         server: ServerId,
@@ -100,7 +100,7 @@ pub enum InsideEvent {
 /// etcd's newest revision, its history and its leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EtcdLook {
-    /// The revision of the last write; 1 before the first.
+    /// The newest revision, as [`Truth::revision`](crate::Truth::revision) returns it; 1 before the first write.
     pub revision: u64,
     /// The compacted revision: history below it is gone; 0 before the first compaction.
     pub compacted: u64,
@@ -140,7 +140,8 @@ pub struct CacheLook {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WatcherLook {
     /// The number of events that wait for the network. Initial events, replayed ones and one that the dispatcher waits
-    /// for count too, so it may be above `slots`.
+    /// for count too, so it may be above `slots`. Of a replay it counts all events of the resource, also those that the
+    /// watch will not get.
     pub waiting: usize,
     /// The most live events that may wait (docs/semantics/servers.md#buffers). At the next one the dispatcher waits for
     /// this watch, and may end it; a watch that etcd serves ends at once.

@@ -35,7 +35,8 @@ pub struct ResourceType {
     pub namespaced: bool,
     /// Whether there is a status subresource.
     pub has_status: bool,
-    /// Whether objects have a `metadata.generation`, which writes of the spec raise by one.
+    /// Whether objects have a `metadata.generation`. It begins at 1. Each write of more than metadata and status raises
+    /// it by one, and so does a requested deletion that keeps the object (of a definition it does not).
     pub has_generation: bool,
     /// Whether a watch cache serves it. Events have none, so etcd serves them at every version
     /// (docs/semantics/lists-and-watches.md#uncached).

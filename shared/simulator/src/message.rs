@@ -60,7 +60,8 @@ impl Request {
         self
     }
 
-    /// Returns the request with a JSON body in place of its body, and one more header with the content type.
+    /// Returns the request with a JSON body in place of its body, and one more header, the content type
+    /// `application/json`. If it has a content type already, that one comes first and counts.
     #[must_use]
     pub fn json(mut self, body: &serde_json::Value) -> Request {
         self.body = Bytes::from(crate::json::json_text(body));

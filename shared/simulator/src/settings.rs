@@ -77,8 +77,8 @@ impl Default for EtcdConfig {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiserverConfig {
     /// Minimum and maximum of events that a watch cache keeps: 100 to 102,400 (docs/semantics/servers.md#ring). It
-    /// begins with the minimum; a minimum of 0 counts as 1. A full ring drops its oldest event. A maximum below the
-    /// minimum becomes the size once a ring is full. Below 1.20 the ring stays at the minimum.
+    /// begins with the minimum; a minimum of 0 counts as 1. A full ring drops its oldest event. With a maximum below
+    /// the minimum, a full ring has either of the two sizes. Below 1.20 the ring stays at the minimum.
     pub history_events: (usize, usize),
     /// The time that the ring should span; its size adapts to it: 75 s (docs/semantics/servers.md#ring).
     pub history_window: Duration,
@@ -93,8 +93,8 @@ pub struct ApiserverConfig {
     pub fresh_wait: Duration,
     /// Time that a watch cache's own list of etcd takes per object, besides `commit_latency`; 20 µs by default.
     pub list_latency_per_object: Duration,
-    /// Time that one initial event of a watch takes to send: 5 µs. In real clusters 14,000 take 67 ms to 1 s
-    /// (docs/semantics/servers.md#load).
+    /// Time that one initial or replayed event of a watch takes to send: 5 µs. In real clusters 14,000 initial ones
+    /// take 67 ms to 1 s (docs/semantics/servers.md#load).
     pub initial_event_latency: Duration,
 }
 
@@ -112,7 +112,7 @@ impl Default for ApiserverConfig {
     }
 }
 
-/// The size and the activities of the cluster. It counts only in a cluster with [`Controllers`](crate::Controllers).
+/// The size and the activities of the cluster. It counts only with [`Controllers::ALL`](crate::Controllers::ALL).
 ///
 /// A period of `None` switches its activity off, so that a story can act instead. A period varies by up to 5 % from
 /// round to round; its first round comes after a quarter of it to a whole one. It must be above zero, or virtual time

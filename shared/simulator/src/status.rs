@@ -200,7 +200,8 @@ pub(crate) fn forbidden(group: &str, resource: &str, name: &str, why: &str) -> A
     }
 }
 
-/// The code of a refusal of something that a real server has and the simulator does not model.
+/// The code of a refusal of something that a real server has and the simulator does not model: HTTP's `Not Implemented`
+/// (RFC 9110 section 15.6.2).
 pub(crate) const NOT_MODELLED: u16 = 501;
 
 /// 501 for something that a real server has and the simulator does not model.

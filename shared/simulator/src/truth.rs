@@ -54,15 +54,16 @@ impl<'a> Truth<'a> {
     }
 
     /// Returns the objects of a resource as they are now, in the order of their keys as text (`NAMESPACE/NAME`). An
-    /// empty `namespace` means all namespaces. The list is empty if the world has no such resource.
+    /// empty `namespace` means all namespaces; for a cluster-scoped resource it does not count. The list is empty if
+    /// the world has no such resource.
     pub fn objects(&self, qualified: &str, namespace: &str) -> Vec<Arc<Object>> {
         self.objects_at(qualified, namespace, self.etcd.revision())
             .unwrap_or_default()
     }
 
     /// Returns the objects of a client's scope as they are now, in key order: of the resource and the namespace, those
-    /// that the selectors match. Selectors that cannot be parsed do not count. The list is empty if the world has no
-    /// such resource.
+    /// that the selectors match. If one of the two selectors cannot be parsed, neither counts. The list is empty if the
+    /// world has no such resource.
     pub fn selected(&self, scope: &Scope) -> Vec<Arc<Object>> {
         let qualified = scope.qualified();
         let Some(kind) = self.resource_type(&qualified) else {
@@ -77,7 +78,8 @@ impl<'a> Truth<'a> {
 
     /// Returns the objects of a resource as they were at a revision, in key order; `None` if the revision is below the
     /// compacted one. A revision that is yet to come counts as the present one. The state is that after the write of
-    /// the revision. An empty `namespace` means all namespaces. The list is empty if the world has no such resource.
+    /// the revision. An empty `namespace` means all namespaces; for a cluster-scoped resource it does not count. The
+    /// list is empty, at any revision, if the world has no such resource.
     pub fn objects_at(
         &self,
         qualified: &str,

@@ -14,8 +14,8 @@ pub struct Version {
     patch: u8,
 }
 
-/// The error for a text or numbers that are not a version of a simulated apiserver. Its text says which there are. It
-/// names the nearest minor version, unless the text has no number to judge by.
+/// The error for a text or numbers that are not a version of a simulated apiserver. Its text says which there are, and
+/// the nearest minor version. For a text without a minor version (`1`, `new`) it says none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownServerVersion {
     nearest_minor: Option<u8>,

@@ -194,7 +194,8 @@ impl World {
     /// Lets time pass to `until`, or to the first moment at which something is delivered if that is earlier.
     ///
     /// When it returns, everything of that moment has happened. So only the deliveries of one moment wait, and they
-    /// never pile up. While deliveries wait to be taken, time stands still. If `until` has passed, no time passes.
+    /// never pile up. While deliveries wait to be taken, time stands still. If `until` is earlier than now, nothing
+    /// happens.
     pub fn run_until(&mut self, until: Time) -> Pause {
         loop {
             let next = self.queue.next_at();
@@ -241,8 +242,8 @@ impl World {
         connection
     }
 
-    /// Returns the version of a connection's server, which `/version` reports over it; `None` if the connection is gone
-    /// or its server does not exist.
+    /// Returns the version of the server that a connection leads to; `None` if the connection is gone or its server
+    /// does not exist. `/version` reports it, except that other servers may answer under [`Fault::BalanceRequests`].
     #[must_use]
     pub fn version_at(&self, connection: ConnectionId) -> Option<Version> {
         let server = self.network.server(connection)?;

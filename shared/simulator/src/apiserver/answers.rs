@@ -34,8 +34,8 @@ impl Answers {
     /// The server also answers paths about itself (version, health, discovery), and sends Tables where a client accepts
     /// them.
     pub const ALL: Self = Self(Some(&ALL));
-    /// The server answers only objects. A path about the apiserver itself gets 404; a request for a Table gets whole
-    /// objects.
+    /// The server answers only objects. Where [`Answers::ALL`] answers about the apiserver itself, this gets 404; a
+    /// request for a Table gets whole objects.
     pub const OBJECTS: Self = Self(None);
 
     /// The answer about the apiserver itself; `None` if it gives none.

@@ -6,7 +6,7 @@ use watchscope_model::tree::BTreeMap;
 
 use crate::kinds::{Kinds, Printer, ResourceType};
 
-/// The verbs in the order in which discovery lists those of built-in types.
+/// The verbs in the order in which discovery of 1.36 lists those of built-in types.
 const VERBS: &[&str] = &[
     "create",
     "delete",

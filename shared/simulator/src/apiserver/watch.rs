@@ -28,7 +28,8 @@ use crate::status::{self, ApiError, too_large, watch_compacted};
 use crate::time::{Time, Wall};
 use crate::version::UnsetWatch;
 
-/// Time from the last bookmark to the deadline of its watch (docs/semantics/lists-and-watches.md#bookmark-period).
+/// Time from when the last bookmark of a watch is due to the watch's deadline
+/// (docs/semantics/lists-and-watches.md#bookmark-period). It comes up to [`BOOKMARK_TICK`] later.
 const BOOKMARK_BEFORE_DEADLINE: Duration = Duration::from_secs(2);
 
 /// The longest delay of a due bookmark: the dispatcher's timer ticks about once a second

@@ -115,9 +115,9 @@ impl Belief {
         belief
     }
 
-    /// Compares the belief with the true objects of its scope, in any order, each once. A held object is compared by
-    /// namespace, name, uid and resourceVersion, which is stale if it is no number. One whose name is another object's
-    /// by now (another uid) is a ghost, and the true one is missing.
+    /// Compares the belief with the true objects of its scope, in any order, each once. A held object with namespace,
+    /// name and uid of a true one is stale if its resourceVersion is another one, or no number. One whose name is
+    /// another object's by now (another uid) is a ghost, and the true one is missing.
     pub fn compare<'a>(&self, truth: impl Iterator<Item = &'a Object>) -> Comparison {
         let mut comparison = Comparison::default();
         let mut unseen: BTreeMap<&Key, &Held> = self.objects.iter().collect();

@@ -32,8 +32,9 @@ pub enum Program {
         /// Time from the end of one answer, or from a failure, to the next list.
         every: Duration,
     },
-    /// A bare client-go reflector that fills a store (docs/semantics/clients.md#reflector). With the client-go
-    /// of Kubernetes 1.9 it has the defect of docs/semantics/cases.md#regression-1-9-2.
+    /// A bare client-go reflector that fills a store (docs/semantics/clients.md#reflector). At no version it compares
+    /// resourceVersions, so a DELETED of a server before 1.9.3 sets it back
+    /// (docs/semantics/cases.md#regression-1-9-2).
     Reflector {
         /// The version of client-go.
         version: ClientGo,
@@ -46,7 +47,7 @@ pub enum Program {
     },
     /// `WatchDeployment` (docs/semantics/cases.md#watch-pitfalls).
     WatchDeployment(WatchDeployment),
-    /// A loop that resumes from the last event that it saw, whatever its type and order (F21).
+    /// A loop that resumes from the last ADDED, MODIFIED or DELETED that it saw, in whatever order they come (F21).
     LastSeen,
     /// client-go's RetryWatcher after a list (docs/semantics/clients.md#retry-watcher).
     RetryWatcher {
@@ -82,8 +83,8 @@ impl Program {
         }
     }
 
-    /// Returns the program's version, as text: `1.25` of client-go, `4` of kube-rs, `v2`, `broken`, `fixed`. `None` if
-    /// there is only one.
+    /// Returns the program's version, as text: `1.25` of client-go, `4` of kube-rs, `v1`, `v2`, `final`, `broken`,
+    /// `fixed`. `None` if there is only one.
     pub fn version(&self) -> Option<&'static str> {
         match self {
             Program::Poller { .. } | Program::Comparer { .. } | Program::LastSeen => None,

@@ -16,9 +16,9 @@ const RECORD_BYTES: usize = 128;
 /// The present activity of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ClientPhase {
-    /// It waits for an answer that is neither a list nor yet a stream.
+    /// It requested a watch, and waits for the stream.
     Connecting,
-    /// It reads a list.
+    /// It requested a list, and waits for it or reads it.
     Listing,
     /// It reads initial events, until their end bookmark.
     Syncing,
@@ -115,8 +115,9 @@ pub struct ClientReport {
     /// Iterations of its loop since it started; what one iteration is depends on the program. A spinning loop counts by
     /// a fixed rate of 100,000 a second.
     pub iterations: u64,
-    /// Events that its handler processed since it started; 0 for a program without a handler. The poller counts
-    /// differences between two lists here, and the comparer those between its list and its watch.
+    /// Events that its handler processed since it started. A bare reflector counts the operations on its store here,
+    /// and the end-to-end test's loop its iterations. The poller counts differences between two lists, and the comparer
+    /// those between its list and its watch.
     pub handled: u64,
     /// Its beliefs as JSON: a list with an entry for each resource or part. `None` if they are as last reported.
     ///

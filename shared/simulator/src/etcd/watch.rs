@@ -34,7 +34,7 @@ use crate::time::{Time, micros};
 /// Time between two rounds that catch up unsynced watchers (`watchResyncPeriod`; docs/semantics/servers.md#watchers).
 const SYNC_PERIOD: Duration = Duration::from_millis(100);
 /// Time to the next round while rounds make progress. etcd waits for as long as the round took, which takes no time
-/// here.
+/// here. The number has no source.
 const SYNC_AGAIN: Duration = Duration::from_millis(1);
 /// Time between two attempts to send what victims hold (`syncVictimsLoop` of `mvcc/watchable_store.go`).
 const VICTIM_PERIOD: Duration = Duration::from_millis(10);

@@ -43,7 +43,7 @@ pub enum Received {
         /// The number of items, on this page.
         items: usize,
     },
-    /// An answer with a status other than 200, of at most 1 MiB.
+    /// An answer with a status other than 200, of at most 1 MiB; the 201 of a binding, too.
     Refusal {
         /// The HTTP status.
         status: u16,
@@ -77,8 +77,8 @@ pub enum Received {
         /// The message of that Status; empty if it has none.
         message: String,
     },
-    /// Bytes of a watch that are not a frame, a frame over 4 MiB, or a frame of an unknown type. If it is no frame, the
-    /// frames before it in its chunk are not recorded.
+    /// Bytes of a watch that are not a frame, over 4 MiB of a frame without its end, or a frame of an unknown type. If
+    /// it is no frame, the frames before it in its chunk are not recorded.
     Undecodable,
     /// The orderly end of a watch.
     End,

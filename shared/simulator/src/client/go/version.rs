@@ -7,8 +7,8 @@ use super::super::transport::Style;
 
 /// A version of client-go, named as Kubernetes names its own: 1.9 to 1.36
 /// (docs/semantics/clients.md#reflector-versions). It is one of 35 modelled releases: the first of each minor version,
-/// and the patch releases that differ from the one before. As text it is [`ClientGo::name`]; `v1.25` and unmodelled
-/// patches (`1.9.2`) are read, too.
+/// and the patch releases that differ from the one before. They are ordered from the oldest on. As text it is
+/// [`ClientGo::name`]; `v1.25` and unmodelled patches (`1.9.2`) are read, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ClientGo {
     minor: u8,
@@ -71,8 +71,8 @@ impl ClientGo {
         ClientGo::release(minor, 0)
     }
 
-    /// Returns the newest modelled release that is not newer than 1.`minor`.`patch`, which behaves the same. Before the
-    /// oldest, it is the oldest.
+    /// Returns the newest modelled release that is not newer than 1.`minor`.`patch`; up to 1.36 it behaves the same.
+    /// Before the oldest, it is the oldest.
     pub const fn release(minor: u8, patch: u8) -> ClientGo {
         let mut found = 0;
         let mut next = 1;
