@@ -71,8 +71,8 @@ pub fn digest(name: &str, seed: u64) -> Option<Digest> {
 }
 
 /// Runs a story that [`crate::story()`] knows for 240 s with the watches of its view; `seed` determines all chance.
-/// Returns the records of our probes, client programs and diagnosis, the oldest first, without inside records. `None`
-/// if no story has this name.
+/// Returns all records, of our probes, client programs, narrator and diagnosis, the oldest first, without inside
+/// records. `None` if no story has this name.
 #[must_use]
 pub fn records(name: &str, seed: u64) -> Option<Vec<Record>> {
     let mut run = Run::watched(crate::story(name)?, seed);

@@ -145,8 +145,8 @@ impl FromStr for PlannedFault {
     }
 }
 
-/// Returns a line for each fault, by subject from the network to etcd: its name, the default of its parameter, and its
-/// effect. A line has at most 76 columns.
+/// Returns a line for each fault, by subject from the network to etcd: its name, the default of its parameter, or the
+/// parameter's form if it has none, and its effect. A line has at most 76 columns.
 #[must_use]
 pub fn help() -> Vec<String> {
     let usage = |named: &Named| match named.parameter {
@@ -348,8 +348,8 @@ use Parameter::{None as Nothing, Number, Object, OneResource, Resource, Word};
 /// The parameters of `too-many-requests`: which part of the server answers 429. The first is the default.
 const EMITTERS: &[&str] = &["fairness", "in-flight", "cache", "stale-cache", "shutdown"];
 
-/// The parameters of `etcd-defect`: numbers of etcd's issues (docs/semantics/servers.md#etcd-defects). The first is the
-/// default.
+/// The parameters of `etcd-defect`: numbers of etcd's issues and pull requests
+/// (docs/semantics/servers.md#etcd-defects). The first is the default.
 const DEFECTS: &[&str] = &[
     "15220", "15271", "15274", "17529", "17566", "18089", "19179", "20221", "17780",
 ];

@@ -31,11 +31,12 @@ pub struct Line {
 /// One deed to the cluster.
 #[derive(Clone, Debug)]
 pub enum Deed {
-    /// Switches a fault on, or lets a momentary one happen.
+    /// Switches a fault on, or lets a momentary one happen. A fault that etcd's release does not have does nothing.
     Inject(Fault),
     /// Switches a fault off, if it is on.
     Lift(Fault),
-    /// Makes a request with every right, past network and faults. Its answer is not looked at.
+    /// Makes a request with every right, past the network and its faults
+    /// ([`World::call`](watchscope_simulator::World::call)). Its answer is not looked at.
     Call(Request),
     /// Changes an object again and again until etcd reaches a revision; each write takes one revision. It makes no
     /// write if etcd has reached it.
@@ -51,7 +52,7 @@ pub enum Deed {
         name: String,
         /// The program.
         program: Program,
-        /// The objects that it watches.
+        /// The objects that it lists or watches.
         scope: Scope,
     },
     /// Kills the client program with this name; no such program is no error.

@@ -15,7 +15,8 @@ use crate::script::{Act, Deed, Line};
 /// A scripted run of a simulated cluster.
 #[derive(Clone, Debug)]
 pub struct Story {
-    /// Its name on the command line and in links: for a row of the catalogue its code. No two stories share one.
+    /// Its name on the command line and in links: for a row of the catalogue its code. No two of
+    /// [`stories`](crate::stories()) share one.
     pub name: &'static str,
     /// Its subject, in a line without a full stop: for a row its name in the catalogue.
     pub title: &'static str,
@@ -66,7 +67,7 @@ impl Story {
     /// Sets the release of etcd, which decides which of etcd's defects can be injected.
     ///
     /// # Errors
-    /// [`NotInThisEtcd`] if the story has a defect that the release does not have.
+    /// [`NotInThisEtcd`] if the story injects a fault that the release does not have ([`EtcdVersion::check`]).
     pub fn over_etcd(mut self, version: EtcdVersion) -> Result<Self, NotInThisEtcd> {
         for deed in self.deeds() {
             if let Deed::Inject(fault) = deed {
@@ -154,7 +155,7 @@ pub struct StoryPlayer {
     reads: Option<bool>,
 }
 
-/// The user agent of our own watches.
+/// The user agent of our own watches, by which [`Deed::Read`] finds their connections. The audit's begins with it, too.
 const WATCHER: &str = "watchscope";
 
 impl StoryPlayer {
@@ -200,7 +201,7 @@ impl StoryPlayer {
     }
 
     /// Returns when the next act is due, in the world's time. `None` once the story and its faults are over; a story
-    /// that repeats never is. A past time means now.
+    /// with acts that repeats never is. A past time means now.
     #[must_use]
     pub fn next_at(&self) -> Option<Time> {
         let besides = self.besides.last().map(|act| self.began + act.at);

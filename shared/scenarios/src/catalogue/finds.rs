@@ -17,12 +17,12 @@ pub struct Finds {
     /// Rows of other failures that truly happen in the story, so a finding of them is right, and none is right too. It
     /// may be empty.
     pub companions: &'static [Row],
-    /// Rows that a finding by the audit's reads may have besides. It may be empty.
+    /// Rows besides `family` that a finding by the audit's reads may be of. It may be empty.
     pub by_reads: &'static [Row],
     /// When the failure happens, in seconds since the story began.
     pub strikes_s: u64,
-    /// The code of the first ERROR with which the failure happens, if chance decides when that is; else `None`. Then
-    /// `strikes_s` is the latest time, which the story ensures.
+    /// The code of the first ERROR with which the failure happens, if chance decides when that is; else `None`. With a
+    /// code, `strikes_s` is the latest time, which the story ensures.
     pub strikes_with: Option<u64>,
     /// How long the finding's rule waits after the failure, in seconds; 0 if it finds it at once.
     pub waits_s: u64,

@@ -175,7 +175,8 @@ fn never_ready() -> (Row, Finds) {
     )
 }
 
-/// More writes of a type than its cache keeps, which is 100 at least (docs/semantics/servers.md#ring).
+/// The number of writes of a type at one moment: more than the 100 events with which a cache's ring begins
+/// (docs/semantics/servers.md#ring). A full ring that is younger than 75 s doubles. The number has no source.
 const OVERRUN: u64 = 150;
 
 /// Ends the streams of configmaps in order, far from their timeouts.

@@ -254,7 +254,8 @@ fn are_apart<T: PartialOrd>(one: &RangeInclusive<T>, other: &RangeInclusive<T>) 
     one.end() < other.start() || other.end() < one.start()
 }
 
-/// A story that lasts longer than this number of minutes begins with its length, so that a viewer knows it.
+/// A story that lasts longer than this number of minutes begins with its length, so that a viewer knows it. The number
+/// has no source.
 const PATIENCE_MINUTES: u64 = 2;
 
 /// Returns how to watch the objects of a row.

@@ -27,7 +27,7 @@ pub use self::player::{Found, LessonPlayer, Run, digest_of};
 /// The wall clock at a lesson's begin, in microseconds since 1970: 2027-01-01, midnight UTC. So the ruler's clock shows
 /// minutes and seconds since the begin.
 const MIDNIGHT_US: i64 = 1_798_761_600_000_000;
-/// How long the cluster runs before the lesson begins, so that its own writes are done.
+/// How long the cluster runs before the lesson begins, so that its own writes are done. The number has no source.
 const SETTLING: Duration = Duration::from_secs(2);
 
 /// A lesson: a simulated cluster, its script, and the narration.
@@ -76,8 +76,8 @@ pub struct Passage {
     /// Its paragraphs, in order. `*…*` is emphasis, `` `…` `` is code, and `{1}` refers to the first of
     /// [`Self::moments`].
     pub text: &'static [&'static str],
-    /// The moments that it names, in the order of their numbers in the text. All happen before its time. It may be
-    /// empty.
+    /// The moments that it names, in the order of their numbers in the text. All happen before or at its time. It may
+    /// be empty.
     pub moments: Vec<Moment>,
     /// The question before the next passage, which has the answer; `None` if there is no question.
     pub question: Option<Question>,

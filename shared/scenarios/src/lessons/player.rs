@@ -15,11 +15,13 @@ use super::{Lesson, SETTLING};
 use crate::digest::Digest;
 use crate::run::Run as Driver;
 
-/// The world runs in whole steps of this length, wherever the person stops. So a stop never changes what happens.
+/// The world runs in whole steps of this length, wherever the person stops. So a stop never changes what happens. The
+/// number has no source.
 const STEP: Duration = Duration::from_millis(10);
 /// The most bytes of the ring: 32 MiB, more than any lesson fills. Beyond it, the ring would drop the oldest records.
 const RING_BYTES: u64 = 32 << 20;
 /// The time from one break to the next in a digest, in the cluster's time. So each break has effects of its own.
+/// The number has no source.
 const BREAK_EVERY: Duration = Duration::from_secs(2);
 /// The number of deeds in one run at which a further one of the person does nothing. A lesson has a few breaks and
 /// lasts 60 or 90 s, so no person needs as many.
@@ -240,8 +242,8 @@ impl LessonPlayer {
         taken
     }
 
-    /// Shows the next entry, and all entries of the same moment; returns them. If none is left, it shows the lesson to
-    /// its end and returns none.
+    /// Shows the next entry, and all entries of the same moment; returns them. Entries from before the lesson's begin
+    /// count as of its begin. If none is left, it shows the lesson to its end and returns none.
     pub fn step(&mut self) -> Vec<Entry> {
         while self.waiting.is_empty() && self.ran < self.lesson.lasts {
             self.run_to(self.ran + STEP);

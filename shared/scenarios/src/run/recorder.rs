@@ -64,40 +64,43 @@ impl Recorder {
         }
     }
 
-    /// Records the judgements that are due at or before `now`, each at its due time.
+    /// Records the judgements that are due at or before `now`, each at its due time, or at the last record's if that is
+    /// later.
     pub fn settle(&mut self, now: Time) {
         self.journal.settle(now, &mut self.kept);
     }
 
-    /// Records the judgements that were due before `at`, each at its due time; those that are due at it wait.
+    /// Records the judgements that were due before `at`, as [`Recorder::settle`] does; those that are due at it wait.
     pub fn settle_before(&mut self, at: Time) {
         self.journal.settle_before(at, &mut self.kept);
     }
 
-    /// Audits the records from now on. An earlier auditor is replaced.
+    /// Audits the records from now on. An earlier auditor is replaced; its results that are not recorded yet are lost.
     pub fn audit(&mut self, auditor: Auditor) {
         self.journal.audit(auditor);
     }
 
-    /// Records the audit's results. Returns the next read, behind which there may be another one; `None` if none is
-    /// due, or there is no audit.
+    /// Records the audit's results, and if there are any, the judgements that are due by then. Returns the next read,
+    /// behind which there may be another one; `None` if none is due, or there is no audit.
     pub fn ask(&mut self, now: Time) -> Option<Read> {
         self.journal.ask(now, &mut self.kept);
         self.kept.read.take()
     }
 
-    /// Takes in the answer to a read of [`Recorder::ask`], and records what follows; without an audit it does nothing.
+    /// Takes in the answer to a read of [`Recorder::ask`], and records what follows. An answer to a read that is not
+    /// under way changes no verdict; without an audit it does nothing.
     pub fn answer(&mut self, read: &Read, reply: Reply, now: Time) {
         self.journal.answer(read, reply, now, &mut self.kept);
     }
 
-    /// Asks the audit for a comparison at once. Returns whether there is such a watch; false also without an audit.
+    /// Asks the audit for a comparison at once. Returns whether there is such a watch, or any if the request names
+    /// none; false also without an audit. A later request for the same watch replaces an earlier one.
     pub fn compare(&mut self, request: &CompareRequest, now: Time) -> bool {
         self.journal.compare(request, now)
     }
 
-    /// Returns when the next judgement or read is due if nothing else happens; `None` if none is. A time in the past
-    /// means now.
+    /// Returns when the next judgement or read is due if nothing else happens; `None` if none is, or none before a read
+    /// under way is answered. A time in the past means now.
     #[must_use]
     pub fn due(&self) -> Option<Time> {
         self.journal.due()
