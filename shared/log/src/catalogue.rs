@@ -15,7 +15,7 @@ pub const MAX_ENTRIES: usize = 10_000;
 /// The most runs, the one that is being written included. Above it the oldest runs are forgotten with their entries. It
 /// bounds the memory, because the last entry of a run is not joined with others. The number has no source.
 pub const MAX_RUNS: usize = 1_000;
-/// The order of the run that is being written; the orders of all others are below it.
+/// The order of the run that is being written; the orders of all others are below it. So it stays the last run.
 const LIVE: u64 = u64::MAX;
 /// The bytes of entries at which a message of the catalogue is complete and sent. An entry has at most about 16 KiB
 /// (`MAX_SUMMARY_BYTES`), so a message stays below the 64 KiB that a message may have.
@@ -60,8 +60,8 @@ struct Listed {
 pub struct FileRun {
     /// The name of the run.
     pub epoch: EpochId,
-    /// The place of the run among all runs: a later run has a greater one. No two runs share one, and it never changes.
-    /// For the run that is being written it is ignored.
+    /// The place of the run among all runs, below `u64::MAX`: a later run has a greater one. No two runs share one, and
+    /// it never changes. For the run that is being written, and for a run that is listed already, it is ignored.
     pub order: u64,
     /// The summaries of its chapters sorted by their first records, each once. It may be empty. A chapter without
     /// records is passed over.
@@ -309,8 +309,9 @@ impl Catalogue {
 
     /// Replaces the list of all chapters in files; `files` has each run once, in any order. A listed chapter that no
     /// file holds any more stays listed, and counts as expired once it is not in the ring either. So do the chapters of
-    /// a run that is not in `files`. A stretch between two chapters of a run that no file holds is listed as lost. From
-    /// now on files count as keeping chapters that leave the ring.
+    /// a run that is not in `files`. A stretch between two chapters of a run that neither a file nor an entry holds is
+    /// listed as lost. So is the rest of a chapter that a file holds cut short, if the ring has dropped it. From now on
+    /// files count as keeping chapters that leave the ring.
     pub fn set_files(&mut self, files: &[FileRun]) {
         self.has_files = true;
         let changed = self.next_change();

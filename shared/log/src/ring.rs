@@ -19,11 +19,12 @@ pub const SNAPSHOT_AGE_US: i64 = 250_000;
 /// bring them to the head.
 pub const SNAPSHOT_BEHIND_BYTES: u64 = 64 << 10;
 
-/// The longest name of a log or epoch in a file, in bytes; a file with a longer one is refused. Each message carries
-/// the log's name. The number has no source: it is four times the 253 bytes of a DNS name.
+/// The longest name of a log or epoch in a file, in bytes; [`Ring::recorded`] refuses a longer one. Each message
+/// carries the log's name. The number has no source: it is four times the 253 bytes of a DNS name.
 pub const MAX_NAME_BYTES: usize = 1_024;
 
-/// The bytes that a segment costs beside its message: its entry in the ring, and about 64 for its allocation.
+/// The bytes that the ring counts for a segment beside its message: its entry, and 64 for its allocation. The 64 are an
+/// estimate.
 const SEGMENT_COST: u64 = size_of::<SealedSegment>() as u64 + 64;
 
 /// Consecutive segments with an opening, which can be read alone. The sealer bounds it: a chapter closes when its
@@ -172,8 +173,9 @@ impl Ring {
         Ok(ring)
     }
 
-    /// Adds the next sealed segment of the run, and lists the chapter that it closed in the catalogue. Then it drops
-    /// the oldest chapters while the ring exceeds its capacity, and the head snapshot if records after it were dropped.
+    /// Adds the next sealed segment of the run, and lists the chapter that it closed in the catalogue. Whether the
+    /// segment follows is not checked. Then it drops the oldest chapters while the ring exceeds its capacity, and the
+    /// head snapshot if records after it were dropped.
     pub fn push(&mut self, sealed: Sealed) {
         let Sealed {
             mut segment,
@@ -209,7 +211,8 @@ impl Ring {
     }
 
     /// Sets the head snapshot for joining readers. It replaces the one before. The catalogue gets its summary of the
-    /// open chapter. The caller has pushed all segments up to the snapshot.
+    /// open chapter, unless that was closed since or has no record. The caller has pushed all segments up to the
+    /// snapshot.
     pub fn set_snapshot(&mut self, snapshot: HeadSnapshot) {
         self.snapshot_bytes = self.bytes;
         // If the chapter was closed since, the catalogue already has a newer summary of it.

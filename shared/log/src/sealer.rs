@@ -85,7 +85,8 @@ impl Sealer {
         (sealer, next)
     }
 
-    /// Returns the fold of the inside after all records taken so far; it is empty until a layer or a client reports.
+    /// Returns the fold of the inside after all records taken so far. It begins empty, or with that of
+    /// [`Sealer::after`], and changes when a layer or a client reports.
     #[must_use]
     pub fn layers(&self) -> &Layers {
         &self.layers
@@ -102,8 +103,8 @@ impl Sealer {
         self.seal_if_full(after)
     }
 
-    /// Encodes the next record of the inside, with the results of [`Sealer::take`]. `after` is the fold of records,
-    /// which counts this seq and time, too.
+    /// Encodes the next record of the inside, with the results and the panic of [`Sealer::take`]. `after` is the fold
+    /// of records, which counts this seq and time, too.
     pub fn take_inside(&mut self, record: InsideRecord, after: &State) -> Option<Sealed> {
         debug_assert_eq!(record.seq, after.seq, "the fold ends with the record");
         self.open.get_or_insert(Moment {
@@ -126,8 +127,9 @@ impl Sealer {
         }
     }
 
-    /// Returns when the open segment is due: at the time of its first record if [`SEAL_US`] had passed since the last
-    /// seal by then, else at the end of that time. `None` while no segment is open.
+    /// Returns when the open segment is due: at the time of its first record if nothing was sealed before, or if
+    /// [`SEAL_US`] had passed since the last seal by then. Else at the end of that time. `None` while no segment is
+    /// open.
     #[must_use]
     pub fn seal_at(&self) -> Option<Time> {
         let first_at = self.open?.at;

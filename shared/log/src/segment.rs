@@ -16,9 +16,10 @@ pub struct SealedSegment {
     pub first: Seq,
     /// The seq of the last record. A segment has no holes.
     pub last: Seq,
-    /// The time of the first record.
+    /// The time of the first record. In a segment of a file: of the first whose kind this build knows; if there is
+    /// none, the time of the last known record before it.
     pub first_at: Time,
-    /// The time of the last record.
+    /// The time of the last record. In a segment of a file: of the last one up to there whose kind this build knows.
     pub last_at: Time,
     /// The whole wire message: the header [`wire::Segment`], then the segment frame. It may be larger than a message
     /// may be; then a reader sends it in pieces.
@@ -59,11 +60,12 @@ impl SealedSegment {
 /// The fold at a head of the log, for readers that join. The objects and watches of the fold bound its size.
 #[derive(Clone, Debug)]
 pub struct HeadSnapshot {
-    /// The seq of the last record folded; 0 before the first.
+    /// The seq of the last record folded; 0 before the first record of a new run.
     pub seq: Seq,
-    /// When it was made, on the log's clock.
+    /// When it was made, on the log's clock; in [`Ring::recorded`](crate::Ring::recorded), the time of the last record.
     pub taken_at: Time,
-    /// The summary of the open chapter up to that record. It counts no record if the chapter has none yet.
+    /// The summary of the open chapter up to that record. It counts no record if the chapter has none yet. Builds
+    /// without the feature `catalogue` leave all its fields 0, empty or `None`.
     pub chapter: Summary,
     /// The whole wire message: the header [`wire::Snapshot`], then the head frame. It may be larger than a message may
     /// be; then a reader sends it in pieces.
@@ -107,7 +109,7 @@ pub struct Sealed {
     /// The segment.
     pub segment: SealedSegment,
     /// The summary of the chapter that this segment closed, and the opening of the next one. `None` if the chapter
-    /// stays open.
+    /// stays open. Builds without the feature `catalogue` leave all fields of the summary 0, empty or `None`.
     pub closed: Option<(Summary, NextChapter)>,
 }
 

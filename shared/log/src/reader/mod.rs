@@ -37,10 +37,10 @@ const LAG_CHECK_US: i64 = 1_000_000;
 
 /// One viewer of the log: a cursor into the ring.
 ///
-/// It holds the cursors, about 100 marks of unacknowledged bytes, at most [`MAX_BACKFILLS`] requests and 64 control
-/// messages. The driver bounds those that it adds ([`Reader::tell`]). It also holds one snapshot in transit, shared
-/// with other readers, one chapter of a file, and one message of the catalogue. A viewer that exceeds a bound is
-/// refused ([`Refusal`]).
+/// It holds the cursors, about 100 marks of unacknowledged bytes, at most [`MAX_BACKFILLS`] requests beside the one
+/// under way, and 64 control messages. The driver bounds those that it adds ([`Reader::tell`]). It also holds one
+/// snapshot or segment in transit, shared with other readers, one chapter of a file, and one message of the catalogue.
+/// A viewer that exceeds a bound is refused ([`Refusal`]).
 #[derive(Debug)]
 pub struct Reader {
     version: Text,
@@ -133,7 +133,7 @@ impl Reader {
         Self { recording, ..self }
     }
 
-    /// Returns the counters so far; all are 0 before the first message.
+    /// Returns the counters so far; before the first message all are 0, and [`Served::waited_us`] is `None`.
     #[must_use]
     pub fn served(&self) -> Served {
         Served {
@@ -215,8 +215,8 @@ impl Reader {
         self.heartbeat_at.is_some()
     }
 
-    /// Queues a message that is not part of the log; it goes before all others. The queue keeps it until it is sent;
-    /// the driver bounds their number. After [`Self::part`] a message is dropped.
+    /// Queues a message that is not part of the log. It goes after those queued before, and before all data of the log.
+    /// The queue keeps it until it is sent; the driver bounds their number. After [`Self::part`] a message is dropped.
     pub fn tell(&mut self, message: impl Into<ServerMessage>) {
         if self.parting.is_none() {
             self.control

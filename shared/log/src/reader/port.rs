@@ -57,7 +57,7 @@ pub enum Fetched {
         /// The chapter's last record.
         last: Seq,
         /// The chapter's head frame and segment frames, in order. The reader sends them up to the segment that holds
-        /// the requested record, and all of them if a frame is damaged.
+        /// the record before [`Backfill::before`], which it includes. It sends all of them if a frame is damaged.
         frames: Bytes,
     },
     /// No file holds the chapter any more. The viewer gets [`watchscope_model::wire::Expired`].
@@ -113,7 +113,7 @@ pub enum Refusal {
     /// The bytes are not a message of this protocol; the error says why.
     #[error("not a message of this protocol: {0}")]
     Undecodable(#[from] DecodeError),
-    /// A message came before hello, or hello came twice.
+    /// A message came before a hello in the protocol version of this server, or a hello came after one.
     #[error("the first message, and only the first, is hello")]
     Hello,
     /// The viewer acknowledged more bytes than were sent to it.

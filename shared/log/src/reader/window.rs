@@ -8,32 +8,33 @@ use watchscope_model::{Seq, Time};
 use crate::ring::Ring;
 
 /// The lag in microseconds above which a viewer is moved to the head while live data waits for it, unless the lag
-/// shrinks. The lag is the age of the first record that the viewer has not acknowledged. Time before it acknowledged
-/// its last snapshot, or resumed, does not count. A viewer that comes back with a greater lag gets a snapshot. The
-/// number has no source: a picture that is later than that is hardly live.
+/// shrinks. The lag is the age of the first record of the first segment that the viewer has not wholly acknowledged.
+/// Time before it acknowledged its last snapshot, or resumed, does not count. A viewer that comes back with a greater
+/// lag gets a snapshot. The number has no source: a picture that is later than that is hardly live.
 pub const BEHIND_US: i64 = 5_000_000;
 /// The lag in bytes above which a viewer is moved to the head while live data waits for it, unless the lag shrinks. The
-/// lag is the sealed bytes from the first record on that the viewer has not acknowledged. Bytes sealed before it
-/// acknowledged its last snapshot, or resumed, do not count. A viewer that comes back with a greater lag gets a
+/// lag is the sealed bytes from the first segment on that the viewer has not wholly acknowledged. Bytes sealed before
+/// it acknowledged its last snapshot, or resumed, do not count. A viewer that comes back with a greater lag gets a
 /// snapshot. The number has no source: it is four windows.
 pub const BEHIND_BYTES: u64 = 4 << 20;
 
-/// The age in microseconds of the oldest unacknowledged message at which live data waits. Otherwise a slow link would
-/// hold a whole window, and a snapshot of the head would come after it. The number has no source: it is less than
-/// [`BEHIND_US`], so that the window is not full when a viewer is moved to the head.
+/// The age in microseconds of the oldest unacknowledged message above which live and past data wait, if more than
+/// [`STALLED_BYTES`] are unacknowledged. Otherwise a slow link would hold a whole window, and a snapshot of the head
+/// would come after it. The number has no source: it is less than [`BEHIND_US`], so that the window is not full when a
+/// viewer is moved to the head.
 const STALLED_US: i64 = 2_000_000;
 /// The unacknowledged bytes up to which data is sent at any age of the oldest message. They are as many as one message
 /// may have, so that one is always on its way.
 const STALLED_BYTES: u64 = 64 << 10;
-/// The bytes of the window, half of it, that messages of the past leave to live ones. Messages of the past wait while
-/// less is free. So live and past each have room. The share has no source.
+/// The bytes of the window, half of it, that messages of the past leave to live ones. A message of the past waits while
+/// less would be free after it. So live and past each have room. The share has no source.
 const LIVE_RESERVE_BYTES: u64 = WINDOW_BYTES / 2;
 
-/// The longest time in microseconds over which sent messages share a mark. Above it a new mark begins. So the age of a
-/// message is known to 100 ms, a twentieth of [`STALLED_US`].
+/// The time in microseconds in which sent messages share a mark; a message at its end or later begins a new one. So the
+/// age of a message is known to 100 ms, a twentieth of [`STALLED_US`]. The number has no source.
 const MARK_US: i64 = 100_000;
-/// The most bytes of sent messages that share a mark. Above it a new mark begins. A full window has about 64 such
-/// marks.
+/// The most bytes of sent messages that share a mark. Above it a new mark begins; a larger message has one of its own.
+/// A full window has about 64 such marks. The number has no source.
 const MARK_BYTES: u64 = 16 << 10;
 /// The least time in microseconds between two samples of the lag. The present lag is compared with one that old, or up
 /// to twice as old. The number has no source: it is a fifth of [`BEHIND_US`], so a lag that shrinks shows before the
