@@ -80,7 +80,7 @@ impl ListRun {
 }
 
 /// The time in ms after which a watch begins anew by itself, if diagnosis has not made all watches do so. Diagnosis
-/// acts on the record of the page, so it needs far less.
+/// acts on the record of the page, so it needs far less. The number has no source.
 const RESTORED_MS: u64 = 1_000;
 
 /// A page of a list while it arrives.

@@ -20,7 +20,7 @@ const WATCH_GRACE_MS: u64 = 30_000;
 const RELOAD_SPACING_MS: u64 = 30_000;
 /// The most of a Retry-After that the probe obeys, in ms. Jitter of up to half of it, and half a second, comes on top.
 /// A kube-apiserver asks for at most 32 s (docs/semantics/requests.md#too-many-requests); a longer wait than this would
-/// leave a watch blind for a mistake.
+/// leave a watch blind for a mistake. The number has no source.
 const RETRY_AFTER_CAP_MS: u64 = 600_000;
 
 impl Probe {

@@ -31,7 +31,8 @@ pub enum Input<'a> {
         failure: Failure,
     },
     /// The side connection is not dialled, and will not be before this time on the log's clock. Other watches share
-    /// this one's connection, and it is another one's turn to check whether it is dead.
+    /// this one's connection, and it is another one's turn to check whether it is dead. It only matters while the side
+    /// connection is being dialled; else it changes nothing.
     SideLater(Time),
     /// A response head arrived.
     Head {
@@ -39,9 +40,10 @@ pub enum Input<'a> {
         request: RequestId,
         /// The HTTP status.
         status: u16,
-        /// All its headers, names in lower case; the machine keeps those that matter.
+        /// All its headers, names in lower case. An event keeps at most 16 of those that
+        /// [`headers_worth_keeping`](crate::headers_worth_keeping) names.
         headers: Headers,
-        /// The HTTP/2 stream's number on the connection; absent with HTTP/1.1.
+        /// The HTTP/2 stream's number on the connection; `None` with HTTP/1.1.
         http2_stream: Option<u32>,
     },
     /// A request failed before its response head.
@@ -89,7 +91,8 @@ pub enum Input<'a> {
         /// What was tried (exec plugin, token file) and what came back, in a sentence without the credentials.
         sentence: String,
     },
-    /// Stops the watch. It is the last input; a connection that is ready only after it is closed.
+    /// Stops the watch. It is the last input: a later one changes nothing. Only a connection that gets ready after it
+    /// is closed by [`Effect::Close`].
     Stop,
 }
 
@@ -159,7 +162,7 @@ pub enum Effect {
     Close {
         /// The channel of the connection.
         channel: Channel,
-        /// Its id; absent while it is dialled.
+        /// Its id; `None` while it is dialled.
         connection: Option<ConnectionId>,
     },
     /// Give [`Input::Timer`] at this time, or at once if it has passed. It replaces the timer set before.
@@ -177,7 +180,7 @@ pub enum Effect {
 /// A GET request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Get {
-    /// The path of the URL, which begins with `/`.
+    /// The path of the URL, percent-encoded; it begins with `/`.
     pub path: Text,
     /// The query without its question mark, percent-encoded; never empty.
     pub query: String,

@@ -23,8 +23,8 @@ use crate::side::Side;
 use crate::spec::{ProbeConfig, WatchSpec};
 use crate::stream::{OwnEnd, Stream};
 
-/// The silence in ms after which a list is given up; the server's own limit on a request is 60 s
-/// (docs/semantics/servers.md#request-timeout).
+/// The silence in ms after which a list is given up. The server's own limit on a request is 60 s
+/// (docs/semantics/servers.md#request-timeout). The 30 s more have no source.
 pub(crate) const LIST_SILENCE_MS: u64 = 90_000;
 
 /// The instrumented client of one watch.
@@ -202,7 +202,8 @@ impl Probe {
     }
 
     /// Returns a new probe for the same watch, without any state, which waits for [`Input::Start`]. Its seed is drawn
-    /// from this probe's. It keeps what discovery reported, and whether the server supports watch-list.
+    /// from this probe's. It keeps what discovery reported, and whether the server supports watch-list. Call it after
+    /// [`Input::Stop`], because it closes no connection.
     #[must_use]
     pub fn anew(mut self) -> Self {
         let seed = self.rng.next_u64();
@@ -234,16 +235,17 @@ impl Probe {
         &self.spec.name
     }
 
-    /// Returns the resourceVersion that the watch may resume from: the highest so far, or the last one if the API is
-    /// aggregated (docs/semantics/clients.md#probe-progress). `None` before the first, and again after the watch began
-    /// anew.
+    /// Returns the resourceVersion that the watch may resume from: the highest so far, or the last one if they have no
+    /// order, as in an aggregated API (docs/semantics/clients.md#probe-progress). `None` before the first, and again
+    /// after the watch began anew.
     #[must_use]
     pub fn progress(&self) -> Option<&ResourceVersion> {
         self.progress.as_ref()
     }
 
-    /// Returns all objects that the watch holds, with the versions last seen, in no particular order. There are none
-    /// before the first list or initial event.
+    /// Returns all objects that the watch holds, each once, in no particular order. Each has the highest version seen,
+    /// or the last one if they have no order. There are none before the first item of a list or initial event, and
+    /// again after the watch began anew.
     pub fn held(&self) -> impl Iterator<Item = (&Arc<Object>, &ResourceVersion)> {
         self.held.iter()
     }

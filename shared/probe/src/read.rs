@@ -14,8 +14,10 @@ use crate::list::identity;
 use crate::refusal;
 
 /// Reads a page of a list of any kind. Its items keep their order. An item that cannot be read, or has no name or
-/// version, is only counted ([`Page::unreadable`]). `None` if the body is not UTF-8, not JSON, has no `metadata`, or is
-/// no list: without a kind, a Status or a Table. Also if it is nested deeper than 128 levels outside of its items.
+/// version, is only counted ([`Page::unreadable`]). Without `items` it has none, and without a resourceVersion its
+/// version is the empty text. `None` if the body is not UTF-8, not JSON, has no `metadata`, or is no list: without a
+/// kind, a Status or a Table. Also if a field that is read has another type, or if it is nested deeper than 128 levels
+/// outside of its items.
 #[must_use]
 pub fn read_page(body: &[u8]) -> Option<Page> {
     let mut decoder = Decoder::new("", "", false);
@@ -36,7 +38,7 @@ pub fn read_page(body: &[u8]) -> Option<Page> {
 }
 
 /// Reads an object of any kind, without its content. `None` if the body is not UTF-8, not JSON, nested deeper than 128
-/// levels, or has no name or no resourceVersion.
+/// levels, or has no name or no resourceVersion. Also if a field that is read, except the owners, has another type.
 #[must_use]
 pub fn read_object(body: &[u8]) -> Option<Seen> {
     let mut decoder = Decoder::new("", "", false);
@@ -77,7 +79,7 @@ pub fn read_watch(body: &[u8]) -> Option<Told> {
 
 /// Returns the time that a refusing server asks the client to wait, in milliseconds: that of its header, else of the
 /// Status in its body (docs/semantics/requests.md#errors). `None` if neither names one. A header with a date counts as
-/// none, and so do 0 s in a Status.
+/// none, and so do 0 s in a Status; a header with 0 gives 0. Nothing bounds the time: it saturates.
 #[must_use]
 pub fn asked_to_wait_ms(headers: &Headers, body: &[u8]) -> Option<u64> {
     let of_status = || Status::parse(std::str::from_utf8(body).ok()?)?.retry_after_ms();
@@ -85,7 +87,8 @@ pub fn asked_to_wait_ms(headers: &Headers, body: &[u8]) -> Option<u64> {
 }
 
 /// Returns the resourceVersion that a server has reached, from the body of its refusal of a higher one (504;
-/// docs/semantics/requests.md#too-large). `None` for any other body, and if the message does not end with a number.
+/// docs/semantics/requests.md#too-large). `None` for any other body, and if its message does not end with `, current: `
+/// and a number.
 #[must_use]
 pub fn read_current(body: &[u8]) -> Option<ResourceVersion> {
     let status = Status::parse(std::str::from_utf8(body).ok()?)?;

@@ -31,7 +31,8 @@ pub(crate) enum Rule {
     As(&'static Rule),
 }
 
-/// The annotation in which kubectl keeps a copy of the whole object, including the values of Secrets.
+/// The annotation in which kubectl keeps a copy of the whole object, including the values of Secrets. Its value is cut
+/// in each object and pod template.
 pub(crate) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// Annotations: kubectl's copy of the object is cut.

@@ -12,7 +12,7 @@ use crate::probe::{Asked, Probe, Task, Turn};
 use crate::spec::WatchSpec;
 
 /// The most bytes that are kept of a refusal's body. Further ones are dropped and counted as lost. A Status has a few
-/// hundred bytes; only pages of proxies are longer.
+/// hundred bytes; only pages of proxies are longer. The number has no source.
 const BODY_LIMIT: usize = 64 << 10;
 /// The longest time in ms for the body of a refusal, which mostly comes with its head. After it the probe acts without
 /// the rest. The number has no source.

@@ -43,22 +43,23 @@ pub struct ProbeConfig {
     /// Whether to request initial events by watch-list (KEP-3157) instead of a paged list
     /// (docs/semantics/lists-and-watches.md#watch-list). The probe lists from then on if a server refuses that. It also
     /// does if the end of the initial events is missing 10 s after the first live event, or after the last bytes before
-    /// one. So it does after two such streams in a row that were over before that end. Default: false.
+    /// one. So it does after two watch-list streams in a row that were over before that end, and above `page_limit`.
+    /// Default: false.
     pub watch_list: bool,
-    /// The range of `timeoutSeconds` of a watch, in seconds; each value is drawn from it evenly. If its end is below
-    /// its start, each value is the start. The default is client-go's 300 to 600
+    /// The range of `timeoutSeconds` of a watch, in seconds, both ends included; each value is drawn from it evenly. If
+    /// its end is below its start, each value is the start. The default is client-go's 300 to 600
     /// (docs/semantics/servers.md#client-timeout).
     pub watch_timeout_s: RangeInclusive<u32>,
     /// The `limit` of a list page, in items; 0 counts as 1. The default is client-go's 500
     /// (docs/semantics/clients.md#reflector-list).
     pub page_size: u32,
     /// The longest line of a stream that is decoded, in bytes without its line feed. A longer one is discarded and
-    /// counted as lost; then the probe ends the stream and lists. The default is 8 MiB, since etcd's default limit on
-    /// an object is 1.5 MiB.
+    /// counted as lost; then the probe ends the stream, and reads the whole state again by list or watch-list. The
+    /// default is 8 MiB, since etcd's default limit on an object is 1.5 MiB.
     pub line_limit: usize,
     /// The longest list page that is decoded, in bytes. A longer one is given up and counted as lost, and the list
     /// begins again with pages of an eighth of the items, at least one. It also bounds the initial events that wait for
-    /// their end bookmark; above it the probe lists. The default is 256 MiB.
+    /// their end bookmark; above it the probe lists from then on. The default is 256 MiB. The number has no source.
     pub page_limit: usize,
     /// Whether to redact the values of ConfigMaps, too. Values of Secrets are always redacted. Default: false.
     pub redact_configmaps: bool,

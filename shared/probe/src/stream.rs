@@ -14,17 +14,18 @@ use crate::probe::{Asked, Probe, Task, Turn};
 use crate::refusal::message_of;
 
 /// The silence in ms after which a stream with bookmarks is suspected dead: bookmarks come about once a minute
-/// (docs/semantics/clients.md#probe-silence).
+/// (docs/semantics/clients.md#probe-silence). The number has no source: it is one and a half minutes, so that a late
+/// bookmark is no suspicion.
 const SILENCE_WITH_BOOKMARKS_MS: u64 = 90_000;
 /// The silence in ms after which a stream without bookmarks is suspected dead; it may be silent while nothing happens.
 /// It is the longest timeout that client-go asks for (docs/semantics/servers.md#client-timeout).
 const SILENCE_MS: u64 = 600_000;
 /// The age in ms at which a resumed stream without an ERROR counts as accepted: servers send 410 at once
-/// (docs/semantics/servers.md#cache-resume).
+/// (docs/semantics/servers.md#cache-resume). The number has no source.
 pub(crate) const ACCEPTED_MS: u64 = 2_000;
 /// The time in ms at which the end bookmark of initial events is overdue (F35). It counts from the first live event, or
 /// from the stream's last bytes before one. kube-apiserver sends 13,000 initial events within about 1 s
-/// (docs/semantics/servers.md#load).
+/// (docs/semantics/servers.md#load). The number has no source: it is ten times that.
 const INITIAL_SILENCE_MS: u64 = 10_000;
 /// The time in ms after an ERROR at which the probe ends the stream, if the server has not. kube-apiserver ends it at
 /// once (docs/semantics/requests.md#errors). The number has no source: it leaves time for the end to arrive, so that
