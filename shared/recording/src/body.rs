@@ -17,7 +17,7 @@ use crate::machine::{Input, Step};
 
 /// The most bodies in a block. A block with more is damaged: [`ReadBodies::step`] returns an error and no body. It
 /// bounds the memory beside the bodies, because an empty body takes only two bytes of the block. At 24 bytes a body it
-/// is 24 MiB.
+/// is 24 MiB. The number has no source.
 pub const MAX_BODIES: usize = 1 << 20;
 
 /// The bodies of one block with the seqs of their records, in the order of the block; none if the block is empty.
@@ -62,7 +62,8 @@ impl Bodies {
         Ok(Self { bytes, places })
     }
 
-    /// Iterates over seq and body, in the order of the block, which need not be that of seqs.
+    /// Iterates over seq and body, in the order of the block, which need not be that of seqs. A seq may come several
+    /// times.
     pub fn iter(&self) -> impl Iterator<Item = (Seq, &[u8])> {
         let places = self.places.iter();
         places.map(|(seq, place)| (*seq, &self.bytes[place.clone()]))
@@ -99,8 +100,8 @@ impl ReadBodies {
     /// Takes in the answer to the last step, and returns the next step. The first input is [`Input::Begin`].
     ///
     /// # Errors
-    /// If the block is damaged: a wrong header or checksum, a wrong inflated length, a field that ends early, or more
-    /// than [`MAX_BODIES`] bodies.
+    /// If the block is damaged: a wrong header or checksum, no deflate stream, a wrong inflated length, a wrong field,
+    /// or more than [`MAX_BODIES`] bodies.
     pub fn step(&mut self, input: Input) -> Result<Step<Bodies>, Damage> {
         self.go_on(input).map_err(|kind| Damage {
             block: self.place.number,

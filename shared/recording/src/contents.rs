@@ -20,7 +20,7 @@ pub struct Contents {
     /// are several if several files or runs were put together; none if no `F` can be read.
     pub files: Vec<FileBlock>,
     /// Its chapters, by the order of their `F` blocks and then of their first records; at most [`MAX_CHAPTERS`]. A
-    /// chapter with neither a readable opening nor a closed block is left out.
+    /// chapter with neither a readable opening nor a closed block with a readable summary is left out.
     pub chapters: Vec<ChapterEntry>,
     /// Its blocks with a readable header, in the order of the file; their payloads may be damaged. At most
     /// [`MAX_BLOCKS`](crate::MAX_BLOCKS), and the index at the end. They end with the first block of a chapter over
@@ -77,8 +77,8 @@ pub struct ChapterEntry {
     pub closed: Option<BlockPlace>,
     /// Its opening (`O`); `None` if the file has only the closed block.
     pub opening: Option<BlockPlace>,
-    /// Its segments (`S`), in the order of the file, without a closed block up to the first damaged one. Empty if no
-    /// record was written before the chapter closed, or the file ended.
+    /// Its segments (`S`), in the order of the file, without a closed block up to the first damaged one. Empty if the
+    /// file has only the closed block, or if the chapter has no record.
     pub segments: Vec<BlockPlace>,
     /// Its bodies (`B`), in the order of the file; empty if the file has none of them.
     pub bodies: Vec<BlockPlace>,

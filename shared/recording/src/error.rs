@@ -15,7 +15,8 @@ pub enum ReadError {
     /// The file begins as a recording does, and ends inside its first 12 bytes.
     #[error("byte 0: the recording ends inside its first 12 bytes")]
     CutInHeader,
-    /// A transfer as text changed the file: bytes 1 to 3 are `WSR`, and others of [`MAGIC`](crate::MAGIC) are wrong.
+    /// A transfer as text changed the file: bytes 1 to 3 are `WSR`, and others of [`MAGIC`](crate::MAGIC) are wrong. A
+    /// file under 12 bytes does not count as such.
     #[error(
         "byte 0: the recording was changed by a transfer as text; copy it again as a binary file"
     )]

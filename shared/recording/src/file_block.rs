@@ -35,7 +35,7 @@ pub struct FileBlock {
     /// The watches, which may be none; [`with_state`](Self::with_state) sorts them by name. The writer keeps the first
     /// 2,000, and fewer if the block is too long. A reader keeps the first 2,000, too.
     pub watches: Vec<Watched>,
-    /// How the file was made.
+    /// How the file was made; [`Form::Recorded`] if the block does not say it.
     pub form: Form,
     /// The contents that the writer left out, each as a phrase in English; empty if it left out nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]

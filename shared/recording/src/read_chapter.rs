@@ -14,17 +14,18 @@ use crate::machine::{Input, Step};
 const READ_BYTES: u64 = 1 << 20;
 /// The most bytes of frames that are read of a chapter in `O` and `S`. The first block over it is reported as damage,
 /// and the chapter ends before it. An opening has at most 64 MiB, and the log closes a chapter when its segments
-/// outweigh its opening.
+/// outweigh its opening. The number has no source: it is twice that.
 const MAX_FRAMES_BYTES: usize = 256 << 20;
 
 /// A chapter that was read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chapter {
-    /// Its frames: a head, and the segments that follow it without a hole.
+    /// Its frames: a head, and the segments behind it. From `O` and `S` they follow without a hole; in a `C` that is
+    /// not checked.
     pub frames: Frames,
     /// Its damaged blocks; empty if there are none. If the `C` is damaged, it comes first, and the frames come from `O`
-    /// and `S`. If an `S` is damaged, the frames end before it. If a segment does not follow, the frames end before it,
-    /// and the report names the `O`.
+    /// and `S`. If an `S` is damaged, the frames end before it. If a segment of an `S` cannot be decoded or does not
+    /// follow, the frames end before it, and the report names the `O`.
     pub damaged: Vec<Damage>,
 }
 

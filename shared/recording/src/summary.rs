@@ -94,7 +94,8 @@ impl FrameSummarizer {
         Ok(())
     }
 
-    /// Returns the summary of the records so far. Without records, its times are those of the opening snapshot.
+    /// Returns the summary of the records so far. Without records, its times are those of the opening snapshot, and its
+    /// last seq is the one before its first.
     #[must_use]
     pub fn summary(&self) -> Summary {
         self.summarizer.summary()

@@ -237,7 +237,8 @@ impl Writer {
     }
 
     /// Takes in the open chapter's next segment frame, which the next [`Writer::flush`] writes. Returns an `S` with the
-    /// segments before it, if one block or 64 MiB of chapter could not hold this one too; otherwise nothing.
+    /// segments before it, if one block or 64 MiB of chapter could not hold this one too; otherwise nothing. Bytes
+    /// behind the frame are ignored.
     ///
     /// # Errors
     /// If no chapter is open, or if the frame is no segment, cannot be read, does not follow, or is too large. The
@@ -302,7 +303,7 @@ impl Writer {
     }
 
     /// Returns a whole chapter to be deflated, without `O` and `S` before it. The caller passes at least one segment,
-    /// because a chapter without records has no `C` (docs/recordings.md).
+    /// because a chapter without records has no `C` (docs/recordings.md). Bytes behind the frame are ignored in each.
     ///
     /// # Errors
     /// If a frame is of the wrong kind, cannot be read or does not follow, or if the frames are over 64 MiB.
@@ -355,7 +356,8 @@ impl Writer {
     }
 
     /// Returns the block with the bytes that the host deflated. Behind each 64th closed chapter, an index follows, if
-    /// it fits in a block. Whether `deflated` inflates to [`Packing::raw`] is not checked.
+    /// it fits in a block and there are at most [`MAX_BLOCKS`] blocks. Whether `deflated` inflates to [`Packing::raw`]
+    /// is not checked.
     ///
     /// # Errors
     /// [`WriteError::TooLarge`] if the deflated bytes do not fit in a block. The file then stays as it was.
