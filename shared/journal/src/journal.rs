@@ -94,8 +94,9 @@ impl Journal {
         self.audit = Some(Box::new(auditor));
     }
 
-    /// Appends the records of the audit, stamped with `now`, and the judgements that are due by then. Passes the reads
-    /// that are due to the sink until it takes no more or none is due. Without an audit it does nothing.
+    /// Appends the records of the audit, stamped with `now`; if there are any, also the judgements that are due by
+    /// then. Passes the reads that are due to the sink until it takes no more or none is due. Without an audit it does
+    /// nothing.
     pub fn ask(&mut self, now: Time, sink: &mut dyn Sink) {
         self.append_audits(now, sink);
         while let Some(read) = self.next_read(now) {

@@ -21,8 +21,8 @@ pub trait Sink {
     /// [`Journal::ask`](crate::Journal::ask).
     fn read(&mut self, read: Read) -> bool;
 
-    /// Has the host begin each watch anew. The journal calls it after it passed on the record that first raises F33:
-    /// the cluster holds an older state than its watches have seen. A later record of the same finding does not call
-    /// it.
+    /// Has the host begin each watch anew. The journal calls it after it passed on the record that first raises F33
+    /// about the whole cluster: it holds an older state than its watches have seen
+    /// (docs/semantics/versions.md#restored-measured). A later record of the same finding does not call it.
     fn restored(&mut self);
 }

@@ -12,7 +12,8 @@ use super::kept::Missing;
 pub const MAX_LISTED: usize = 10_000;
 /// The most time in microseconds between a recorded judgement and one made again that are still compared with each
 /// other. A judgement waits for its counterpart until a judgement comes that is further away. Diagnosis may replace a
-/// stream's judgement for 12.25 s (`SUSPICION_REVISED_US`), so a shorter time would miss counterparts.
+/// stream's judgement for 12.25 s (`SUSPICION_REVISED_US`), so a time below that would miss counterparts. The number
+/// has no source.
 pub const NEAR_US: i64 = 60_000_000;
 /// The most judgements that wait for their counterpart. Above it the oldest is decided at once, before [`NEAR_US`] have
 /// passed. It bounds the memory, and the search for a counterpart among them. These are 68 judgements a second over
