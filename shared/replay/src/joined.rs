@@ -43,7 +43,7 @@ pub enum LogError {
     OtherLogs {
         /// Id of the chosen log.
         log: String,
-        /// Ids of the logs that there are, sorted, each once; empty if no file names a log.
+        /// Ids of the logs that there are, sorted, each once; empty if no file has a readable `F`.
         logs: Vec<String>,
     },
 }
@@ -83,11 +83,11 @@ pub struct ChapterPlace {
 
 impl<F: Recorded> JoinedFiles<F> {
     /// Joins groups of files; the files of a folder are one group. `log` is the id of the chosen log; `None`: the only
-    /// one. Without any file, or without a log in them, the log's id is empty and there are no runs.
+    /// one. Without any file, or without a readable `F` in them, the log's id is empty and there are no runs.
     ///
-    /// Groups are sorted by the time of their first record; a group without a chapter comes first. The order within a
-    /// group stays, because a clock may have been set back between two runs. A log or a run with a name over
-    /// [`MAX_NAME_BYTES`] is passed over, so it has no records here.
+    /// Groups are sorted by the time at which the first chapter of their first file with one begins; a group without a
+    /// chapter comes first. The order within a group stays, because a clock may have been set back between two runs. A
+    /// log or a run with a name over [`MAX_NAME_BYTES`] is passed over, so it has no records here.
     ///
     /// # Errors
     /// [`LogError`] if no log is chosen and there are several, or if no file is of the chosen log.
@@ -116,7 +116,8 @@ impl<F: Recorded> JoinedFiles<F> {
         &self.log
     }
 
-    /// Returns the runs, in the order of the files that first have a chapter of them; empty if no file has one.
+    /// Returns the runs, in the order of the files that first have a chapter of them; empty if no file has one. Those
+    /// that [`JoinedFiles::start_from`] left out are not among them.
     #[must_use]
     pub fn runs(&self) -> &[Run] {
         &self.runs
@@ -139,8 +140,9 @@ impl<F: Recorded> JoinedFiles<F> {
         summaries.filter(|summary| summary.records() > 0)
     }
 
-    /// Returns the seq of the last record of a run according to its files' summaries; 0 if it has none. It may panic at
-    /// a run of other files.
+    /// Returns the seq of the last record of a run according to its files' summaries. If it has none, the seq before
+    /// the one that its last chapter begins with: 0 for a run from its first record on. It may panic at a run of other
+    /// files.
     #[must_use]
     pub fn last(&self, run: &Run) -> Seq {
         let last = self.chapters(run).map(|(_, entry)| entry.summary.last);
@@ -213,8 +215,8 @@ impl<F: Recorded> JoinedFiles<F> {
         Ok(ring)
     }
 
-    /// Returns how many of the runs that [`JoinedFiles::start_from`] left out have records, which cannot be read.
-    /// Before it is called, 0.
+    /// Returns how many of the runs that [`JoinedFiles::start_from`] left out have records, which cannot be read. A run
+    /// that only has an empty chapter behind its seq 1 counts, too. Before it is called, 0.
     #[must_use]
     pub fn unread_runs(&self) -> usize {
         self.unread_runs
@@ -222,7 +224,8 @@ impl<F: Recorded> JoinedFiles<F> {
 
     /// Returns what a viewer's welcome says about the recording; `None` if it has no record. `name` is for people. It
     /// begins with the earliest record of the last 128 chapters with records ([`MOST_AT_ONCE`]), which a page shows at
-    /// once. It ends with the latest record of all.
+    /// once; each copy of a chapter counts. It ends with the latest record of all. It says that diagnosis did not run
+    /// again.
     #[must_use]
     pub fn recording(&self, name: &str) -> Option<Recording> {
         let (from, to) = self.times()?;

@@ -76,7 +76,8 @@ pub enum OpenError {
         /// The damage of the newest chapter; if the file lists no chapter with records, its first damage.
         damage: Damage,
     },
-    /// The file has become shorter since it was chosen: a read gave fewer bytes than requested.
+    /// The file has changed since it was chosen: a read of the scan gave another number of bytes than requested. Later
+    /// such a read is damage.
     #[error("{name} gave fewer bytes at byte {offset} than it has")]
     ShortRead {
         /// The file's name.
