@@ -58,7 +58,8 @@ struct Collector<'a> {
 struct KnownObjects(Vec<Option<(Arc<Object>, Matched)>>);
 
 /// The most numbers of the dictionary whose objects are remembered. A hostile file may have any number, and the memory
-/// grows with the largest: to 16 MiB, at 16 bytes a number. An object with a larger one is looked at anew.
+/// grows with the largest: to 16 MiB, at 16 bytes a number. An object with a larger one is looked at anew. The number
+/// has no source.
 const MAX_KNOWN: u64 = 1 << 20;
 
 impl KnownObjects {
@@ -115,7 +116,8 @@ impl<'a> ChapterSearch<'a> {
         })
     }
 
-    /// Also collects what the records name, for an [`Index`](crate::Index). Then all frames are needed.
+    /// Also collects what the records name, for an [`Index`](crate::Index). Then all frames are needed, so it is called
+    /// before the first segment.
     #[must_use]
     pub fn naming(mut self) -> Self {
         self.collector.named = Some(Named::default());

@@ -19,9 +19,11 @@ pub const MAX_INDEX_BYTES: usize = 64 << 20;
 /// forgotten with all its chapters, so more of them would forget more at once. Fewer would hold more copies of a name.
 /// The number has no source.
 const BLOCK_CHAPTERS: usize = 64;
-/// The estimated bytes of a table's entry beside its text: two allocations, a place and a hash.
+/// The estimated bytes of a table's entry beside its text: two allocations, a place and a hash. They count towards the
+/// bound of an index. They are not measured.
 const ENTRY_BYTES: usize = 160;
-/// The estimated bytes of a chapter's entry beside its lists.
+/// The estimated bytes of a chapter's entry beside its lists. They count towards the bound of an index. They are not
+/// measured.
 const CHAPTER_BYTES: usize = 200;
 
 /// A chapter of a log: its run, its records, and the time of its first record.
@@ -39,9 +41,9 @@ pub struct IndexedChapter {
 
 /// What the records of chapters name.
 ///
-/// A chapter is whole here or not at all, so the index passes over no chapter with a hit. It may keep a chapter without
-/// one. It does not know bodies; the caller searches those first. The bound of [`Index::new`] limits it, by default
-/// [`MAX_INDEX_BYTES`].
+/// A chapter is whole here or not at all, so the index passes over no chapter with a hit. Of a chapter without one it
+/// may say that it may match. It does not know bodies; the caller searches those first. The bound of [`Index::new`]
+/// limits it, by default [`MAX_INDEX_BYTES`].
 #[derive(Debug)]
 pub struct Index {
     blocks: Vec<Block>,
@@ -71,7 +73,7 @@ struct Listed {
 
 /// The entries of an index that match a query; computed as far as they are needed, and kept by one search.
 ///
-/// It has a byte for each object and text in the index. Those of forgotten tables stay until it is dropped.
+/// It has at most a byte for each object and text in the index. Those of forgotten tables stay until it is dropped.
 #[derive(Debug, Default)]
 pub struct Wanted(BTreeMap<u64, BlockWanted>);
 

@@ -11,7 +11,8 @@ pub const MAX_QUERY_BYTES: usize = 256;
 /// The fewest characters by which the beginning of a uid is found: the first group of a UUID. A shorter query finds
 /// only a uid that is equal.
 const MIN_UID_CHARS: usize = 8;
-/// The indexes of the hyphens in the text of a UUID, in bytes from 0.
+/// The indexes of the hyphens in the text of a UUID (RFC 9562), in bytes from 0. A text with another byte there is no
+/// beginning of one.
 const HYPHENS: [usize; 4] = [8, 13, 18, 23];
 
 /// Why a text is no query.
@@ -31,8 +32,8 @@ pub enum QueryError {
 /// A text that is looked for in records, taken literally. It has 1 to [`MAX_QUERY_BYTES`] bytes.
 ///
 /// The case of A to Z is ignored. All other characters must be equal. A resourceVersion and the code of a finding match
-/// as a whole, since a part of a number means nothing. A uid matches from its beginning, with at least 8 characters.
-/// Every other text matches if it contains the query.
+/// as a whole, since a part of a number means nothing. A uid matches from its beginning, with at least 8 characters;
+/// one that is no UUID also as a whole. Every other text matches if it contains the query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
     needle: Needle,
