@@ -33,12 +33,13 @@ pub const REVISED_US: i64 = 2_000_000;
 /// If the watch meets a 410 when it resumes, its next list may show that the server's cache was built anew.
 pub const SUSPICION_REVISED_US: i64 = REVISED_US + TOGETHER_US + LIST_US;
 /// The most ends that are kept. A further end makes attribution forget the oldest one: its published judgement stands,
-/// and later ends are not grouped with it. An end matters for 12.25 s at most, so this is over 300 ends a second.
+/// and later ends are not grouped with it. An end matters for 12.25 s at most, so this is over 300 ends a second. The
+/// number has no other source.
 pub const MAX_ENDS: usize = 4_096;
 /// The most facts, and the most edited definitions, that are kept. A further fact makes attribution forget the oldest
 /// one. A further edit makes it forget edits older than 130 s, which end no stream any more. If none is that old, the
 /// further edit is not kept. Facts matter for 2.25 s after an end, so these are 1,800 facts a second, and 30 edits a
-/// second.
+/// second. The number has no other source.
 pub const MAX_FACTS: usize = 4_096;
 /// Time in µs after an edit of a definition in which the watches of its resource may end because of it (F17;
 /// docs/semantics/streams.md#rule-definition-edited). The server waits up to two request timeouts, 120 s, before it
@@ -49,7 +50,7 @@ const EDIT_US: i64 = 130_000_000;
 /// connections after its request timeout, 60 s (docs/semantics/servers.md#request-timeout).
 pub(crate) const DRAIN_US: i64 = 60_000_000;
 /// Most servers that attribution remembers because they shut down. A further one is not remembered. A cluster has far
-/// fewer apiservers.
+/// fewer apiservers; the number has no other source.
 const MAX_DRAINING: usize = 64;
 /// Length in ms below which a pause of watchscope closes no connection (docs/semantics/streams.md#rule-short-pause). It
 /// only explains ends for lack of reading or asking. It is as long as a ping may stay unanswered before its connection

@@ -20,10 +20,12 @@ use super::facts::StreamFacts;
 use super::judgement::Judgement;
 use super::own;
 
-/// Number of barren streams in a row that are more than chance (F10; docs/semantics/streams.md#rule-barren).
+/// Number of barren streams in a row that are more than chance (F10; docs/semantics/streams.md#rule-barren). The last
+/// of them is then likely F10; before, it is suspected. The number has no source.
 const BARREN_STREAMS: u32 = 3;
 /// Number of streams in a row that ended before all their initial events had come and are more than chance (F37;
-/// docs/semantics/streams.md#rule-initial-events-cut-again).
+/// docs/semantics/streams.md#rule-initial-events-cut-again). The last of them is then likely F37; before, it is
+/// suspected. The number has no source.
 const CUT_SHORT_STREAMS: u32 = 2;
 
 /// A rule: one reason for which streams end.

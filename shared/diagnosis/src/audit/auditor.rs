@@ -411,9 +411,9 @@ impl Auditor {
     }
 
     /// Starts a comparison of a watch, or of all watches (`None`): of all objects (`None`), or of one. Returns whether
-    /// there is such a watch. If so, at least one audit record of it follows, even if it cannot decide. An object needs
-    /// not be held. A later request for the same watch replaces an earlier one. While 64 reads of the watch wait, an
-    /// object is not looked up for it.
+    /// there is such a watch. If so, at least one audit record of it follows, even if it cannot decide, unless the
+    /// watch is stopped before. An object needs not be held. A later request for the same watch replaces an earlier
+    /// one. While 64 reads of the watch wait, an object is not looked up for it.
     pub fn ask(
         &mut self,
         watch: Option<&WatchName>,

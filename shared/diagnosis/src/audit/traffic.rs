@@ -11,7 +11,7 @@ use crate::audit::reads::one_name_says_newest;
 use crate::versions::{ServerVersion, Versions};
 
 /// Most objects that are remembered as deleted; a further one replaces the oldest. At 20 deletions a second these are
-/// those of the last 100 s.
+/// those of the last 100 s. The number has no other source.
 pub(super) const MOST_GONE: usize = 2_048;
 /// Time in µs that the garbage collector may take to delete what an object owned. The number has no source. A shorter
 /// one makes suspects of objects that are still being deleted, which takes lookups from others.

@@ -5,9 +5,9 @@ use std::cmp::Reverse;
 use watchscope_model::vocabulary::{Certainty, Severity};
 use watchscope_model::{ConnectionId, Row, Seq, Text, Time, WatchName};
 
-/// Most records of evidence that a finding names. A finding of an event names its first ones, and a lasting one the
-/// first and the latest. A finding about several watches names the first ones and the latest four. All others are
-/// dropped. It bounds the size of a finding's record. The number has no source.
+/// Most records of evidence that a finding names. A finding of an event names its first ones; one that lasts, or gets
+/// further records, the first and the latest. A finding about several watches names the first ones and the latest four.
+/// All others are dropped. It bounds the size of a finding's record. The number has no source.
 pub const MAX_EVIDENCE: usize = 16;
 /// Time in µs after which a lag is a warning: two periods of bookmarks (docs/semantics/checks.md#behind).
 pub(super) const BEHIND_LONG_US: i64 = 120_000_000;

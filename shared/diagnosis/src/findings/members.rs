@@ -9,7 +9,8 @@ use super::draft::{Fate, FindingDraft, Lasts, MAX_EVIDENCE, Subject, are_of_one_
 /// Most last records of evidence, if a finding concerns many watches. The first records, up to 12, fill the rest of
 /// [`MAX_EVIDENCE`]: they show how it began. The number has no source.
 const LAST_EVIDENCE: usize = 4;
-/// Most watches that a sentence names, so that it stays short; `…` stands for the rest, and their number is in it.
+/// Most watches that a sentence names, so that it stays short; `…` stands for the rest, and the number of all is in it.
+/// The limit has no source.
 const NAMED_MOST: usize = 3;
 
 /// A watch that a finding about several watches concerns.

@@ -9,9 +9,9 @@ use crate::audit::reads::{PAGE, exact_lists_are_etcds};
 use crate::versions::ServerVersion;
 
 /// Most objects of a watch that is listed whole. These are ten pages, half of a watch's requests of a minute
-/// ([`PER_WATCH`]), so that lookups have the other half. The objects of a larger watch are only looked up one by one. A
-/// list of over 100 pages would take 5 min or more, and etcd may compact its version before it is complete
-/// (docs/semantics/servers.md#compaction).
+/// ([`PER_WATCH`]), so that lookups have the other half. Of a larger watch only the first page of the newest list is
+/// read, and its objects are looked up one by one. A list of over 100 pages would take 5 min or more, and etcd may
+/// compact its version before it is complete (docs/semantics/servers.md#compaction).
 pub const MOST_LISTED: usize = PAGE * PER_WATCH / 2;
 
 pub(super) fn is_streaming(watch: &Watch) -> bool {

@@ -33,11 +33,11 @@ const MOVED_US: i64 = 1_000_000;
 /// pages waits as many times as long. So two of a watch's 20 requests a minute are lists
 /// (docs/audit.md#how-much-is-read).
 const ROUND_MS: u64 = 30_000;
-/// Most tasks that may wait when a viewer requests one more; beyond it the request is dropped. A round by itself has a
-/// few dozen.
+/// Most tasks that may wait when a viewer requests one more. Beyond it the object is not looked up for the request,
+/// which gets its reply all the same. A round by itself has a few dozen. The number has no other source.
 const MAX_TASKS: usize = 64;
 /// Most doublings of the wait of a watch whose requests are refused (401, 403): 64 times the period, about half an
-/// hour. More refusals do not lengthen it.
+/// hour. More refusals do not lengthen it. The number has no source.
 const MOST_DOUBLED: u32 = 6;
 
 impl WatchAudit {

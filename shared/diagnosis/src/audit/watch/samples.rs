@@ -16,8 +16,8 @@ use crate::audit::level::{FULL_WATCH, Level, SMALL_WATCH};
 const LEAST_US: i64 = 3_750_000;
 /// Shortest time in µs until an object is looked up again, by `light` and by `full`: as often as each makes lists.
 const AGAIN_US: [i64; 2] = [30_000_000, 15_000_000];
-/// Longest such time in µs for a watch that `full` reads whole: within two minutes. A watch of [`FULL_WATCH`] objects,
-/// with its lists and those of five others, needs 116 requests a minute.
+/// Longest time in µs until an object is looked up again, for a watch that `full` reads whole: within two minutes. A
+/// watch of [`FULL_WATCH`] objects, with its lists and those of five others, needs 116 requests a minute.
 const WHOLE_US: i64 = 115_000_000;
 /// Most objects of a watch whose last lookups are remembered. A larger watch is looked up in the order of its objects.
 /// It bounds the objects that the choice of each next one has to compare. The number has no source.

@@ -23,12 +23,12 @@ pub(super) const AGAIN_US: i64 = 4_000_000;
 /// Most objects that are looked up at a viewer's request for a watch, if there is no sweep; the others are not. With
 /// the list and the reads to confirm they are about a watch's requests of a minute ([`PER_WATCH`]).
 pub const AT_ONCE: usize = 16;
-/// Most objects that are remembered after a burst of DELETED under a selector; a further one replaces the oldest. It
-/// is also the most such lookups in a minute; beyond it they wait. The watch's other requests are for lists and
-/// samples.
+/// Most objects that are remembered after a burst of DELETED under a selector; a further one replaces the oldest. It is
+/// also the most such lookups in a minute; beyond it they wait. The watch's other requests are for lists and samples.
+/// The number has no other source.
 pub(super) const LOOKED_AFTER: usize = 8;
 /// Most objects that one comparison with a possible cache looks up; further differences wait for the next list. They
-/// leave 12 of a watch's 20 requests a minute ([`PER_WATCH`]) to lists and samples.
+/// leave 12 of a watch's 20 requests a minute ([`PER_WATCH`]) to lists and samples. The number has no other source.
 pub(super) const FOLLOWED: usize = 8;
 
 /// A list that was ahead of the watch, and differed.

@@ -15,7 +15,7 @@ use super::restored::Restored;
 /// number has no source.
 const CHANGES_KEPT: usize = 256;
 /// Time in µs within which the audit's results for several watches may have one cause. The audit reads one watch after
-/// the other, and each in turn within its minute of requests.
+/// the other, and each in turn within its minute of requests. The number has no other source.
 pub(super) const TURN_US: i64 = 60_000_000;
 
 /// The results of the audit: objects that are confirmed to be wrong, streams that deliver nothing, and an etcd that

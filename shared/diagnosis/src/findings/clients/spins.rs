@@ -12,10 +12,10 @@ use crate::text::seconds;
 
 /// Iterations a second above which a loop without requests and without a stream counts as spinning (F01, F02). A loop
 /// that waits for anything is far slower. A hot loop prints millions of lines in 30 s
-/// (docs/semantics/cases.md#ghost-you), so it is far faster.
+/// (docs/semantics/cases.md#ghost-you), so it is far faster. The number has no other source.
 const SPIN_PER_S: u64 = 1_000;
 /// Least time in µs between two reports of a client by which its loop is measured. A spinning client reports once a
-/// second.
+/// second, so this leaves 0.1 s for a report that comes early.
 pub(super) const SPIN_US: i64 = 900_000;
 /// Time in µs after which a client that returned and sends no request counts as silent (F03, F48). The number has no
 /// source. A program that waits longer before its next request is taken for silent until then.

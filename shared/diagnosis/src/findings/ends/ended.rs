@@ -23,9 +23,11 @@ use crate::server_words;
 /// Time in µs after an end at which no better attribution can come, except for a suspicion that waits for a list
 /// (docs/semantics/streams.md#revised).
 const SETTLED_US: i64 = REVISED_US + TOGETHER_US;
-/// Most servers that are remembered as gone. A further one is not remembered. A cluster has far fewer apiservers.
+/// Most servers that are remembered as gone. A further one is not remembered. A cluster has far fewer apiservers; the
+/// number has no other source.
 const MAX_GONE: usize = 64;
-/// Number of barren streams in a row that are more than chance (F10; docs/semantics/streams.md#rule-barren).
+/// Number of barren streams in a row that are more than chance (F10; docs/semantics/streams.md#rule-barren): from it on
+/// the finding is raised. The number has no source.
 const BARREN_STREAMS: usize = 3;
 
 /// A stream that ended for a cause that leaves the server without history.

@@ -27,7 +27,8 @@ pub(super) const LISTS_AFTER_EXPIRY_US: i64 = 60_000_000;
 /// Number of streams over one connection at which it may be at the other side's limit (F50). RFC 9113 recommends a
 /// limit of 100 or more.
 pub(super) const MANY_STREAMS: usize = 100;
-/// Number of refusals in a row that are believed. A server that has just started may refuse by mistake.
+/// Number of refusals in a row that are believed. A server that has just started may refuse by mistake. The number has
+/// no source.
 pub(super) const SURE: u64 = 2;
 
 /// The memory of one watch's requests.

@@ -12,13 +12,13 @@ use crate::server_words;
 use crate::text::count;
 
 /// Number of failures in a row at which an object that cannot be read or converted blocks the watch (F38). A single one
-/// may pass.
+/// may pass. The number has no source.
 const LIST_FAILURES: u64 = 2;
 /// Like [`LIST_FAILURES`], for streams in a row while the lists between them succeed. It is one more, because these
 /// lists show that the type can be read.
 pub(super) const STREAM_FAILURES: u64 = 3;
 /// Like [`LIST_FAILURES`], for lists of Secrets whose reason is redacted. It is higher, because the failure may have
-/// another reason.
+/// another reason. The number has no source.
 const SECRET_FAILURES: u64 = 5;
 
 impl Requests {

@@ -21,7 +21,8 @@ const NO_BOOKMARK_US: i64 = 150_000_000;
 /// Time in µs until a stream is judged again, if no other watch had passed it that long before. It is a period of
 /// bookmarks, and 15 s for late ones, which have no source.
 const BOOKMARK_LATE_US: i64 = 75_000_000;
-/// Span in µs of a stream's own events that proves that a bookmark was due (F34).
+/// Span in µs of a stream's own events that proves that a bookmark was due (F34). As in [`BOOKMARK_LATE_US`], it is a
+/// period of bookmarks, and 15 s for late ones.
 const OWN_EVENTS_US: i64 = BOOKMARK_LATE_US;
 /// The row of a stream without a bookmark.
 pub(super) const NO_BOOKMARK: Row = Row::F34;
