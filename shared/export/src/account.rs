@@ -15,7 +15,8 @@ use watchscope_timeline::words::event_words;
 use crate::by_hand::ByHand;
 use crate::taken::Taken;
 
-/// The most rows of a table, so that it can be pasted and printed; the table's last line counts the others.
+/// The most rows of a table, so that it can be pasted and printed; the table's last line counts the others. The number
+/// has no source.
 pub(crate) const MOST_ROWS: usize = 1_000;
 /// The most pieces of evidence whose words are held in memory; a report has only the seqs of the others, and says so.
 /// It bounds the memory for any log. The number has no source.

@@ -14,7 +14,7 @@ use watchscope_recording::Watched;
 use crate::taken::Taken;
 
 /// The most gaps and the most objects of a watch with a command, so that a person can run all. The first ones have a
-/// command, the others none.
+/// command, the others none. The number has no source.
 const MOST_OF_WATCH: usize = 3;
 /// The checks of a watch.
 #[derive(Default)]

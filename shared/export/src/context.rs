@@ -8,10 +8,11 @@ const CONTEXT: i64 = 10;
 
 /// Returns the time that charts show around a range, as its begin and end. It always holds the range. It reaches
 /// equally far before and behind the range, within the recorded time `all`. Time that is missing on one side is added
-/// on the other. Neither `all` nor the range may end before it begins.
+/// on the other. Neither `all` nor the range may end before it begins; else the result means nothing.
 ///
 /// `wanted_us` is the wanted length in microseconds. With `None`, the length is ten times the range, so 0 for a range
-/// of 0. The length is at least the range, and at most the longer of the range and `all`.
+/// of 0. The length is at least the range, and at most the longer of the range and `all`. A part of the range outside
+/// of `all` may add to that.
 #[must_use]
 pub fn context(
     (from, to): (Time, Time),

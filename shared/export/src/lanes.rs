@@ -9,7 +9,8 @@ use watchscope_recording::ExcerptError;
 
 use crate::taken::Taken;
 
-/// The watches that a person wants to export. Records about no watch and no client go with them.
+/// The watches that a person wants to export. Records about no watch and no client go with them. Inside records only go
+/// with all watches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WantedLanes {
     /// All watches: nothing is left out.
@@ -49,8 +50,8 @@ impl WantedLanes {
     /// Narrows an export to these lanes. [`WantedLanes::All`] returns it unchanged, and without an error.
     ///
     /// # Errors
-    /// If no finding concerns a watch, or if a named watch is not in the range. Also if the range has no record, or if
-    /// a frame cannot be read.
+    /// If no finding concerns a watch, or if a named watch is not in the range. Also if the range has no record, if a
+    /// frame cannot be read, or if the chapters cannot be read as those of one log.
     pub fn of(self, taken: Taken) -> Result<Taken, LanesError> {
         let watches = match self {
             Self::All => return Ok(taken),

@@ -1,6 +1,7 @@
 //! Letters of a cluster's texts, escaped for forms with markup.
 
 /// The most letters (Unicode characters) of a text, so that a cell of a table stays readable; `…` stands for the rest.
+/// The number has no source.
 pub(crate) const MOST_LETTERS: usize = 400;
 
 /// Writes each letter of a text with `put`, up to [`MOST_LETTERS`]. Letters that change how others are shown become

@@ -17,7 +17,8 @@ use crate::taken::{Says, Taken, frames};
 /// Beyond it, the store drops records, and the picture lacks them.
 const BUDGET_BYTES: usize = 384 << 20;
 /// The most height of the lanes, in px of the picture: a PNG and its viewers need memory for each px. Taller lanes are
-/// drawn as on the page, where quiet watches are strips. Rows that still have no room are left out and counted.
+/// drawn as on the page, where quiet watches are strips. Rows that still have no room are left out and counted. The
+/// number has no other source.
 const MOST_HEIGHT_PX: u32 = 8_192;
 
 /// The size of a picture in px.
@@ -29,7 +30,8 @@ pub struct Size {
     pub height_px: u32,
 }
 
-/// The size of a report's picture: as wide as a page, so that its letters can be read there.
+/// The size of a report's picture: as wide as a page of A4 with 150 px an inch. So its letters can be read there. The
+/// least height has no source.
 pub const REPORT_SIZE: Size = Size {
     width_px: 1_240,
     height_px: 900,

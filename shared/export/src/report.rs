@@ -21,9 +21,9 @@ use crate::taken::{Says, Taken};
 /// them.
 const SHORT_ROWS: usize = 40;
 /// The most pieces of evidence of a finding that are written, so that its row fits on a page; the report counts the
-/// others.
+/// others. The number has no source.
 const MOST_EVIDENCE: usize = 8;
-/// The most subjects that are named as affected, in one line; the report counts the others.
+/// The most subjects that are named as affected, in one line; the report counts the others. The number has no source.
 const MOST_AFFECTED: usize = 3;
 
 /// The alternative text of the picture, for people who do not see it.

@@ -165,7 +165,8 @@ impl Taken {
         self.hiding_of(known, parts, seed)
     }
 
-    /// Like [`hiding`](Self::hiding), with names that [`known`](Self::known) returned.
+    /// Like [`hiding`](Self::hiding), with names that [`known`](Self::known) returned for this export. Names that
+    /// `known` lacks may stay.
     ///
     /// # Errors
     /// If a frame cannot be read.

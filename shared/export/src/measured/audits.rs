@@ -8,7 +8,8 @@ use watchscope_timeline::format::{count, duration};
 
 use super::{Measure, Scope};
 
-/// The most differences with a mark, which overlap at more; the chart's notes count the others.
+/// The most differences with a mark, which overlap at more; the chart's notes count the others. The number has no other
+/// source.
 const MOST_MARKS: usize = 100;
 
 /// The audit's requests by kind and bucket. It holds three numbers for each of at most [`super::COLUMNS`] + 2 buckets,

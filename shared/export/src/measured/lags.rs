@@ -16,9 +16,10 @@ use super::{MOST_LETTERS, Measure, Scope, when};
 /// (docs/semantics/servers.md#load), a server may be 20 s behind.
 const REMEMBERED: usize = 4_096;
 /// The most servers that are compared, more than a usual control plane has. Others are not measured, and the chart's
-/// notes say so.
+/// notes say so. The number has no other source.
 const MOST_SERVERS: usize = 16;
-/// The p95 in microseconds from which on a server is called behind: a person notices such a lag.
+/// The p95 in microseconds from which on a server is called behind: a person notices such a lag. The number has no
+/// other source.
 const BEHIND_US: i64 = 1_000_000;
 
 /// The least lag that is drawn, in microseconds; a smaller one is drawn as this. The first server has a lag of 0,

@@ -11,7 +11,8 @@ use super::ends::Why;
 use super::parts::{Durations, Thinned};
 use super::{MOST_WATCHES, Measure, Scope, name_of};
 
-/// The least number of similar ages of a watch's streams that make a title; fewer may be chance.
+/// The least number of similar ages of a watch's streams that make a title; fewer may be chance. They must also be two
+/// thirds of its ages. The number has no source.
 const HABIT: u64 = 5;
 
 /// The least age that is drawn, in microseconds; a smaller one is drawn as this. Records have ages in milliseconds,

@@ -31,17 +31,20 @@ pub(crate) use self::versions::Versions;
 use crate::taken::Taken;
 
 /// The number of buckets that a chart with lines aims at; it has at most two more. A bucket is then about 4 px wide.
+/// The number has no source.
 const BUCKETS: i64 = 120;
 /// The number of buckets that a chart with columns aims at; it has at most two more. A column is then about 13 px wide.
+/// The number has no source.
 const COLUMNS: i64 = 40;
 /// The most watches, names or unfinished lists for which a part holds separate numbers, so that its memory is bounded
 /// for any log. Those of others are added up or left out. 256 names with a number of 8 bytes for each of 122 buckets
-/// take 250 kB.
+/// take 250 kB. The number has no other source.
 const MOST_WATCHES: usize = 256;
 /// The least length of a bucket, in microseconds; a short range has fewer buckets. A rate per second needs at least
 /// one second.
 const LEAST_BUCKET_US: i64 = 1_000_000;
-/// The most letters of a name in a chart, so that a title keeps its other words; a longer name ends in `…`.
+/// The most letters of a name in a chart, so that a title keeps its other words; a longer name ends in `…`. The number
+/// has no source.
 const MOST_LETTERS: usize = 40;
 
 /// The time of all charts of an export, and what is missing from its records.

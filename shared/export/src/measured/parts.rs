@@ -172,7 +172,8 @@ pub(crate) struct Thinned {
     pub(crate) undrawn: u64,
 }
 
-/// The most dots of a series, so that its SVG stays small; [`Thinned::undrawn`] counts the others.
+/// The most dots of a series, so that its SVG stays small; [`Thinned::undrawn`] counts the others. The number has no
+/// source.
 const MOST_DOTS: usize = 1_000;
 
 impl Thinned {

@@ -8,7 +8,8 @@ use super::events::rate;
 use super::parts::{Durations, rate_words};
 use super::{Measure, Scope, when};
 
-/// The least number of buckets with a speed for which a peak is worth a title; among fewer, no speed is usual.
+/// The least number of buckets with a speed for which a peak is worth a title; among fewer, no speed is usual. The
+/// number has no source.
 const ENOUGH: usize = 5;
 /// A peak is worth a title from this multiple of the median speed on; smaller ones are usual. The number has no source.
 const PEAK: i64 = 2;

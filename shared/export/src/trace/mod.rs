@@ -12,9 +12,10 @@
 //! `end_record` of a slice's end. A `loss` in the place of a record that was left out is missing; the first of its run
 //! counts them.
 //!
-//! Each run of the log's writer is a sequence of packets with its own clock. A clock snapshot ties it to the wall clock at
-//! the run's begin. A slice that is open at the end of a run or of the range is closed there. Its annotation `end` says that
-//! its end is unknown. Perfetto would draw a slice that is never closed to the end of the trace, which would be wrong.
+//! Each run of the log's writer is a sequence of packets with its own clock. A clock snapshot ties it to the wall clock
+//! at the run's begin. A slice that is open at the end of a run or of the range is closed there. Its annotation `end`
+//! says that its end is unknown. Perfetto would draw a slice that is never closed up to the end of the trace, which
+//! would be wrong.
 //!
 //! Bounds: at most [`MOST_OBJECTS`] objects have a track; the events of the others share a track and are counted. A
 //! parent has one track of findings, and one of connections, for each that is open at once. Names have at most 200

@@ -8,10 +8,11 @@ use super::proto::{
     REALTIME, SLICE_BEGIN, SLICE_END, Trace, TracePacket, TrackDescriptor, TrackEvent,
 };
 
-/// The most letters (Unicode characters) of a name, which the viewer shows in one line; `…` stands for the rest.
+/// The most letters (Unicode characters) of a name, which the viewer shows in one line; `…` stands for the rest. The
+/// number has no source.
 const MOST_NAME_LETTERS: usize = 200;
 /// The most letters (Unicode characters) of another text, so that a hostile one cannot fill the file; `…` stands for
-/// the rest.
+/// the rest. The number has no source.
 const MOST_TEXT_LETTERS: usize = 2_000;
 
 /// A track's number, by which all events name it.

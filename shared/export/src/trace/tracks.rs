@@ -11,14 +11,14 @@ use super::proto::{
 };
 
 /// The most objects with a track of their own, because each is a row in the viewer: the first ones. Events of the
-/// others share one track.
+/// others share one track. The number has no source.
 pub(super) const MOST_OBJECTS: usize = 10_000;
 
 /// The kind of a track, within its parent.
 ///
-/// Tracks of instants and values continue over all runs of the log's writer. A track of slices belongs to one run (`run`
-/// counts from 1). The times of two runs may overlap after a wall clock was set back, and slices of one track must not. The
-/// viewer shows them in one row.
+/// Tracks of instants and values continue over all runs of the log's writer. A track of slices belongs to one run
+/// (`run` counts from 1). The times of two runs may overlap after a wall clock was set back, but slices of one track
+/// must not. The viewer shows them in one row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     /// A cluster, with events that concern all of it. The only kind without a parent.
