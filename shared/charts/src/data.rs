@@ -204,7 +204,8 @@ pub struct DotSeries {
     pub name: String,
     /// The shape of their dots. Those of "others" are rings.
     pub shape: Shape,
-    /// Time of each dot, and its duration in microseconds, in any order. The caller bounds them: each is drawn.
+    /// Time of each dot, and its duration in microseconds, in any order. The caller bounds them: each is drawn, as
+    /// [`Scale::LogMicros`] says.
     pub dots: Vec<(Time, i64)>,
 }
 
@@ -225,7 +226,7 @@ pub enum Shape {
     Diamond,
 }
 
-/// Words beside a point of a chart.
+/// Words beside a point of a chart. A point outside of its axes stands at the nearer edge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Callout {
     /// The point's time.

@@ -26,7 +26,7 @@ const EDGE: i32 = 16;
 /// Height of a row of the legend, in px.
 const LEGEND_ROW: i32 = 18;
 /// The most rows of a legend; series that would need another row become "others". So a chart of many series stays
-/// readable.
+/// readable. The number has no source.
 const LEGEND_ROWS: usize = 2;
 /// Width of a legend's sign with the space behind it, in px: 24 for the widest sign, a line, and 6 for the space.
 const SIGN: i32 = 30;
