@@ -61,7 +61,8 @@ impl Default for Known {
 
 impl Known {
     /// Reads a chapter: a head frame, and segment frames in their order; there may be none. It adds the names in the
-    /// opening snapshot and in all records to those of earlier calls.
+    /// opening snapshot and in all records to those of earlier calls. Records of kinds from a later version are
+    /// skipped.
     ///
     /// # Errors
     /// If a frame cannot be read or does not follow. Names from the frames before it stay.

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A part of a log that can be hidden. Lists of parts have this order.
+/// A part of a log that can be hidden. Lists of parts have this order. In JSON it is the name of its variant in camel
+/// case: `names`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum HiddenPart {

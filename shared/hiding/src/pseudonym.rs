@@ -13,8 +13,9 @@ const FIRST_LETTERS: usize = 8;
 /// The number of letters of each further piece: 3.9·10^8 are possible. Fewer letters suffice, because it only separates
 /// names that share the pieces before it.
 const NEXT_LETTERS: usize = 6;
-/// The most pieces of a pseudonym, which so has at most 34 letters and one for each clash. The rest of a longer name
-/// goes into the last piece. A pod of a Deployment with a name of two words has four: the words, a hash and an ending.
+/// The most pieces of a pseudonym. So it has at most 34 characters, `name` and hyphens included, and one for each
+/// clash. The rest of a longer name goes into the last piece. A pod of a Deployment with a name of two words has four:
+/// the words, a hash and an ending.
 const MOST_PIECES: usize = 4;
 
 /// The seed of pseudonyms: 32 random bytes. They are drawn once for all files that must agree, and stored nowhere. Its
