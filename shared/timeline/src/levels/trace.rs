@@ -10,12 +10,13 @@ use watchscope_model::fold::Moment;
 use watchscope_model::inside::InsideWatcher;
 use watchscope_model::tree;
 use watchscope_model::vocabulary::ChangeType;
-use watchscope_model::{Entry, Event, Inside, Layers, Object, Seq, Text, Time};
+use watchscope_model::{Entry, Event, Inside, Layers, Object, Text, Time};
 
 use super::layer::{Layer, LayerNames};
 use super::level::{Level, LevelPoint, Tone, level, owner, stream_of};
 use crate::id::LayerId;
 use crate::sorted::merge_sorted;
+use crate::store::RecordRun;
 
 /// A write to etcd.
 #[derive(Clone, Debug, PartialEq)]
@@ -356,15 +357,17 @@ impl LayerTrace {
         merge_sorted(&mut self.writes, other.writes, |write| write.moment.seq);
     }
 
-    /// Forgets all records up to `last`; the level at `last` stays known.
-    pub(crate) fn forget(&mut self, last: Seq) {
+    /// Forgets a run of records. The levels at its last record, and the objects that were held then, stay known.
+    pub(crate) fn forget(&mut self, run: RecordRun) {
         for points in &mut self.levels {
-            let gone = points.partition_point(|point| point.moment.seq <= last);
-            points.drain(..gone.saturating_sub(1));
+            let from = points.partition_point(|point| point.moment.seq < run.first);
+            let behind = points.partition_point(|point| point.moment.seq <= run.last);
+            points.drain(from..behind.saturating_sub(1).max(from));
         }
         for held in &mut self.held {
-            let later = held.partition_point(|mark| mark.moment.seq <= last);
-            let mut gone: Vec<HeldMark> = held.drain(..later).collect();
+            let from = held.partition_point(|mark| mark.moment.seq < run.first);
+            let behind = held.partition_point(|mark| mark.moment.seq <= run.last);
+            let mut gone: Vec<HeldMark> = held.drain(from..behind).collect();
             let place = |mark: &HeldMark| (mark.object.namespace.clone(), mark.object.name.clone());
             tree::sort_by_key(&mut gone, |mark| (place(mark), mark.moment.seq));
             let mut known: Vec<HeldMark> = Vec::new();
@@ -374,11 +377,12 @@ impl LayerTrace {
                 }
                 known.push(mark);
             }
-            known.retain(|mark| mark.revision.is_some());
+            // Without earlier marks, an object that left is as one that never came.
+            known.retain(|mark| from > 0 || mark.revision.is_some());
             tree::sort_by_key(&mut known, |mark| mark.moment.seq);
-            held.splice(..0, known);
+            held.splice(from..from, known);
         }
-        self.writes.retain(|write| write.moment.seq > last);
+        self.writes.retain(|write| !run.holds(write.moment.seq));
     }
 
     /// Estimates its size in bytes.

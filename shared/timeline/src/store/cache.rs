@@ -1,11 +1,12 @@
 //! The store as a cache: all that the page holds of a log, within a budget of bytes. Beyond it chapters are dropped.
 
-use watchscope_model::Time;
 use watchscope_model::fold::Moment;
+use watchscope_model::{Seq, Time};
 
 use super::epoch::Epoch;
 use super::names::Names;
 use super::notes::KnownNotes;
+use super::spans::RecordRun;
 use crate::levels::LayerNames;
 
 /// Default for the bytes that the page may hold of logs: 384 MiB. Beyond it chapters are dropped. One view may need 128
@@ -92,42 +93,54 @@ impl Store {
         self.epochs.iter().map(Epoch::bytes).sum()
     }
 
-    /// Drops chapters while the store is over its budget. Chapters of earlier runs that are out of view go first,
-    /// because they can be loaded again; then the oldest. The newest chapter and those in view stay, so the store may
-    /// exceed the budget by a third.
+    /// Drops chapters out of view, the oldest first, while the store is over its budget. The newest chapter and those in
+    /// view stay, so the store may exceed the budget by a third.
     pub(super) fn make_room(&mut self, taken_bytes: usize) {
         self.unweighed_bytes += taken_bytes;
         if self.unweighed_bytes < self.budget_bytes / WEIGH_SHARE {
             return;
         }
         self.unweighed_bytes = 0;
-        while self.bytes() > self.budget_bytes {
+        while self.bytes() > self.budget_bytes && self.drop_oldest() {
             self.trouble_version += 1;
-            if !self.unload() && !self.drop_oldest() {
-                return;
-            }
         }
     }
 
-    /// Drops the oldest chapter that may go. Returns whether there was one beside the newest.
+    /// Drops the oldest chapter that may go. Returns whether there was one beside the newest and those in view.
     pub(super) fn drop_oldest(&mut self) -> bool {
         // Chapters in view stay if they take at most a third of the budget.
         let stays = self
             .looks_at
             .filter(|&(from, to)| self.shown_bytes(from, to) <= self.budget_bytes / SHOWN_SHARE);
-        let can_go = |epoch: &&mut Epoch| {
-            let is_newest = epoch.live.is_some() && epoch.chapters.len() == 1;
-            let oldest = epoch.chapters.first().filter(|_| !is_newest);
-            oldest.is_some_and(|chapter| !stays.is_some_and(|at| chapter.is_within(at)))
-        };
-        let Some(epoch) = self.epochs.iter_mut().find(can_go) else {
+        let found = (0..).zip(&self.epochs).find_map(|(run, epoch)| {
+            let without_newest = epoch.chapters.len() - usize::from(epoch.live.is_some());
+            let mut chapters = epoch.chapters[..without_newest].iter();
+            let place =
+                chapters.position(|chapter| !stays.is_some_and(|at| chapter.is_within(at)))?;
+            Some((run, place))
+        });
+        let Some((run, place)) = found else {
             return false;
         };
-        let oldest = epoch.chapters.remove(0);
-        epoch.trace.forget(oldest.last, oldest.to);
-        epoch.layer_trace.forget(oldest.last);
+        let epoch: &mut Epoch = &mut self.epochs[run];
+        let oldest = epoch.chapters.remove(place);
+        let is_first = place == 0;
+        // The records between two loaded chapters are forgotten as one run, so that no stretch within it stays.
+        let before = place
+            .checked_sub(1)
+            .map(|before| epoch.chapters[before].last);
+        let after = epoch.chapters.get(place);
+        let after = after.map(|after| (Seq(after.first.0.saturating_sub(1)), after.from));
+        let (last, to) = after.unwrap_or((oldest.last, oldest.to));
+        let forgotten = RecordRun {
+            first: before.map_or(Seq(0), Seq::next),
+            last,
+            to,
+        };
+        epoch.trace.forget(forgotten);
+        epoch.layer_trace.forget(forgotten);
         // Chapters that the server still has are loaded again when they come into view.
-        if !epoch.is_kept(oldest.last) {
+        if is_first && !epoch.is_kept(oldest.last) {
             let dropped = Moment {
                 seq: oldest.last,
                 at: oldest.to,

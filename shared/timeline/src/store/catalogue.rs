@@ -8,15 +8,10 @@ use watchscope_model::{EpochId, LogId, Seq, Time, tree};
 use super::cache::Store;
 use super::chapter::Chapter;
 use super::epoch::Epoch;
-use super::trace::Trace;
-use crate::levels::LayerTrace;
 
 /// The order number of the run that is being written: above those that a server sends. Runs that were live before it
 /// have the numbers just below.
 const LIVE: u64 = u64::MAX;
-/// Divisor of the budget: chapters of an earlier run that are out of view are unloaded once they take more than 1/16 of
-/// it. The chapters that stay are then read again, so a smaller gain is not worth it. The number has no source.
-const UNLOADED_SHARE: usize = 16;
 
 impl Store {
     /// Makes the run of a head the live one, and returns its index. What is open in the run before ends at the seam.
@@ -128,38 +123,6 @@ impl Store {
     }
 }
 
-impl Store {
-    /// Unloads the chapters of an earlier run that are out of view; returns whether there was one.
-    pub(super) fn unload(&mut self) -> bool {
-        let looks_at = self.looks_at;
-        let is_seen = |chapter: &Chapter| looks_at.is_some_and(|at| chapter.is_within(at));
-        let least_bytes = self.budget_bytes / UNLOADED_SHARE;
-        let can_go = |epoch: &&mut Epoch| {
-            let unseen = epoch.chapters.iter().filter(|chapter| !is_seen(chapter));
-            let unseen: usize = unseen.map(|chapter| chapter.bytes.len()).sum();
-            let mut chapters = epoch.chapters.iter();
-            // Chapters that stay must be read again, so a small gain is not worth it.
-            epoch.live.is_none()
-                && unseen > least_bytes
-                && chapters.all(|chapter| epoch.is_kept(chapter.last))
-        };
-        let Some(epoch) = self.epochs.iter_mut().find(can_go) else {
-            return false;
-        };
-        let chapters = epoch.take_loaded();
-        let (seen, unseen): (Vec<_>, Vec<_>) = chapters.into_iter().partition(is_seen);
-        drop(unseen);
-        for chapter in seen {
-            // A live chapter has no opening of its own, so it is loaded again.
-            if chapter.cut.is_none() {
-                // It cannot fail: these bytes were read before.
-                let _ = self.take_chapter(&chapter.bytes);
-            }
-        }
-        true
-    }
-}
-
 impl Chapter {
     /// Whether it reaches into a stretch of time.
     pub(super) fn is_within(&self, (from, to): (Time, Time)) -> bool {
@@ -218,14 +181,5 @@ impl Epoch {
             Some(known) if known.summary.first == first => *known = entry,
             _ => self.catalogue.insert(place, entry),
         }
-    }
-
-    /// Unloads the run and returns its chapters. The server may still have them.
-    fn take_loaded(&mut self) -> Vec<Chapter> {
-        self.trace = Trace::default();
-        self.layer_trace = LayerTrace::default();
-        self.dropped = None;
-        self.unknown = 0;
-        std::mem::take(&mut self.chapters)
     }
 }

@@ -18,6 +18,8 @@ pub(super) struct Chapter {
     /// Where the live log was cut, if this chapter continues from there; `None` if its bytes begin with an opening.
     pub(super) cut: Option<Box<LiveCut>>,
     pub(super) bytes: Vec<u8>,
+    /// How many of its records are of kinds that this build does not know. They have seqs, and are not drawn.
+    pub(super) unknown: u64,
 }
 
 /// A cut of the live log into chapters: the reader that continues there, and the folds of all records before.

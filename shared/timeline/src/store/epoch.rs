@@ -37,8 +37,6 @@ pub(crate) struct Epoch {
     pub(super) ring_first: Option<Moment>,
     /// The last record that was dropped for lack of room.
     pub(super) dropped: Option<Moment>,
-    /// Records of kinds that this build does not know. They have seqs, and are not drawn.
-    pub(super) unknown: u64,
     /// The inside of a simulated cluster at the live head, and over time.
     pub(super) layers: Layers,
     pub(crate) layer_trace: LayerTrace,
@@ -57,7 +55,6 @@ impl Epoch {
             live: None,
             ring_first: None,
             dropped: None,
-            unknown: 0,
             layers: Layers::default(),
             layer_trace: LayerTrace::default(),
         }

@@ -4,6 +4,7 @@ use watchscope_model::Time;
 
 use super::cache::Store;
 use crate::format::duration;
+use crate::id::WatchId;
 
 /// Gaps of a stretch of time. A gap that only reaches into the stretch counts whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,14 +50,18 @@ impl GapTotals {
 }
 
 impl Store {
-    /// Counts the loaded gaps of all watches that reach into a stretch of time, edges included. Watches that check
-    /// another one count too. An open gap lasts until `now`, the pen's time, or until the last loaded record that has
-    /// it open.
+    /// Counts the loaded gaps that reach into a stretch of time, edges included. Those of a watch that only checks
+    /// another one do not count, as in all other counts. An open gap lasts until `now`, the pen's time, or until the
+    /// last loaded record that has it open.
     #[must_use]
     pub fn gaps(&self, from: Time, to: Time, now: Time) -> GapTotals {
         let mut totals = GapTotals::default();
         for epoch in self.epochs() {
-            for watch in epoch.trace.watches.iter().flatten() {
+            for (id, watch) in (0..).map(WatchId).zip(&epoch.trace.watches) {
+                let Some(watch) = watch else { continue };
+                if self.names().watch_name(id).is_aside() {
+                    continue;
+                }
                 for span in watch.gaps.all() {
                     let end = span.end_at(now);
                     if span.start.at > to || end < from {

@@ -80,6 +80,7 @@ impl Store {
             to: state.at,
             cut: None,
             bytes: frame.to_vec(),
+            unknown: 0,
         });
         epoch.live = Some(Live {
             reader,
@@ -136,6 +137,7 @@ impl Store {
                 to: at,
                 cut: Some(Box::new(cut)),
                 bytes: Vec::new(),
+                unknown: 0,
             });
             epoch.trace.go_live(&live.state, &mut self.names);
         }
@@ -157,7 +159,7 @@ impl Store {
                 .absorb(entry, &mut epoch.layers, &mut self.layer_names);
             chapter.to = entry.at();
         }
-        epoch.unknown += entries.iter().filter(|entry| entry.is_none()).count() as u64;
+        chapter.unknown += entries.iter().filter(|entry| entry.is_none()).count() as u64;
         chapter.last = Seq(live.reader.next_seq().0 - 1);
         live.state.seq = chapter.last;
         make_space(&mut chapter.bytes, frame.len());
@@ -232,11 +234,10 @@ impl Store {
         for frame in frames {
             for entry in reader.frame_entries(frame)? {
                 seq = seq.next();
-                let is_new = first <= seq
-                    && seq <= last
-                    && !held.iter().any(|held| held.0 <= seq && seq <= held.1);
+                let is_within = first <= seq && seq <= last;
+                let is_new = is_within && !held.iter().any(|held| held.0 <= seq && seq <= held.1);
                 let Some(entry) = entry else {
-                    unknown += u64::from(is_new);
+                    unknown += u64::from(is_within);
                     continue;
                 };
                 if from.is_none() && seq >= first {
@@ -283,7 +284,6 @@ impl Store {
         self.version += 1;
         self.trouble_version += 1;
         self.notes.extend(notes);
-        epoch.unknown += unknown;
         runs.extend(run);
         for (mut trace, layer_trace) in runs {
             trace.freeze(to);
@@ -304,6 +304,7 @@ impl Store {
                 to,
                 cut: None,
                 bytes: bytes.to_vec(),
+                unknown,
             },
         );
         Ok(usize::try_from(new).unwrap_or(usize::MAX))

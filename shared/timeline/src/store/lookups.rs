@@ -178,11 +178,11 @@ impl Store {
     }
 
     /// Returns how many records were loaded of kinds that this build does not know, from a later version. They are held
-    /// but not drawn. Those in chapters that were dropped for lack of room still count, but no longer once an earlier
-    /// run is unloaded.
+    /// but not drawn.
     #[must_use]
     pub fn unknown(&self) -> u64 {
-        self.epochs.iter().map(|epoch| epoch.unknown).sum()
+        let chapters = self.epochs.iter().flat_map(|epoch| &epoch.chapters);
+        chapters.map(|chapter| chapter.unknown).sum()
     }
 
     /// Returns the epoch of a record, for requests about it; `None` if the store does not know the run. The record need

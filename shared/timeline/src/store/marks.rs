@@ -1,6 +1,7 @@
 //! Marks of a watch in columns: their kind, time and resourceVersion.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use watchscope_model::event::Change;
 use watchscope_model::fold::STEPS_KEPT;
@@ -260,16 +261,19 @@ impl Marks {
         place
     }
 
-    /// Forgets the first `count` marks.
-    pub(crate) fn forget(&mut self, count: usize) {
-        if let Some(last) = count.checked_sub(1) {
-            self.far = self.far.split_off(&self.seq[last].saturating_add(1));
+    /// Forgets the marks at these indexes.
+    pub(crate) fn forget(&mut self, places: Range<usize>) {
+        if let Some((first, last)) = self.seq[places.clone()]
+            .first()
+            .zip(self.seq[places.clone()].last())
+        {
+            self.far.retain(|seq, _| seq < first || last < seq);
         }
-        self.at_low.drain(..count);
-        self.at_high.drain(..count);
-        self.seq.drain(..count);
-        self.kind.drain(..count);
-        self.version.drain(..count);
+        self.at_low.drain(places.clone());
+        self.at_high.drain(places.clone());
+        self.seq.drain(places.clone());
+        self.kind.drain(places.clone());
+        self.version.drain(places);
     }
 
     /// Estimates its size in bytes.
@@ -345,16 +349,17 @@ mod tests {
         }
 
         #[test]
-        fn a_run_goes_where_its_seqs_belong_and_the_oldest_can_be_forgotten(
-            before in list(1), run in list(100), after in list(200), share in 0..100_usize,
+        fn a_run_goes_where_its_seqs_belong_and_any_run_can_be_forgotten(
+            before in list(1), run in list(100), after in list(200), from in 0..=100_usize, share in 0..=100_usize,
         ) {
             let mut all = marks(&[before.clone(), after.clone()].concat());
             prop_assert_eq!(all.insert(&marks(&run)), if run.is_empty() { all.len() } else { before.len() });
             let mut wanted = [before, run, after].concat();
             prop_assert_eq!(read(&all), wanted.clone());
-            let count = wanted.len() * share / 100;
-            all.forget(count);
-            wanted.drain(..count);
+            let from = wanted.len() * from / 100;
+            let to = from + (wanted.len() - from) * share / 100;
+            all.forget(from..to);
+            wanted.drain(from..to);
             prop_assert_eq!(read(&all), wanted);
         }
     }

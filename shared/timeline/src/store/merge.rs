@@ -1,9 +1,9 @@
-//! Merges the traces of chapters, and forgets the oldest records.
+//! Merges the traces of chapters, and forgets the records of a chapter.
 
-use watchscope_model::{Seq, Time};
+use watchscope_model::Time;
 
 use super::parts::{ListMark, Occurrence, OpeningPoint, OwnRequestMark, SentRequest};
-use super::spans::Spans;
+use super::spans::{RecordRun, Spans};
 use super::trace::{ObjectTrace, Trace, WatchTrace};
 use crate::id::{ObjectId, WatchId};
 use crate::sorted::merge_sorted;
@@ -58,19 +58,20 @@ impl Trace {
         }
     }
 
-    /// Forgets all records up to `last`, and stretches that had ended by `at`.
-    pub(crate) fn forget(&mut self, last: Seq, at: Time) {
-        self.findings.forget_before(last, at);
-        self.occurrences.forget_before(last, at);
-        self.connections.forget_before(last, at);
-        self.raised.retain(|raised| raised.seq > last);
-        self.losses.retain(|loss| loss.moment.seq > last);
-        self.pauses.retain(|pause| pause.moment.seq > last);
+    /// Forgets a run of records, and the stretches that lie within it. Of a stretch that began before it, all that is
+    /// known stays.
+    pub(crate) fn forget(&mut self, run: RecordRun) {
+        self.findings.forget(run);
+        self.occurrences.forget(run);
+        self.connections.forget(run);
+        self.raised.retain(|raised| !run.holds(raised.seq));
+        self.losses.retain(|loss| !run.holds(loss.moment.seq));
+        self.pauses.retain(|pause| !run.holds(pause.moment.seq));
         self.own_requests
-            .retain(|request| request.moment.seq > last);
-        self.notes.retain(|note| note.moment.seq > last);
+            .retain(|request| !run.holds(request.moment.seq));
+        self.notes.retain(|note| !run.holds(note.moment.seq));
         for watch in self.watches.iter_mut().flatten() {
-            watch.forget(last, at);
+            watch.forget(run);
         }
     }
 
@@ -136,41 +137,37 @@ impl WatchTrace {
         }
     }
 
-    fn forget(&mut self, last: Seq, at: Time) {
-        let count = self.marks.place_of(last.next());
+    fn forget(&mut self, run: RecordRun) {
+        let places = self.marks.place_of(run.first)..self.marks.place_of(run.last.next());
+        let (from, to) = (places.start as u32, places.end as u32);
         for object in &mut self.objects {
-            let gone = object
-                .marks
-                .iter()
-                .take_while(|&&mark| (mark as usize) < count);
-            let listed = gone.filter(|&&mark| self.marks.kind(mark as usize).is_by_list());
+            let first = object.marks.partition_point(|&mark| mark < from);
+            let behind = object.marks.partition_point(|&mark| mark < to);
+            let gone = object.marks.drain(first..behind);
+            let listed = gone.filter(|&mark| self.marks.kind(mark as usize).is_by_list());
             object.listed -= listed.count() as u32;
-        }
-        self.marks.forget(count);
-        self.phases.forget_before(last, at);
-        self.streams.forget_before(last, at);
-        self.gaps.forget_before(last, at);
-        self.lists.retain(|list| list.moment.seq > last);
-        self.errors.retain(|error| error.moment.seq > last);
-        self.steps.retain(|step| step.moment.seq > last);
-        self.losses.retain(|loss| loss.moment.seq > last);
-        self.audits.retain(|audit| audit.moment.seq > last);
-        self.requests.retain(|request| request.seq > last);
-        self.openings.retain(|opening| opening.moment.seq >= last);
-        self.attributions
-            .retain(|_, attribution| attribution.seq > last);
-        for object in &mut self.objects {
-            let gone = object
-                .marks
-                .partition_point(|&mark| (mark as usize) < count);
-            object.marks.drain(..gone);
-            object
-                .marks
+            object.marks[first..]
                 .iter_mut()
-                .for_each(|mark| *mark -= count as u32);
-            object.lives.forget_before(last, at);
-            object.verdicts.forget_before(last, at);
+                .for_each(|mark| *mark -= to - from);
+            object.lives.forget(run);
+            object.verdicts.forget(run);
         }
+        self.marks.forget(places);
+        self.phases.forget(run);
+        self.streams.forget(run);
+        self.gaps.forget(run);
+        self.lists.retain(|list| !run.holds(list.moment.seq));
+        self.errors.retain(|error| !run.holds(error.moment.seq));
+        self.steps.retain(|step| !run.holds(step.moment.seq));
+        self.losses.retain(|loss| !run.holds(loss.moment.seq));
+        self.audits.retain(|audit| !run.holds(audit.moment.seq));
+        self.requests.retain(|request| !run.holds(request.seq));
+        // An opening is at the last record before its chapter.
+        self.openings.retain(|opening| {
+            opening.moment.seq.next() < run.first || opening.moment.seq >= run.last
+        });
+        self.attributions
+            .retain(|_, attribution| !run.holds(attribution.seq));
     }
 
     fn bytes(&self) -> usize {

@@ -6,6 +6,24 @@ use watchscope_model::{Seq, Time};
 /// `until` of a span that is open at the head of the live log.
 pub(crate) const LIVE: Time = Time(i64::MAX);
 
+/// Neighbouring records of an epoch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RecordRun {
+    /// The first record; 0 if all that is known of earlier ones belongs to the run.
+    pub(crate) first: Seq,
+    /// The last record.
+    pub(crate) last: Seq,
+    /// The time of the last record.
+    pub(crate) to: Time,
+}
+
+impl RecordRun {
+    /// Whether a record is in it.
+    pub(crate) fn holds(self, seq: Seq) -> bool {
+        self.first <= seq && seq <= self.last
+    }
+}
+
 /// A stretch of time.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Span<T> {
@@ -125,11 +143,14 @@ impl<T: Clone> Spans<T> {
         }
     }
 
-    /// Forgets spans that had ended by the record `last`, taken at `at`. Seqs distinguish records of one moment.
-    pub(crate) fn forget_before(&mut self, last: Seq, at: Time) {
-        self.0.retain(|span| match span.end {
-            Some(end) => end.seq > last,
-            None => span.until > at || span.start.seq > last,
+    /// Forgets the spans that lie within a run of records, which is forgotten. Seqs distinguish records of one moment.
+    pub(crate) fn forget(&mut self, run: RecordRun) {
+        self.0.retain(|span| {
+            let ends_later = match span.end {
+                Some(end) => end.seq > run.last,
+                None => span.until > run.to || span.start.seq > run.last,
+            };
+            span.start.seq < run.first || ends_later
         });
     }
 
@@ -169,8 +190,17 @@ mod tests {
         spans.open(moment(10, 50), Seq(10), ());
         spans.open(moment(12, 50), Seq(12), ());
         spans.freeze(Time(50));
-        spans.forget_before(Seq(10), Time(50));
-        let kept: Vec<u64> = spans.all().iter().map(|span| span.start.seq.0).collect();
-        assert_eq!(kept, [3, 12]);
+        let kept_without = |first: u64| {
+            let mut spans = spans.clone();
+            spans.forget(RecordRun {
+                first: Seq(first),
+                last: Seq(10),
+                to: Time(50),
+            });
+            let starts = spans.all().iter().map(|span| span.start.seq.0);
+            starts.collect::<Vec<_>>()
+        };
+        assert_eq!(kept_without(0), [3, 12]);
+        assert_eq!(kept_without(2), [1, 3, 12], "it began before the run");
     }
 }

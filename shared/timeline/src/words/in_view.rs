@@ -199,7 +199,7 @@ pub struct RangeWords {
 
 /// Counts the loaded content of a stretch of time, edges included: changes, gaps, findings, also muted ones. A zero is
 /// left out, but `no changes` stands for nothing at all. Gaps and findings count if they reach into it; `now` is the
-/// end of open ones. Of a watch that only checks another one, gaps count, and changes do not.
+/// end of open ones. Changes and gaps of a watch that only checks another one do not count.
 #[must_use]
 pub fn range_words(store: &Store, (from, to): (Time, Time), now: Time) -> RangeWords {
     let mut changes = 0;

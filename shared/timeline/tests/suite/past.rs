@@ -10,7 +10,7 @@ use watchscope_timeline::lanes::{Row, RowKind};
 use watchscope_timeline::store::Coverage;
 use watchscope_timeline::{Lanes, RecordId, Store, View};
 
-use crate::common::random::random_log;
+use crate::common::random::{first_difference, random_log};
 use crate::common::{FOREVER, Log, at, object, picture};
 
 fn list(store: &mut Store, log: &Log, order: u64, entries: Vec<CatalogueEntry>) {
@@ -249,6 +249,92 @@ fn a_run_in_view_stays_when_the_live_one_fills_the_memory() {
     store.chapter(&old.chapter(0, end)).unwrap();
     live.send_from(&mut store, 3_000);
     assert_eq!(store.backfill(from, to), None, "what is looked at is here");
+}
+
+#[test]
+fn a_viewer_at_the_begin_of_a_live_log_lets_later_records_go() {
+    let log = random_log(4, 6_000);
+    let mut store = Store::new(150_000);
+    log.send(&mut store, 0, 100);
+    let (from, to) = store.loaded().unwrap();
+    store.look_at(from, to);
+    log.send(&mut store, 100, log.records.len());
+    assert!(store.bytes() < 250_000, "{}", store.bytes());
+    let begin = store.newest(Seq(1));
+    assert!(store.has(begin), "what is looked at stays");
+    let last = store.newest(Seq(log.records.len() as u64));
+    assert!(store.has(last), "the live log goes on");
+}
+
+/// Returns which records, gaps, streams, phases and lives are drawn. Of findings and verdicts that began in view, one
+/// store may know a later update whose record is dropped; so their words and places differ.
+fn signs(store: &Store, view: &View) -> String {
+    let (_, scene) = picture(store, &mut Lanes::showing_all(), view, at(900_020.0));
+    let hits = scene.dump_hits();
+    let is_fixed = |line: &&str| !line.contains("inding") && !line.contains("Divergence");
+    let targets = hits.lines().filter(is_fixed);
+    let mut targets: Vec<&str> = targets
+        .filter_map(|line| line.splitn(3, ' ').nth(2))
+        .collect();
+    targets.sort_unstable();
+    targets.join("\n")
+}
+
+#[test]
+fn a_dropped_chapter_leaves_the_others_as_if_it_never_came() {
+    let live = Log::steady("live", 900_000.0, 20);
+    for seed in 0..24 {
+        let old = random_log(seed, 1_500);
+        let end = old.records.len();
+        let parts: Vec<(usize, usize)> = (0..end)
+            .step_by(100)
+            .map(|from| (from, (from + 100).min(end)))
+            .collect();
+        let entries = |(from, to)| old.listed(from, to, Availability::Kept);
+        let entries: Vec<_> = parts.iter().copied().map(entries).collect();
+        let looks_at = |place: usize| {
+            (
+                entries[place].summary.first_at,
+                entries[place].summary.last_at,
+            )
+        };
+        let mut dropping = Store::new(150_000);
+        live.send_all(&mut dropping);
+        list(&mut dropping, &old, 7, entries.clone());
+        let (from, to) = looks_at(0);
+        dropping.look_at(from, to);
+        for &(from, to) in &parts {
+            dropping.chapter(&old.chapter(from, to)).unwrap();
+        }
+        let held = |store: &Store, place: usize| {
+            let (epoch, seq) = (
+                store.newest(Seq(1)).epoch + 1,
+                Seq(parts[place].0 as u64 + 1),
+            );
+            store.has(RecordId { epoch, seq })
+        };
+        let mut whole = Store::default();
+        live.send_all(&mut whole);
+        list(&mut whole, &old, 7, entries.clone());
+        let kept: Vec<usize> = (0..parts.len())
+            .filter(|&place| held(&dropping, place))
+            .collect();
+        assert!(kept.len() < parts.len(), "seed {seed}: nothing was dropped");
+        assert_eq!(kept[0], 0, "seed {seed}: what is looked at stays");
+        for &place in &kept {
+            let (from, to) = parts[place];
+            whole.chapter(&old.chapter(from, to)).unwrap();
+        }
+        for &place in &kept {
+            let (from, to) = looks_at(place);
+            // The last tenth is left out: the end of a stretch may lie right behind the edge, in a dropped chapter.
+            let to = from.plus_micros(to.micros_since(from) / 10 * 9);
+            let view = View::between(from, to, 1_600.0);
+            let (drawn, wanted) = (signs(&dropping, &view), signs(&whole, &view));
+            let difference = first_difference(&drawn, &wanted);
+            assert!(drawn == wanted, "seed {seed}, part {place}: {difference}");
+        }
+    }
 }
 
 #[test]

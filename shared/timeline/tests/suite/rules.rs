@@ -425,6 +425,17 @@ fn a_restored_etcd_is_a_reversal_and_later_versions_make_a_life_uncertain() {
 }
 
 #[test]
+fn gaps_of_a_watch_that_only_checks_another_do_not_count() {
+    let mut log = streaming();
+    let checking = format!("{PODS}#s");
+    log.opened(5.0, &checking, 50, &["a"], 100);
+    log.end(10.0, &checking, 50, Cause::TcpReset);
+    log.gap(13.0, &checking, false, None);
+    let store = log.store();
+    assert_eq!(store.gaps(at(0.0), at(40.0), at(40.0)).total(), 0);
+}
+
+#[test]
 fn gaps_are_counted_by_their_outcome_and_a_lost_one_is_a_problem() {
     let mut log = streaming();
     log.end(10.0, PODS, 10, Cause::TcpReset);
