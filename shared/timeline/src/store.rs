@@ -18,10 +18,13 @@ mod coverage;
 mod epoch;
 mod frames;
 mod gaps;
+mod grow;
 mod head;
 mod intake;
 mod lanes;
 mod lookups;
+mod mark_kind;
+mod mark_run;
 mod marks;
 mod merge;
 mod names;
@@ -38,7 +41,9 @@ pub use self::coverage::{Coverage, MOST_AT_ONCE, Stretch};
 pub(crate) use self::epoch::Epoch;
 pub use self::gaps::GapTotals;
 pub use self::intake::StoreError;
-pub(crate) use self::marks::{MarkKind, NO_VERSION};
+pub(crate) use self::mark_kind::{MarkKind, NO_VERSION};
+pub(crate) use self::mark_run::Sums;
+pub(crate) use self::marks::Marks;
 pub(crate) use self::names::Controller;
 pub(crate) use self::parts::{
     AuditMark, ConnectionSpan, Differs, Fall, GapOutcome, GapSpan, LifeSpan, ListMark, Occurrence,

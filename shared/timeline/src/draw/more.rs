@@ -1,6 +1,10 @@
 //! Draws the rows of objects without rows of their own: a bar, the time without changes, and the density of changes.
 //! One row stands for objects that are gone, the other for the rest.
 
+use std::ops::Range;
+
+use watchscope_model::{Time, tree};
+
 use super::drawer::Drawer;
 use super::label::{Label, Rank};
 use super::look::{Layer, TextLook};
@@ -8,9 +12,8 @@ use crate::format::clock;
 use crate::id::{LaneId, ObjectId, WatchId};
 use crate::lanes::Row;
 use crate::scene::Px;
-use crate::store::WatchTrace;
+use crate::store::{MarkKind, WatchTrace};
 use crate::tokens::Token;
-use watchscope_model::{Time, tree};
 
 impl<'a> Drawer<'a> {
     pub(super) fn more_row(&mut self, row: &Row) {
@@ -64,31 +67,28 @@ impl<'a> Drawer<'a> {
             _ => None,
         });
         let gone = self.gone_of(watch).map(|object| object.0 as usize);
-        let shown: Vec<usize> = shown.chain(gone).collect();
+        let mut shown: Vec<usize> = shown.chain(gone).collect();
+        tree::sort(&mut shown);
+        shown.dedup();
         if shown.len() >= trace.objects.len() {
             return;
         }
-        // The objects with rows are few, so their marks are left out of all others: thousands of objects are without one,
-        // and putting their marks in order took 17 ms of each frame.
-        let mut left_out: Vec<usize> = Vec::new();
+        let mut counts = self.counts();
+        counts.add(&trace.marks, from..to, |sums| sums.live);
+        // The objects with rows are few, so their changes are taken off those of all.
         for object in shown {
-            let marks = trace.objects.get(object).map(|part| &*part.marks);
-            let marks = marks.unwrap_or_default();
-            let first = marks.partition_point(|&mark| (mark as usize) < from);
-            let marks = marks[first..].iter().map(|&mark| mark as usize);
-            left_out.extend(marks.take_while(|&mark| mark < to));
+            each_mark(trace, object, from..to, &mut |at, kind| {
+                let class = kind.class().filter(|_| !kind.is_by_list());
+                if let Some((column, class)) = counts.column(at).zip(class) {
+                    column[class] = column[class].saturating_sub(1);
+                }
+            });
         }
-        tree::sort(&mut left_out);
-        left_out.dedup();
-        let mut left_out = left_out.into_iter().peekable();
-        let places = (from..to).filter(|place| {
-            while left_out.next_if(|out| out < place).is_some() {}
-            left_out.peek() != Some(place) && !trace.marks.kind(*place).is_by_list()
-        });
         let limit = (row.height - Px::whole(3)).to_f64() as u8;
         let bottom = self.y(row) + row.height - Px::whole(1);
-        self.columns(trace, places, bottom, limit);
+        self.columns(&counts, bottom, limit);
     }
+
     /// Returns the gone objects of a watch.
     fn gone_of(&self, watch: WatchId) -> impl Iterator<Item = ObjectId> + use<'a> {
         let all = self.picture.rows.gone_of.iter();
@@ -104,19 +104,31 @@ impl<'a> Drawer<'a> {
         for (_, trace) in self.watch_traces(watch) {
             let from = trace.marks.place_at(self.left);
             let to = trace.marks.place_at(Time(self.right.0.saturating_add(1)));
-            let mut places: Vec<usize> = Vec::new();
+            let mut counts = self.counts();
             for object in &gone {
-                let marks = trace
-                    .objects
-                    .get(object.0 as usize)
-                    .map(|part| &*part.marks);
-                let marks = marks.unwrap_or_default();
-                let first = marks.partition_point(|&mark| (mark as usize) < from);
-                let marks = marks[first..].iter().map(|&mark| mark as usize);
-                places.extend(marks.take_while(|&mark| mark < to));
+                each_mark(trace, object.0 as usize, from..to, &mut |at, kind| {
+                    if let Some((column, class)) = counts.column(at).zip(kind.class()) {
+                        column[class] += 1;
+                    }
+                });
             }
-            tree::sort(&mut places);
-            self.columns(trace, places.into_iter(), bottom, limit);
+            self.columns(&counts, bottom, limit);
         }
+    }
+}
+
+/// Passes time and kind of each mark of an object among the watch's marks at `places` to `take`, in order.
+fn each_mark(
+    trace: &WatchTrace,
+    object: usize,
+    places: Range<usize>,
+    take: &mut dyn FnMut(Time, MarkKind),
+) {
+    let marks = trace.objects.get(object).map(|part| &*part.marks);
+    let marks = marks.unwrap_or_default();
+    let first = marks.partition_point(|&mark| (mark as usize) < places.start);
+    let marks = marks[first..].iter().map(|&mark| mark as usize);
+    for mark in marks.take_while(|&mark| mark < places.end) {
+        take(trace.marks.at(mark), trace.marks.kind(mark));
     }
 }

@@ -2,12 +2,14 @@
 //!
 //! `level_of_detail.rs` has that of marks.
 
+use std::ops::Range;
+
 use watchscope_model::Time;
 
 use super::drawer::Drawer;
 use super::look::Layer;
 use crate::scene::{Column, Primitive, Px, STRIP_COLUMN_PX};
-use crate::store::WatchTrace;
+use crate::store::{Marks, Sums, WatchTrace};
 use crate::tokens::Token;
 
 /// For each height from 1 px up, the least count that reaches it: 1 + 2.6 log2(1 + n), rounded. The logarithm lets both
@@ -31,41 +33,70 @@ const CLOSE: Px = Px::whole(24);
 /// Colours of a column, from the bottom up.
 const INKS: [Token; 3] = [Token::Deleted, Token::Added, Token::Modified];
 
+/// Changes by column of time: added, modified, deleted. There is one column for each step of what is drawn.
+pub(super) struct Counts {
+    column_us: i64,
+    /// The number of the first column.
+    first: i64,
+    columns: Vec<[u32; 3]>,
+}
+
+impl Counts {
+    /// Returns the begin of the first column.
+    pub(super) fn left(&self) -> Time {
+        Time(self.first * self.column_us)
+    }
+
+    /// Adds marks; `of` chooses which of their changes count.
+    pub(super) fn add(&mut self, marks: &Marks, places: Range<usize>, of: fn(&Sums) -> [u32; 3]) {
+        let column_us = self.column_us;
+        let mut end_of = |at: Time| Time((at.0.div_euclid(column_us) + 1) * column_us);
+        marks.sum_by(places, &mut end_of, &mut |at, sums| {
+            if let Some(column) = self.column(at) {
+                for (count, more) in column.iter_mut().zip(of(sums)) {
+                    *count += more;
+                }
+            }
+        });
+    }
+
+    /// Returns the column of a time, if it is one of these.
+    pub(super) fn column(&mut self, at: Time) -> Option<&mut [u32; 3]> {
+        let column = at.0.div_euclid(self.column_us) - self.first;
+        self.columns.get_mut(usize::try_from(column).ok()?)
+    }
+}
+
 impl Drawer<'_> {
     /// Draws columns of a watch's changes, standing on `bottom`.
     pub(super) fn strip(&mut self, trace: &WatchTrace, bottom: Px, limit: u8) {
-        let marks = &trace.marks;
-        let column_us = self.picture.view.aligned_us(f64::from(STRIP_COLUMN_PX));
-        let from = Time(self.left.0.div_euclid(column_us) * column_us);
-        let range = marks.place_at(from)..marks.place_at(Time(self.right.0.saturating_add(1)));
-        self.columns(trace, range, bottom, limit);
+        let mut counts = self.counts();
+        let from = counts.left();
+        let to = Time(self.right.0.saturating_add(1));
+        let places = trace.marks.place_at(from)..trace.marks.place_at(to);
+        counts.add(&trace.marks, places, Sums::changes);
+        self.columns(&counts, bottom, limit);
     }
 
-    /// Draws columns of the watch's marks with these indexes, which rise.
-    pub(super) fn columns(
-        &mut self,
-        trace: &WatchTrace,
-        places: impl Iterator<Item = usize>,
-        bottom: Px,
-        limit: u8,
-    ) {
-        let marks = &trace.marks;
+    /// Returns columns without changes for what is drawn.
+    pub(super) fn counts(&self) -> Counts {
         let column_us = self.picture.view.aligned_us(f64::from(STRIP_COLUMN_PX));
-        let start = self.scene.columns.len() as u32;
-        let mut column = i64::MIN;
-        let mut counts = [0_u32; 3];
-        for place in places {
-            let Some(class) = marks.kind(place).class() else {
-                continue;
-            };
-            let here = marks.at(place).0.div_euclid(column_us);
-            if here != column {
-                self.push_column(column, column_us, counts, limit);
-                (column, counts) = (here, [0; 3]);
-            }
-            counts[class] += 1;
+        let first = self.left.0.div_euclid(column_us);
+        let last = self.right.0.div_euclid(column_us);
+        let columns = usize::try_from(last - first).map_or(0, |columns| columns + 1);
+        Counts {
+            column_us,
+            first,
+            columns: vec![[0; 3]; columns],
         }
-        self.push_column(column, column_us, counts, limit);
+    }
+
+    /// Draws columns of changes.
+    pub(super) fn columns(&mut self, counts: &Counts, bottom: Px, limit: u8) {
+        let start = self.scene.columns.len() as u32;
+        for (column, &counted) in (counts.first..).zip(&counts.columns) {
+            self.push_column(column, counts.column_us, counted, limit);
+        }
         let columns = start..self.scene.columns.len() as u32;
         if !columns.is_empty() {
             self.occupy_columns(columns.clone(), bottom, limit);

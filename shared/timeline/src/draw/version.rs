@@ -187,13 +187,35 @@ impl Drawer<'_> {
         let opened = openings
             .last()
             .and_then(|point| Some((point.moment.seq, point.seen?)));
-        let mut moves =
-            (from..to).filter_map(|place| Some((marks.at(place), marks.moved_to(place)?)));
-        let first = match before.max(opened) {
-            Some((_, value)) => (left, value),
-            None => moves.next()?,
+        let (first, from) = match before.max(opened) {
+            Some((_, value)) => ((left, value), from),
+            None => {
+                let (place, value) =
+                    (from..to).find_map(|place| Some((place, marks.moved_to(place)?)))?;
+                ((marks.at(place), value), place + 1)
+            }
         };
-        Some(self.line_of(first, moves, epoch.end))
+        let mut columns = Vec::new();
+        let mut end_of = |at: Time| self.column_ends(at);
+        marks.sum_by(from..to, &mut end_of, &mut |_, sums| {
+            columns.extend(sums.versions.map(|versions| Column {
+                x: self.x(versions.since),
+                least: versions.least,
+                most: versions.most,
+                last: versions.last,
+            }));
+        });
+        Some(Line {
+            first,
+            columns,
+            end: epoch.end,
+        })
+    }
+
+    /// Returns when the px column of a time ends.
+    fn column_ends(&self, at: Time) -> Time {
+        let x = self.x(at).floor() + Px::whole(1);
+        self.picture.view.time_from_x(x.to_f64())
     }
 
     /// Returns the visible part of moving values.
@@ -203,7 +225,6 @@ impl Drawer<'_> {
         moves: impl Iterator<Item = (Time, u64)>,
         end: Time,
     ) -> Line {
-        let view = self.picture.view;
         let mut columns: Vec<Column> = Vec::new();
         // The end of the column as a time: cheaper to compare than each mark's x.
         let mut until = Time(i64::MIN);
@@ -216,10 +237,9 @@ impl Drawer<'_> {
                 column.last = value;
                 continue;
             }
-            let x = self.x(at);
-            until = view.time_from_x((x.floor() + Px::whole(1)).to_f64());
+            until = self.column_ends(at);
             columns.push(Column {
-                x,
+                x: self.x(at),
                 least: value,
                 most: value,
                 last: value,

@@ -351,16 +351,13 @@ impl Drawer<'_> {
         let y = self.y(row) + HAIR;
         let marks = &trace.marks;
         let mut drawn = -SPILL - LEAST;
-        for place in marks.place_at(self.left)..marks.place_at(Time(self.right.0.saturating_add(1)))
-        {
+        let to = marks.place_at(Time(self.right.0.saturating_add(1)));
+        marks.each_bookmark(marks.place_at(self.left)..to, &mut |place| {
             let glyph = marks.kind(place).glyph();
-            if !matches!(glyph, Glyph::Bookmark | Glyph::InitialEnd) {
-                continue;
-            }
             let x = self.x(marks.at(place)).floor();
             let is_end = glyph == Glyph::InitialEnd;
             if x < drawn + LEAST && !is_end {
-                continue;
+                return;
             }
             drawn = x;
             self.fill(
@@ -377,7 +374,7 @@ impl Drawer<'_> {
             let area = (x - Px::whole(2), x + Px::whole(4));
             let target = Target::Record(record(epoch, marks.seq(place)));
             self.hit(area, (y - HAIR, y + Px::whole(5)), row.id, target);
-        }
+        });
     }
 
     /// Draws audit reads, low in the body of the plateau.

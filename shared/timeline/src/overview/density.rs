@@ -80,20 +80,19 @@ impl Density {
         let column_us = scale.column_us();
         for watch in epoch.trace.watches.iter().flatten() {
             let marks = &watch.marks;
-            // Times rise, so most marks are in the column of the mark before.
-            let (mut column, mut ends) = (0, scale.left());
-            for place in marks.place_at(scale.left())..marks.len() {
-                let at = marks.at(place);
-                if at >= ends {
-                    column = at.micros_since(scale.left()).div_euclid(column_us) as usize;
-                    if column >= self.loaded.len() {
-                        break;
-                    }
-                    let end_us = (column as i64 + 1).saturating_mul(column_us);
-                    ends = scale.left().plus_micros(end_us);
+            let column_of = |at: Time| at.micros_since(scale.left()).div_euclid(column_us);
+            let mut end_of = |at: Time| {
+                let end_us = (column_of(at) + 1).saturating_mul(column_us);
+                scale.left().plus_micros(end_us)
+            };
+            let places = marks.place_at(scale.left())..marks.len();
+            marks.sum_by(places, &mut end_of, &mut |at, sums| {
+                let column = usize::try_from(column_of(at)).ok();
+                let column = column.and_then(|column| self.loaded.get_mut(column));
+                if let Some(column) = column {
+                    *column += sums.changes().iter().sum::<u32>();
                 }
-                self.loaded[column] += u32::from(marks.kind(place).class().is_some());
-            }
+            });
         }
     }
 

@@ -7,7 +7,8 @@ use watchscope_model::fold::{Moment, OpenFinding, OpenStream, State, VersionStep
 use watchscope_model::vocabulary::{Author, Cause, ChangeType, Origin, Standing};
 use watchscope_model::{ResourceVersion, Seq};
 
-use super::marks::{MarkKind, NO_VERSION, push};
+use super::grow::push;
+use super::mark_kind::{MarkKind, NO_VERSION};
 use super::names::Names;
 use super::parts::{
     AuditMark, ConnectionSpan, ErrorMark, Fall, FindingSpan, GapOutcome, GapSpan, LifeSpan,

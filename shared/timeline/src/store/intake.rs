@@ -8,7 +8,7 @@ use watchscope_model::{Entry, EpochId, Event, KeptNote, Seq, Time};
 use super::cache::Store;
 use super::chapter::{Chapter, LiveCut};
 use super::epoch::Live;
-use super::marks::make_space;
+use super::grow::make_space;
 use super::trace::Trace;
 use crate::levels::LayerTrace;
 

@@ -1,196 +1,178 @@
-//! Marks of a watch in columns: their kind, time and resourceVersion.
+//! Marks of a watch: their kind, time and resourceVersion, in runs that are inserted and forgotten whole.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
-use watchscope_model::event::Change;
 use watchscope_model::fold::STEPS_KEPT;
-use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_model::{Seq, Time};
 
-use crate::glyph::Glyph;
+use super::mark_kind::{MarkKind, NO_VERSION};
+use super::mark_run::{MarkRun, Sums};
 
-/// The kind of a mark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-pub(crate) enum MarkKind {
-    Added,
-    AddedByList,
-    Modified,
-    ModifiedByList,
-    Status,
-    StatusByList,
-    Deleted,
-    DeletedInferred,
-    Bookmark,
-    InitialEnd,
-    List,
-}
-
-impl MarkKind {
-    /// Returns the mark of a change; `status_only` comes from the fold.
-    pub(crate) fn of(change: &Change, status_only: bool) -> Self {
-        let listed = change.origin != Origin::Live;
-        match (change.change, listed) {
-            (ChangeType::Added, false) => Self::Added,
-            (ChangeType::Added, true) => Self::AddedByList,
-            (ChangeType::Deleted, false) => Self::Deleted,
-            (ChangeType::Deleted, true) => Self::DeletedInferred,
-            (_, false) if status_only => Self::Status,
-            (_, true) if status_only => Self::StatusByList,
-            (_, false) => Self::Modified,
-            (_, true) => Self::ModifiedByList,
-        }
-    }
-
-    /// Returns its glyph.
-    pub(crate) fn glyph(self) -> Glyph {
-        match self {
-            Self::Added => Glyph::Added,
-            Self::AddedByList => Glyph::AddedByList,
-            Self::Modified => Glyph::Modified,
-            Self::ModifiedByList => Glyph::ModifiedByList,
-            Self::Status => Glyph::Status,
-            Self::StatusByList => Glyph::StatusByList,
-            Self::Deleted => Glyph::Deleted,
-            Self::DeletedInferred => Glyph::DeletedInferred,
-            Self::Bookmark => Glyph::Bookmark,
-            Self::InitialEnd => Glyph::InitialEnd,
-            Self::List => Glyph::Relist,
-        }
-    }
-
-    /// Returns 0, 1 or 2 for added, modified and deleted; `None` if it is no change.
-    pub(crate) fn class(self) -> Option<usize> {
-        match self {
-            Self::Added | Self::AddedByList => Some(0),
-            Self::Modified | Self::ModifiedByList | Self::Status | Self::StatusByList => Some(1),
-            Self::Deleted | Self::DeletedInferred => Some(2),
-            Self::Bookmark | Self::InitialEnd | Self::List => None,
-        }
-    }
-
-    /// Whether it is a change that came by a list.
-    pub(crate) fn is_by_list(self) -> bool {
-        matches!(
-            self,
-            Self::AddedByList | Self::ModifiedByList | Self::StatusByList | Self::DeletedInferred
-        )
-    }
-
-    /// Whether it moves the watch's resourceVersion.
-    pub(crate) fn moves_version(self) -> bool {
-        !self.is_by_list()
-    }
-}
-
-/// The version of a mark whose resourceVersion is not a number.
-pub(crate) const NO_VERSION: u64 = u64::MAX;
-
-/// Most distance in µs of a time from the trace's first mark: four years, half of the range of two columns with 48
-/// bits. A farther time is stored at that distance.
-const AT_REACH: i64 = 1 << 47;
-/// Most distance of a version from the trace's first: half of the range of a column with 32 bits. Farther versions are
-/// stored in `far`.
-const VERSION_REACH: u64 = 1 << 31;
-/// Marks a version that is stored in `far`, or is not a number.
-const FAR: u32 = u32::MAX;
-
-/// Marks by rising seq, in columns: 15 bytes for each mark.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// Marks by rising seq. An index counts over all runs. To insert or to forget a chapter moves no mark of the others.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Marks {
-    /// µs after the base's time: the lower 32 bits, and the 16 bits above them.
-    at_low: Vec<u32>,
-    at_high: Vec<u16>,
-    seq: Vec<u32>,
-    kind: Vec<MarkKind>,
-    /// Difference from the base's version.
-    version: Vec<u32>,
-    /// Versions too far from the base, by seq.
-    far: BTreeMap<u32, u64>,
-    /// The time and version from which the columns count; `None` before the first mark.
-    base: Option<(i64, u64)>,
+    /// None is empty.
+    runs: Vec<MarkRun>,
+    /// The index of each run's first mark.
+    starts: Vec<usize>,
+    len: usize,
+}
+
+impl PartialEq for Marks {
+    fn eq(&self, other: &Self) -> bool {
+        let is_same = |place: usize| {
+            let one = |marks: &Self| {
+                let (seq, at) = (marks.seq(place), marks.at(place));
+                (seq, at, marks.kind(place), marks.version(place))
+            };
+            one(self) == one(other)
+        };
+        self.len == other.len && (0..self.len).all(is_same)
+    }
 }
 
 impl Marks {
     pub(crate) fn len(&self) -> usize {
-        self.seq.len()
+        self.len
     }
 
     /// Appends a mark; its seq must be above all others.
     pub(crate) fn push(&mut self, seq: Seq, at: Time, kind: MarkKind, version: u64) {
-        let (at_base, version_base) = *self.base.get_or_insert((
-            at.0.saturating_sub(AT_REACH),
-            version.saturating_sub(VERSION_REACH),
-        ));
-        let offset = at.0.saturating_sub(at_base).clamp(0, 2 * AT_REACH - 1);
-        let version_offset = version.wrapping_sub(version_base);
-        // An epoch with over 4,294,967,295 records would fill the page's memory first.
-        let seq = u32::try_from(seq.0).unwrap_or(u32::MAX);
-        let version_offset = match u32::try_from(version_offset) {
-            Ok(offset) if offset != FAR && version != NO_VERSION => offset,
-            _ => {
-                if version != NO_VERSION {
-                    self.far.insert(seq, version);
-                }
-                FAR
+        let last = self.runs.last_mut();
+        if !last.is_some_and(|last| last.push(seq, at, kind, version)) {
+            if let Some(full) = self.runs.last_mut() {
+                full.shrink();
             }
-        };
-        push(&mut self.at_low, offset as u32);
-        push(&mut self.at_high, (offset >> 32) as u16);
-        push(&mut self.seq, seq);
-        push(&mut self.kind, kind);
-        push(&mut self.version, version_offset);
+            let mut run = MarkRun::default();
+            run.push(seq, at, kind, version);
+            self.runs.push(run);
+            self.starts.push(self.len);
+        }
+        self.len += 1;
+    }
+
+    /// Returns the run of a mark, and its index in the run.
+    #[inline]
+    fn located(&self, place: usize) -> (&MarkRun, usize) {
+        let run = self.run_of(place);
+        (&self.runs[run], place - self.starts[run])
+    }
+
+    /// Returns the index of the run that holds a mark. Behind all marks it is the last run.
+    #[inline]
+    fn run_of(&self, place: usize) -> usize {
+        self.starts.partition_point(|&start| start <= place) - 1
     }
 
     #[inline]
     pub(crate) fn at(&self, place: usize) -> Time {
-        let offset = i64::from(self.at_low[..][place]) | i64::from(self.at_high[..][place]) << 32;
-        Time(self.base.map_or(0, |base| base.0) + offset)
+        let (run, place) = self.located(place);
+        run.at(place)
     }
 
     #[inline]
     pub(crate) fn seq(&self, place: usize) -> Seq {
-        Seq(u64::from(self.seq[..][place]))
+        let (run, place) = self.located(place);
+        run.seq(place)
     }
 
     #[inline]
     pub(crate) fn kind(&self, place: usize) -> MarkKind {
-        self.kind[..][place]
+        let (run, place) = self.located(place);
+        run.kind(place)
     }
 
     /// Returns its resourceVersion as a number, or [`NO_VERSION`].
     #[inline]
     pub(crate) fn version(&self, place: usize) -> u64 {
-        match self.version[..][place] {
-            FAR => {
-                let far = self.far.get(&self.seq[place]);
-                far.copied().unwrap_or(NO_VERSION)
-            }
-            offset => {
-                let base = self.base.map_or(0, |base| base.1);
-                base.wrapping_add(u64::from(offset))
-            }
-        }
+        let (run, place) = self.located(place);
+        run.version(place)
     }
 
     /// Returns the index of the first mark with at least this seq.
     pub(crate) fn place_of(&self, seq: Seq) -> usize {
-        self.seq.partition_point(|&other| u64::from(other) < seq.0)
+        self.place_where(|run| run.seq(run.len() - 1) >= seq, |run| run.place_of(seq))
     }
 
     /// Returns the index of the first mark at or after a time.
     pub(crate) fn place_at(&self, at: Time) -> usize {
-        let (mut from, mut to) = (0, self.len());
-        while from < to {
-            let middle = from.midpoint(to);
-            if self.at(middle) < at {
-                from = middle + 1;
-            } else {
-                to = middle;
+        self.place_where(|run| run.at(run.len() - 1) >= at, |run| run.place_at(at))
+    }
+
+    fn place_where(
+        &self,
+        reaches: impl Fn(&MarkRun) -> bool,
+        place: impl Fn(&MarkRun) -> usize,
+    ) -> usize {
+        let found = self.runs.partition_point(|run| !reaches(run));
+        let run = self.runs.get(found);
+        run.map_or(self.len, |run| self.starts[found] + place(run))
+    }
+
+    /// Adds up the marks at `places` by stretches of time. `end_of` returns when the stretch of a time ends, which is
+    /// later; `take` gets the time of the first mark in each, and the sums.
+    pub(crate) fn sum_by(
+        &self,
+        places: Range<usize>,
+        end_of: &mut dyn FnMut(Time) -> Time,
+        take: &mut dyn FnMut(Time, &Sums),
+    ) {
+        let mut open: Option<(Time, Time, Sums)> = None;
+        self.each_run(places, &mut |run, from, to| {
+            let mut place = from;
+            while place < to {
+                let at = run.at(place);
+                let (_, end, sums) = match &mut open {
+                    Some(open) if at < open.1 => open,
+                    _ => {
+                        if let Some((first, _, sums)) = open.take() {
+                            take(first, &sums);
+                        }
+                        // A mark is in a stretch of its own if none could be made.
+                        let end = end_of(at).max(at.plus_micros(1));
+                        open.insert((at, end, Sums::default()))
+                    }
+                };
+                place = run.sum_until(place, to, *end, sums);
             }
+        });
+        if let Some((first, _, sums)) = open {
+            take(first, &sums);
         }
-        from
+    }
+
+    /// Returns the sums of the marks at `places`.
+    pub(crate) fn sum(&self, places: Range<usize>) -> Sums {
+        let mut sums = Sums::default();
+        self.each_run(places, &mut |run, from, to| {
+            run.sum_until(from, to, Time(i64::MAX), &mut sums);
+        });
+        sums
+    }
+
+    /// Passes the indexes of the bookmarks and ends of initial events at `places` to `take`, in order.
+    pub(crate) fn each_bookmark(&self, places: Range<usize>, take: &mut dyn FnMut(usize)) {
+        let mut start = places.start;
+        self.each_run(places, &mut |run, from, to| {
+            let mut place = from;
+            while let Some(found) = run.next_bookmark(place, to) {
+                take(start + (found - from));
+                place = found + 1;
+            }
+            start += to - from;
+        });
+    }
+
+    /// Passes each run with marks at `places` to `take`, with the indexes in the run.
+    fn each_run(&self, places: Range<usize>, take: &mut dyn FnMut(&MarkRun, usize, usize)) {
+        let mut place = places.start;
+        while place < places.end.min(self.len) {
+            let at = self.run_of(place);
+            let (run, start) = (&self.runs[at], self.starts[at]);
+            let to = run.len().min(places.end - start);
+            take(run, place - start, to);
+            place = start + to;
+        }
     }
 
     /// Whether the versions have no order. The versions of a resource are all of one kind, so the first one decides.
@@ -233,70 +215,58 @@ impl Marks {
     }
 
     /// Inserts a run of marks where its seqs belong; returns the index.
-    pub(crate) fn insert(&mut self, other: &Self) -> usize {
-        let Some(&first) = other.seq.first() else {
-            return self.len();
-        };
-        let place = self.place_of(Seq(u64::from(first)));
-        // The two bases may differ.
-        let mut run = Self {
-            base: self.base,
-            ..Self::default()
-        };
-        for mark in 0..other.len() {
-            run.push(
-                other.seq(mark),
-                other.at(mark),
-                other.kind(mark),
-                other.version(mark),
-            );
+    pub(crate) fn insert(&mut self, mut other: Self) -> usize {
+        if other.len == 0 {
+            return self.len;
         }
-        self.base = run.base;
-        self.at_low.splice(place..place, run.at_low);
-        self.at_high.splice(place..place, run.at_high);
-        self.seq.splice(place..place, run.seq);
-        self.kind.splice(place..place, run.kind);
-        self.version.splice(place..place, run.version);
-        self.far.append(&mut run.far);
+        let place = self.place_of(other.seq(0));
+        let at = self.split_at(place);
+        other.runs.iter_mut().for_each(MarkRun::shrink);
+        self.runs.splice(at..at, other.runs);
+        self.number();
         place
     }
 
     /// Forgets the marks at these indexes.
     pub(crate) fn forget(&mut self, places: Range<usize>) {
-        if let Some((first, last)) = self.seq[places.clone()]
-            .first()
-            .zip(self.seq[places.clone()].last())
-        {
-            self.far.retain(|seq, _| seq < first || last < seq);
+        if places.is_empty() {
+            return;
         }
-        self.at_low.drain(places.clone());
-        self.at_high.drain(places.clone());
-        self.seq.drain(places.clone());
-        self.kind.drain(places.clone());
-        self.version.drain(places);
+        let from = self.split_at(places.start);
+        let to = self.split_at(places.end);
+        self.runs.drain(from..to);
+        self.number();
+    }
+
+    /// Has a run begin at a mark, and returns its index; the number of runs behind all marks.
+    fn split_at(&mut self, place: usize) -> usize {
+        if place >= self.len {
+            return self.runs.len();
+        }
+        let run = self.run_of(place);
+        let within = place - self.starts[run];
+        if within == 0 {
+            return run;
+        }
+        let behind = self.runs[run].split_off(within);
+        self.runs.insert(run + 1, behind);
+        self.number();
+        run + 1
+    }
+
+    /// Counts the marks of all runs again.
+    fn number(&mut self) {
+        self.starts.clear();
+        self.len = 0;
+        for run in &self.runs {
+            self.starts.push(self.len);
+            self.len += run.len();
+        }
     }
 
     /// Estimates its size in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.at_low.capacity() * 4
-            + self.at_high.capacity() * 2
-            + self.seq.capacity() * 4
-            + self.kind.capacity()
-            + self.version.capacity() * 4
-            + self.far.len() * 24
-    }
-}
-
-/// Appends to a column.
-pub(crate) fn push<T>(column: &mut Vec<T>, value: T) {
-    make_space(column, 1);
-    column.push(value);
-}
-
-/// Makes space for `more` values. A column grows by an eighth, because doubling would leave up to half of it unused.
-pub(crate) fn make_space<T>(column: &mut Vec<T>, more: usize) {
-    if column.capacity() - column.len() < more {
-        column.reserve_exact(more.max(column.len() / 8 + 4));
+        self.runs.iter().map(MarkRun::bytes).sum()
     }
 }
 
@@ -342,7 +312,89 @@ mod tests {
         })
     }
 
+    const KINDS: [MarkKind; 6] = [
+        MarkKind::Added,
+        MarkKind::ModifiedByList,
+        MarkKind::Status,
+        MarkKind::Deleted,
+        MarkKind::Bookmark,
+        MarkKind::List,
+    ];
+
+    /// Returns 5,000 marks that are made of three inserted runs, one of which lost its middle.
+    fn many(random: &mut impl FnMut(u64) -> u64) -> Marks {
+        let mut all = Marks::default();
+        for first in [20_000, 1, 40_000] {
+            let mut run = Marks::default();
+            let mut now = 1_790_000_000_000_000 + first as i64 * 50_000;
+            for seq in first..first + 2_000 {
+                now += random(90_000) as i64;
+                let version = if random(9) == 0 {
+                    NO_VERSION
+                } else {
+                    1_000 + random(1_000)
+                };
+                let kind = if random(30) > 0 {
+                    0
+                } else {
+                    random(6) as usize
+                };
+                run.push(Seq(seq), Time(now), KINDS[kind], version);
+            }
+            all.insert(run);
+        }
+        all.forget(700..1_700);
+        all
+    }
+
     proptest! {
+        #[test]
+        fn sums_over_stretches_of_time_are_those_of_their_single_marks(
+            seed in any::<u64>(), from in 0..5_000_usize, length in 0..5_000_usize, step_us in 1..400_000_000_i64,
+        ) {
+            let mut state = seed | 1;
+            let mut random = |below: u64| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (state >> 33) % below
+            };
+            let marks = many(&mut random);
+            let places = from..(from + length).min(marks.len()).max(from);
+            let mut wanted: Vec<(Time, Sums)> = Vec::new();
+            let column = |at: Time| at.0.div_euclid(step_us);
+            let mut bookmarks = Vec::new();
+            for place in places.clone() {
+                let at = marks.at(place);
+                if wanted.last().is_none_or(|(first, _)| column(*first) != column(at)) {
+                    wanted.push((at, Sums::default()));
+                }
+                let (_, sums) = wanted.last_mut().unwrap();
+                let mut one = Marks::default();
+                one.push(marks.seq(place), at, marks.kind(place), marks.version(place));
+                let single = one.sum(0..1);
+                for class in 0..3 {
+                    sums.live[class] += single.live[class];
+                    sums.listed[class] += single.listed[class];
+                }
+                sums.bookmarks += single.bookmarks;
+                if let Some(value) = marks.moved_to(place) {
+                    let versions = sums.versions.get_or_insert(single.versions.unwrap());
+                    versions.least = versions.least.min(value);
+                    versions.most = versions.most.max(value);
+                    versions.last = value;
+                }
+                if single.bookmarks > 0 {
+                    bookmarks.push(place);
+                }
+            }
+            let mut summed = Vec::new();
+            let mut end_of = |at: Time| Time((column(at) + 1) * step_us);
+            marks.sum_by(places.clone(), &mut end_of, &mut |at, sums| summed.push((at, *sums)));
+            prop_assert_eq!(summed, wanted);
+            let mut found = Vec::new();
+            marks.each_bookmark(places, &mut |place| found.push(place));
+            prop_assert_eq!(found, bookmarks);
+        }
+
         #[test]
         fn marks_read_back_as_they_were_pushed_whatever_their_versions(list in list(1)) {
             prop_assert_eq!(read(&marks(&list)), list);
@@ -353,7 +405,7 @@ mod tests {
             before in list(1), run in list(100), after in list(200), from in 0..=100_usize, share in 0..=100_usize,
         ) {
             let mut all = marks(&[before.clone(), after.clone()].concat());
-            prop_assert_eq!(all.insert(&marks(&run)), if run.is_empty() { all.len() } else { before.len() });
+            prop_assert_eq!(all.insert(marks(&run)), if run.is_empty() { all.len() } else { before.len() });
             let mut wanted = [before, run, after].concat();
             prop_assert_eq!(read(&all), wanted.clone());
             let from = wanted.len() * from / 100;

@@ -94,7 +94,7 @@ impl WatchTrace {
         self.started = self.started.max(other.started);
         self.server = other.server.or(self.server.take());
         let inserted = other.marks.len() as u32;
-        let place = self.marks.insert(&other.marks) as u32;
+        let place = self.marks.insert(other.marks) as u32;
         self.phases.merge(other.phases);
         self.streams.merge(other.streams);
         self.gaps.merge(other.gaps);

@@ -10,7 +10,8 @@ use watchscope_model::row::Attributed;
 use watchscope_model::vocabulary::Cause;
 use watchscope_model::{RequestId, Row, Seq, StreamId, Text, Time};
 
-use super::marks::{Marks, NO_VERSION};
+use super::mark_kind::NO_VERSION;
+use super::marks::Marks;
 use super::parts::{
     AuditMark, ConnectionSpan, ErrorMark, Fall, FindingSpan, GapSpan, LifeSpan, ListMark, LossMark,
     NarratorLine, Occurrence, OpeningPoint, OverSeam, OwnRequestMark, PauseMark, PhaseSpan,

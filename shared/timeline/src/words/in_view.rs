@@ -209,8 +209,8 @@ pub fn range_words(store: &Store, (from, to): (Time, Time), now: Time) -> RangeW
         for (_, trace) in wanted(store, epoch) {
             let marks = &trace.marks;
             let places = marks.place_at(from)..marks.place_at(to.plus_micros(1));
-            let is_change = |place: &usize| marks.kind(*place).class().is_some();
-            changes += places.filter(is_change).count() as u64;
+            let counts = marks.sum(places).changes();
+            changes += counts.iter().copied().map(u64::from).sum::<u64>();
         }
         let spans = epoch.trace.findings.all().iter();
         let in_it = spans.filter(|span| reaches(span.start.at, span.end_at(now)));

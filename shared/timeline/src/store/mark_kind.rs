@@ -1,0 +1,83 @@
+//! The kinds of a watch's marks.
+
+use watchscope_model::event::Change;
+use watchscope_model::vocabulary::{ChangeType, Origin};
+
+use crate::glyph::Glyph;
+
+/// The kind of a mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(crate) enum MarkKind {
+    Added,
+    AddedByList,
+    Modified,
+    ModifiedByList,
+    Status,
+    StatusByList,
+    Deleted,
+    DeletedInferred,
+    Bookmark,
+    InitialEnd,
+    List,
+}
+
+impl MarkKind {
+    /// Returns the mark of a change; `status_only` comes from the fold.
+    pub(crate) fn of(change: &Change, status_only: bool) -> Self {
+        let listed = change.origin != Origin::Live;
+        match (change.change, listed) {
+            (ChangeType::Added, false) => Self::Added,
+            (ChangeType::Added, true) => Self::AddedByList,
+            (ChangeType::Deleted, false) => Self::Deleted,
+            (ChangeType::Deleted, true) => Self::DeletedInferred,
+            (_, false) if status_only => Self::Status,
+            (_, true) if status_only => Self::StatusByList,
+            (_, false) => Self::Modified,
+            (_, true) => Self::ModifiedByList,
+        }
+    }
+
+    /// Returns its glyph.
+    pub(crate) fn glyph(self) -> Glyph {
+        match self {
+            Self::Added => Glyph::Added,
+            Self::AddedByList => Glyph::AddedByList,
+            Self::Modified => Glyph::Modified,
+            Self::ModifiedByList => Glyph::ModifiedByList,
+            Self::Status => Glyph::Status,
+            Self::StatusByList => Glyph::StatusByList,
+            Self::Deleted => Glyph::Deleted,
+            Self::DeletedInferred => Glyph::DeletedInferred,
+            Self::Bookmark => Glyph::Bookmark,
+            Self::InitialEnd => Glyph::InitialEnd,
+            Self::List => Glyph::Relist,
+        }
+    }
+
+    /// Returns 0, 1 or 2 for added, modified and deleted; `None` if it is no change.
+    pub(crate) fn class(self) -> Option<usize> {
+        match self {
+            Self::Added | Self::AddedByList => Some(0),
+            Self::Modified | Self::ModifiedByList | Self::Status | Self::StatusByList => Some(1),
+            Self::Deleted | Self::DeletedInferred => Some(2),
+            Self::Bookmark | Self::InitialEnd | Self::List => None,
+        }
+    }
+
+    /// Whether it is a change that came by a list.
+    pub(crate) fn is_by_list(self) -> bool {
+        matches!(
+            self,
+            Self::AddedByList | Self::ModifiedByList | Self::StatusByList | Self::DeletedInferred
+        )
+    }
+
+    /// Whether it moves the watch's resourceVersion.
+    pub(crate) fn moves_version(self) -> bool {
+        !self.is_by_list()
+    }
+}
+
+/// The version of a mark whose resourceVersion is not a number.
+pub(crate) const NO_VERSION: u64 = u64::MAX;

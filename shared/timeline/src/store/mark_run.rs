@@ -1,0 +1,292 @@
+//! A run of neighbouring marks of a watch: columns, and sums over blocks of them.
+//!
+//! ```text
+//!   marks    |||||||||||||||||||||||||||||||||||…
+//!   blocks   [   64   ][   64   ][   64   ]…       sums of 64 marks
+//!   groups   [            1,024            ]…      sums of 16 blocks
+//! ```
+//! A picture of millions of marks adds up groups and blocks, and reads single marks only at the edges of its columns.
+
+use std::collections::BTreeMap;
+
+use watchscope_model::{Seq, Time};
+
+use super::grow::push;
+use super::mark_kind::{MarkKind, NO_VERSION};
+
+/// Most marks of a run that is appended to; the next mark begins another run. A run is one piece of memory, so few
+/// bytes are moved when a run is cut. The number has no source.
+pub(super) const MOST_MARKS: usize = 16_384;
+/// Marks that a block sums up. Smaller blocks take more memory: these take 1 byte for each mark.
+const BLOCK: usize = 64;
+/// Marks that a group sums up: those of 16 blocks.
+const GROUP: usize = 16 * BLOCK;
+/// Most distance of a time, in µs, and of a version from the run's first: half of the range of a column of 32 bits. A
+/// farther time begins another run, after 35 minutes; farther versions are stored in `far`.
+const REACH: u64 = 1 << 31;
+/// Marks a version that is stored in `far`, or is not a number.
+const FAR: u32 = u32::MAX;
+
+/// Sums over neighbouring marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sums {
+    /// Changes that a stream delivered: added, modified, deleted.
+    pub(crate) live: [u32; 3],
+    /// Changes that came by a list: added, modified, deleted.
+    pub(crate) listed: [u32; 3],
+    /// Bookmarks, and ends of initial events.
+    pub(crate) bookmarks: u32,
+    /// The versions that the marks moved their watch to; `None` if none did, or if they are no numbers.
+    pub(crate) versions: Option<Versions>,
+}
+
+/// The versions that neighbouring marks moved their watch to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Versions {
+    /// The time of the first of these marks.
+    pub(crate) since: Time,
+    pub(crate) least: u64,
+    pub(crate) most: u64,
+    pub(crate) last: u64,
+}
+
+impl Sums {
+    /// Returns how many changes there are of each kind: added, modified, deleted.
+    pub(crate) fn changes(&self) -> [u32; 3] {
+        [0, 1, 2].map(|class| self.live[class] + self.listed[class])
+    }
+
+    fn add(&mut self, at: Time, kind: MarkKind, version: u64) {
+        let counts = if kind.is_by_list() {
+            &mut self.listed
+        } else {
+            &mut self.live
+        };
+        if let Some(class) = kind.class() {
+            counts[class] += 1;
+        }
+        self.bookmarks += u32::from(matches!(kind, MarkKind::Bookmark | MarkKind::InitialEnd));
+        if kind.moves_version() && version != NO_VERSION {
+            self.join_versions(Versions {
+                since: at,
+                least: version,
+                most: version,
+                last: version,
+            });
+        }
+    }
+
+    /// Adds the sums of the marks that follow.
+    fn join(&mut self, after: &Self) {
+        for class in 0..3 {
+            self.live[class] += after.live[class];
+            self.listed[class] += after.listed[class];
+        }
+        self.bookmarks += after.bookmarks;
+        if let Some(versions) = after.versions {
+            self.join_versions(versions);
+        }
+    }
+
+    fn join_versions(&mut self, after: Versions) {
+        self.versions = Some(self.versions.map_or(after, |before| Versions {
+            since: before.since,
+            least: before.least.min(after.least),
+            most: before.most.max(after.most),
+            last: after.last,
+        }));
+    }
+}
+
+/// Neighbouring marks by rising seq: 14 bytes for each. It has at least one mark once it is in use.
+#[derive(Clone, Debug, Default)]
+pub(super) struct MarkRun {
+    /// µs after the base's time.
+    at: Vec<u32>,
+    seq: Vec<u32>,
+    kind: Vec<MarkKind>,
+    /// Difference from the base's version.
+    version: Vec<u32>,
+    /// Versions too far from the base, by seq.
+    far: BTreeMap<u32, u64>,
+    /// The time and version from which the columns count; zeroes before the first mark.
+    base: (i64, u64),
+    blocks: Vec<Sums>,
+    groups: Vec<Sums>,
+}
+
+impl MarkRun {
+    pub(super) fn len(&self) -> usize {
+        self.seq.len()
+    }
+
+    /// Appends a mark; its seq must be above all others. Returns whether it fits: its time may be too far away, or the
+    /// run full. An empty run takes any mark.
+    pub(super) fn push(&mut self, seq: Seq, at: Time, kind: MarkKind, version: u64) -> bool {
+        if self.len() == 0 {
+            self.base = (
+                at.0.saturating_sub_unsigned(REACH),
+                version.saturating_sub(REACH),
+            );
+        }
+        let (at_base, version_base) = self.base;
+        let Some(offset) = at.0.checked_sub(at_base) else {
+            return false;
+        };
+        let Some(offset) = u32::try_from(offset)
+            .ok()
+            .filter(|_| self.len() < MOST_MARKS)
+        else {
+            return false;
+        };
+        // An epoch with over 4,294,967,295 records would fill the page's memory first.
+        let number = u32::try_from(seq.0).unwrap_or(u32::MAX);
+        let version_offset = match u32::try_from(version.wrapping_sub(version_base)) {
+            Ok(offset) if offset != FAR && version != NO_VERSION => offset,
+            _ => {
+                if version != NO_VERSION {
+                    self.far.insert(number, version);
+                }
+                FAR
+            }
+        };
+        let place = self.len();
+        push(&mut self.at, offset);
+        push(&mut self.seq, number);
+        push(&mut self.kind, kind);
+        push(&mut self.version, version_offset);
+        for (sums, size) in [(&mut self.blocks, BLOCK), (&mut self.groups, GROUP)] {
+            if place.is_multiple_of(size) {
+                push(sums, Sums::default());
+            }
+            if let Some(last) = sums.last_mut() {
+                last.add(at, kind, version);
+            }
+        }
+        true
+    }
+
+    #[inline]
+    pub(super) fn at(&self, place: usize) -> Time {
+        Time(self.base.0 + i64::from(self.at[..][place]))
+    }
+
+    #[inline]
+    pub(super) fn seq(&self, place: usize) -> Seq {
+        Seq(u64::from(self.seq[..][place]))
+    }
+
+    #[inline]
+    pub(super) fn kind(&self, place: usize) -> MarkKind {
+        self.kind[..][place]
+    }
+
+    /// Returns its resourceVersion as a number, or [`NO_VERSION`].
+    #[inline]
+    pub(super) fn version(&self, place: usize) -> u64 {
+        match self.version[..][place] {
+            FAR => {
+                let far = self.far.get(&self.seq[place]);
+                far.copied().unwrap_or(NO_VERSION)
+            }
+            offset => self.base.1.wrapping_add(u64::from(offset)),
+        }
+    }
+
+    /// Returns the index of the first mark with at least this seq.
+    pub(super) fn place_of(&self, seq: Seq) -> usize {
+        self.seq.partition_point(|&other| u64::from(other) < seq.0)
+    }
+
+    /// Returns the index of the first mark at or after a time.
+    pub(super) fn place_at(&self, at: Time) -> usize {
+        let offset = at.0.saturating_sub(self.base.0);
+        self.at.partition_point(|&other| i64::from(other) < offset)
+    }
+
+    /// Adds the marks from `from` on, up to the first one at or after `end`, or up to `to`. Returns the index behind
+    /// the last one.
+    pub(super) fn sum_until(&self, from: usize, to: usize, end: Time, sums: &mut Sums) -> usize {
+        let mut place = from;
+        while place < to {
+            let whole = [(&self.groups, GROUP), (&self.blocks, BLOCK)]
+                .into_iter()
+                .find(|&(_, size)| {
+                    place.is_multiple_of(size)
+                        && place + size <= to
+                        && self.at(place + size - 1) < end
+                });
+            if let Some((whole, size)) = whole {
+                sums.join(&whole[place / size]);
+                place += size;
+            } else if self.at(place) < end {
+                sums.add(self.at(place), self.kind(place), self.version(place));
+                place += 1;
+            } else {
+                break;
+            }
+        }
+        place
+    }
+
+    /// Returns the index of the first bookmark or end of initial events from `from` on, before `to`.
+    pub(super) fn next_bookmark(&self, from: usize, to: usize) -> Option<usize> {
+        let mut place = from;
+        while place < to {
+            let none = [(&self.groups, GROUP), (&self.blocks, BLOCK)]
+                .into_iter()
+                .find(|&(whole, size)| {
+                    place.is_multiple_of(size) && whole[place / size].bookmarks == 0
+                });
+            if let Some((_, size)) = none {
+                place += size;
+            } else if matches!(self.kind(place), MarkKind::Bookmark | MarkKind::InitialEnd) {
+                return Some(place);
+            } else {
+                place += 1;
+            }
+        }
+        None
+    }
+
+    /// Cuts the marks from `place` on off, and returns them.
+    pub(super) fn split_off(&mut self, place: usize) -> Self {
+        let copied = |from: usize, to: usize| {
+            let mut run = Self::default();
+            for place in from..to {
+                run.push(
+                    self.seq(place),
+                    self.at(place),
+                    self.kind(place),
+                    self.version(place),
+                );
+            }
+            run.shrink();
+            run
+        };
+        let (before, behind) = (copied(0, place), copied(place, self.len()));
+        *self = before;
+        behind
+    }
+
+    /// Gives back the memory that no mark uses.
+    pub(super) fn shrink(&mut self) {
+        self.at.shrink_to_fit();
+        self.seq.shrink_to_fit();
+        self.kind.shrink_to_fit();
+        self.version.shrink_to_fit();
+        self.blocks.shrink_to_fit();
+        self.groups.shrink_to_fit();
+    }
+
+    /// Estimates its size in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Self>()
+            + self.at.capacity() * 4
+            + self.seq.capacity() * 4
+            + self.kind.capacity()
+            + self.version.capacity() * 4
+            + self.far.len() * 24
+            + (self.blocks.capacity() + self.groups.capacity()) * size_of::<Sums>()
+    }
+}
