@@ -6,11 +6,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
+use js_sys::Uint8Array;
 use leptos::wasm_split::{SplitLoaderError, wasm_split};
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen::closure::Closure;
 use watchscope_timeline::Store;
 use watchscope_timeline::records::RECORDS;
+use watchscope_timeline::store::StoreError;
 
 use crate::core::model::{Model, Second};
 use crate::core::msg::Msg;
@@ -27,7 +29,7 @@ fn second_part() -> Result<Second, SplitLoaderError> {
     }
     Ok(Second {
         segment: Model::take_segment,
-        chapter: Store::chapter,
+        chapter: take_chapter,
         catalogue: Model::take_catalogue,
         records: RECORDS,
         forget: Model::forget,
@@ -39,6 +41,16 @@ fn second_part() -> Result<Second, SplitLoaderError> {
         drawn: panels::drawn,
         carry_out: panels::carry_out,
     })
+}
+
+/// Reads a chapter. The page keeps its bytes as a JavaScript array: ten million records would fill half of the
+/// WebAssembly memory with them, and they are read again only for details.
+fn take_chapter(store: &mut Store, bytes: &[u8]) -> Result<usize, StoreError> {
+    store.keep_outside(|bytes| {
+        let kept = Uint8Array::from(bytes);
+        Box::new(move || kept.to_vec())
+    });
+    store.chapter(bytes)
 }
 
 type Loading = Pin<Box<dyn Future<Output = Result<Second, SplitLoaderError>>>>;

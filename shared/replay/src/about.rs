@@ -26,7 +26,7 @@ pub struct About {
     /// file any more.
     pub is_ended: bool,
     /// Time of the first record that the page shows at once, in microseconds since 1970-01-01T00:00:00Z. The page shows
-    /// the last 128 chapters at once.
+    /// the last 160 chapters at once.
     pub from_us: i64,
     /// Time of the last record, in the same unit.
     pub to_us: i64,

@@ -223,7 +223,7 @@ impl<F: Recorded> JoinedFiles<F> {
     }
 
     /// Returns what a viewer's welcome says about the recording; `None` if it has no record. `name` is for people. It
-    /// begins with the earliest record of the last 128 chapters with records ([`MOST_AT_ONCE`]), which a page shows at
+    /// begins with the earliest record of the last 160 chapters with records ([`MOST_AT_ONCE`]), which a page shows at
     /// once; each copy of a chapter counts. It ends with the latest record of all. It says that diagnosis did not run
     /// again.
     #[must_use]

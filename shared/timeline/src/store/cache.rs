@@ -3,21 +3,22 @@
 use watchscope_model::fold::Moment;
 use watchscope_model::{Seq, Time};
 
+use super::encoded::KeepOutside;
 use super::epoch::Epoch;
 use super::names::Names;
 use super::notes::KnownNotes;
 use super::spans::RecordRun;
 use crate::levels::LayerNames;
 
-/// Default for the bytes that the page may hold of logs: 384 MiB. Beyond it chapters are dropped. One view may need 128
-/// chapters of about 1 MiB, which is a third of it.
+/// Default for the bytes that the page may hold of logs: 384 MiB. Beyond it chapters are dropped. Ten
+/// million change records take 145 MiB encoded, and 180 MiB in traces.
 pub const DEFAULT_BUDGET_BYTES: usize = 384 << 20;
 /// Most encoded bytes after which the live log is cut: 1 MiB, or 1/128 of a smaller budget. So its oldest part can be
 /// dropped alone. The server cuts its chapters at 1 MiB, too.
 const CHAPTER_BYTES: usize = 1 << 20;
-/// Divisor of the budget: the encoded bytes in view may take a third of it. Beyond it nothing more is requested, and
-/// they may be dropped. Their traces take about as much again, and a third is left for other chapters.
-pub(super) const SHOWN_SHARE: usize = 3;
+/// Share of the budget, in fifths, that the encoded bytes in view may take: two. Beyond it nothing more is requested,
+/// and they may be dropped. Their traces take about five quarters of as much.
+const SHOWN_FIFTHS: usize = 2;
 /// Divisor of the budget: the size is checked again after each 1/128 of it that was read, because a check looks at all
 /// traces. A small budget cuts the live log by it, too. The number has no source.
 const WEIGH_SHARE: usize = 128;
@@ -35,6 +36,8 @@ pub struct Store {
     /// Notes of persons.
     pub(super) notes: KnownNotes,
     pub(super) budget_bytes: usize,
+    /// Where the bytes of chapters go that do not change any more; `None` if they stay here.
+    pub(super) outside: Option<KeepOutside>,
     /// Encoded bytes after which the live log is cut.
     pub(super) chapter_bytes: usize,
     /// Bytes read since the size was last checked.
@@ -56,7 +59,7 @@ impl Store {
     /// Returns an empty store that holds about `budget_bytes` of chapters and traces. Above it, chapters out of view
     /// are dropped. Those of an earlier run go first, if the server has all chapters of the run and more than 1/16 of
     /// the budget becomes free. Else the oldest one goes. The newest chapter stays. While chapters in view take at most
-    /// a third of the budget, they stay too, with all later ones of their run. The store may then exceed the budget.
+    /// two fifths of the budget, they stay too, with all later ones of their run. The store may then exceed the budget.
     /// Its size is checked after each 1/128 of the budget that was read.
     #[must_use]
     pub fn new(budget_bytes: usize) -> Self {
@@ -66,12 +69,18 @@ impl Store {
             layer_names: LayerNames::default(),
             notes: KnownNotes::default(),
             budget_bytes,
+            outside: None,
             chapter_bytes: (budget_bytes / WEIGH_SHARE).min(CHAPTER_BYTES),
             unweighed_bytes: 0,
             looks_at: None,
             version: 0,
             trouble_version: 0,
         }
+    }
+
+    /// Has the bytes of chapters that come from now on kept outside; they count in the budget as before.
+    pub fn keep_outside(&mut self, keep: KeepOutside) {
+        self.outside = Some(keep);
     }
 
     /// Returns a number that rises whenever the picture may change; notes have a number of their own
@@ -94,7 +103,7 @@ impl Store {
     }
 
     /// Drops chapters out of view, the oldest first, while the store is over its budget. The newest chapter and those in
-    /// view stay, so the store may exceed the budget by a third.
+    /// view stay, so the store may exceed the budget a little.
     pub(super) fn make_room(&mut self, taken_bytes: usize) {
         self.unweighed_bytes += taken_bytes;
         if self.unweighed_bytes < self.budget_bytes / WEIGH_SHARE {
@@ -106,12 +115,17 @@ impl Store {
         }
     }
 
+    /// Returns how many encoded bytes may be in view.
+    pub(super) fn most_shown_bytes(&self) -> usize {
+        self.budget_bytes / 5 * SHOWN_FIFTHS
+    }
+
     /// Drops the oldest chapter that may go. Returns whether there was one beside the newest and those in view.
     pub(super) fn drop_oldest(&mut self) -> bool {
-        // Chapters in view stay if they take at most a third of the budget.
+        // Chapters in view stay if they take at most two fifths of the budget.
         let stays = self
             .looks_at
-            .filter(|&(from, to)| self.shown_bytes(from, to) <= self.budget_bytes / SHOWN_SHARE);
+            .filter(|&(from, to)| self.shown_bytes(from, to) <= self.most_shown_bytes());
         let found = (0..).zip(&self.epochs).find_map(|(run, epoch)| {
             let without_newest = epoch.chapters.len() - usize::from(epoch.live.is_some());
             let mut chapters = epoch.chapters[..without_newest].iter();

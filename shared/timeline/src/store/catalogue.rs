@@ -117,7 +117,7 @@ impl Store {
     }
 
     /// Sets the stretch of time in view, edges included, in place of an earlier one. Its chapters are not dropped while
-    /// they take at most a third of the budget.
+    /// they take at most two fifths of the budget.
     pub fn look_at(&mut self, from: Time, to: Time) {
         self.looks_at = Some((from, to));
     }

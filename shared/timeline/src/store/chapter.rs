@@ -4,6 +4,8 @@ use watchscope_model::chapter::ChapterReader;
 use watchscope_model::codec::split_frame;
 use watchscope_model::{Entry, Layers, Seq, State, Time};
 
+use super::encoded::Encoded;
+
 /// Estimate of an object's bytes in a fold that shares its names with others. It only decides how much of the budget a
 /// cut of the live log takes. The number has no source.
 const HELD_BYTES: usize = 160;
@@ -17,7 +19,7 @@ pub(super) struct Chapter {
     pub(super) to: Time,
     /// Where the live log was cut, if this chapter continues from there; `None` if its bytes begin with an opening.
     pub(super) cut: Option<Box<LiveCut>>,
-    pub(super) bytes: Vec<u8>,
+    pub(super) bytes: Encoded,
     /// How many of its records are of kinds that this build does not know. They have seqs, and are not drawn.
     pub(super) unknown: u64,
 }
@@ -45,6 +47,7 @@ impl Chapter {
         &self,
         mut wanted: impl FnMut(&Entry, &State) -> bool,
     ) -> Option<(State, Layers)> {
+        let bytes = self.bytes.read();
         let (mut reader, mut state, mut layers, mut rest) = match &self.cut {
             Some(cut) => {
                 let LiveCut {
@@ -52,10 +55,10 @@ impl Chapter {
                     state,
                     layers,
                 } = (**cut).clone();
-                (reader, state, layers, self.bytes.as_slice())
+                (reader, state, layers, &*bytes)
             }
             None => {
-                let (head, rest) = split_frame(&self.bytes).ok()?;
+                let (head, rest) = split_frame(&bytes).ok()?;
                 let (reader, opening) = ChapterReader::open(head.bytes).ok()?;
                 let layers = reader.layers(&opening.state, &opening.layers).ok()?;
                 (reader, opening.state, layers, rest)
@@ -80,6 +83,6 @@ impl Chapter {
 
     /// Estimates the bytes that it holds.
     pub(super) fn held_bytes(&self) -> usize {
-        self.bytes.capacity() + self.cut.as_ref().map_or(0, |cut| cut.bytes())
+        self.bytes.held_bytes() + self.cut.as_ref().map_or(0, |cut| cut.bytes())
     }
 }

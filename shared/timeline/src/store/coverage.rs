@@ -4,13 +4,13 @@ use watchscope_model::fold::Moment;
 use watchscope_model::wire::Availability;
 use watchscope_model::{EpochId, LogId, Seq, Time};
 
-use super::cache::{SHOWN_SHARE, Store};
+use super::cache::Store;
 use super::chapter::Chapter;
 use super::epoch::Epoch;
 
 /// Most chapters that are requested to show a stretch of time. At about 1 MiB each, they and their traces fit in the
 /// page's memory. Older ones are not requested.
-pub const MOST_AT_ONCE: usize = 128;
+pub const MOST_AT_ONCE: usize = 160;
 
 /// The coverage of a stretch of time: where its records are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,11 +101,11 @@ impl Store {
     /// Returns the next chapter to request, so that all from `left` to `right` becomes loaded. It is the newest missing
     /// one, given as log, run and the record after it. For a chapter that extends beyond `right` by more than the
     /// stretch, it returns an earlier record, so that less is loaded. It skips an entry of several merged chapters that
-    /// ends after `right`. `None` if all is loaded that can be, or if 128 newer chapters of the stretch are known. Also
-    /// `None` if the loaded chapters of the stretch take over a third of the budget.
+    /// ends after `right`. `None` if all is loaded that can be, or if 160 newer chapters of the stretch are known. Also
+    /// `None` if the loaded chapters of the stretch take over two fifths of the budget.
     #[must_use]
     pub fn backfill(&self, left: Time, right: Time) -> Option<(LogId, EpochId, Seq)> {
-        if self.shown_bytes(left, right) > self.budget_bytes / SHOWN_SHARE {
+        if self.shown_bytes(left, right) > self.most_shown_bytes() {
             return None;
         }
         let until = right.plus_micros(right.micros_since(left));

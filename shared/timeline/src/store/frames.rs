@@ -48,11 +48,12 @@ impl Chapter {
     /// anew.
     fn frames(&self, log: &LogId, epoch: &EpochId) -> Result<Vec<u8>, DecodeError> {
         let Some(cut) = &self.cut else {
-            return Ok(self.bytes.clone());
+            return Ok(self.bytes.read().into_owned());
         };
         let fold = Fold::new(&cut.state, &cut.layers);
         let (mut writer, mut out) = ChapterWriter::open(log.clone(), epoch.clone(), fold);
-        let (mut reader, mut rest) = (cut.reader.clone(), self.bytes.as_slice());
+        let bytes = self.bytes.read();
+        let (mut reader, mut rest) = (cut.reader.clone(), &*bytes);
         let mut last_at = cut.state.at;
         while !rest.is_empty() {
             let (frame, after) = split_frame(rest)?;

@@ -7,6 +7,7 @@ use watchscope_model::{Entry, EpochId, Event, KeptNote, Seq, Time};
 
 use super::cache::Store;
 use super::chapter::{Chapter, LiveCut};
+use super::encoded::Encoded;
 use super::epoch::Live;
 use super::grow::make_space;
 use super::trace::Trace;
@@ -79,7 +80,7 @@ impl Store {
             from: state.at,
             to: state.at,
             cut: None,
-            bytes: frame.to_vec(),
+            bytes: Encoded::keep(frame, None),
             unknown: 0,
         });
         epoch.live = Some(Live {
@@ -121,7 +122,7 @@ impl Store {
         self.version += 1;
         if let Some(reader) = reader {
             if let Some(whole) = epoch.chapters.last_mut() {
-                whole.bytes.shrink_to_fit();
+                whole.bytes.settle(self.outside);
             }
             // A live log has no end, so it is cut: its oldest part can then be dropped alone.
             let at = live.state.at;
@@ -136,7 +137,7 @@ impl Store {
                 from: at,
                 to: at,
                 cut: Some(Box::new(cut)),
-                bytes: Vec::new(),
+                bytes: Encoded::keep(&[], None),
                 unknown: 0,
             });
             epoch.trace.go_live(&live.state, &mut self.names);
@@ -162,8 +163,10 @@ impl Store {
         chapter.unknown += entries.iter().filter(|entry| entry.is_none()).count() as u64;
         chapter.last = Seq(live.reader.next_seq().0 - 1);
         live.state.seq = chapter.last;
-        make_space(&mut chapter.bytes, frame.len());
-        chapter.bytes.extend_from_slice(frame);
+        if let Some(bytes) = chapter.bytes.growing() {
+            make_space(bytes, frame.len());
+            bytes.extend_from_slice(frame);
+        }
         self.compare_over_seams();
         self.make_room(frame.len());
         Ok(entries.len())
@@ -303,7 +306,7 @@ impl Store {
                 from: from.unwrap_or(to),
                 to,
                 cut: None,
-                bytes: bytes.to_vec(),
+                bytes: Encoded::keep(bytes, self.outside),
                 unknown,
             },
         );

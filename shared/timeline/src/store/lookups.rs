@@ -28,7 +28,8 @@ impl Store {
             .chapters
             .iter()
             .find(|chapter| chapter.first <= id.seq && id.seq <= chapter.last)?;
-        let (mut reader, mut rest) = opened(chapter)?;
+        let bytes = chapter.bytes.read();
+        let (mut reader, mut rest) = opened(chapter, &bytes)?;
         while !rest.is_empty() {
             let (frame, after) = split_frame(rest).ok()?;
             let first = reader.next_seq();
@@ -64,7 +65,9 @@ impl Store {
         let chapters = self.epoch(first.epoch).map(|epoch| epoch.chapters.iter());
         let chapter =
             chapters.and_then(|mut chapters| chapters.find(|chapter| chapter.first == first.seq));
-        let Some((mut reader, mut rest)) = chapter.and_then(opened) else {
+        let Some(chapter) = chapter else { return };
+        let bytes = chapter.bytes.read();
+        let Some((mut reader, mut rest)) = opened(chapter, &bytes) else {
             return;
         };
         // What was taken into the store can be decoded.
@@ -96,8 +99,11 @@ impl Store {
                     continue;
                 }
                 let mut wanted = ids.range(id(chapter.first)..=id(chapter.last));
-                let Some((mut next, (mut reader, mut rest))) = wanted.next().zip(opened(chapter))
-                else {
+                let Some(mut next) = wanted.next() else {
+                    continue;
+                };
+                let bytes = chapter.bytes.read();
+                let Some((mut reader, mut rest)) = opened(chapter, &bytes) else {
                     continue;
                 };
                 'chapter: while let Ok((frame, after)) = split_frame(rest) {
@@ -238,11 +244,11 @@ impl Store {
 }
 
 /// Returns a chapter's reader behind its head frame, and the frames that follow. `None` if the head cannot be read.
-fn opened(chapter: &Chapter) -> Option<(ChapterReader, &[u8])> {
+fn opened<'a>(chapter: &Chapter, bytes: &'a [u8]) -> Option<(ChapterReader, &'a [u8])> {
     match &chapter.cut {
-        Some(cut) => Some((cut.reader.clone(), chapter.bytes.as_slice())),
+        Some(cut) => Some((cut.reader.clone(), bytes)),
         None => {
-            let (head, rest) = split_frame(&chapter.bytes).ok()?;
+            let (head, rest) = split_frame(bytes).ok()?;
             Some((ChapterReader::open(head.bytes).ok()?.0, rest))
         }
     }
