@@ -5,7 +5,8 @@
 //! third pans in time by 12 px a frame, a third zooms in and out, a third scrolls over the lanes by 30 px a frame.
 //! Frame work is the time of the wheel's handler, of the page's animation frame, and of the tasks that these leave
 //! behind, by the page's clock. The interval is that of the browser's animation frames, which includes rasterising.
-//! Memory is the resident memory of the renderer's process, and the length of all its WebAssembly memories.
+//! Memory is the private resident memory of the renderer's process, without the program's own files that all tabs share;
+//! and the length of all its WebAssembly memories.
 //! WATCHSCOPE_BENCH_PROFILE names a file for a CPU profile of the view with all 10 million records.
 #![allow(
     clippy::print_stdout,
@@ -22,7 +23,6 @@ use thirtyfour::By;
 use watchscope_tests::change_file::write_run;
 use watchscope_tests::change_load::{BUSY, Pace};
 use watchscope_tests::stage::{Tab, fresh_link, load_average, percentile, row, sorted};
-use watchscope_tests::usage::resident_kib;
 use watchscope_tests::{Served, WatchscopeBinary, eventually};
 
 const SIZE_PX: (u32, u32) = (1_920, 1_080);
@@ -160,11 +160,11 @@ async fn measure(binary: &WatchscopeBinary, file: &Path, scale: &Scale) -> Resul
     tab.until("the page is live", |now| now["connection"] == "Live")
         .await?;
     let watches = [
-        "all/pods",
-        "all/replicasets.apps",
-        "all/deployments.apps",
-        "all/configmaps",
-        "all/leases.coordination.k8s.io",
+        "*/pods",
+        "*/replicasets.apps",
+        "*/deployments.apps",
+        "*/configmaps",
+        "*/leases.coordination.k8s.io",
     ];
     driver.execute(OPEN_WHOLE, vec![json!(watches)]).await?;
     tab.script(OPEN_FILE).await?;
@@ -339,7 +339,17 @@ struct Memory {
     wasm_bytes: f64,
 }
 
-/// Returns the resident memory of the renderer that holds the most, and the length of the page's WebAssembly memories.
+/// Returns the resident memory of a process that no file backs, in KiB.
+fn private_kib(process: &str) -> Result<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("RssAnon:"));
+    let number = line.and_then(|line| line.split_whitespace().next());
+    Ok(number.context("a line RssAnon")?.parse()?)
+}
+
+/// Returns the private memory of the renderer that holds the most, and the length of the page's WebAssembly memories.
 async fn memory(tab: &Tab) -> Result<Memory> {
     let wasm = tab
         .script(
@@ -358,7 +368,7 @@ async fn memory(tab: &Tab) -> Result<Memory> {
         // A process may end at any time.
         let words = std::fs::read_to_string(format!("/proc/{process}/cmdline")).unwrap_or_default();
         if words.contains("--type=renderer") {
-            most_kib = most_kib.max(resident_kib(process).unwrap_or_default());
+            most_kib = most_kib.max(private_kib(process).unwrap_or_default());
         }
     }
     ensure!(most_kib > 0, "no process of a renderer was found");

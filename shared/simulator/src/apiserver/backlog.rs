@@ -156,7 +156,7 @@ impl Backlog {
         if matches!(self.first, First::Nothing) {
             return Next::Nothing;
         }
-        if self.paused_until > context.now {
+        if self.paused_until > context.now && !per_event.is_zero() {
             return Next::NotBefore(self.paused_until);
         }
         if self.sent_since_pause >= REPLAY_CHUNK && !per_event.is_zero() {

@@ -97,6 +97,29 @@ fn closed_streams_end_in_order_and_keep_their_connection() {
 }
 
 #[test]
+fn an_orderly_end_in_a_pause_between_first_events_still_sends_all_of_them() {
+    let (mut rig, _, _) = watched();
+    for n in 0..250 {
+        rig.config_map(&format!("many-{n:03}"));
+    }
+    rig.run_secs(1);
+    let watch = rig.open("/api/v1/configmaps?watch=1&resourceVersion=0");
+    let begun = (0..10_000).any(|_| {
+        rig.run(Duration::from_micros(20));
+        (100..250).contains(&rig.lines(watch).len())
+    });
+    assert!(begun, "the first events come with pauses");
+    rig.world.inject(Fault::CloseStreams {
+        target: Target::Resource("configmaps".to_owned()),
+    });
+    rig.run_secs(1);
+    assert!(rig.reply(watch).ended_at.is_some());
+    let first = rig.lines(watch);
+    let many = first.iter().filter(|line| line.starts_with("ADDED many-"));
+    assert_eq!(many.count(), 250);
+}
+
+#[test]
 fn refused_connections_leave_the_open_ones_alone() {
     let (mut rig, watch, a) = watched();
     rig.world.inject(Fault::Refuse);
