@@ -36,9 +36,9 @@ pub struct Held {
 impl Belief {
     /// Reads the `belief` of a `client.report`: a JSON list with an entry for each resource, whose order is kept.
     ///
-    /// A text that is no JSON list gives an empty list. An absent field, or one of another type, reads as empty;
-    /// [`Belief::objects`] then counts `held`. Entries of `held` of another form are skipped. The text bounds the
-    /// result.
+    /// A text that is no JSON list, or has 128 levels or more, gives an empty list. An absent field, or one of another
+    /// type, reads as empty; [`Belief::objects`] then counts `held`. Entries of `held` of another form are skipped. The
+    /// text bounds the result.
     #[must_use]
     pub fn read(text: &str) -> Vec<Self> {
         match serde_json::from_str(text) {
@@ -63,7 +63,7 @@ impl Belief {
         }
     }
 
-    /// Whether the report names each object that the client holds: as many as it counts.
+    /// Whether the report names each object that the client holds: as many as it counts. True if it states no count.
     #[must_use]
     pub fn names_all(&self) -> bool {
         self.objects == self.held.len() as u64

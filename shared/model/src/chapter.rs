@@ -48,8 +48,8 @@ impl<'a> From<&'a State> for Fold<'a> {
 /// Encodes consecutive chapters: an opening, then segments of the pushed records, then the next opening.
 ///
 /// It holds the chapter's dictionary and the open segment. It bounds neither: the caller does, by sealing segments and
-/// opening the next chapter. A frame over [`MAX_FRAME_BYTES`](crate::codec::MAX_FRAME_BYTES) is written, but cannot be
-/// read. The caller must push records in the order of their seqs, without holes; nothing here checks that.
+/// opening the next chapter. A payload over [`MAX_FRAME_BYTES`](crate::codec::MAX_FRAME_BYTES) is written, but cannot
+/// be read. The caller must push records in the order of their seqs, without holes; nothing here checks that.
 #[derive(Debug)]
 pub struct ChapterWriter {
     log: LogId,
@@ -179,8 +179,8 @@ impl ChapterWriter {
         self.open_count
     }
 
-    /// Seals the open segment and returns its frame, then begins an empty one; `None` if it has no record. A frame over
-    /// [`MAX_FRAME_BYTES`](crate::codec::MAX_FRAME_BYTES) cannot be read.
+    /// Seals the open segment and returns its frame, then begins an empty one; `None` if it has no record. A payload
+    /// over [`MAX_FRAME_BYTES`](crate::codec::MAX_FRAME_BYTES) cannot be read.
     pub fn seal(&mut self) -> Option<Vec<u8>> {
         let Moment { seq, at } = self.first.take()?;
         let mut head = Vec::new();
@@ -197,7 +197,7 @@ impl ChapterWriter {
 
     /// Returns a snapshot for a reader that joins between two segments. It carries this chapter's dictionary, so the
     /// reader can read the segments that follow. `fold` must have folded exactly the records that have been sealed. The
-    /// open segment must be empty: a debug build panics if it is not.
+    /// open segment must be empty: a debug build panics if it is not, and a release build does not check it.
     #[must_use]
     pub fn head_snapshot<'a>(&self, fold: impl Into<Fold<'a>>) -> Vec<u8> {
         debug_assert_eq!(
@@ -415,11 +415,12 @@ impl ChapterReader {
     }
 
     /// Reads the next segment for a search, and passes each record of a known kind to `see`, in order. Records of the
-    /// inside are of no known kind here. It copies no text of a `change` that the dictionary has, so it takes a
-    /// fraction of the time of [`Self::segment`].
+    /// inside are of no known kind here. Since format 4 it copies no text of a `change` that the dictionary has, so it
+    /// takes a fraction of the time of [`Self::segment`].
     ///
     /// # Errors
-    /// As [`Self::segment`], but for those of [`split_frame`]. The records before the damage were passed.
+    /// As [`Self::segment`], but for those of [`split_frame`]. The records before the damage were passed. Since format
+    /// 4 an error behind the object of a `change` is not found, because those fields are not read.
     pub fn glance(
         &mut self,
         frame: Frame<'_>,
@@ -474,8 +475,8 @@ impl ChapterReader {
         self.read_segment(frame)
     }
 
-    /// Returns the seq after a segment's last record; needs no other frame. It saturates. For a frame that is no
-    /// segment the result means nothing.
+    /// Returns the seq after a segment's last record, or its first seq if it has none; needs no other frame. It
+    /// saturates. For a frame that is no segment the result means nothing.
     ///
     /// # Errors
     /// [`DecodeError::Truncated`] if the payload ends within the first seq and the count, or is too short for that
@@ -490,7 +491,7 @@ impl ChapterReader {
     /// Reads the dictionary's definitions of the next segment, and passes over its records without decoding them.
     ///
     /// # Errors
-    /// As [`Self::segment`].
+    /// As [`Self::segment`], but an error in the records is not found.
     pub fn skip(&mut self, frame: &[u8]) -> Result<(), DecodeError> {
         let (frame, _) = split_frame(frame)?;
         let (reader, count) = self.read_definitions(frame)?;

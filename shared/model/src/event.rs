@@ -1,4 +1,5 @@
-//! The events of the log, one struct per `type` of the JSON form, and the record around them.
+//! The events of the log, one struct per `type` of the JSON form, and the record around them. Those of the inside of a
+//! simulated cluster are in [`crate::inside`].
 //!
 //! Kinds and fields are only appended: a reader skips a kind that it does not know. A value that does not apply or is
 //! unknown is absent, never null. Texts from a cluster are hostile; they are shown as text only.
@@ -44,7 +45,8 @@ classed_fields! {
 struct_fields!(NoteKey, Note);
 
 events! {
-    /// An event of the log. It has one variant per `type` of the JSON form.
+    /// An event of the log that a client could have observed. It has one variant per `type` of the JSON form, but for
+    /// those of [`Inside`](crate::Inside).
     enum Event;
 
     /// A cluster answered: for the first time since watchscope chose it, or with another version or uid than before.
@@ -119,15 +121,15 @@ events! {
         /// not, or if that was not known yet.
         aggregated "aggregated": Option<bool>,
     }
-    /// A watch changed its phase.
+    /// A watch changed its phase, or waits or is refused once more.
     6 "watch.phase" WatchPhase {
         /// The watch.
         watch "watch": WatchName,
         /// The phase before; absent for the first one after a start.
         from "from": Option<Phase>,
-        /// The phase now.
+        /// The phase now; for a further wait or refusal the same.
         to "to": Phase,
-        /// Why the phase changed.
+        /// Why the watch went into it.
         reason "reason": PhaseReason,
         /// The time that the watch will wait, in milliseconds; absent if it does not wait.
         delay_ms "delayMs": Option<u64>,
@@ -157,8 +159,8 @@ events! {
         /// The query without its `?`, percent-encoded as sent; absent for a GET of one object.
         query "query": Option<String> as Query,
     }
-    /// The head of a response arrived, or the request failed before that. For a refusal, and for a read of the audit,
-    /// the record waits for the body.
+    /// The head of a response arrived, or the request failed before that. For a refusal, except of a side watch, and
+    /// for a read of the audit, the record waits for the body.
     9 "request.answered" RequestAnswered {
         /// The watch.
         watch "watch": WatchName,
@@ -179,7 +181,7 @@ events! {
         /// Who wrote the text of `error`, if a server refused; absent if there was no answer, or if unknown.
         error_text "errorText": Option<ErrorText>,
     }
-    /// A page of a list arrived.
+    /// A page of a list arrived and could be read.
     10 "list.page" ListPage {
         /// The watch.
         watch "watch": WatchName,
@@ -328,7 +330,8 @@ events! {
         /// The Status message, cut at 500 characters; absent if it is empty, or might quote a Secret.
         message "message": Option<String> as Free,
     }
-    /// A stretch in which a watch may have missed events. The record is written when the stretch closes.
+    /// A stretch in which a watch may have missed events. The record is written when the stretch closes; there is none
+    /// if the watch is stopped or begins anew before.
     18 "gap" Gap {
         /// The watch.
         watch "watch": WatchName,
@@ -347,7 +350,8 @@ events! {
         /// The number of lost events: 0 if resumed, absent if unknown.
         lost "lost": Option<u64>,
     }
-    /// A read of the audit was compared with the objects that a watch holds (docs/semantics/checks.md#procedure).
+    /// A read of the audit was compared with the objects that a watch holds (docs/semantics/checks.md#procedure). Or
+    /// the audit states why nothing can be decided, perhaps without a read.
     19 "audit" Audit {
         /// The watch.
         watch "watch": WatchName,
@@ -355,7 +359,8 @@ events! {
         resource_version "resourceVersion": Option<ResourceVersion>,
         /// How the read was made: the word of an [`AuditMethod`].
         method "method": Text as Fixed,
-        /// The number of objects compared; for a second watch, of events. 0 if nothing was compared.
+        /// The number of objects compared; for a second watch, of this watch's events. 0 if nothing was compared, or if
+        /// the comparison was given up.
         compared "compared": u64,
         /// The result of the comparison: the word of an [`AuditOutcome`].
         outcome "outcome": Text as Fixed,
@@ -364,7 +369,7 @@ events! {
         reason "reason": Option<Text> as Ours,
         /// The object, if the read compared a single one and the record names it; else absent.
         object "object": Option<Arc<Object>>,
-        /// Whether etcd or a watch cache answered the read, where that matters; absent if unknown.
+        /// Whether etcd or a watch cache answered the read, where that matters; absent if unknown, and for a GET.
         authority "authority": Option<Authority>,
         /// Whether the read compared all objects that the watch held at the version; absent if not, or if unknown.
         whole "whole": Option<bool>,
@@ -413,7 +418,7 @@ events! {
         server "server": Option<Text> as Address,
         /// The seqs of the records that it rests on; not empty, perhaps unsorted, and at most 16. Above that the later
         /// ones are left out; of a lasting finding, or of several watches, those between the first and the latest. Of a
-        /// cleared finding it is the record that cleared it; if its time was over, they stay.
+        /// cleared finding it is the record that cleared it. If its time was over, or others took its room, they stay.
         evidence "evidence": Vec<Seq>,
         /// What happened and what followed, in sentences with their numbers. They describe one occurrence, and count
         /// the others that the record stands for.
@@ -432,15 +437,16 @@ events! {
         group "group": Option<Text> as Group,
         /// That type's resource, plural; absent if a type is not the subject.
         resource "resource": Option<Text> as Resource,
-        /// The number of watches that this occurrence concerns; absent if it does not concern several.
+        /// The number of watches that this occurrence concerns; absent if it does not concern several. It is 1 if only
+        /// one of them is left.
         watches "watches": Option<u64>,
         /// The number of those watches that went on from their progress; absent if no gap belongs to it.
         resumed "resumed": Option<u64>,
         /// The number of those watches that listed again; absent if no gap belongs to it.
         relisted "relisted": Option<u64>,
         /// The names of those watches, at most [`MAX_NAMES`]; the others are only counted. It is empty if the finding
-        /// does not concern several. Stopped watches come last. Before them the order is: no stream ended, still blind,
-        /// lost events, listed again, resumed. Each group sorts by name.
+        /// does not concern several. The order is: no stream ended, still blind, lost events, listed again, resumed.
+        /// Stopped watches come last, in the same order. Each group sorts by name.
         names "names": Vec<WatchName>,
     }
     /// Something was dropped, by watchscope or before it, or was left out on purpose.
@@ -486,7 +492,7 @@ events! {
     25 "client.request" ClientRequest {
         /// The client.
         client "client": Text as Name,
-        /// The request, as `VERB PATH?QUERY`.
+        /// The request, as `METHOD PATH?QUERY`, with the query percent-encoded; `METHOD PATH` without a query.
         request "request": String as Request,
     }
     /// A client's report of its phase, its counts and its belief.
@@ -687,7 +693,7 @@ impl Audit {
     }
 
     /// Whether the read may show only the belief of the apiserver's watch cache (docs/semantics/checks.md#reads). True
-    /// unless it is known that etcd answered.
+    /// unless the record states that etcd answered, so also for a GET, whose record states no source.
     #[must_use]
     pub fn may_be_a_caches(&self) -> bool {
         self.authority != Some(Authority::Etcd)
@@ -695,7 +701,7 @@ impl Audit {
 }
 
 impl Attribution {
-    /// The meaning of its code; `None` for a code of a later version.
+    /// The meaning of its code; `None` for a code of a later version, and for any other text.
     #[must_use]
     pub fn why(&self) -> Option<Attributed> {
         Attributed::of(&self.code)

@@ -55,7 +55,7 @@ pub trait Field: Sized {
     }
 
     /// Writes an optional value: 0 for `None`, or 1 and the value. `u64`, [`StreamId`] and [`Text`] fold the 1 into
-    /// their number. An [`Owner`] writes 0 for the owner of a missing field, and 1 for `None`.
+    /// their number. An [`Owner`] writes 0 for the value of a missing field, else 1 for `None`.
     fn write_option(value: Option<&Self>, writer: &mut Writer<'_>) {
         match value {
             None => writer.byte(0),

@@ -278,7 +278,8 @@ impl ResourceVersion {
     }
 
     /// Returns the same version without an order, for an apiserver whose numbers have none. It equals only versions
-    /// that are also without an order and have the same text. A number of more than 64 bits stays comparable.
+    /// that are also without an order and have the same text. A number of more than 64 bits stays as it is, with its
+    /// order.
     #[must_use]
     pub fn unordered(&self) -> Self {
         match self {
@@ -293,8 +294,9 @@ impl ResourceVersion {
         self.compare(self).is_some()
     }
 
-    /// Whether a watch can begin there. It cannot begin at an empty text, or at 0 with or without an order: 0 means any
-    /// version (docs/semantics/lists-and-watches.md#resource-version). Aggregated servers without versions return both.
+    /// Whether a watch can begin there. It cannot begin at an empty text, or at 0 with or without an order, also as
+    /// `00`. 0 means any version (docs/semantics/lists-and-watches.md#resource-version). Aggregated servers without
+    /// versions return an empty text or 0.
     #[must_use]
     pub fn is_position(&self) -> bool {
         match self {

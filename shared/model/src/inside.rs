@@ -16,7 +16,7 @@ use crate::time::Time;
 use crate::vocabulary::{CachePhase, ChangeType, Way};
 
 events! {
-    /// An event inside a simulated cluster. It has one variant per `type` of the JSON form.
+    /// An event inside a simulated cluster. It has one variant per `type` of the JSON form that begins with `inside.`.
     enum Inside;
 
     /// etcd's head, when no write shows it: at the beginning, after a compaction or a restore, and when the leader is
@@ -71,7 +71,7 @@ events! {
         capacity "capacity": u64,
     }
     /// An object in a watch cache changed, came or went. At the beginning there is one for each object that a cache
-    /// holds.
+    /// holds. A cache that is gone drops its objects without such records.
     68 "inside.held" InsideHeld {
         /// The server's number, from 0.
         server "server": u64,
@@ -94,11 +94,12 @@ events! {
         client "client": Text as Name,
         /// The resource that it watches: `pods`, `deployments.apps`.
         resource "resource": Text as Resource,
-        /// The number of events that wait for the network. Initial and replayed ones count too, and one that the server
-        /// delays, so it may be above `slots`. Of a replay all events of the resource count, also those that the watch
-        /// will not get.
+        /// The number of events and bookmarks that wait for the network. Initial and replayed ones count too, and one
+        /// that the server delays, so it may be above `slots`. Of a replay all events of the resource count, also those
+        /// that the watch will not get.
         waiting "waiting": u64,
-        /// The most live events that may wait (docs/semantics/servers.md#buffers).
+        /// The most live events that may wait now (docs/semantics/servers.md#buffers): half as many while the first
+        /// events are sent.
         slots "slots": u64,
         /// Whether its queue is full, so the server delays the next event before it ends the watch
         /// (docs/semantics/servers.md#slow-watch).
@@ -106,7 +107,7 @@ events! {
         /// Whether etcd serves it without the watch cache (docs/semantics/lists-and-watches.md#uncached); absent: no.
         from_etcd "fromEtcd": Option<bool>,
     }
-    /// An apiserver ended one of the watches that it serves.
+    /// An apiserver keeps a watch no more, whoever ended it.
     70 "inside.watcher.ended" InsideWatcherEnded {
         /// The number of the watch's request in the world.
         watcher "watcher": u64,
@@ -118,7 +119,8 @@ events! {
         /// The client that opened it: the first User-Agent on it, up to the first space or slash. Absent before that,
         /// without one, and once it is closed.
         client "client": Option<Text> as Name,
-        /// The number of the server at its other end, from 0; also 0 once it is closed.
+        /// The number of the server at its other end, from 0; also 0 once it is closed. 65,535, which no server has, if
+        /// the load balancer had none for it.
         server "server": u64,
         /// The state of the link.
         way "way": Way,

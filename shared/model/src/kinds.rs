@@ -32,8 +32,8 @@ macro_rules! events {
         })*
 
         impl $all {
-            /// All kinds that this build knows, sorted by number: each one's number in the binary form and its `type`
-            /// in the JSON form.
+            /// All kinds of this enum, sorted by number: each one's number in the binary form and its `type` in the
+            /// JSON form.
             pub const KINDS: &'static [(u64, &'static str)] = &[$(($name::KIND, $json_type)),*];
 
             /// The number of the event's kind in the binary form.

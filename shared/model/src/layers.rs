@@ -44,7 +44,8 @@ classed_fields! {
 
     /// The state of etcd.
     struct EtcdLayer {
-        /// The newest revision: that of the last write, 1 before the first.
+        /// The newest revision, 1 before the first write: that of the last `inside.etcd` record, or of a write since
+        /// then if that is higher.
         revision "revision": u64,
         /// The revision below which history is compacted away; 0 if nothing is.
         compacted "compacted": u64,
@@ -107,7 +108,7 @@ classed_fields! {
         program "program": Text as Fixed,
         /// Its version; absent if the program has only one.
         version "version": Option<Text> as Fixed,
-        /// Its last request, as `VERB PATH?QUERY`; absent before the first.
+        /// Its last request, as `METHOD PATH?QUERY`, or `METHOD PATH` without a query; absent before the first.
         request "request": Option<String> as Request,
         /// The number of requests that it sent since its start. It wraps above 64 bits.
         requests "requests": u64,

@@ -176,7 +176,8 @@ pub fn heading(text: &str) -> &str {
 /// All notes of persons that a reader knows, of any epochs, in any order of arrival.
 ///
 /// They are bounded by [`MAX_NOTES`] records with texts of at most [`MAX_NOTE_BYTES`]. Above that the records with the
-/// latest times are kept, and [`Notes::is_cut`] returns true. The result does not depend on the order of arrival.
+/// latest times are kept, and [`Notes::is_cut`] returns true. The result does not depend on the order of arrival,
+/// unless records with one key differ: then the first to arrive stays.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Notes {
     by_key: BTreeMap<NoteKey, KeptNote>,

@@ -53,7 +53,8 @@ impl<'a> ListOptions<'a> {
 
     /// Reads a query without its `?`. Unknown options, and values that cannot be read, are ignored. If an option comes
     /// twice, the first counts, as in Go's `url.Values`. A flag is true without a value, with `1`, and with `true` in
-    /// letters of any case. An empty query gives no options.
+    /// letters of any case. Only texts are unescaped: a name, flag, number or word with escapes is not read. An empty
+    /// query gives no options.
     #[must_use]
     pub fn parse(query: &'a str) -> Self {
         let mut options = Self::default();

@@ -12,10 +12,10 @@ pub struct Seen {
     /// Its `metadata.resourceVersion`.
     pub version: ResourceVersion,
     /// Its `metadata.deletionTimestamp`, as the server wrote it; `None` if its deletion was not requested
-    /// (docs/semantics/checks.md#trap-finalizers).
+    /// (docs/semantics/checks.md#trap-finalizers). Also if it is no text, or stands behind an owner of a wrong type.
     pub deleted_at: Option<Text>,
     /// The uids in its `metadata.ownerReferences`, in their order; a reference without a uid is left out. Empty if it
-    /// has no owner.
+    /// has no owner. From the first wrong type in an owner or in the deletion timestamp on, uids are left out.
     pub owners: Vec<Uid>,
 }
 
@@ -32,7 +32,8 @@ pub struct Told {
 /// ignores that (docs/semantics/requests.md#parameters).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// The list's resourceVersion, the same on each of its pages (docs/semantics/lists-and-watches.md#list).
+    /// The list's resourceVersion, the same on each of its pages (docs/semantics/lists-and-watches.md#list); empty if
+    /// the page has none.
     pub version: ResourceVersion,
     /// The continue token of the next page; `None` on the last one.
     pub token: Option<String>,

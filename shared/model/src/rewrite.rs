@@ -48,7 +48,7 @@ pub enum TextClass {
     Path,
     /// The query of a request without its `?`, percent-encoded.
     Query,
-    /// A request as `VERB PATH?QUERY`.
+    /// A request as `METHOD PATH?QUERY`, or `METHOD PATH` without a query.
     Request,
     /// The belief of a client program, as JSON (see [`crate::belief`]).
     Belief,
@@ -84,8 +84,8 @@ pub trait Rewriter {
 
 /// A value whose type determines the classes of its texts.
 pub trait Rewrite {
-    /// Rewrites all of its texts, in the order of its fields. In a map whose keys become equal, the later entry
-    /// replaces the earlier one.
+    /// Rewrites its texts, in the order of its fields; epochs and resourceVersions stay. In a map, or among held
+    /// objects, whose keys become equal, the later entry replaces the earlier one.
     fn rewrite(&mut self, with: &mut dyn Rewriter);
 }
 

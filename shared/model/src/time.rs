@@ -61,8 +61,8 @@ impl Time {
     }
 
     /// Parses the RFC 3339 form in UTC (`Z`) with at most nine decimals, and cuts decimals below a microsecond. Each
-    /// number of date and time may have one to four digits. Second 60, a leap second, is second 0 of the next minute.
-    /// `None` for any other text, and for a day that the month does not have.
+    /// number of date and time may have one to four digits, so the year is 0 to 9999. Second 60, a leap second, is
+    /// second 0 of the next minute. `None` for any other text, and for a day that the month does not have.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (date, rest) = text.split_once('T')?;

@@ -1,5 +1,6 @@
 //! Trees on the host. In a browser, where every byte of code is downloaded, sorted lists with the same behaviour. One
-//! thing differs: for a range that ends before it begins, a tree panics, and a list gives no entries.
+//! thing differs: for a range that ends before it begins, or that excludes its one key at both ends, a tree panics. A
+//! list gives no entries.
 //!
 //! The code that balances and sorts the standard library's trees is compiled once per kind of entry. It was a third of
 //! the lessons' module, and 31 sorts were a tenth of the page's.
@@ -15,13 +16,15 @@ pub use self::sorted::{Map as BTreeMap, Set as BTreeSet};
 #[cfg(target_arch = "wasm32")]
 pub use self::sorting::sort_by;
 
-/// Sorts things by `order`, the least first; equal things keep their order.
+/// Sorts things by `order`, the least first; equal things keep their order. On the host it may panic if `order` is no
+/// total order.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn sort_by<T>(things: &mut [T], order: impl Fn(&T, &T) -> std::cmp::Ordering) {
     things.sort_by(order);
 }
 
-/// Sorts things by a key, the least first; things with equal keys keep their order. `key` runs for each comparison.
+/// Sorts things by a key, the least first; things with equal keys keep their order. `key` runs twice for each
+/// comparison.
 pub fn sort_by_key<T, K: Ord>(things: &mut [T], key: impl Fn(&T) -> K) {
     sort_by(things, |one, other| key(one).cmp(&key(other)));
 }

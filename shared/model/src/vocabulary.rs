@@ -94,7 +94,8 @@ words! {
         Decode = "decode",
         /// The server sent an ERROR event (docs/semantics/requests.md#errors). After one, this is always the cause.
         ErrorEvent = "error-event",
-        /// The server refused the stream that was to follow a list. This cause begins gaps and ends no stream.
+        /// The server refused the stream that was to follow a list, or could not be reached for it. This cause begins
+        /// gaps and ends no stream.
         Refused = "refused",
     }
 
@@ -108,8 +109,8 @@ words! {
         Streaming = "streaming",
         /// It waits for the delay in the record before its next request.
         Waiting = "waiting",
-        /// It cannot go on before somebody changes something. The server refused it (401, 403, 404, another 4xx), its
-        /// resource is not discovered, or it has no credentials. It tries again after 30 to 120 s.
+        /// It cannot go on before somebody changes something. The server refused it (401, 403, 404, or another status,
+        /// mostly a 4xx), its resource is not discovered, or it has no credentials. It tries again after 30 to 120 s.
         Refused = "refused",
         /// It was stopped.
         Stopped = "stopped",
@@ -159,7 +160,8 @@ words! {
         TlsFailed = "tls-failed",
         /// No connection, answer or further part of a list came in time.
         Timeout = "timeout",
-        /// The connection broke before an answer or a list was complete, or a stream did not end in order.
+        /// The connection broke before an answer or a list was complete, or a stream did not end in order. Also if one
+        /// ended before its initial events were complete.
         Broken = "broken",
         /// The stream was silent for 90 s or more, and was proved dead or is past its timeout
         /// (docs/semantics/clients.md#probe-silence).
@@ -295,19 +297,20 @@ words! {
         /// Two reads of etcd lack an object at the version at which the watch delivered it (F33).
         ListOneTwice = "list one as told twice",
         /// A GET of one object, or of samples that are not named: the newest state in etcd
-        /// (docs/semantics/lists-and-watches.md#get).
+        /// (docs/semantics/lists-and-watches.md#get). Also the reply to a request for which no read was made.
         Get = "get",
         /// A GET of an object that the stream reported DELETED: etcd holds it with the same uid (F43).
         GetLeft = "get of what left",
-        /// A GET in etcd of each object that the watch held at the version, made for a pending request.
+        /// A GET in etcd of each object that the watch held at the version, made for a pending request. If GETs are
+        /// refused, each is listed by its name.
         GetEach = "get each",
         /// The events of another watch over the same time (docs/semantics/checks.md#witness); no objects.
         SecondWatch = "second watch",
     }
     /// The result of a comparison by the audit. Records hold the text.
     AuditOutcome {
-        /// All compared objects are as the watch holds them. For [`AuditMethod::GetLeft`]: the object only left the
-        /// selector.
+        /// All compared objects are as the watch holds them, or all events as it delivered them. For
+        /// [`AuditMethod::GetLeft`]: the object only left the selector.
         Agrees = "agrees",
         /// At least one object differs, or another watch delivered an event that this one did not.
         Differs = "differs",
@@ -421,7 +424,7 @@ words! {
     }
     /// Who wrote the text of an error in a refused request's record.
     ErrorText {
-        /// The server: its message.
+        /// The server, or a proxy before it: the message of its Status, or a body that is no Status.
         Message = "message",
         /// The server: the reason of its Status, because there is no message, or the message may quote a Secret and is
         /// not kept.
@@ -547,7 +550,7 @@ words! {
         TooLong = "too-long",
         /// Its text is not UTF-8.
         NotText = "not-text",
-        /// No watch of the log has this name.
+        /// No watch of this run has this name, nor one of the 20,000 that are known of earlier runs in the history.
         UnknownWatch = "unknown-watch",
         /// Its object has an empty name, or a namespace, name or uid of over 512 bytes
         /// ([`crate::notes::MAX_OBJECT_TEXT_BYTES`]).
@@ -556,8 +559,8 @@ words! {
         BadSpan = "bad-span",
         /// The note that it is to replace is not a person's note that is kept.
         UnknownNote = "unknown-note",
-        /// The session wrote 10 notes in the last minute ([`crate::notes::NOTES_A_MINUTE`]), or none while 1,024 other
-        /// sessions did write some.
+        /// 10 notes of the session went to the log in the last minute ([`crate::notes::NOTES_A_MINUTE`]), those that
+        /// the log then refused included. Or none did, while some of 1,024 other sessions did.
         TooOften = "too-often",
         /// The log holds 10,000 notes, the most that it may ([`crate::notes::MAX_NOTES`]).
         TooMany = "too-many",

@@ -15,13 +15,14 @@ pub const MAX_FRAME_BYTES: usize = 256 << 20;
 /// Bytes of a frame's header: tag, version, and four bytes each of length and checksum.
 const HEADER_BYTES: usize = 10;
 
-/// Why bytes cannot be decoded.
+/// Why bytes cannot be decoded. Byte offsets count from 0 in the payload of the frame, or in the message, notes,
+/// summary, entries or layers that are decoded.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum DecodeError {
     /// The input ends too early.
     #[error("the data ends early: {needed} more bytes are needed at byte {at}")]
     Truncated {
-        /// Byte offset from 0: in the input of [`split_frame`], there the input's length; else in the payload.
+        /// The byte offset of what is cut short; from [`split_frame`], the length of its input.
         at: usize,
         /// The number of missing bytes. If a count of entries is too large, it is the least size of all these entries.
         needed: usize,
@@ -46,7 +47,7 @@ pub enum DecodeError {
     /// shares more bytes with the one before than that has.
     #[error("a number at byte {at} is too large")]
     NumberTooLarge {
-        /// Byte offset in the payload, from 0; 0 for a seq.
+        /// The byte offset of the number; 0 for a seq.
         at: usize,
     },
     /// A length or count needs more memory than the input allows: 16 times its size plus 1 MiB. Also a payload of over
@@ -59,7 +60,7 @@ pub enum DecodeError {
     /// A text is not UTF-8.
     #[error("a text at byte {at} is not UTF-8")]
     Utf8 {
-        /// Byte offset in the payload at which the text or its length begins, from 0.
+        /// The byte offset at which the text or its length begins.
         at: usize,
     },
     /// The dictionary does not define an id.
@@ -83,7 +84,7 @@ pub enum DecodeError {
         found: u64,
     },
     /// A message, note, summary or catalogue entry has a wrong shape or exceeds a bound, as may the name of a recorded
-    /// log. It holds the reason, as a sentence.
+    /// log or run. Also a chapter without frames. It holds the reason, in words.
     #[error("the message is no watchscope message: {0}")]
     Message(&'static str),
 }

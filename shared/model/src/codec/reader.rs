@@ -21,8 +21,8 @@ const BUDGET_BASE: usize = 1 << 20;
 
 /// A cursor over a payload, with the chapter's dictionary.
 ///
-/// It keeps the first error and moves to the end of its input. Values read after that are empty, zero or unknown, and
-/// mean nothing; `finish` returns the error. So callers need not check each field.
+/// It keeps the first error and moves to the end of its input. Values read after that mean nothing; the function that
+/// decodes the whole returns the error. So callers need not check each field.
 ///
 /// Allocation is bounded by 16 times the input plus 1 MiB; input that needs more is an error.
 pub struct Reader<'a> {

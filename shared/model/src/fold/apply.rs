@@ -58,8 +58,8 @@ impl State {
 
     /// Folds the next record.
     ///
-    /// The caller passes records in the order of their seqs, without holes; nothing here checks that. For a watch that
-    /// was not started it keeps and counts nothing.
+    /// The caller passes records in the order of their seqs, without holes; nothing here checks that. Of a watch that
+    /// was not started it keeps nothing but findings, and counts nothing but records that the log lost.
     pub fn apply(&mut self, record: &Record) {
         let now = Moment::from(record);
         (self.seq, self.at) = (record.seq, record.at);

@@ -94,7 +94,7 @@ classed_fields! {
         /// The connection of its last request; absent before the first, and once the connection closed or the watch was
         /// stopped.
         connection "connection": Option<ConnectionId>,
-        /// Its last request. Absent before the first, and once the request failed, a page arrived, the stream ended or
+        /// Its last request. Absent before the first, and once the request failed, a page was read, the stream ended or
         /// the watch was stopped.
         request "request": Option<OpenRequest>,
         /// Its open stream; absent if none is open.
@@ -108,7 +108,7 @@ classed_fields! {
         /// Absent before the first.
         progress "progress": Option<ResourceVersion>,
         /// The resourceVersion that a complete list, a live change or a bookmark showed last since its start; absent
-        /// before the first.
+        /// before the first. A DELETED does not count if it repeats its object's version and that is no number.
         seen "seen": Option<ResourceVersion>,
         /// The last forward steps of its resourceVersion since its start, in revisions, the oldest first. At most
         /// [`STEPS_KEPT`](super::STEPS_KEPT) are kept; the oldest goes first. Empty until it moved up once.
@@ -134,15 +134,15 @@ classed_fields! {
         /// Whether another apiserver serves it, so its resourceVersions are only compared for equality
         /// (docs/semantics/checks.md#trap-aggregated). Absent if not, or if that was not known at its start.
         aggregated "aggregated": Option<bool>,
-        /// When it last changed: a stream delivered a live change or an ERROR, broke off or was refused, or a gap ended
-        /// without a resume. Ends with [`Cause::End`] or [`Cause::Cancelled`], bookmarks and lists do not count. Absent
-        /// if it never did.
+        /// When it last changed: a stream delivered a live change or an ERROR, or broke off. Also if a gap began
+        /// because no stream could be opened, or ended without a resume. Ends with [`Cause::End`] or
+        /// [`Cause::Cancelled`], bookmarks and lists do not count. Absent if it never did.
         last_change "lastChange": Option<Moment>,
         /// The record that began the last gap that closed without a resume; that of the gap itself if none was open.
         /// Absent if there was no such gap.
         last_lost "lastLost": Option<Moment>,
-        /// The resourceVersion that it saw last before it was stopped and started again. Absent once it has seen
-        /// another one, and for a watch that was started once.
+        /// The resourceVersion that it saw last before it was stopped and started again. Absent once it has seen one
+        /// since then, if it never saw one, and for a watch that was started once.
         left_at "leftAt": Option<ResourceVersion>,
     }
 
@@ -154,13 +154,14 @@ classed_fields! {
         reason "reason": PhaseReason,
         /// The time that the watch waits, in milliseconds from `since`; absent if it does not wait.
         delay_ms "delayMs": Option<u64>,
-        /// Since when it is in the phase.
+        /// When the last record of the phase came; a further wait or refusal has one of its own.
         since "since": Moment,
         /// The error before it, in a sentence; absent if a request's record has it, or there was none.
         error "error": Option<String> as Free,
     }
 
-    /// A request that has not failed, and whose response has not ended.
+    /// A request that has not failed, and whose response has not ended as far as records show it. One whose page of a
+    /// list was lost stays until the next request.
     struct OpenRequest {
         /// The request's id.
         request "request": RequestId,
@@ -219,10 +220,10 @@ classed_fields! {
         finding "finding": Finding,
         /// Since when it is open.
         since "since": Moment,
-        /// The number of occurrences so far, as the last record counts them; if it states none, the number of raises.
-        /// It wraps above 64 bits.
+        /// The number of occurrences so far, as the last record counts them. If it states none, it is the number
+        /// before, plus 1 if the record raises the finding. It wraps above 64 bits.
         count "count": u64,
-        /// The record that raised it last; absent if only the record since which it is open did.
+        /// The record that raised it last; absent if none did after the record since which it is open.
         last_raised "lastRaised": Option<Moment>,
     }
 

@@ -35,7 +35,7 @@ const LOST_US: usize = 2;
 const MISSED: usize = 3;
 /// The place of the number of the gaps that [`LOST`] counts whose losses neither the gap states nor a list shows.
 const UNMEASURED: usize = 4;
-/// The place of the number of objects in lists after the first.
+/// The place of the number of items in `list.complete` records after the first.
 const RELISTED: usize = 5;
 /// The place of the time in µs of the last list, change or bookmark.
 const HEARD: usize = 6;
@@ -148,7 +148,7 @@ impl Totals {
 
     /// The number of events lost in gaps, as far as it is known: a lower bound. It is stated by the gap, or counted as
     /// the objects that the list after it shows as added, changed or removed. A list shows only the final state of each
-    /// object, so it may hide some.
+    /// object, so it may hide some. Objects of which the server itself lost events (F24) count, too.
     #[must_use]
     pub fn missed(&self) -> u64 {
         self.figure(MISSED)
@@ -160,14 +160,15 @@ impl Totals {
         self.figure(UNMEASURED)
     }
 
-    /// The number of items read by complete lists after the first.
+    /// The number of items in the `list.complete` records after the first. A watch-list counts, and so does the first
+    /// page of a list that was given up as too old.
     #[must_use]
     pub fn relisted(&self) -> u64 {
         self.figure(RELISTED)
     }
 
-    /// The time of the last complete list, change or bookmark. `None` before the first, if the totals are unknown, and
-    /// for a time not after 1970-01-01T00:00:00Z.
+    /// The time of the last `list.complete`, `change` or `bookmark` record. `None` before the first, if the totals are
+    /// unknown, and for a time not after 1970-01-01T00:00:00Z.
     #[must_use]
     pub fn heard(&self) -> Option<Time> {
         let at = i64::try_from(self.figure(HEARD)).ok()?;

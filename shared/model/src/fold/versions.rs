@@ -30,7 +30,7 @@ pub enum VersionStep {
         /// The step down in revisions, above 0.
         by: u64,
     },
-    /// One of the two versions is no ordered number of at most 64 bits.
+    /// At least one of the two versions is no ordered number of at most 64 bits.
     Incomparable,
 }
 

@@ -14,8 +14,8 @@ use crate::id::Seq;
 use crate::time::Time;
 use crate::vocabulary::Severity;
 
-/// The most bytes of an encoded summary: 16 KiB. [`MAX_TROUBLES`] troubles, 256 counts and the other fields fit into
-/// it. A reader of recordings refuses a longer one; [`Summary::decode`] does not check it.
+/// The most bytes of an encoded summary: 16 KiB. [`MAX_TROUBLES`] troubles, 256 counts and the other fields need under
+/// 7 KiB of it. A reader of recordings refuses a longer one; [`Summary::decode`] does not check it.
 pub const MAX_SUMMARY_BYTES: usize = 16 << 10;
 /// The most kinds that a summary counts, [`UNKNOWN_KIND`] included. A summarizer counts records of further kinds as
 /// that one; a join of summaries drops the counts of the highest kinds. [`Summary::decode`] refuses a summary with
@@ -23,7 +23,7 @@ pub const MAX_SUMMARY_BYTES: usize = 16 << 10;
 const MAX_KINDS: usize = 256;
 
 /// The summary of a chapter, or of several as one. In a catalogue also of a stretch of lost records; then it has no
-/// counts and no troubles.
+/// counts and no troubles. A record whose kind the summary's writer did not know has the time of the record before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// The seq of the chapter's first record; if it has none, the seq that its first record would have.
@@ -106,7 +106,7 @@ impl Summary {
     ///
     /// # Errors
     /// The first error in the bytes; [`DecodeError::Message`] if they list over 256 kinds or over [`MAX_TROUBLES`]
-    /// troubles. So too if the first seq is 0 without records, or the last one exceeds 64 bits.
+    /// troubles. So too if the first seq is 0 without records, or the seq after the last one exceeds 64 bits.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::plain(bytes);
         let first = reader.varint();

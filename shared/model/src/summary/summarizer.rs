@@ -10,8 +10,8 @@ use crate::id::Seq;
 use crate::time::Time;
 use crate::vocabulary::{Divergence, Severity, Standing};
 
-/// The kind number that counts records of kinds which this build does not know, or that come after 255 other kinds. No
-/// kind has it.
+/// The kind number that counts records of kinds which this build does not know. So too of further kinds once 255 kinds
+/// are counted, this one included. No kind has it.
 pub const UNKNOWN_KIND: u64 = 0;
 /// The number of troubles at which neighbours are joined until [`TROUBLES_KEPT`] are left. It bounds the memory to
 /// about 200 kB; a summary keeps only [`MAX_TROUBLES`].
@@ -24,8 +24,8 @@ const BLIND_US: u64 = 60_000_000;
 
 /// Summarizes the records of a chapter.
 ///
-/// It holds a fold without objects, at most 256 counts, and fewer than 4,096 troubles: at that number neighbours are
-/// joined until 1,024 are left.
+/// It holds at most 256 counts and fewer than 4,096 troubles: at that number neighbours are joined until 1,024 are
+/// left. It also holds a fold. Its objects are only those that came in this chapter before their watch had progress.
 #[derive(Debug)]
 pub struct Summarizer {
     state: State,

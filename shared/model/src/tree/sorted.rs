@@ -218,7 +218,8 @@ impl<K: Ord, V> Map<K, V> {
         }
     }
 
-    /// The entries whose keys lie in a range, in key order; none if the range ends before it begins.
+    /// The entries whose keys lie in a range, in key order; none if the range ends before it begins. The standard
+    /// library's tree panics then.
     pub fn range<Q: Ord + ?Sized, R: RangeBounds<Q>>(&self, range: R) -> Iter<'_, K, V>
     where
         K: Borrow<Q>,
@@ -317,7 +318,7 @@ impl<T: Ord> Set<T> {
         self.0.contains_key(thing)
     }
 
-    /// The things in a range, sorted; none if the range ends before it begins.
+    /// The things in a range, sorted; none if the range ends before it begins. The standard library's tree panics then.
     pub fn range<Q: Ord + ?Sized, R: RangeBounds<Q>>(&self, range: R) -> Keys<'_, T, ()>
     where
         T: Borrow<Q>,

@@ -14,7 +14,7 @@ pub enum Availability {
     Kept,
     /// No file holds the chapter, and it left the memory: its file was removed, or files did not keep it then.
     Expired,
-    /// The chapter, or a stretch of records between two chapters, left the memory before a file had it.
+    /// The chapter, its rest, or a stretch of records between two chapters left the memory before a file had it.
     Lost,
 }
 

@@ -13,9 +13,10 @@ use crate::time::Time;
 
 messages! {
     /// A message from a viewer, other than a note ([`WriteNote`]). [`MAX_MESSAGE_BYTES`] bounds its texts and lists: a
-    /// server refuses a longer message.
+    /// server refuses a longer message. One that needs an answer ends the conversation if 64 answers wait unread.
     ClientMessage {
-        /// The first message of a conversation. Another message before it, or a second hello, ends the conversation.
+        /// The first message of a conversation. Another known message before it, or a second hello, ends the
+        /// conversation.
         0 Hello {
             /// The viewer's protocol version ([`PROTOCOL_VERSION`](super::PROTOCOL_VERSION)).
             protocol: u32,

@@ -17,8 +17,8 @@ pub const PAGE_HEADER: &str = "x-watchscope-page";
 pub const MAX_MESSAGE_BYTES: usize = 64 << 10;
 
 /// The most bytes of the log's messages on the way to a viewer without acknowledgement: 1 MiB, or 16 of the largest
-/// messages. At the bound they wait, and messages of the past already at half of it. Heartbeats and answers count too,
-/// but never wait. The number has no source.
+/// messages. At the bound they wait, and messages of the past already at half of it; on a stalled link both wait
+/// earlier. Heartbeats and answers count too, but never wait. The number has no source.
 pub const WINDOW_BYTES: u64 = 1 << 20;
 
 /// The number of received bytes after which a viewer acknowledges them, if [`ACKNOWLEDGE_MS`] does not pass first. It

@@ -33,7 +33,8 @@ messages! {
             first_at: Time,
             /// The name of a recording; absent for a live log.
             recording: Option<Text>,
-            /// The time of the first record of the recording, from which the page shows it; absent for a live log.
+            /// The time of the first record that the page shows at once: of the recording's last 128 chapters. Absent
+            /// for a live log.
             recorded_from: Option<Time>,
             /// The time of the recording's last record, which serves as the present; absent for a live log.
             recorded_to: Option<Time>,
@@ -54,8 +55,8 @@ messages! {
             /// The log.
             log: LogId,
         }
-        /// The viewer was too far behind, or resumed from a pause. A snapshot follows; the viewer may request the
-        /// skipped records as any others.
+        /// The viewer was too far behind, resumed from a pause or subscribed again. A snapshot follows; the viewer may
+        /// request the skipped records as any others.
         3 Moved {
             /// The log.
             log: LogId,
@@ -133,7 +134,7 @@ messages! {
             reason: String,
         }
         /// The outcome of a [`Command`](super::Command) or [`WriteNote`](super::WriteNote). The server sends it after
-        /// all records that the command caused.
+        /// all records that the command caused, so these hold it back while live data is paused.
         10 CommandDone {
             /// The number of the command or note, as the viewer chose it.
             command: u64,
@@ -149,7 +150,7 @@ messages! {
             bytes: u64,
             /// The most bytes that the files may have; above it the oldest file is dropped.
             size_bytes: u64,
-            /// The time of the first record in all files; absent before one is kept.
+            /// The time of the first record in all files; absent while none is kept.
             since: Option<Time>,
             /// The seq of the last record of this run that is in a file; 0 if none is.
             kept_to: Seq,
@@ -162,8 +163,8 @@ messages! {
         }
         /// Chapters of one run, the newest first; their entries follow
         /// ([`catalogue_entries`](super::catalogue_entries)). After the first snapshot, or a resume, the server sends
-        /// all known chapters, later those that changed. Several such messages may have entries of one run. An entry
-        /// replaces an earlier one with the same first record.
+        /// all known chapters, later those that changed; none while live data is paused. Several such messages may have
+        /// entries of one run. An entry replaces an earlier one with the same first record.
         12 Catalogue {
             /// The log.
             log: LogId,
