@@ -7,20 +7,20 @@ use crate::findings::lane_of;
 use crate::id::{LaneId, RecordId};
 use crate::store::{Occurrence, Span, Store};
 
-/// The evidence of one occurrence of a finding. It is looked up once, because finding a record means reading its
-/// chapter again.
+/// The evidence of one occurrence of a finding, or the thread of a "why" with its steps in place of the evidence. It is
+/// looked up once, because finding a record means reading its chapter again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
-    /// The record that raised this occurrence of the finding.
+    /// The record that raised this occurrence of the finding, or that the thread explains.
     pub finding: RecordId,
     /// The time of that record, on the log's clock.
     pub at: Time,
-    /// The code of its row in the catalogue of failures: `F24`. Empty if no finding was raised there.
+    /// The code of the finding's row in the catalogue of failures: `F24`. Empty if the record raised no finding.
     pub code: Text,
     /// The name of that row; empty without a code.
     pub name: Text,
-    /// What happened, in the words of the last update, as one sentence or more; empty without a code. Hostile: show as
-    /// text.
+    /// What happened, in the words of the last known update, as one sentence or more; empty without a code. Hostile:
+    /// show as text.
     pub summary: String,
     /// Severity of this occurrence, or of the thing that a thread explains.
     pub severity: Severity,
@@ -30,15 +30,16 @@ pub struct Evidence {
     pub items: Vec<Item>,
 }
 
-/// A record of the evidence.
+/// A record of the evidence, or a step of the thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
     /// Its id.
     pub record: RecordId,
-    /// Its lane and time; `None` if it is not loaded, or no longer, or has no lane ([`lane_of`]).
+    /// Its lane and time; `None` if it is not loaded, or no longer, or has no lane ([`lane_of`]). The time of a step is
+    /// [`Step::at`](crate::why::Step::at), which need not be that of its record.
     pub place: Option<(LaneId, Time)>,
-    /// Its UTC time (`09:35:28.911`), its lane, and what it is as a sentence. Without a place, the first two are empty.
-    /// Hostile: show as text.
+    /// The UTC time of its place (`09:35:28.911`), its lane, and what it is as a sentence. Without a place, the first
+    /// two are empty. Hostile: show as text.
     pub words: [String; 3],
     /// How the thread of a "why" reaches it from the step before; `None` for a record of mere evidence.
     pub way: Option<Way>,

@@ -99,7 +99,7 @@ impl Item {
     }
 }
 
-/// A cleared finding among the loaded records; several times of one key are one entry. It may be open again.
+/// A finding that a loaded record cleared; several times of one key are one entry. It may be open again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Over {
     /// Code and subject: `F08 shop/pods`. Hostile: show as text.
@@ -112,7 +112,7 @@ pub struct Over {
     pub severity: Severity,
     /// Its subject, as `Finding::subject` returns it; `the cluster` if it names none. Hostile: show as text.
     pub subject: String,
-    /// How many times it was open and was cleared, among the loaded records; at least 1.
+    /// How many loaded records cleared it; at least 1.
     pub times: u64,
     /// When it was first raised and when it was cleared, the last time that it was open.
     pub stood: (Time, Time),
@@ -355,8 +355,8 @@ pub(crate) fn named(subject: Option<&Text>) -> String {
 }
 
 /// Returns whether the finding that a record raised was open, cleared or not raised yet at a moment, as a sentence. A
-/// run of watchscope that is unknown at that moment gives `Not raised yet.`, too. It returns `None` if the record is
-/// not loaded or raised no finding.
+/// run of watchscope that is unknown at that moment gives `Not raised yet.`, too. It returns `None` if the record
+/// raised no finding, or no loaded chapter shows that it did.
 #[must_use]
 pub fn stood(known: Known<'_>, raised: RecordId) -> Option<String> {
     let mut runs = known.epochs().iter();
@@ -378,8 +378,9 @@ pub fn stood(known: Known<'_>, raised: RecordId) -> Option<String> {
     })
 }
 
-/// Returns the records that raised the loaded occurrences of one finding (code and subject), in all runs, the oldest
-/// first. `raised` is one of them. Empty if it is not loaded or raised no finding.
+/// Returns the records that raised the occurrences of one finding (code and subject), in all runs, the oldest first:
+/// those that loaded chapters show, as raised in them or as open at their begin. `raised` is one of them. Empty if it
+/// raised no finding, or no loaded chapter shows that it did.
 #[must_use]
 pub fn occurrences(store: &Store, raised: RecordId) -> Vec<RecordId> {
     let subject = |epoch: &Epoch, since: Seq| {

@@ -89,7 +89,7 @@ pub fn title(namespaces: &str, cluster: &str) -> String {
 
 /// Draws the picture to save; `picture` is the view on screen. It is 260 px wider than the view. It is as high as its
 /// parts need, and at least [`Caption::least_height`]. It shows the rows that are in the window on screen, and counts
-/// the others.
+/// the others. Of the findings of its time it lists the 40 oldest, and counts the others.
 #[must_use]
 pub fn saved(picture: &Picture<'_>, caption: &Caption<'_>) -> Scene {
     // The saved picture has its own row of notes, with their texts below.

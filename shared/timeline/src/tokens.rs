@@ -2,7 +2,8 @@
 
 macro_rules! tokens {
     ($($(#[$doc:meta])* $name:ident = $css:literal, $dark:literal, $light:literal;)*) => {
-        /// A colour by its meaning. Scenes contain only these names; a [`Theme`] gives them values.
+        /// A colour by its meaning. Scenes contain only these names; a [`Theme`] gives them values. A variant names its
+        /// main uses in the picture; charts use some for other areas.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
         pub enum Token {

@@ -67,8 +67,9 @@ impl View {
     /// Returns the first view of a page, which follows `now`. If the log that begins at `begin` fits into the last of
     /// [`STEPS_S`], the axis begins with the log; 10 px and 2.5 % of the width stay free. Otherwise it shows the
     /// smallest span that includes `last` with 1/64 of it to spare: one of these steps, 15 min or 1 h. It never shows
-    /// more than all since `begin`, and all of that if no span suffices. `last` is the last change, gap or finding; one
-    /// before `begin` counts as `begin`. `None` gives the smallest span.
+    /// more than all since `begin`, and all of that if no span suffices, as far as the scale of [`View::following`]
+    /// allows. `last` is the last change, gap or finding; one before `begin` counts as `begin`. `None` gives the
+    /// smallest span.
     #[must_use]
     pub fn opened(now: Time, begin: Time, last: Option<Time>, width_px: f64) -> Self {
         let young = Self {

@@ -12,7 +12,7 @@ use crate::view::View;
 
 /// Width and height of the flag of a cursor, in px: room for `A 09:35:28`.
 pub const CURSOR_FLAG: (Px, Px) = (Px::whole(74), BADGE_HEIGHT);
-/// Opacity in percent of the ground over what lies outside A to B.
+/// Opacity in percent of the ground over what lies outside A to B. The number has no source.
 const DIM: u8 = 35;
 
 /// Returns the left edge of a cursor's flag, from the left edge of the view; `None` if its time `at` is out of view.

@@ -16,7 +16,7 @@ use crate::view::View;
 
 /// Width of a thin stroke: 1 px.
 const HAIR: Px = Px::whole(1);
-/// Height of the row of flags, in px. A picture without notes has no such row.
+/// Height of the row of flags, in px. A picture without notes has no such row. The number has no source.
 pub const FLAGS_ROW: Px = Px::whole(22);
 /// Height of a flag and its least width, in px. A longer number makes it wider.
 pub(crate) const FLAG: Px = Px::whole(14);

@@ -18,7 +18,7 @@ use crate::tokens::Token;
 const BRACKETS: Px = Px::whole(9);
 
 /// Distance in px up to which a wait belongs to an ERROR event. Its words then leave out the reason that the event
-/// shows.
+/// shows. The number has no source.
 const AT_ERROR: Px = Px::whole(6);
 
 /// The run of low phases between two streams.

@@ -7,10 +7,10 @@ use crate::scene::{Align, Area, Primitive, Px, Scene, TextLine};
 use crate::tokens::Token;
 use crate::view::View;
 
-/// Height of the ruler, in px.
+/// Height of the ruler, in px. The number has no source.
 pub const RULER_HEIGHT: Px = Px::whole(26);
 
-/// Opacity in percent of a marked range's ground, on the ruler and over the lanes.
+/// Opacity in percent of a marked range's ground, on the ruler and over the lanes. The number has no source.
 pub(super) const RANGE_GROUND: u8 = 7;
 /// Width and height in px of the handles at a marked range's edges.
 const HANDLE: (Px, Px) = (Px::whole(3), Px::whole(18));

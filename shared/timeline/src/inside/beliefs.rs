@@ -38,8 +38,8 @@ pub struct BeliefTable {
     /// One sentence for each column, in their order; etcd, the truth, is first. Then one for each crowd with more than
     /// 3 different beliefs, for the clients without a column.
     pub sentences: Vec<Sentence>,
-    /// The names of the sides: etcd first, then watch caches by apiserver, watchscope's watch, clients by name, and
-    /// crowds, the largest group of each first. Hostile: show as text.
+    /// The names of the sides: etcd first, then watch caches by apiserver, watchscope's watch, and clients by name.
+    /// Crowds follow in the order in which the store met them, the largest group of each first. Hostile: show as text.
     pub columns: Vec<String>,
     /// The objects, at most 40: those with a difference first, each part by namespace and name. Empty if no side holds
     /// one.
@@ -55,8 +55,8 @@ pub struct Sentence {
     pub side: String,
     /// What it holds, as a sentence. Hostile: show as text.
     pub words: String,
-    /// Whether it differs from the truth; `false` for etcd, and if that cannot be known. Always `true` for the clients
-    /// of a crowd without a column.
+    /// Whether it differs from the truth; `false` for etcd, for an ended process, and if that cannot be known. Always
+    /// `true` for the clients of a crowd without a column.
     pub differs: bool,
 }
 
@@ -72,8 +72,8 @@ pub struct BeliefRow {
 /// The belief of one side about an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SideCell {
-    /// The resourceVersion that it holds. Else `gone` for etcd, `ended` for a client whose process has ended, `not
-    /// watched` in another namespace, and `–` for other sides.
+    /// The resourceVersion that it holds; hostile: show as text. Else `gone` for etcd, `ended` for a client whose
+    /// process has ended, `not watched` in another namespace, and `–` for other sides.
     pub words: String,
     /// How it differs from the truth; `None` for etcd, if it does not, or if that cannot be known.
     pub difference: Option<Difference>,
@@ -119,8 +119,8 @@ struct BeliefColumn {
 
 /// Returns the beliefs of each side about the resource of a record, or else of the lane, at the record or at the head.
 /// If neither names a resource, it takes that of the first client by name that reports one. `record` is `None` for the
-/// head. Returns `None` for a cluster that reports nothing of its inside, without any resource, if the record is not
-/// loaded, or before the first snapshot. Panics as [`Store::lane_names`] does.
+/// head. Returns `None` for a cluster that reports nothing of its inside, or without any resource. Also if the record
+/// is not loaded, and at the head before the first segment. Panics as [`Store::lane_names`] does.
 #[must_use]
 pub fn belief_table(store: &Store, lane: LaneId, record: Option<RecordId>) -> Option<BeliefTable> {
     let entry = record.and_then(|id| store.entry(id));

@@ -34,7 +34,7 @@ impl Lanes {
     }
 
     /// Opens the rows under a layer if `is_open`, otherwise closes them. Does nothing if the layer has none or is
-    /// unknown, or if it is so already.
+    /// unknown, or if it is so already. An apiserver, a crowd or the heading keeps the wish even without rows.
     pub fn set_layer_open(&mut self, store: &Store, layer: LayerId, is_open: bool) {
         let names = store.layer_names();
         let has_rows = match names.layer(layer) {

@@ -21,7 +21,7 @@ use crate::tokens::Token;
 /// Least distance in px between two lines to one client of writes that arrived or are travelling. Nearer ones are left
 /// out, because they would look like a surface.
 const APART: Px = Px::whole(6);
-/// Opacity in percent of a propagation that has not arrived yet.
+/// Opacity in percent of a propagation that has not arrived yet. The number has no source.
 const TRAVELLING_PERCENT: u8 = 40;
 /// Most clients on screen whose propagations are all drawn, because more lines would hide each other. Of clients beyond
 /// it, and of crowds, only that of the selected write is drawn. The number has no source.

@@ -13,7 +13,8 @@ use crate::scene::Px;
 use crate::store::{MarkKind, Store, WatchTrace};
 
 /// Most objects that an open watch shows, so that several watches fit on a screen, unless the viewer opened all of it.
-/// One more row counts the others. The number has no source.
+/// The selected one may be one more, and a filter or a picture of all rows shows more. One more row counts the others.
+/// The number has no source.
 pub(crate) const OBJECTS_MOST: usize = 12;
 /// Time in µs after its deletion from which an object is folded into the row of gone objects. In these 60 s a viewer
 /// sees the deletion. The number has no source.

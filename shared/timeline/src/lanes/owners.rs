@@ -22,7 +22,7 @@ pub struct OwnerStep {
     pub owner: Owner,
     /// Its lane; `None` if no watch that covers it has met it.
     pub lane: Option<LaneId>,
-    /// Whether a watch covers its kind in its namespace.
+    /// Whether a watch that the store met covers its kind in the namespace of the object that it controls.
     pub is_watched: bool,
 }
 
@@ -32,12 +32,12 @@ pub struct Owners {
     /// From the object's own controller upwards, at most 5; more are left out. It ends where the next one is not known.
     /// Empty if it has none, or if `is_unrecorded`.
     pub steps: Vec<OwnerStep>,
-    /// Whether the loaded records of the object say nothing of controllers, because an older version wrote them.
+    /// Whether the latest loaded change of the object says nothing of controllers, because an older version wrote it.
     pub is_unrecorded: bool,
 }
 
-/// Returns the controllers above the object of a lane; `None` for other lanes, and while no change of the object is
-/// loaded. Panics as [`Store::lane_names`] does.
+/// Returns the controllers above the object of a lane; `None` for other lanes, and before any change of the object was
+/// loaded. A deletion that names no controller does not count. Panics as [`Store::lane_names`] does.
 #[must_use]
 pub fn owners_of(store: &Store, lane: LaneId) -> Option<Owners> {
     let LaneId::Object(watch, object) = lane else {

@@ -8,7 +8,7 @@ use crate::id::{LaneId, ObjectId, WatchId};
 use crate::scene::Px;
 use crate::tokens::Token;
 
-/// Height of the room for the name of a section, above its first row, in px.
+/// Height of the room for the name of a section, above its first row, in px. The number has no source.
 pub(super) const SECTION: Px = Px::whole(20);
 
 /// The height of rows.
@@ -55,7 +55,7 @@ impl Density {
 /// The kinds of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowKind {
-    /// The findings of all watches.
+    /// All findings.
     Findings,
     /// A watch; its rows hang under it.
     Watch,
@@ -67,11 +67,11 @@ pub enum RowKind {
     Version,
     /// An object.
     Object,
-    /// The objects of a watch that have no rows of their own.
+    /// The objects of a watch that have no rows of their own, or had none until the viewer opened them.
     More,
-    /// The objects of a watch that were deleted at least 60 s ago.
+    /// The objects of a watch that were deleted at least 60 s ago, and have no open verdict; folded or opened.
     Gone,
-    /// The quiet watches that have no rows of their own.
+    /// The quiet watches that have no rows of their own, or had none until the viewer opened them.
     Quiet,
     /// The requests that watchscope sends beside its watches.
     OwnRequests,
@@ -107,15 +107,16 @@ pub struct Row {
     /// Its name. Hostile: show as text.
     pub name: Text,
     /// The number at its right; `None` if it has none. For a watch or an object, its loaded changes that a stream
-    /// delivered. Else the findings in view (those of one code are one), the requests sent, the clients of a crowd, or
-    /// the objects of a layer.
+    /// delivered. Else the findings in view (those of one code are one), or the loaded requests. For a crowd its
+    /// clients, for any other layer its objects if it has some.
     pub count: Option<u64>,
     /// Whether the rows that it stands for are shown; `None` if it stands for none.
     pub expanded: Option<bool>,
-    /// Its most severe event in view, as a mark in the tree; `None` if it has no error, refusal, lost gap or
-    /// divergence. A layer has one while it holds ghosts.
+    /// Its most severe event in view, as a mark in the tree; `None` if it has no error, refusal, lost gap or confirmed
+    /// divergence. A layer has one while it holds ghosts. That of the findings' row is about their severity.
     pub mark: Option<(Glyph, Token)>,
-    /// The most severe finding of it that is open and not muted: its code and severity; `None` if there is none.
+    /// The most severe finding of it that is open at the head and not muted: its code and severity. `None` if there is
+    /// none, and for all rows except those of watches, clients and crowds.
     pub finding: Option<(Text, Severity)>,
     /// Whether the row is of an object with a confirmed divergence in view; `false` for any other row.
     pub diverged: bool,
@@ -162,8 +163,9 @@ pub struct Rows {
     pub rows: Vec<Row>,
     /// Height of all rows together, with the rooms for their names and for the headings of sections.
     pub height: Px,
-    /// How many watches and objects the filter hides. The objects of a hidden watch do not count, the inside of the
-    /// cluster counts as one, and connections do not count; nor do lanes that the viewer hid. 0 without a filter.
+    /// How many watches and objects the filter hides. If `kind` or a word that it must not have hides a watch, its
+    /// objects do not count. The inside of the cluster counts as one, and connections do not count; nor do lanes that
+    /// the viewer hid. 0 without a filter.
     pub hidden: usize,
     /// The sections, from top to bottom; empty if the lanes are not grouped and none is pinned.
     pub sections: Vec<SectionBegin>,

@@ -22,7 +22,8 @@ use crate::id::{LaneId, ObjectId, WatchId};
 use crate::store::{Known, Store, WatchTrace};
 use crate::view::View;
 
-/// Width of the column with the names of sections, in px. Rows beside it are indented by this.
+/// Width of the column with the names of sections, in px. Rows beside it are indented by this. The number has no
+/// source.
 const COLUMN_PX: u8 = 72;
 
 /// The rows of one watch, before they stand in a section.

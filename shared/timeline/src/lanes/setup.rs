@@ -20,9 +20,9 @@ pub enum Grouping {
     Namespace,
     /// The resource.
     Kind,
-    /// The apiserver that the watch is connected to.
+    /// The apiserver that the watch is pinned to, or is or was last connected to.
     Server,
-    /// The uppermost known controller of an object, such as a Deployment.
+    /// The uppermost known controller of an object, such as a Deployment, which stands there itself.
     Owner,
     /// The program whose watch it is: watchscope. Watches that check another one have a section of their own.
     Client,
@@ -60,18 +60,23 @@ impl Grouping {
     }
 }
 
-/// What the order of watches and objects follows; watches that are equal stand by name. Of the objects under a watch,
-/// those with a divergence come first, even an unconfirmed one, then those with the latest change.
+/// What the order of watches and objects follows; watches that are equal stand by name. An order other than by name
+/// follows the log at most once a second. It waits while the view does not follow now, and while the viewer points at a
+/// lane; a new watch then stands last. Of the objects under a watch, those with a divergence come first, even an
+/// unconfirmed one, then those with the latest change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sorting {
     /// Watches by name; objects too, if the viewer opened all of the watch.
     #[default]
     Name,
-    /// The worst trouble of the whole log first, then the latest; watches without trouble come last.
+    /// The worst trouble first, of all that is loaded or in the fold at the head, without muted findings; of equal ones
+    /// the latest. Watches without trouble come last.
     Trouble,
-    /// The latest change first; watches without one come last.
+    /// The latest change first; watches without one come last. A broken stream, an ERROR, and the end of a gap without
+    /// a resume count, too.
     LastChange,
-    /// The most changes an hour since the watch was started first. Objects: the most loaded changes first.
+    /// The greatest rate first: all changes since the watch was first started, by the hours since it was last started.
+    /// Objects: the most loaded changes first.
     Rate,
 }
 
@@ -108,15 +113,18 @@ impl Sorting {
     }
 }
 
-/// Which watches are open, where the viewer made no choice for the watch itself.
+/// Which watches are open, where the viewer made no choice for the watch itself. With
+/// [`Lanes::shows_all`](super::Lanes::shows_all) all of them are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Folding {
-    /// A watch opens by itself at news of it, if all rows then fit; one of Kubernetes Events never does.
+    /// A watch opens by itself at news of it, if all rows then fit, in the first rows and while the view follows now.
+    /// One of Kubernetes Events never does.
     #[default]
     ByItself,
     /// All are strips, and none opens by itself.
     Strips,
-    /// Those with trouble are open. Others stay as they are, and none opens by itself.
+    /// Those with trouble are open, and stay so when it is over. Others stay as they are, and none opens for other
+    /// news.
     Trouble,
 }
 
@@ -173,7 +181,8 @@ impl Setup {
 
     /// Pins a lane below the others, and shows it if it was hidden. A pinned one keeps its place. Returns whether it is
     /// pinned then. It is not if there are [`PINS_MOST`] already. Nor is it if the key is empty, has control
-    /// characters, or has over 1,024 bytes. A refused lane stays as it was.
+    /// characters, or has over 1,024 bytes. A refused lane stays as it was. The key may be of a lane that no store
+    /// knows.
     pub fn pin(&mut self, key: &str) -> bool {
         if self.pinned.iter().any(|pinned| pinned == key) {
             return true;

@@ -25,7 +25,7 @@ const CHOICES_MOST: usize = 1_000;
 /// The viewer's choices (opened and closed lanes, pins, filter, density) and the state of the lanes. It has at most one
 /// entry for each watch, lane and layer that the viewer chose or the store met.
 ///
-/// A function that takes a store and the number of a watch panics if that store did not give the number.
+/// A function that takes a store and a watch or lane panics if that store gave no such number of a watch or object.
 #[derive(Clone, Debug, Default)]
 pub struct Lanes {
     /// The height of rows, and whether names stand above them.
@@ -39,9 +39,9 @@ pub struct Lanes {
     /// Whether the rows stay as they are arranged, although the view follows now. A recording that is played shows the
     /// lanes of the whole recording. No effect with `shows_all`.
     pub is_held: bool,
-    /// The selected lane; `None`: none. If it is a watch or an object, it has a row in any view, unless the filter
-    /// hides it. An object that is not pinned has none while its watch is closed. Nor has an object that the viewer
-    /// hid, while a filter is set or with `shows_all`.
+    /// The selected lane; `None`: none. If it is a watch or an object, it has a row in any view once `records` is set,
+    /// unless the filter hides it. An object that is not pinned has none while its watch is closed. Nor has an object
+    /// that the viewer hid, while a filter is set or with `shows_all`.
     pub selected: Option<LaneId>,
     /// Makes all rows except strips and findings: [`RECORDS`](crate::records::RECORDS), or `None` before it is loaded.
     pub records: Option<&'static RowTable>,
@@ -87,11 +87,12 @@ impl Lanes {
         }
     }
 
-    /// Shows only lanes that match, and above an object that matches its watch, even a closed one; an empty text shows
-    /// all. A name must have each word, and must not have `-word` or `!word`. For an object, the name of its watch or
-    /// its whole namespace may have the word, too. `kind=pods` and `kind≠events` (`:`, `!=` and `resource` work as
-    /// well) are about the resource, in singular or plural. Spaces separate words, and ASCII case does not count,
-    /// except in `kind` itself. Pinned lanes, findings and own requests stay; connections and layers do not.
+    /// Shows only lanes that match, and above an object that matches its watch; an empty text shows all. A closed watch
+    /// still shows no objects under it. A name must have each word, and must not have `-word` or `!word`. For an
+    /// object, the name of its watch or its whole namespace may have the word, too. `kind=pods` and `kind≠events` (`:`,
+    /// `!=` and `resource` work as well) are about the resource, in singular or plural. Spaces separate words, and
+    /// ASCII case does not count, except in `kind` itself. Pinned lanes, findings, own requests and the row of quiet
+    /// watches stay; connections and layers do not.
     pub fn set_filter(&mut self, text: &str) {
         self.filter = Filter::parse(text);
     }
@@ -139,7 +140,8 @@ impl Lanes {
         }
     }
 
-    /// Opens a watch with all its objects if `is_whole`, otherwise with at most 12, as the viewer's choice.
+    /// Opens a watch with all its objects if `is_whole`, otherwise with at most 12 and the selected one, as the
+    /// viewer's choice. Gone objects keep a row of their own.
     pub fn set_whole(&mut self, store: &Store, watch: WatchId, is_whole: bool) {
         let name = store.names().watch_name(watch).clone();
         let choice = if is_whole {
@@ -150,7 +152,8 @@ impl Lanes {
         self.choices.insert(name, choice);
     }
 
-    /// Shows all objects of a watch, or at most 12 if the viewer opened all before. A closed watch opens.
+    /// Shows all objects of a watch, or at most 12 and the selected one if the viewer opened all before. A closed watch
+    /// opens.
     pub fn toggle_more(&mut self, store: &Store, watch: WatchId) {
         let name = store.names().watch_name(watch);
         let is_whole = self.choices.get(name) == Some(&Choice::Whole);
@@ -202,7 +205,7 @@ impl Lanes {
     }
 
     /// Forgets the state of the lanes, because the store begins anew. The viewer's choices stay, but gone objects are
-    /// folded again.
+    /// folded again. The selected lane and the toggled layers stay by their numbers, which may mean others then.
     pub fn forget(&mut self) {
         self.arrangement = Arrangement::default();
         self.resolved = None;
@@ -210,8 +213,9 @@ impl Lanes {
     }
 
     /// Returns the rows for a view, and moves the state of the lanes on with the log; see [`Arrangement`]. `now` is the
-    /// pen's time. Without [`Lanes::records`] it has the findings, and by name a strip for each watch that was started
-    /// before the end of the view and not stopped before its begin.
+    /// pen's time. Without [`Lanes::records`] it has the findings, and by name a strip for each watch that was wanted
+    /// in the view. In some run its last start is then not after the end of the view, and its stop not before the
+    /// begin.
     pub fn rows(&mut self, store: &Store, view: &View, now: Time) -> Rows {
         let window = (view.left(), view.right().min(now));
         let mut builder = RowBuilder {

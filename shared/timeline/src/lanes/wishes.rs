@@ -42,7 +42,8 @@ impl Lanes {
     }
 
     /// Makes all watches strips, also those that the viewer opened, and folds quiet watches and gone objects. If all
-    /// are strips by an earlier call, and the viewer made no choice since, watches open by themselves again.
+    /// are strips already, and the viewer made no choice since, watches open by themselves again. With
+    /// [`Lanes::shows_all`] it opens all instead.
     pub fn collapse_all(&mut self) {
         let is_again = self.setup.folding == Folding::Strips && self.choices.is_empty();
         self.setup.folding = if is_again {
@@ -56,7 +57,7 @@ impl Lanes {
     }
 
     /// Opens the watches with trouble, except those that the viewer closed, from the next rows on. Others stay as they
-    /// are ([`Folding::Trouble`]).
+    /// are ([`Folding::Trouble`]). A second call in a row changes nothing.
     pub fn open_trouble(&mut self) {
         self.setup.folding = Folding::Trouble;
     }

@@ -7,14 +7,14 @@ use watchscope_model::vocabulary::{Divergence, Severity};
 
 use crate::store::{Epoch, Store, WatchTrace};
 
-/// The end of an open problem.
+/// The end of an open problem: the greatest time.
 const OPEN: Time = Time(i64::MAX);
 
 /// A problem on the time axis. A chapter's summary may join several as one. Then it lasts from the first begin to the
 /// last end, with severity and kind of the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TroubleMark {
-    /// When it began.
+    /// When it began; for a finding of a loaded record, when that raised it.
     pub at: Time,
     /// When it ended, or until when it is known to last; `Time(i64::MAX)` while it is open.
     pub until: Time,
@@ -25,8 +25,8 @@ pub struct TroubleMark {
 }
 
 /// Returns all known problems by rising begin, then by rising severity; empty if none is known. A problem that lasts
-/// over several chapters is listed once, where it began. Muted findings are listed too. There is one for each problem
-/// of loaded records, and at most 32 for each listed chapter.
+/// over several chapters is listed once, where it began. Muted findings are listed too. There are at most 32 for each
+/// listed chapter, and one for each problem of loaded records that no listed chapter holds.
 #[must_use]
 pub fn troubles(store: &Store) -> Vec<TroubleMark> {
     let mut marks = Vec::new();

@@ -10,8 +10,8 @@ use crate::tokens::Token;
 
 impl Scene {
     /// Returns the display list as text: one line for each primitive, in paint order; empty without one. Lengths are in
-    /// px, rounded to 1/100. Left out are halos, radii, anchors, grounds, inks and opacity of strips, and greatest
-    /// widths of texts.
+    /// px, rounded to 1/100. Left out are halos, radii, anchors, grounds, control points of curves, inks and opacity of
+    /// strips, and greatest widths of texts.
     #[must_use]
     pub fn dump(&self) -> String {
         let mut out = String::new();
@@ -23,7 +23,7 @@ impl Scene {
     }
 
     /// Returns the hit boxes as text: one line for each, in the order of [`Scene::hits`], without those of whole lanes;
-    /// empty without one. It names a record by its seq alone.
+    /// empty without one. It names a record by its seq alone, and leaves out lanes and signs.
     #[must_use]
     pub fn dump_hits(&self) -> String {
         let mut out = String::new();

@@ -9,9 +9,9 @@ use crate::tokens::{Theme, Token};
 pub enum Hatch {
     /// A gap after which the watch was resumed.
     Resumed,
-    /// A gap that is open, whose end is unknown, or in which the watch was stopped.
+    /// A gap that is open, whose end is unknown, or in which the watch was stopped or started again.
     Open,
-    /// A gap in which events may be lost.
+    /// A gap in which events may be lost, up to 200 px wide. In a legend it stands for all three of them.
     Lost,
     /// A gap in which events may be lost, over 200 px wide.
     LostWide,
@@ -19,7 +19,8 @@ pub enum Hatch {
     LostStrip,
     /// Time that watchscope itself lost or did not see.
     Own,
-    /// Records that are not loaded yet.
+    /// Records that are not loaded yet, or a first list that waits for those of the run before. Also the time after the
+    /// pen while the page is not connected.
     NotLoaded,
     /// A divergence that is neither a ghost nor missing: stale, list older, or of an unknown kind.
     Stale,

@@ -23,7 +23,7 @@ pub enum Target {
     /// Several occurrences of findings whose chips are one, by the records that raised them, the oldest first. There
     /// are at least two; the view bounds them.
     Findings(Vec<RecordId>),
-    /// A stretch, named by the record that it began with.
+    /// A stretch, named by the record that it began with, which need not be loaded.
     Stretch(StretchKind, RecordId),
     /// A lane, where nothing else is drawn.
     Lane,

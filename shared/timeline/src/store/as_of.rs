@@ -13,7 +13,7 @@ use crate::id::RecordId;
 pub enum Unknown {
     /// The server has the records, and they are not loaded yet.
     NotLoaded,
-    /// watchscope did not run, or the moment is before all that is known or after now.
+    /// watchscope did not run, or the moment is before all that is known, or after both now and the last record.
     NotWatched,
     /// The records are gone (expired, dropped for lack of room, or lost), or they cannot be read.
     NotKept,
@@ -103,13 +103,13 @@ impl<'a> Known<'a> {
 }
 
 impl Store {
-    /// Returns the knowledge at a moment, with the records of that moment. If two runs overlap, the later one counts.
-    /// Reads at most one chapter. `now` is the pen's time.
+    /// Returns the knowledge at a moment, with the records of that moment. If two runs overlap, the later one that is
+    /// loaded there counts. Reads at most one chapter. `now` is the pen's time.
     ///
     /// # Errors
     /// Returns why the knowledge at that moment is unknown. [`Unknown::NotLoaded`]: the server has the records.
     /// [`Unknown::NotKept`]: they are gone or cannot be read. [`Unknown::NotWatched`]: it lies in a seam, before all
-    /// that is known, or after both `now` and the last record.
+    /// that is known, or after both `now` and the last record. On the border of two stretches the later one decides.
     pub fn as_of(&self, at: Time, now: Time) -> Result<AsOf, Unknown> {
         let stretches = self.coverage(now);
         let stretch = stretches

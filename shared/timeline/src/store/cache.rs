@@ -23,9 +23,9 @@ const SHOWN_FIFTHS: usize = 2;
 /// traces. A small budget cuts the live log by it, too. The number has no source.
 const WEIGH_SHARE: usize = 128;
 
-/// All that the page holds of a log: chapters, traces, names and notes. Above its budget of bytes it drops chapters out
-/// of view ([`Store::new`]). The budget does not count the rest. Names grow with the watches, objects, servers and
-/// layers met, and never shrink. `watchscope_model::Notes` bounds the notes. The lists of chapters are as long as the
+/// All that the page holds of a log: chapters, traces, names and notes. Above its budget of bytes it drops chapters,
+/// as [`Store::new`] says. The budget does not count the rest. Names grow with the watches, objects, servers and layers
+/// met, and never shrink. `watchscope_model::Notes` bounds the notes. Nothing bounds the lists of chapters but the
 /// server's.
 #[derive(Debug)]
 pub struct Store {
@@ -56,11 +56,10 @@ impl Default for Store {
 }
 
 impl Store {
-    /// Returns an empty store that holds about `budget_bytes` of chapters and traces. Above it, chapters out of view
-    /// are dropped. Those of an earlier run go first, if the server has all chapters of the run and more than 1/16 of
-    /// the budget becomes free. Else the oldest one goes. The newest chapter stays. While chapters in view take at most
-    /// two fifths of the budget, they stay too, with all later ones of their run. The store may then exceed the budget.
-    /// Its size is checked after each 1/128 of the budget that was read.
+    /// Returns an empty store that holds about `budget_bytes` of chapters and traces. Above it, chapters are dropped,
+    /// the oldest first. The newest chapter of the live run stays. While the encoded bytes of the chapters in view
+    /// ([`Store::look_at`]) are at most two fifths of the budget, these stay too. The store may then exceed the budget.
+    /// Its size is checked after each 1/128 of the budget that was read from segments and chapters.
     #[must_use]
     pub fn new(budget_bytes: usize) -> Self {
         Self {
@@ -96,14 +95,15 @@ impl Store {
         self.trouble_version
     }
 
-    /// Estimates the bytes held: encoded chapters and their traces. Names, notes and the fold at the head do not count.
+    /// Estimates the bytes held: encoded chapters, the folds at cuts of the live log, and traces. Names, notes and the
+    /// fold at the head do not count.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.epochs.iter().map(Epoch::bytes).sum()
     }
 
-    /// Drops chapters out of view, the oldest first, while the store is over its budget. The newest chapter and those in
-    /// view stay, so the store may exceed the budget a little.
+    /// Drops chapters out of view, the oldest first, while the store is over its budget. The newest live chapter and
+    /// those in view stay, so the store may exceed the budget.
     pub(super) fn make_room(&mut self, taken_bytes: usize) {
         self.unweighed_bytes += taken_bytes;
         if self.unweighed_bytes < self.budget_bytes / WEIGH_SHARE {

@@ -9,8 +9,8 @@ use super::cache::Store;
 use super::chapter::Chapter;
 use super::epoch::Epoch;
 
-/// The order number of the run that is being written: above those that a server sends. Runs that were live before it
-/// have the numbers just below.
+/// The order number of the run that is being written, as a server numbers it; others that a server sends are below.
+/// Runs that were live before it have the numbers just below, until a server sends theirs.
 const LIVE: u64 = u64::MAX;
 
 impl Store {
@@ -54,8 +54,8 @@ impl Store {
     /// Reads the list of a run's chapters that the server sent (message `Catalogue`), whole or in part. An entry
     /// replaces a known one with the same first record; a merged entry replaces all known ones that begin within it. A
     /// run that the store does not know is added. `order` is its place among the runs: the oldest has the least.
-    /// `entries` may come in any order; without any, only `order` is set. The store keeps one entry for each that the
-    /// server lists; nothing else bounds them.
+    /// `entries` may come in any order; without any, a known run only gets its `order`. The store keeps one entry for
+    /// each that the server lists, also of expired chapters; nothing else bounds them.
     pub fn list(&mut self, log: &LogId, id: &EpochId, order: u64, entries: Vec<CatalogueEntry>) {
         self.version += 1;
         self.trouble_version += 1;
@@ -77,16 +77,16 @@ impl Store {
         self.compare_over_seams();
     }
 
-    /// Marks the listed chapter that holds the record `last` as expired at the server (message `Expired`). If none
-    /// does, all records up to and including `last` count as expired. Loaded records stay. Does nothing for an unknown
-    /// run.
+    /// Marks the listed chapter that holds the record `last` as expired at the server (message `Expired`); of several
+    /// merged ones all. If none does, all unlisted records up to and including `last` count as expired. Loaded records
+    /// stay. Does nothing for an unknown run.
     pub fn expired(&mut self, epoch: &EpochId, last: Seq) {
         self.mark(epoch, last, Availability::Expired);
     }
 
-    /// Marks the listed chapter that holds a record as unreadable at the server (message `NotRead`): it counts as
-    /// [`Coverage::Lost`](super::Coverage::Lost). If no listed chapter holds it, all records up to and including it
-    /// count as expired. Loaded records stay. Does nothing for an unknown run.
+    /// Marks the listed chapter that holds a record as unreadable at the server (message `NotRead`); of several merged
+    /// ones all. It counts as [`Coverage::Lost`](super::Coverage::Lost). If no listed chapter holds the record, all
+    /// unlisted ones up to and including it count as expired. Loaded records stay. Does nothing for an unknown run.
     pub fn not_read(&mut self, epoch: &EpochId, seq: Seq) {
         self.mark(epoch, seq, Availability::Lost);
     }
@@ -116,8 +116,8 @@ impl Store {
         }
     }
 
-    /// Sets the stretch of time in view, edges included, in place of an earlier one. Its chapters are not dropped while
-    /// they take at most two fifths of the budget.
+    /// Sets the stretch of time in view, edges included, in place of an earlier one; at first none is. Its chapters are
+    /// not dropped while their encoded bytes are at most two fifths of the budget.
     pub fn look_at(&mut self, from: Time, to: Time) {
         self.looks_at = Some((from, to));
     }

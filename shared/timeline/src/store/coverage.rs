@@ -8,8 +8,8 @@ use super::cache::Store;
 use super::chapter::Chapter;
 use super::epoch::Epoch;
 
-/// Most chapters that are requested to show a stretch of time. At about 1 MiB each, they and their traces fit in the
-/// page's memory. Older ones are not requested.
+/// Most chapters that are requested to show a stretch of time; older ones are not requested. At about 1 MiB each, they
+/// are two fifths of [`DEFAULT_BUDGET_BYTES`](super::DEFAULT_BUDGET_BYTES), and their traces about half.
 pub const MOST_AT_ONCE: usize = 160;
 
 /// The coverage of a stretch of time: where its records are.
@@ -21,7 +21,8 @@ pub enum Coverage {
     NotLoaded,
     /// The server no longer has them.
     Expired,
-    /// They were loaded and were dropped for lack of room, and the server does not list them as kept.
+    /// The page dropped chapters at the begin of the run for lack of room. The server lists the last of them as no
+    /// longer kept, or not at all. Records before them count too, even if they were never loaded.
     Dropped,
     /// watchscope saw them, but lost them or cannot read them.
     Lost,
@@ -73,8 +74,8 @@ impl Store {
     /// Returns the stretches of time up to `now`, in order, with their coverage. They do not overlap. The first one
     /// begins at the oldest known record. If earlier records have expired, were dropped, or have no known time, it
     /// begins at time 0, because nobody knows when they began: then only its end counts. The last one reaches to the
-    /// last known record if that is later than `now`. Neighbours with the same coverage are one. Loaded and listed
-    /// chapters bound their number. Empty before anything was loaded or listed. `now` is the pen's time.
+    /// last known record if that is later than `now`. Neighbours with the same coverage are one, except seams. Loaded
+    /// and listed chapters bound their number. Empty before anything was loaded or listed. `now` is the pen's time.
     #[must_use]
     pub fn coverage(&self, now: Time) -> Vec<Stretch> {
         let mut stretches: Vec<Stretch> = Vec::new();
@@ -157,8 +158,8 @@ impl Store {
         shown.map(|chapter| chapter.bytes.len()).sum()
     }
 
-    /// Returns whether any records of a stretch of time, edges included, are loaded or at the server. The live run also
-    /// counts after its last record.
+    /// Returns whether a chapter that is loaded or at the server reaches into a stretch of time, edges included. It may
+    /// have no record in the stretch itself. The live run also counts after its last record.
     #[must_use]
     pub fn keeps(&self, from: Time, to: Time) -> bool {
         let mut epochs = self.epochs.iter().rev();

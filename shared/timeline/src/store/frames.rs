@@ -10,8 +10,8 @@ use super::cache::Store;
 use super::chapter::Chapter;
 
 impl Store {
-    /// Returns the time range of the loaded records, which may have stretches without records; `None` if no record is
-    /// loaded.
+    /// Returns the time range of the loaded records, which may have stretches without records. It begins at the time of
+    /// the record before them, if the run has one. `None` if no record is loaded.
     #[must_use]
     pub fn loaded(&self) -> Option<(Time, Time)> {
         let chapters = self.epochs.iter().flat_map(|epoch| epoch.chapters.iter());
@@ -22,7 +22,8 @@ impl Store {
 
     /// Returns the loaded chapters that reach into a stretch of time, edges included. Each is a head frame and its
     /// segment frames, as large as the chapter. They are ordered by run, then by record; there may be none. Two
-    /// chapters may share records, and the outer ones have records beyond the stretch.
+    /// chapters may share records, and the outer ones have records beyond the stretch. Where the live log was cut, a
+    /// record of an unknown kind becomes a loss.
     ///
     /// # Errors
     /// An item is an error if a frame of that chapter cannot be read; the next item is the next chapter.

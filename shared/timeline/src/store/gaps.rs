@@ -18,8 +18,8 @@ pub struct GapTotals {
     pub lost: u64,
     /// Sum of the durations of lost gaps, in µs, with their parts outside of the stretch.
     pub lost_us: i64,
-    /// Gaps without a known outcome: still open, never closed because the watch was stopped, or closed by a record that
-    /// is not loaded.
+    /// Gaps without a known outcome: still open, ended by a stop or a new start of the watch, or closed by a record
+    /// that is not loaded.
     pub open: u64,
 }
 
@@ -50,9 +50,9 @@ impl GapTotals {
 }
 
 impl Store {
-    /// Counts the loaded gaps that reach into a stretch of time, edges included. Those of a watch that only checks
-    /// another one do not count, as in all other counts. An open gap lasts until `now`, the pen's time, or until the
-    /// last loaded record that has it open.
+    /// Counts the known gaps that reach into a stretch of time, edges included: those of loaded records, or open before
+    /// them. Those of a watch that only checks another one do not count. An open gap lasts until `now`, the pen's time,
+    /// or until the last loaded record that has it open.
     #[must_use]
     pub fn gaps(&self, from: Time, to: Time, now: Time) -> GapTotals {
         let mut totals = GapTotals::default();

@@ -85,9 +85,9 @@ impl Store {
             .max()
     }
 
-    /// Returns when something last happened by the head's fold. What counts is a change that a stream delivered, a
-    /// broken or refused stream, the end of a gap without a resume, or an ERROR. The first raising of an open finding
-    /// counts too. `None` if nothing did, and before the first snapshot.
+    /// Returns when something last happened by the head's fold. A change that a stream delivered, an ERROR and a broken
+    /// stream count. A refusal that begins a gap, the end of a gap without a resume, and the first raising of an open
+    /// finding count too. `None` if nothing did, and before the first snapshot.
     #[must_use]
     pub fn last_news(&self) -> Option<Time> {
         let state = self.state()?;

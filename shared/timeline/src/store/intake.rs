@@ -16,7 +16,7 @@ use crate::levels::LayerTrace;
 /// Data that the store cannot read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The bytes are damaged, of a later version, or of another kind than announced.
+    /// The bytes are damaged, of a later version, of another kind than announced, or need too much memory.
     #[error("cannot read what the server sent: {0}; reload the page")]
     Decode(#[from] DecodeError),
     /// A segment came before any snapshot.
@@ -47,8 +47,10 @@ fn may_be_trouble(event: &Event) -> bool {
 impl Store {
     /// Reads a head snapshot (the frame after `Snapshot`). The live log continues from here.
     ///
-    /// An unknown epoch begins a new run: all that is open in the old one ends at the seam. A known one goes on as the
-    /// live run, with records missing if the snapshot is ahead of its last one.
+    /// An unknown epoch begins a new run: all that is open in the old one is known until its last record. A known one
+    /// goes on as the live run, with records missing if the snapshot is ahead of its last one. If the live run changes,
+    /// unloaded chapters of the others count as expired until the server lists them again. The inside is read with the
+    /// next segment, and nothing is dropped before.
     ///
     /// # Errors
     /// [`StoreError::Decode`] if the frame cannot be read; the store then stays as it was.
@@ -173,15 +175,16 @@ impl Store {
     }
 
     /// Reads a chapter of the past (the frames after `Chapter`); returns how many of its records were new, with those
-    /// of the inside and of unknown kinds. It is 0 if the store holds all of them, or dropped them for good. Above the
-    /// budget it then drops chapters ([`Store::new`]).
+    /// of the inside and of unknown kinds. It is 0 if there are none, or the store holds all of them or dropped them
+    /// for good. Records of the newest live chapter, and later ones, are skipped: segments bring them. Above the budget
+    /// it then drops chapters ([`Store::new`]).
     ///
     /// The store may hold some of it already, because the server cuts chapters by size, and the page holds live
     /// records between two snapshots.
     ///
     /// # Errors
     /// [`StoreError::Decode`] if it cannot be read, [`StoreError::UnknownEpoch`] if its epoch is unknown. The store
-    /// then shows the same as before, but may have given numbers to new names.
+    /// then has no new records, but may have given numbers to new names, and know other controllers of objects.
     pub fn chapter(&mut self, bytes: &[u8]) -> Result<usize, StoreError> {
         let new = self.take_chapter(bytes)?;
         if new > 0 {
@@ -313,8 +316,8 @@ impl Store {
         Ok(usize::try_from(new).unwrap_or(usize::MAX))
     }
 
-    /// Sets the first record in the server's ring, and its time `at` (messages `Welcome` and `Heartbeat`). The server
-    /// never gets dropped records back, so an earlier one than known is ignored. So is an unknown run.
+    /// Sets the first record in the server's ring, and its time `at` by the pen (messages `Welcome` and `Heartbeat`).
+    /// The server never gets dropped records back, so an earlier one than known is ignored. So is an unknown run.
     pub fn ring_begins(&mut self, epoch: &EpochId, first: Seq, at: Time) {
         let epoch = self.epochs.iter_mut().find(|other| other.id == *epoch);
         if let Some(epoch) = epoch

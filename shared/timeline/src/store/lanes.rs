@@ -137,11 +137,14 @@ impl Store {
         })
     }
 
-    /// Returns the loaded record after (`forward`) or before `id` in a lane, in the same run. `None` at the ends, for
-    /// an unknown run, and for a lane of several objects or watches. `id` itself need not be in the lane. Records of a
-    /// lane are an object's changes, or openings of a connection. Those of a watch are changes, bookmarks and complete
-    /// lists; those of its resourceVersion are the same, without changes by a list. For findings they are the records
-    /// that raised one, for a layer its changes, for own requests all of them.
+    /// Returns the record after (`forward`) or before `id` in a lane, in the same run. `None` at the ends, for an
+    /// unknown run, and for a lane of several objects or watches. `id` itself need not be in the lane. Records of a
+    /// lane are an object's loaded changes, or the openings of known connections, which may lie before all that is
+    /// loaded. Those of a watch are loaded changes, bookmarks and complete lists; those of its resourceVersion are the
+    /// same, without changes by a list. For findings they are the loaded records that raised one, for own requests all
+    /// loaded ones. For a layer they are its loaded changes, and before a loaded chapter the last record or the last
+    /// known change, for the level then; before the first record of a run its seq is 0. Panics if another store gave
+    /// the server's number.
     #[must_use]
     pub fn neighbour(&self, lane: LaneId, id: RecordId, forward: bool) -> Option<RecordId> {
         let seqs = self.lane_seqs(lane, id.epoch)?;
@@ -156,8 +159,9 @@ impl Store {
         })
     }
 
-    /// Returns the last loaded record in a lane at or before a time, in the newest run that has one; `None` if there is
-    /// none. Own requests, and lanes of several objects or watches, have none.
+    /// Returns the last record in a lane at or before a time, in the newest run that has one; `None` if there is none.
+    /// The records of a lane are those of [`Store::neighbour`], which need not all be loaded. Own requests, and lanes
+    /// of several objects or watches, have none here. Panics if another store gave the server's number.
     #[must_use]
     pub fn last_before(&self, lane: LaneId, at: Time) -> Option<RecordId> {
         let epochs = self.epochs.iter().rev();

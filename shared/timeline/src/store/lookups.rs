@@ -60,7 +60,9 @@ impl Store {
     }
 
     /// Passes each record of the loaded chapter that begins with `first` to `take`, decoded anew, in order. Records of
-    /// the inside and of unknown kinds are left out. Does nothing if there is no such chapter.
+    /// the inside and of unknown kinds are left out. The server may have cut the chapter otherwise: then records that
+    /// the store has in a neighbouring chapter, or dropped, come too, before `first` or at the end. Does nothing if
+    /// there is no such chapter.
     pub fn each_record_of(&self, first: RecordId, mut take: impl FnMut(Record)) {
         let chapters = self.epoch(first.epoch).map(|epoch| epoch.chapters.iter());
         let chapter =
@@ -130,7 +132,8 @@ impl Store {
 
     /// Returns the time of the first loaded record after `at` if `is_next`; otherwise of the last one before `at`. Both
     /// exclude `at` itself, records of the inside, and unknown kinds. Reads at most the two nearest chapters; `None` if
-    /// these have none.
+    /// these have none. If runs overlap in time, the earlier one counts for the next record, the later one for the
+    /// last.
     #[must_use]
     pub fn record_beside(&self, at: Time, is_next: bool) -> Option<Time> {
         let chapters = self.epochs.iter().flat_map(|epoch| {
@@ -166,7 +169,7 @@ impl Store {
     }
 
     /// Returns the folds of all records up to and including one, with that of the inside; `None` if its chapter is not
-    /// loaded. Reads that chapter.
+    /// loaded, or the inside at its begin cannot be read. Reads that chapter.
     #[must_use]
     pub fn fold_at(&self, id: RecordId) -> Option<(State, Layers)> {
         let mut chapters = self.epoch(id.epoch)?.chapters.iter();
@@ -183,8 +186,8 @@ impl Store {
         Some((live.state.clone(), epoch.layers.clone()))
     }
 
-    /// Returns how many records were loaded of kinds that this build does not know, from a later version. They are held
-    /// but not drawn.
+    /// Returns how many loaded records are of kinds that this build does not know, from a later version. They are held
+    /// but not drawn. The number falls when a chapter with some is dropped.
     #[must_use]
     pub fn unknown(&self) -> u64 {
         let chapters = self.epochs.iter().flat_map(|epoch| &epoch.chapters);

@@ -11,8 +11,8 @@ use watchscope_model::{Object, Text, Time, WatchName};
 use crate::id::{ObjectId, ServerId, WatchId};
 
 /// Slots for objects that are found by their address in memory; within a chapter records share them. An object with the
-/// same slot replaces the older one, which is then found by its name. A power of two, because the slot is the low bits
-/// of the address. The number has no other source.
+/// same slot replaces the older one, which is then found by its name. A power of two, because the slot is some low bits
+/// of the address, mixed with the watch's number. The number has no other source.
 const LATELY: usize = 1 << 14;
 
 /// All names met. It grows with the names of the cluster, and never shrinks while the page lives.

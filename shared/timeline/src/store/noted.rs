@@ -18,15 +18,15 @@ impl Store {
         self.notes.version
     }
 
-    /// Adds the notes that a server lists for a log, also those whose records are not loaded. Notes of other logs are
-    /// skipped, and so are known ones.
+    /// Adds the notes that a server lists for a log, also those whose records are not loaded. Known notes, those of
+    /// other logs, and those that no person wrote are skipped. [`Notes`] bounds them.
     pub fn list_notes(&mut self, log: &LogId, notes: Vec<KeptNote>) {
         let notes = notes.into_iter();
         self.notes.extend(notes.filter(|note| note.key.log == *log));
     }
 
-    /// Drops the notes whose records are neither loaded nor at the server: they left the ring, and no history keeps
-    /// them. Notes of an unknown run stay.
+    /// Drops the notes whose records are neither loaded nor known to be at the server: they left the ring, and no
+    /// history keeps them. Notes of an unknown run stay.
     pub fn let_notes_go(&mut self) {
         let Self { epochs, notes, .. } = self;
         notes.retain(|key| {

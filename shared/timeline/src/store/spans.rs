@@ -3,7 +3,7 @@
 use watchscope_model::fold::Moment;
 use watchscope_model::{Seq, Time};
 
-/// `until` of a span that is open at the head of the live log.
+/// `until` of a span that is open at the head of the live log: the greatest time, after any `now`.
 pub(crate) const LIVE: Time = Time(i64::MAX);
 
 /// Neighbouring records of an epoch.

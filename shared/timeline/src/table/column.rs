@@ -6,7 +6,7 @@ pub enum Tab {
     /// What the picture has in view.
     #[default]
     Records,
-    /// All findings that are loaded.
+    /// All occurrences of findings that loaded chapters show.
     Findings,
     /// All watches.
     Watches,

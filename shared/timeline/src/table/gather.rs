@@ -61,7 +61,9 @@ impl Shown {
 
 /// Returns what the lanes of a picture have between two times, both included, the newest first. The later time is cut
 /// to `now`; a reversed range has only stretches around it. A stretch counts if it reaches into the range. `most`
-/// bounds the rows; beyond it the oldest are left out.
+/// bounds the rows; beyond it the oldest are left out. Of changes, bookmarks and lists only the newest are gathered,
+/// and hidden objects' changes count for that. So fewer rows than `most` may come, and older rows of other kinds may
+/// stay.
 #[must_use]
 pub fn in_view(store: &Store, rows: &Rows, range: (Time, Time), now: Time, most: usize) -> InView {
     let shown = Shown::of(rows);
@@ -92,8 +94,9 @@ pub fn in_view(store: &Store, rows: &Rows, range: (Time, Time), now: Time, most:
     }
 }
 
-/// Returns all occurrences of findings that are loaded, the newest first. Beyond 10,000 the oldest are left out. `now`
-/// is the end of those that stand.
+/// Returns all occurrences of findings that loaded chapters show, the newest first: those raised in them, and the last
+/// one of each finding that was open at their begin. Beyond 10,000 the oldest are left out. `now` is the end of those
+/// that stand.
 #[must_use]
 pub fn findings(store: &Store, now: Time) -> InView {
     let mut rows = Vec::new();

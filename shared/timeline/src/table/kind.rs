@@ -53,7 +53,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All kinds, in the order of their words in a list to choose from.
+    /// All kinds, each once, in the order in which a list offers them to a person.
     pub const ALL: [Self; 22] = [
         Self::Added,
         Self::Modified,

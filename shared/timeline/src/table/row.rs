@@ -7,7 +7,8 @@ use crate::id::{LaneId, RecordId};
 use crate::scene::{StretchKind, Target};
 use crate::store::NO_VERSION;
 
-/// A row: one record, or one stretch, of one lane.
+/// A row: one record, or one stretch, of one lane. Its ids are those of the store that it was gathered from: with
+/// another one, functions may panic or show something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableRow {
     /// When it happened or began.
@@ -19,7 +20,7 @@ pub struct TableRow {
     pub lane: LaneId,
     /// Its kind.
     pub kind: Kind,
-    /// The record, or the one that the stretch began with.
+    /// The record, or the one that the stretch began with, which need not be loaded.
     pub record: RecordId,
     /// Its resourceVersion as a number; [`NO_VERSION`] if it has none or it is no number.
     pub(super) version: u64,

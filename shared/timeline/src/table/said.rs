@@ -13,10 +13,10 @@ use crate::words::{brief, said};
 /// The words of a row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Said {
-    /// When, as UTC times of day: a time (`09:35:28.911`), or begin, end and duration. Empty if the record is no longer
-    /// held.
+    /// When, as UTC times of day: a time (`09:35:28.911`), or begin, end and duration. Empty for a moment whose record
+    /// is no longer held, and for a stretch that the store no longer knows.
     pub time: String,
-    /// Its sentence, or several. A record that is not held has one that says so. Hostile: show as text.
+    /// Its sentence, or several. Such a moment or stretch has one that says so. Hostile: show as text.
     pub what: String,
     /// The manager that wrote the version; empty if it is not known. Hostile: show as text.
     pub by: String,

@@ -13,8 +13,8 @@ const VERSIONS_MOST: usize = 20_000;
 
 /// Returns the loaded versions of the objects of a lane, the newest first. Beyond 20,000 the oldest are left out. The
 /// lane of an object has that object alone; a watch and its other lanes have all objects of the watch. A lane of no
-/// watch has none. A version lasts until the next one of its run. The last one lasts until the object's life ends: at
-/// `now` if it goes on. A DELETED is a row too, and a moment.
+/// watch has none. A version lasts until the next loaded one of its run. The last one lasts until the object's life
+/// ends: at `now` if it goes on, or where it is last known. A DELETED is a row too, and a moment.
 #[must_use]
 pub fn versions(store: &Store, lane: LaneId, now: Time) -> InView {
     let mut rows = Vec::new();

@@ -11,8 +11,9 @@ use crate::findings::Muted;
 use crate::id::{RecordId, WatchId};
 use crate::store::Store;
 
-/// All trouble of a store, by the time at which it began. It holds one entry for each trouble of loaded records and at
-/// most 32 for each listed chapter. The caller makes it anew when [`is_behind`](Self::is_behind) says so.
+/// All trouble of a store, by the time at which it began. It holds one entry for each trouble of loaded records or open
+/// before them, and at most 32 for each listed chapter. The caller makes it anew when [`is_behind`](Self::is_behind)
+/// says so.
 #[derive(Clone, Debug, Default)]
 pub struct Troubles {
     all: Vec<Trouble>,
@@ -137,14 +138,15 @@ impl Troubles {
         &self.all
     }
 
-    /// Returns how many there are. An entry of a loaded record counts as one. An entry of a chapter that is not loaded
-    /// counts all that its summary joined into it.
+    /// Returns how many there are. An entry of a chapter that is not loaded counts all that its summary joined into it,
+    /// each other entry counts as one.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// Returns whether the total is exact: each comes from a loaded record. It is if there is none.
+    /// Returns whether the total is exact: none comes from the summary of a chapter that is not loaded. It is if there
+    /// is none.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.is_exact
@@ -179,7 +181,8 @@ impl Troubles {
         self.all.partition_point(|of| of.began < at).checked_sub(1)
     }
 
-    /// Returns the index of the one that began nearest to a time, of two as near the earlier; `None` if there is none.
+    /// Returns the index of the one that began nearest to a time, of two as near the earlier. Of several that began at
+    /// one time up to then it is the last, and after it the first. `None` if there is none.
     #[must_use]
     pub fn nearest(&self, at: Time) -> Option<usize> {
         let (before, after) = (self.before(at.plus_micros(1)), self.after(at));
@@ -212,9 +215,9 @@ impl Troubles {
         of.map_or_else(OffSide::default, |(count, named)| named.side(count))
     }
 
-    /// Returns the sides of a stretch of time, its edges excluded, on which a watch has trouble, and the worst severity
-    /// of all its trouble. That counts trouble within the stretch, too. `None` if it has none on either side. Trouble
-    /// of several watches counts for each.
+    /// Returns the sides of a stretch of time on which a watch has trouble, and the worst severity of all its trouble.
+    /// That counts trouble within the stretch, too; the edges belong to the stretch. `None` if it has none on either
+    /// side. Trouble of several watches counts for each.
     #[must_use]
     pub fn sides(&self, watch: WatchId, (left, right): (Time, Time)) -> Option<(Side, Severity)> {
         let of = self.of_watch(watch)?;

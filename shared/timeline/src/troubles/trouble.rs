@@ -10,7 +10,7 @@ use crate::scene::StretchKind;
 /// The most troubles that an edge of the view names: the two worst, and of equally severe ones the later first. Others
 /// are only counted. The number has no source.
 pub const NAMED: usize = 2;
-/// `until` of trouble that is still open.
+/// `until` of trouble that is still open: the greatest time.
 pub(super) const OPEN: Time = Time(i64::MAX);
 
 /// Something that a viewer must not miss. The summary of a chapter that is not loaded may join several as one. That
@@ -61,17 +61,18 @@ pub enum TroubleOf {
 /// How trouble is selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TroublePlace {
-    /// A finding, by the record that raised this occurrence.
+    /// A finding, by the record that raised this occurrence. It may lie before all that is loaded, if the occurrence
+    /// was still open there.
     Finding(RecordId),
-    /// A gap or a phase of a watch, by the record that it began with. Of several waits and refusals in a row it is the
-    /// first refusal, or else the first wait over 5 s.
+    /// A gap or a phase of a watch, by the record that it began with, which may lie before all that is loaded. Of
+    /// several waits and refusals in a row it is the first refusal, or else the first wait over 5 s.
     Stretch(StretchKind, WatchId, RecordId),
-    /// Its records are not loaded.
+    /// Only the summary of a chapter shows it, whose records are not all loaded.
     NotLoaded,
 }
 
 impl TroublePlace {
-    /// Returns the record by which it is selected; `None` if that is not loaded.
+    /// Returns the record by which it is selected; `None` for trouble that only a summary shows.
     #[must_use]
     pub fn record(&self) -> Option<RecordId> {
         match *self {

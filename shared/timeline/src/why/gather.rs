@@ -56,8 +56,8 @@ pub fn why(store: &Store, of: RecordId) -> Option<Why> {
     })
 }
 
-/// Returns the record that raised the last loaded verdict of an object's lane, whether it is over or not. `None` if
-/// there is none, and for other lanes.
+/// Returns the record that raised the last known verdict of an object's lane, whether it is over or not. One that was
+/// open in a snapshot may have been raised before all that is loaded. `None` if there is none, and for other lanes.
 #[must_use]
 pub fn verdict_of(store: &Store, lane: LaneId) -> Option<RecordId> {
     let (watch, object) = (lane.watch()?, lane.object()?);

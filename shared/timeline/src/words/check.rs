@@ -17,7 +17,7 @@ pub struct Check {
     /// The words of a button: `Check this watch now`.
     pub offer: &'static str,
     /// The argument of the command `audit`: the watch, and in a second line the object, if there is one: `shop/pods`,
-    /// line feed, `shop/web-0`. Hostile: show as text.
+    /// line feed, `shop/web-0`. A cluster-scoped object is its name alone. Hostile: show as text.
     pub argument: String,
 }
 

@@ -50,8 +50,8 @@ impl Kind {
 /// row of findings counts how many times it was raised: `· 3 times`. Muted error findings are left out. Confirmed
 /// divergences come first, by the word of their kind, then at most 3 rows of error findings, the first by code. Lost
 /// gaps follow, then refused and waiting watches. Of chapters that are not loaded it counts the lost gaps. A watch that
-/// waits or is refused counts only at the moment `at`, because one that went on is no problem. Watches that check
-/// others do not count. Open stretches last until `now`. Empty if there are none.
+/// waits or is refused counts only at the moment `at`, because one that went on is no problem. At several servers it
+/// counts for each. Watches that check others do not count. Open stretches last until `now`. Empty if there are none.
 #[must_use]
 pub fn problems_in(
     store: &Store,
@@ -191,15 +191,16 @@ pub struct RangeWords {
     /// Its content, each part with its colour: `214 changes`, then lost, resumed and open gaps, then `2 findings`. It
     /// is never empty: `no changes` if there is nothing.
     pub parts: Vec<(String, Token)>,
-    /// Whether no records of it are loaded or at the server.
+    /// Whether no records of it are loaded or at the server; what it only touches at an edge does not count.
     pub is_empty: bool,
-    /// Whether a part of it is not loaded yet, so that the counts are incomplete.
+    /// Whether a part of it, more than an edge, is not loaded yet, so that the counts are incomplete.
     pub is_loading: bool,
 }
 
 /// Counts the loaded content of a stretch of time, edges included: changes, gaps, findings, also muted ones. A zero is
 /// left out, but `no changes` stands for nothing at all. Gaps and findings count if they reach into it; `now` is the
-/// end of open ones. Changes and gaps of a watch that only checks another one do not count.
+/// end of open ones. Of a reversed stretch, only those count that reach over all of it. Changes and gaps of a watch
+/// that only checks another one do not count.
 #[must_use]
 pub fn range_words(store: &Store, (from, to): (Time, Time), now: Time) -> RangeWords {
     let mut changes = 0;
@@ -256,8 +257,8 @@ pub fn range_words(store: &Store, (from, to): (Time, Time), now: Time) -> RangeW
 }
 
 /// Returns the edge of a gap, or the begin or end of a finding, nearest to a time and at most `reach_us` µs from it. Of
-/// two as near it may be either. It considers only loaded ones, and no gaps of watches that check others; without one
-/// it returns the time itself. The end of an open one is no edge.
+/// two as near it may be either. It considers those that loaded chapters show, muted findings too, and no gaps of
+/// watches that check others. Without one it returns the time itself. The end of an open one is no edge.
 #[must_use]
 pub fn snapped(store: &Store, at: Time, reach_us: i64) -> Time {
     let mut nearest: Option<Time> = None;

@@ -20,7 +20,7 @@ use crate::store::{
 /// Why an object is held, or is not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Presence {
-    /// Whether the watch holds it at that moment.
+    /// Whether the watch holds it at that moment; `false` also if no loaded record shows whether it does.
     pub held: bool,
     /// The answer in a sentence, with its UTC time of day.
     pub answer: String,
@@ -30,8 +30,8 @@ pub struct Presence {
     pub record: Option<RecordId>,
 }
 
-/// Returns why the object of a lane is here, or is not, now or as of a moment. `None` for other lanes, and if no life
-/// of the object up to then is loaded.
+/// Returns why the object of a lane is here, or is not, now or as of a moment. `None` for other lanes, and if loaded
+/// chapters show no life of the object up to then.
 #[must_use]
 pub fn presence(known: Known<'_>, lane: LaneId) -> Option<Presence> {
     let knowledge = Knowledge::of(known, lane)?;

@@ -24,9 +24,9 @@ pub struct Description {
     /// show as text.
     pub fields: Vec<(&'static str, String)>,
     /// The record it is about: the first of several, and the last of an object's life; it need not be loaded. `None`
-    /// for a lane, for unknown findings, and for another stretch whose first record is not loaded.
+    /// for a lane, for unknown findings, and for another known stretch whose first record is not loaded.
     pub record: Option<RecordId>,
-    /// The record whose body is the object as it came; `None` if none came.
+    /// The record whose body is the object as it came, and may be missing by now; `None` if none came.
     pub body: Option<RecordId>,
     /// The record with the object's version before, whose body may be missing; `None` if none is loaded, or it is about
     /// no change.

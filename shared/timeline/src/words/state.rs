@@ -53,8 +53,9 @@ pub enum ProblemPlace {
 
 /// Returns the current problems, each with at most one place. Muted findings are left out. Confirmed divergences come
 /// first, then at most 3 rows of error findings: the first by code. Lost gaps follow, all of the run, then refused and
-/// waiting watches. Of these three, watches that check others do not count. A watch that waits at several servers
-/// counts once. Empty if there are none, and before the first snapshot.
+/// waiting watches. Of these three, watches that check others do not count. A watch that is refused or waits at several
+/// servers counts once. Of a log without totals it knows no lost gap. Empty if there are none, and before the first
+/// snapshot.
 #[must_use]
 pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
     let Some(state) = store.state() else {
@@ -192,7 +193,8 @@ fn distinct<'a>(names: impl Iterator<Item = &'a WatchName>) -> u64 {
 }
 
 /// Returns the gaps of this run of watchscope, loaded or not: `no gaps`, or `12 gaps in all: 11 resumed, 1 lost (15
-/// s)`. Watches that check others do not count. Empty before the first snapshot.
+/// s)`. Watches that check others do not count. Of a log without totals it counts only open gaps. Empty before the
+/// first snapshot.
 #[must_use]
 pub fn gaps(store: &Store) -> String {
     let Some(state) = store.state() else {
@@ -215,7 +217,8 @@ pub fn gaps(store: &Store) -> String {
 }
 
 /// Returns the loaded gaps that reach into the window, edges included: `in view: 1 lost (15 s)`; empty if there are
-/// none. Watches that check others count, too. An open gap reaches to `now`.
+/// none. Watches that check others do not count. An open gap reaches to `now`, or to the last loaded record that has it
+/// open.
 #[must_use]
 pub fn gaps_in_view(store: &Store, view: &View, now: Time) -> String {
     let gaps = store.gaps(view.left(), view.right(), now);
@@ -237,8 +240,8 @@ pub fn records(store: &Store) -> String {
     format!("{} of {} loaded", number(loaded), count(total, "record"))
 }
 
-/// Returns `3 records of unknown kinds: reload the page` if records came which only a later version of the page knows;
-/// else it is empty.
+/// Returns `3 records of unknown kinds: reload the page` if loaded records are of kinds that only a later version of
+/// the page knows; else it is empty.
 #[must_use]
 pub fn unknown(store: &Store) -> String {
     match store.unknown() {
