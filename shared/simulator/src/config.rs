@@ -13,7 +13,7 @@ use crate::workload::Controllers;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Unix time in microseconds at the end of the warm-up, on the cluster's wall clock. Objects have timestamps of
-    /// this clock.
+    /// this clock; a moment outside of the years -9999 to 9999 is written as 1970-01-01.
     pub wall_start_us: i64,
     /// How long the cluster has lived when [`World::new`](crate::World::new) returns, in virtual time; may be zero.
     pub warm_up: Duration,
@@ -46,7 +46,7 @@ impl Default for Config {
 impl Config {
     /// Returns a cluster with controllers, without nodes and applications, and without a warm-up. It has the four
     /// namespaces of a new cluster. In its first milliseconds the controllers put a ServiceAccount and a ConfigMap into
-    /// each of them; then nothing happens by itself.
+    /// each of them; then nothing is written by itself.
     pub fn empty() -> Config {
         Config {
             controllers: Controllers::ALL,

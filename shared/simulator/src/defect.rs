@@ -21,7 +21,7 @@ pub enum Defect {
     /// starved stream and a compaction (docs/semantics/servers.md#ghost-step-by-step).
     GapUnderStarvation,
     /// PR 17566, fixed in 3.4.31 and 3.5.13: progress is requested while a watcher of the stream is not synced. It is
-    /// not sent before the next event of the stream, and neither is any later request's.
+    /// not sent before the stream's next response, and neither is any later request's.
     NoProgressForIdleWatch,
     /// etcd#18089, fixed in 3.4.34 and 3.5.16: a compaction exactly at a deletion drops it. A watch that starts at that
     /// revision misses it.

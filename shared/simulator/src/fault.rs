@@ -83,8 +83,8 @@ pub enum Fault {
     /// Matching connections are cut now (F08 with [`Cut::Reset`], F06 with [`Cut::Eof`]). A moment.
     ///
     /// World: the server drops the requests, the client gets `Closed`. Bytes under way to the client are lost with
-    /// [`Cut::Reset`], and arrive with [`Cut::Eof`]. Socket: on `Closed(Reset)` set SO_LINGER to zero and close; on
-    /// `Closed(Eof)` shut down and close, without ending the body.
+    /// [`Cut::Reset`], and arrive with [`Cut::Eof`] unless a stall holds them. Socket: on `Closed(Reset)` set SO_LINGER
+    /// to zero and close; on `Closed(Eof)` shut down and close, without ending the body.
     Cut {
         /// Which connections.
         target: Target,
@@ -126,16 +126,18 @@ pub enum Fault {
     /// The watch caches lose their history and keep none while this lasts (F11). A state; open watches go on.
     ///
     /// World: a watch from a resourceVersion below the loss gets 200 and an in-band 410. If a resource without a watch
-    /// cache is struck, etcd is compacted once, so all its history is gone (F12). Socket: nothing special.
+    /// cache is struck, etcd is compacted once, so all its history is gone (F12). A cache that a new process or
+    /// definition makes meanwhile keeps history. Socket: nothing special.
     Expire {
         /// One resource; `None`: all.
         resource: Option<String>,
     },
     /// Nothing passes on matching connections, in either direction, and no side learns of it (F04). A state.
     ///
-    /// World: requests and deliveries are held until the fault is lifted. The server fills its buffers and gives up.
-    /// New connections still open, except where the target is [`Target::All`], their server or an empty User-Agent:
-    /// there connecting hangs too. Socket: nothing special, no bytes come.
+    /// World: requests and deliveries are held until the fault is lifted. The server fills its buffers and gives up. A
+    /// cut still reaches the client, and what was held for it is lost. New connections still open, except where the
+    /// target is [`Target::All`], their server or an empty User-Agent: there connecting hangs too. So it does with
+    /// their User-Agent if a request is sent before they are open. Socket: nothing special, no bytes come.
     Stall {
         /// Which connections.
         target: Target,
@@ -168,7 +170,7 @@ pub enum Fault {
         cut: Option<Cut>,
     },
     /// A proxy keeps what servers send until it has `bytes` of a response, or its end (F44). Then it passes all of that
-    /// on, and begins to fill again. A state.
+    /// on, and begins to fill again. A GOAWAY or a cut makes it pass all responses of the connection on. A state.
     ///
     /// World: heads and chunks come late and together. Socket: the same.
     Buffer {
@@ -190,8 +192,8 @@ pub enum Fault {
     /// A middlebox forgets connections over which nothing passed for `after` (F04, F08). A state.
     ///
     /// World: it strikes all connections. They are reset if `says_so` is set; else nothing passes any more, in either
-    /// direction, even after the fault is lifted. Of several such faults only the one with the shortest time acts.
-    /// Socket: the same.
+    /// direction, even after the fault is lifted. Idle time before the fault does not count. Of several such faults
+    /// only the one with the shortest time acts. Socket: the same.
     KillIdle {
         /// How long a connection is idle before it is forgotten. A ping counts as traffic.
         after: Duration,
@@ -233,8 +235,8 @@ pub enum Fault {
     /// World: `/readyz` fails at once. After the delay the server takes no new request: it answers 503, or 429 with
     /// `Connection: close` where it sends Retry-After. It still answers health checks. With neither a grace period nor
     /// Retry-After it also begins watches. Open watches end one after the other. Connections get GOAWAY and close when
-    /// their requests are over, at the latest a minute after. Socket: the same; the listening socket closes once no
-    /// server in the world listens.
+    /// their requests are over, at the latest about a minute after. Socket: the same; the listening socket closes once
+    /// no server in the world listens.
     Shutdown {
         /// Which server.
         server: ServerId,
@@ -280,7 +282,8 @@ pub enum Fault {
     /// The member of etcd that a server talks to is cut off from the others. A state. When it is lifted, the member
     /// gets the leader's snapshot.
     ///
-    /// World: the same as [`Fault::NoLeader`], for one server.
+    /// World: the same as [`Fault::NoLeader`], for one server. Writes go on elsewhere, and its caches do not get them
+    /// before the fault is lifted.
     PartitionMember {
         /// Whose member.
         server: ServerId,
@@ -308,7 +311,8 @@ pub enum Fault {
     /// etcd is restored from the last [`Fault::TakeSnapshot`]; if there is none, it is empty then (F33). A moment.
     ///
     /// World: revisions go back. The apiservers are not restarted, so their caches keep their contents. Without `bump`
-    /// their watches wait until the revisions come again (F32). With `bump` they get 410 and list again.
+    /// their watches wait until the revisions come again (F32). With a `bump` that raises the revision above theirs
+    /// they get 410 and list again; with a lower one they wait, too.
     RestoreSnapshot {
         /// How far the revision is raised above the snapshot's, and all history below marked as compacted
         /// (`--bump-revision --mark-compacted`); `None`: neither. The sum must fit into 64 bits; a greater one panics
@@ -347,8 +351,9 @@ pub enum Fault {
     },
     /// The reflector of matching watch caches fails (F16). A moment.
     ///
-    /// World: until the cache has listed again, reads of it get 429; before 1.31 they wait. A second later the open
-    /// watches of the resource end without an ERROR (docs/semantics/servers.md#cache-start).
+    /// World: until the cache has listed again, reads that need it get 429, and before 1.31 they wait; the others are
+    /// read from etcd. A second later the open watches that it serves end without an ERROR
+    /// (docs/semantics/servers.md#cache-start).
     Reinitialise {
         /// One server; `None`: all.
         server: Option<ServerId>,
@@ -386,7 +391,8 @@ pub enum Fault {
         /// The resource: `pods`, `deployments.apps`.
         resource: String,
     },
-    /// A watch that starts at a resourceVersion misses the first event above it (F45; k/k#116122). A state.
+    /// A watch that starts at a resourceVersion misses the first event above it (F45; k/k#116122). If the cache has
+    /// none yet, it misses one only at the revision right behind the cache's. A state.
     StartRace {
         /// The resource: `pods`, `deployments.apps`.
         resource: String,
@@ -420,7 +426,8 @@ pub enum Fault {
         name: String,
     },
     /// Live events, except those of a deletion in etcd, carry an object of another kind than requested, as from a
-    /// server that answers with Tables (F39). Their type is that of the write. A state.
+    /// server that answers with Tables (F39). Their type is that of the write. Servers without Tables
+    /// ([`Answers::OBJECTS`](crate::Answers::OBJECTS)) send the object itself. A state.
     WrongKind {
         /// The resource: `pods`, `deployments.apps`.
         resource: String,
@@ -428,7 +435,8 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Returns whether the fault happens at once and is over, so that there is nothing to lift. `false`: it is a state.
+    /// Returns whether the fault happens at once and is over, so that there is nothing to lift; also for
+    /// [`Fault::TearFrame`], whose effect comes later. `false`: it is a state.
     pub fn is_momentary(&self) -> bool {
         matches!(
             self,

@@ -17,7 +17,9 @@ const WAITING_MOST: usize = 1 << 16;
 /// A report of a part about its inside.
 #[derive(Clone, Debug)]
 pub struct InsideRecord {
-    /// The instant that the report describes, in virtual time. The report has the state at the end of the instant.
+    /// The instant that the report describes, in virtual time. The report has the state when
+    /// [`World::run_until`](crate::World::run_until) returned or went on; if the driver acts then, another one may
+    /// follow of the same instant.
     pub at: Time,
     /// The reported change.
     pub event: InsideEvent,
@@ -60,7 +62,8 @@ pub enum InsideEvent {
         /// Its state; `None`: it exists no more.
         look: Option<CacheLook>,
     },
-    /// An object that came into a watch cache, changed there, or left it; at the beginning, one that the cache holds.
+    /// An object that came into a watch cache, changed there, or left it; at the beginning, one that the cache holds. A
+    /// cache that exists no more ([`InsideEvent::Cache`]) has left all, without a record for each.
     Held {
         /// The server.
         server: ServerId,
@@ -111,11 +114,11 @@ pub struct EtcdLook {
 /// How far the reflector of a watch cache is (docs/semantics/servers.md#cache-start).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CacheState {
-    /// It lists etcd. Until it is ready, reads of the cache wait or are refused.
+    /// It lists etcd. Until it is ready, reads that need the cache wait or are refused; the others go to etcd.
     Listing,
     /// It answers requests.
     Ready,
-    /// Its list or its watch of etcd failed. After 1 s all watches of the resource end, and it lists again.
+    /// Its list or its watch of etcd failed. After 1 s all watches that it serves end, and it lists again.
     Failed,
 }
 
@@ -139,12 +142,13 @@ pub struct CacheLook {
 /// The buffers of a watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WatcherLook {
-    /// The number of events that wait for the network. Initial events, replayed ones and one that the dispatcher waits
-    /// for count too, so it may be above `slots`. Of a replay it counts all events of the resource, also those that the
-    /// watch will not get.
+    /// The number of events and bookmarks that wait for the network. Initial events, replayed ones and one that the
+    /// dispatcher waits for count too, so it may be above `slots`. Of a replay it counts all events of the resource,
+    /// also those that the watch will not get.
     pub waiting: usize,
-    /// The most live events that may wait (docs/semantics/servers.md#buffers). At the next one the dispatcher waits for
-    /// this watch, and may end it; a watch that etcd serves ends at once.
+    /// The most live events that may wait now: half as many while its first events are sent
+    /// (docs/semantics/servers.md#buffers). At the next one the dispatcher waits for this watch, and may end it; a
+    /// watch that etcd serves ends at once.
     pub slots: usize,
     /// Whether the dispatcher waits for this watch to have room (docs/semantics/servers.md#slow-watch).
     pub is_blocking: bool,
@@ -155,7 +159,7 @@ pub struct WatcherLook {
 /// The state of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionLook {
-    /// The server it goes to.
+    /// The server it goes to; 65,535, which no server has, if the load balancer had none for it.
     pub server: ServerId,
     /// Its client's User-Agent up to the first space or slash; empty before its first request, or if it sends none.
     pub client: Arc<str>,

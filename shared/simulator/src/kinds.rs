@@ -6,7 +6,7 @@ use crate::json::{at, items, text};
 use crate::names::lowercase;
 
 /// A resource type of a world: its index among at most 65,536 types. It is never given to another type. A definition
-/// beyond the bound is not served.
+/// beyond the bound is not served; debug builds may panic from 65,535 types on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResourceId(pub(crate) u16);
 

@@ -111,7 +111,7 @@ pub enum Cut {
     /// TCP reset: bytes under way are discarded (F08).
     Reset,
     /// TCP end of file in the middle of responses: bodies stop before their end (F06, F47). Bytes under way still
-    /// arrive.
+    /// arrive, unless a stall holds them ([`Fault::Stall`](crate::Fault::Stall)): those are lost.
     Eof,
 }
 
@@ -141,7 +141,7 @@ pub struct Delivery {
 /// A moment of HTTP that reaches a client: a connection or a response begins, brings bytes, or ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// The connection is open. Requests that were sent before have waited for it.
+    /// The connection is open. Requests that were sent before are on their way, behind the dial.
     Connected,
     /// The connection was refused: a reset answered the first packet. Requests that were sent before are lost.
     Refused,
@@ -171,8 +171,8 @@ pub enum Arrival {
         /// The error code (RFC 9113 section 7).
         code: u32,
     },
-    /// The server takes no new requests over this connection (HTTP/2 GOAWAY, F09). Open requests go on; when they are
-    /// over, the connection closes.
+    /// The client should send no new requests over this connection (HTTP/2 GOAWAY, F09). Open requests go on; when they
+    /// are over, the connection closes. A new request that reaches the server before is answered all the same.
     GoAway,
     /// The connection is gone, and with it every request open on it.
     Closed(Cut),

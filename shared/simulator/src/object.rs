@@ -188,7 +188,8 @@ impl Object {
         &self.uid
     }
 
-    /// Returns `metadata.resourceVersion`, which is the revision of etcd that wrote this version; 0 if it is no number.
+    /// Returns `metadata.resourceVersion`: the revision of etcd that wrote this version, or deleted the object if it is
+    /// the last state of one. 0 if it is missing or no number.
     pub fn revision(&self) -> u64 {
         self.revision
     }

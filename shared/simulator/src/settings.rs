@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::etcd_version::EtcdVersion;
 
-/// Delays and buffers between clients and apiservers. In each pair of a least and a greatest delay here and below, a
-/// greatest one below the least counts as the least. Delays are drawn in whole microseconds.
+/// Delays and buffers between clients and apiservers. In each pair of a least and a greatest time here and below, a
+/// greatest one below the least counts as the least. All are drawn in whole microseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkConfig {
     /// One-way delay of a packet: minimum and maximum; 150 to 600 µs by default.
@@ -39,18 +39,19 @@ pub struct EtcdConfig {
     pub send_latency: Duration,
     /// Bytes that a watch stream carries in a second; 200 MB by default, and 0 counts as 1.
     pub stream_bytes_per_second: u64,
-    /// Delay from a write request to its answer, and of each list of etcd for a watch cache: minimum and maximum; 0.8
-    /// to 3 ms by default.
+    /// Delay from a write to its answer, and of each list of etcd for a watch cache: minimum and maximum; 0.8 to 3 ms
+    /// by default. A write that is refused is answered at once, and the lists at the world's begin take no time.
     pub commit_latency: (Duration, Duration),
     /// `--watch-progress-notify-interval`: 5 s here, as kubeadm sets it
     /// (docs/semantics/lists-and-watches.md#bookmark-quiet-type). etcd's default is 10 min
     /// (docs/semantics/servers.md#progress). At zero, progress comes only on request.
     pub progress_notify_interval: Duration,
-    /// etcd's election timeout: 1 s. After three of them without a leader, watches are cancelled
-    /// (docs/semantics/servers.md#leader-loss).
+    /// etcd's election timeout: 1 s. After three of them without a leader, the watches of servers since 1.19 are
+    /// cancelled (docs/semantics/servers.md#leader-loss).
     pub election_timeout: Duration,
     /// Time between two compactions by the apiserver: 5 min. Each compacts the revision that was noted one interval
-    /// before (docs/semantics/servers.md#compaction). It must be above zero, or virtual time never passes.
+    /// before (docs/semantics/servers.md#compaction), unless etcd has no leader. It must be at least 1 µs, or virtual
+    /// time never passes.
     pub compaction_interval: Duration,
     /// Whether etcd keeps every change since the beginning for [`Truth::history`](crate::Truth::history), compacted or
     /// not. It grows with each write, without a bound, so it is for tests only.
@@ -85,8 +86,9 @@ pub struct ApiserverConfig {
     /// Lifetime of a watch without timeoutSeconds, or with 0: 1800 to 3600 s
     /// (docs/semantics/servers.md#watch-lifetime). At its end the watch ends in order.
     pub watch_lifetime: (Duration, Duration),
-    /// Time between two bookmarks of a watch: 60 s, and up to 1.25 s more by chance
-    /// (docs/semantics/lists-and-watches.md#bookmark-period). Below 1.19 it does not count.
+    /// Time between two bookmarks of a watch that requests them: 60 s, and up to 1.25 s more by chance
+    /// (docs/semantics/lists-and-watches.md#bookmark-period). The last is due 2 s before the watch's timeout. Below
+    /// 1.19 this does not count, and only the last comes.
     pub bookmark_interval: Duration,
     /// The longest that a read waits for the cache to be fresh: 3 s (docs/semantics/servers.md#fresh-wait). Then a
     /// consistent list is read from etcd, a watch gets an ERROR 504, and any other read is refused with 504.
@@ -115,12 +117,12 @@ impl Default for ApiserverConfig {
 /// The size and the activities of the cluster. It counts only with [`Controllers::ALL`](crate::Controllers::ALL).
 ///
 /// A period of `None` switches its activity off, so that a story can act instead. A period varies by up to 5 % from
-/// round to round; its first round comes after a quarter of it to a whole one. It must be above zero, or virtual time
-/// never passes. The activities act on the standing applications and in their namespace `shop`. Where those do not
+/// round to round; its first round comes after a quarter of it to a whole one. It must be at least 1 µs, or virtual
+/// time never passes. The activities act on the standing applications and in their namespace `shop`. Where those do not
 /// exist, they do nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkloadConfig {
-    /// The number of nodes, clamped to 65,535.
+    /// The number of nodes, clamped to 65,535. Above 65,526 it panics in debug builds.
     pub nodes: usize,
     /// Whether the standing applications are installed: three deployments in the namespace `shop`, each with a service.
     /// With them come a Secret, a deployment of DNS, and a CRD without objects.

@@ -9,7 +9,8 @@ use crate::object::Object;
 use crate::scope::Scope;
 use crate::selector::Selector;
 
-/// A view of etcd, past every cache, network and fault.
+/// A view of etcd's store, past every cache and network, and past the faults of its members and streams. Faults that
+/// change the store itself, such as a restore, show.
 #[derive(Clone, Copy, Debug)]
 pub struct Truth<'a> {
     etcd: &'a Etcd,
@@ -22,7 +23,7 @@ impl<'a> Truth<'a> {
     }
 
     /// Returns etcd's revision, which is that of its last write; 1 before the first. A restore sets it to the
-    /// snapshot's, and a bump raises that without a write.
+    /// snapshot's, or to 1 without a snapshot, and a bump raises that without a write.
     /// [`Defect::RevisionDecreasesAfterCrash`](crate::Defect::RevisionDecreasesAfterCrash) lowers it.
     pub fn revision(&self) -> u64 {
         self.etcd.revision()
@@ -48,7 +49,7 @@ impl<'a> Truth<'a> {
             .find(|t| t.qualified() == qualified)
     }
 
-    /// Returns the resource type of a change. It may panic at a change of another world.
+    /// Returns the resource type of a change. At a change of another world it may panic, or return another type.
     pub fn resource_of(&self, change: &Change) -> &'a ResourceType {
         self.kinds.get(change.resource)
     }

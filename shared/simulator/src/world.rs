@@ -47,7 +47,9 @@ use crate::workload::{Task, Workload};
 /// virtual times give the same deliveries.
 ///
 /// The cluster bounds it: it holds the objects, etcd's history since the last compaction, and each open connection,
-/// watch and client program. Records that nobody takes are dropped; the methods that take them state the bounds.
+/// watch and client program. Without a bound it holds what clients send into a stall or beyond a cap on streams, and
+/// all changes with [`EtcdConfig::keep_journal`](crate::EtcdConfig::keep_journal). Records that nobody takes are
+/// dropped; the methods that take them state the bounds.
 #[derive(Debug)]
 pub struct World {
     now: Time,
@@ -223,9 +225,10 @@ impl World {
         self.deliveries.pop_front()
     }
 
-    /// Opens a connection through the load balancer, which gives connections to the servers in turn.
-    /// [`Arrival::Connected`] or [`Arrival::Refused`] answers; requests may be sent at once. Without a server in
-    /// rotation, or under [`Fault::Refuse`], it is refused.
+    /// Opens a connection through the load balancer, which gives connections to the servers in rotation in turn.
+    /// [`Arrival::Connected`] or [`Arrival::Refused`] answers, or [`Arrival::Closed`] if it is cut before. Requests may
+    /// be sent at once. It is refused without a server in rotation now, or if its server takes no connections when it
+    /// arrives, as under [`Fault::Refuse`].
     pub fn connect(&mut self, flow: Flow) -> ConnectionId {
         let in_rotation = self.in_rotation();
         // A load balancer without servers refuses, as a server that does not exist does.
@@ -234,8 +237,8 @@ impl World {
         self.connect_to(server, flow)
     }
 
-    /// Opens a connection to one server, past the load balancer. If there is no such server, or it takes no connections
-    /// now, the connection is refused.
+    /// Opens a connection to one server, past the load balancer; the answers are those of [`World::connect`]. If there
+    /// is no such server, or it takes no connections when this one arrives, it is refused.
     pub fn connect_to(&mut self, server: ServerId, flow: Flow) -> ConnectionId {
         let connection = self.network.connect(server, flow, self.now);
         self.send_up(connection, Up::Open);
@@ -243,7 +246,8 @@ impl World {
     }
 
     /// Returns the version of the server that a connection leads to; `None` if the connection is gone or its server
-    /// does not exist. `/version` reports it, except that other servers may answer under [`Fault::BalanceRequests`].
+    /// does not exist. `/version` reports it, if the servers answer that path ([`Config::answers`]). Under
+    /// [`Fault::BalanceRequests`] another server may answer.
     #[must_use]
     pub fn version_at(&self, connection: ConnectionId) -> Option<Version> {
         let server = self.network.server(connection)?;
@@ -266,9 +270,9 @@ impl World {
         id
     }
 
-    /// Reports that `bytes` more of a response were read, on connections with [`Flow::Credit`]. More bytes than are
-    /// unread count as all of them. A response that is over or unknown is ignored. With [`Flow::Immediate`] bytes count
-    /// at their delivery, and this would count them again.
+    /// Reports that `bytes` more of a response were read, on connections with [`Flow::Credit`]. More bytes than were
+    /// sent and not yet read count as all of these. A response that is over or unknown is ignored. With
+    /// [`Flow::Immediate`] bytes count at their delivery, and this would count them again.
     pub fn consume(&mut self, request: RequestId, bytes: usize) {
         let window = self.config.network.window_bytes;
         if self.network.consumed(request, bytes, window) {
@@ -277,7 +281,7 @@ impl World {
     }
 
     /// Gives up one response and keeps the connection, as an HTTP/2 client can. Nothing more of the response is
-    /// delivered. A request that is over or unknown is ignored.
+    /// delivered, except what waits for [`World::next_delivery`] already. A request that is over or unknown is ignored.
     pub fn cancel(&mut self, request: RequestId) {
         if let Some(connection) = self.network.owner(request) {
             self.network.cancel(request);
@@ -285,8 +289,8 @@ impl World {
         }
     }
 
-    /// Closes a connection from the client's side. Nothing more is delivered over it. One that is closed, gone or
-    /// unknown is ignored.
+    /// Closes a connection from the client's side. Nothing more is delivered over it, except what waits for
+    /// [`World::next_delivery`] already. One that is closed, gone or unknown is ignored.
     pub fn close(&mut self, connection: ConnectionId) {
         if self.network.is_usable(connection) {
             self.network.client_closes(connection);
@@ -309,8 +313,8 @@ impl World {
         }
     }
 
-    /// Iterates over the faults that are switched on, in the order of [`Fault`]'s variants; moments are never among
-    /// them.
+    /// Iterates over the faults that are switched on, in the order of [`Fault`]'s [`Ord`]: by variant, then by its
+    /// fields. Moments are never among them.
     pub fn active_faults(&self) -> impl Iterator<Item = &Fault> {
         self.faults.iter()
     }
@@ -334,7 +338,7 @@ impl World {
         self.servers.iter().map(Apiserver::unmodelled).sum()
     }
 
-    /// Returns a view of the true state of the cluster, past every cache, network and fault.
+    /// Returns a view of the true state of the cluster: etcd's own store, past every cache and network.
     pub fn truth(&self) -> Truth<'_> {
         Truth::new(&self.etcd, &self.kinds)
     }

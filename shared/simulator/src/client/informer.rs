@@ -18,8 +18,8 @@ use crate::time::Time;
 pub struct Controller {
     /// The version of client-go.
     pub version: ClientGo,
-    /// Time between two resyncs, in which the handlers get all objects again; `None`: no resync. It must be above zero,
-    /// or virtual time never passes.
+    /// Time between two resyncs, in which the handlers get all objects again; `None`: no resync. It must be at least 1
+    /// µs, or virtual time never passes.
     pub resync: Option<Duration>,
     /// Whether the update handler skips updates between equal resourceVersions (F46): it counts them, and queues no
     /// key.

@@ -25,7 +25,7 @@ pub enum Program {
         /// Time from the end of one answer, or from a failure, to the next request.
         every: Duration,
     },
-    /// Watches its scope, lists a scope at intervals, and takes each difference for a fault (F42).
+    /// Watches its scope, lists a scope at intervals, and takes each name that only one of them has for a fault (F42).
     Comparer {
         /// The scope that it lists.
         listed: Box<Scope>,

@@ -97,7 +97,8 @@ pub enum ClientEvent {
         /// The program's version; `None` if there is only one.
         version: Option<&'static str>,
     },
-    /// It sent a request: `METHOD PATH?QUERY`, percent-encoded; `METHOD PATH` without a query.
+    /// It sent a request: `METHOD PATH?QUERY`, as it was sent, with the query percent-encoded; `METHOD PATH` without a
+    /// query.
     Request(String),
     /// Its activity, counts or beliefs changed.
     Report(ClientReport),
@@ -105,9 +106,9 @@ pub enum ClientEvent {
 
 /// The activity, counts and beliefs of a client at one moment.
 ///
-/// A client reports when one of these changed. It reports a change of phase at once, with at most 4 reports in 100 ms.
-/// It reports counts and beliefs at most every 100 ms, and every second while it spins. A report covers all changes
-/// since the one before.
+/// A client reports when one of these changed. It reports a change of phase at once, with at most 4 reports in a window
+/// of 100 ms; a window begins with its first report. It reports other changes alone at most every 100 ms, and every
+/// second while it spins. A report covers all changes since the one before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientReport {
     /// Its activity.
@@ -116,8 +117,8 @@ pub struct ClientReport {
     /// a fixed rate of 100,000 a second.
     pub iterations: u64,
     /// Events that its handler processed since it started. A bare reflector counts the operations on its store here,
-    /// and the end-to-end test's loop its iterations. The poller counts differences between two lists, and the comparer
-    /// those between its list and its watch.
+    /// each list as one and no bookmarks, and the end-to-end test's loop its iterations. The poller counts differences
+    /// between two lists, and the comparer those between its list and its watch.
     pub handled: u64,
     /// Its beliefs as JSON: a list with an entry for each resource or part. `None` if they are as last reported.
     ///

@@ -29,11 +29,11 @@ const CLIENT_GO: ClientGo = ClientGo::minor(28);
 /// The versions of `WatchDeployment` (docs/semantics/cases.md#watch-pitfalls).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WatchDeployment {
-    /// Returns when the channel closes, or if the watch is refused, and does nothing more (F03).
+    /// Returns when the channel closes, or if the watch cannot be opened, and does nothing more (F03).
     V1,
-    /// Continues when the channel closes, in a loop that never waits (F02). It returns if the watch is refused.
+    /// Continues when the channel closes, in a loop that never waits (F02). It returns if the watch cannot be opened.
     V2,
-    /// Sleeps 5 s after each end or refusal, and watches again without a resourceVersion (F19). After 30 min without an
+    /// Sleeps 5 s after each end or failure, and watches again without a resourceVersion (F19). After 30 min without an
     /// event it ends its watch itself.
     Final,
 }

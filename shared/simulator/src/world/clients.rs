@@ -218,8 +218,8 @@ impl Port for Reach<'_> {
 /// Client programs.
 impl World {
     /// Starts a client program at once, on this scope, and returns its id. Its User-Agent is `NAME PROGRAM/VERSION`, or
-    /// `NAME PROGRAM` without a version, so that faults can strike it alone. Two clients may have one name. Nothing
-    /// bounds their number but the caller.
+    /// `NAME PROGRAM` without a version. So faults find it by its name, along with clients whose names begin alike. Two
+    /// clients may have one name. Nothing bounds their number but the caller.
     pub fn start_client(&mut self, name: &str, program: &Program, scope: &Scope) -> ClientId {
         self.clients.last += 1;
         let id = ClientId(self.clients.last);
@@ -251,7 +251,7 @@ impl World {
     }
 
     /// Kills a client: its connections close, and it reports nothing more. Its records that wait stay. One that was
-    /// stopped before is ignored.
+    /// stopped before, or is unknown, is ignored.
     pub fn stop_client(&mut self, client: ClientId) {
         for connection in self.client_connections(client) {
             self.clients.owners.remove(&connection);

@@ -16,7 +16,7 @@ use crate::message::{Request, RequestId};
 use crate::time::Time;
 
 /// The most retries of a request (docs/semantics/clients.md#rest-layer). After them the program gets the failure. If
-/// the last attempt of a watch timed out or just ended, it gets an empty watch.
+/// the last attempt of a watch timed out, was reset or just ended, it gets an empty watch.
 const RETRIES_MOST: u32 = 10;
 /// The wait after a cut, as if the server had sent `Retry-After: 1` (docs/semantics/clients.md#rest-layer;
 /// `rest/with_retry.go`).

@@ -7,7 +7,8 @@ use super::super::transport::Style;
 
 /// A version of client-go, named as Kubernetes names its own: 1.9 to 1.36
 /// (docs/semantics/clients.md#reflector-versions). It is one of 35 modelled releases: the first of each minor version,
-/// and the patch releases that differ from the one before. They are ordered from the oldest on. As text it is
+/// and the patch releases that differ from the one before. They are ordered from the oldest on; of one release an unset
+/// gate ([`ClientGo::with_watch_list`]) comes before one that is off, and that before one that is on. As text it is
 /// [`ClientGo::name`]; `v1.25` and unmodelled patches (`1.9.2`) are read, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ClientGo {
