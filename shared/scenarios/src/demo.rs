@@ -18,7 +18,7 @@ const REPORTS: [&str; 2] = ["report-draft", "report-final"];
 /// The custom resource that the story watches.
 const PROMOTIONS: &str = "promotions.shop.example.com";
 
-/// Returns the demo's story, `shop`.
+/// Returns the demo's story, `shop`. It repeats every 240 s.
 #[must_use]
 pub fn story() -> Story {
     Story {

@@ -232,8 +232,9 @@ impl Run {
         self.add(spec, config, seed, false);
     }
 
-    /// Like [`watch`](Self::watch), but over one connection with the probes that this function added for the same
-    /// server or for the load balancer. Each probe still has a side connection of its own.
+    /// Like [`watch`](Self::watch), but over one connection with the other probes that share, for the same server or
+    /// for the load balancer: those that this function added, and those of a view with `http2`. Each probe still has a
+    /// side connection of its own.
     pub fn watch_sharing(&mut self, spec: WatchSpec, config: ProbeConfig, seed: u64) {
         self.add(spec, config, seed, true);
     }
@@ -385,7 +386,7 @@ impl Run {
         self.recorder.inside()
     }
 
-    /// Returns the fold of all records.
+    /// Returns the fold of all records; of inside records in one log it has only seq and time.
     #[must_use]
     pub fn state(&self) -> &State {
         self.recorder.state()

@@ -43,7 +43,7 @@ pub enum Deed {
     Fill {
         /// The URL path of the object. If it does not exist, the writes fail and the revision stays.
         path: &'static str,
-        /// The revision of etcd after the last write.
+        /// The revision that etcd has after the last write, if all succeed.
         revision: u64,
     },
     /// Starts a client program. A program of the same name is stopped.

@@ -141,7 +141,8 @@ impl From<Story> for Script {
     }
 }
 
-/// The player of a story: it knows which act is next. The world's owner owns it. Its script bounds it.
+/// The player of a story: it knows which act is next. The world's owner owns it. Its script bounds it, and so do the
+/// names of the clients that [`StoryPlayer::act`] starts.
 #[derive(Clone, Debug)]
 pub struct StoryPlayer {
     story: Story,
@@ -177,8 +178,8 @@ impl StoryPlayer {
         }
     }
 
-    /// Makes it a story for a viewer that calls [`Self::reads`] after each act, and stops reading if that is false. For
-    /// all other viewers the network holds the answers back instead ([`Deed::Read`]).
+    /// Makes it a story for a viewer that calls [`Self::reads`] after each [`Self::perform`], and stops reading if that
+    /// is false. For all other viewers the network holds the answers back instead ([`Deed::Read`]).
     #[must_use]
     pub fn to_reader(self) -> Self {
         Self {

@@ -60,7 +60,8 @@ pub(super) const fn varies(row: Row, why: &'static str) -> Varies {
     Varies { row, why }
 }
 
-/// A watch that is cut off alone was reset. Watches that are cut off together have lost their server.
+/// The findings of a cut that depend on other watches. A watch that is cut off alone was reset. Watches that are cut
+/// off together have lost their server.
 pub(super) const CUT_OFF: [Varies; 2] = [
     varies(
         F06,
@@ -69,13 +70,14 @@ pub(super) const CUT_OFF: [Varies; 2] = [
     varies(F08, "a watch that is cut off alone was reset"),
 ];
 
-/// A 410 behind the loss of a server is part of the finding about that loss.
+/// The finding of a 410 that depends on other watches: behind the loss of a server it is part of the finding about that
+/// loss.
 pub(super) const GONE_WITH_SERVER: Varies = varies(
     F11,
     "several watches show that a server went away, and the 410 is part of that finding",
 );
 
-/// Missing bookmarks show only if other watches have come further.
+/// The finding of missing bookmarks, which depends on other watches: it shows only if some have come further.
 pub(super) const MISSING: Varies = varies(
     F34,
     "missing bookmarks show beside watches that receive some",
@@ -182,7 +184,7 @@ impl Finds {
 /// The findings of all rows' own stories, F01 first. Each has the index of its row.
 ///
 /// F12 strikes by itself, at the first resume after ten quiet minutes; its story ensures that this happens by 1203 s.
-/// The waits are:
+/// Most waits are:
 ///
 /// * 2 s if a stream's end is attributed (docs/semantics/streams.md#revised), or if something that was allowed is
 ///   requested once more (F40, F41)

@@ -63,7 +63,7 @@ pub struct Row {
     pub wire: Vec<Wire>,
     /// The expected end of each client, in the order in which they were added to the row. It may be empty.
     pub clients: Vec<Expected>,
-    /// Why no naive client fares worse than the correct ones, as a clause; `None` if one does.
+    /// Why no naive client fares worse than the correct ones, as a clause; `None` if one does, and in a form.
     pub spares: Option<&'static str>,
 }
 
@@ -176,7 +176,8 @@ fn naive(client: &'static str, phase: ClientPhase, ghosts: usize) -> Expected {
 
 impl Expected {
     /// Returns whether no client can meet both expectations; their names, their correctness and `takes_it_for` do not
-    /// count. The phases of a client that watches and of one that sleeps between polls do not exclude each other.
+    /// count. The phases of a client that watches and of one that sleeps between polls do not exclude each other. It
+    /// compares field by field, so `false` is no proof that a client can meet both.
     #[must_use]
     pub fn excludes(&self, other: &Expected) -> bool {
         let divergence = |of: &Expected| (of.ghosts, of.missing, of.stale);

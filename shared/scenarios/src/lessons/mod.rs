@@ -122,8 +122,8 @@ pub fn lesson(name: &str) -> Option<Lesson> {
     lessons().into_iter().find(|lesson| lesson.name == name)
 }
 
-/// Returns the names of the most similar lessons by Levenshtein distance, in the order of [`lessons`]. If the least
-/// distance is over half of the given name's bytes, it returns all names; there are few.
+/// Returns the names of the most similar lessons by Levenshtein distance, in the order of [`lessons`]; ASCII case does
+/// not count. If the least distance is over half of the given name's bytes, it returns all names; there are few.
 #[must_use]
 pub fn nearest(name: &str) -> Vec<&'static str> {
     let name = name.to_ascii_lowercase();

@@ -49,7 +49,8 @@ impl Sink for Kept {
 }
 
 impl Recorder {
-    /// Records an event at a time. A time before the last record's counts as that.
+    /// Records an event at a time. A time before the last record's counts as that; in one log, so does one before the
+    /// last entry's.
     pub fn record(&mut self, event: Event, at: Time) {
         self.journal.append(event, at, &mut self.kept);
     }
@@ -94,7 +95,8 @@ impl Recorder {
     }
 
     /// Asks the audit for a comparison at once. Returns whether there is such a watch, or any if the request names
-    /// none; false also without an audit. A later request for the same watch replaces an earlier one.
+    /// none; false also without an audit. A later request for the same watch replaces an earlier one. While 64 reads of
+    /// a watch wait, an object is not looked up for it.
     pub fn compare(&mut self, request: &CompareRequest, now: Time) -> bool {
         self.journal.compare(request, now)
     }
@@ -106,7 +108,7 @@ impl Recorder {
         self.journal.due()
     }
 
-    /// Returns the fold of all records.
+    /// Returns the fold of all records; of inside records in one log it has only seq and time.
     #[must_use]
     pub fn state(&self) -> &State {
         self.journal.state()

@@ -29,7 +29,7 @@ const ANEW: Varies = varies(
     "chance decides whether the cache is ready at the request",
 );
 
-/// If the cache is known to begin anew, the 410 behind it is part of that finding.
+/// The finding of a 410 that depends on the cache: if that is known to begin anew, the 410 is part of that finding.
 const GONE_WITH_CACHE: Varies = varies(
     F11,
     "the 410 of a cache that is known to begin anew is part of that finding",
