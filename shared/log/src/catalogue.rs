@@ -9,8 +9,8 @@ use watchscope_model::wire::{self, Availability, CatalogueEntry, push_catalogue_
 use watchscope_model::{EpochId, LogId, Seq, Time};
 
 /// The most entries. Above it the two oldest chapters of the oldest run become one entry, until that run has one entry;
-/// then those of the next run. It bounds the memory of the server, and of each viewer, which gets all entries. Full
-/// chapters have more than 1 MiB, so 10,000 of them are about 10 GiB before deflating.
+/// then those of the next run. It bounds the memory of the server, and of each viewer, which gets all entries. The
+/// number has no source: full chapters have more than 1 MiB, so 10,000 of them are about 10 GiB before deflating.
 pub const MAX_ENTRIES: usize = 10_000;
 /// The most runs, the one that is being written included. Above it the oldest runs are forgotten with their entries. It
 /// bounds the memory, because the last entry of a run is not joined with others. The number has no source.
@@ -25,6 +25,9 @@ const MESSAGE_BYTES: usize = 40 << 10;
 ///
 /// They are bounded by [`MAX_ENTRIES`] and [`MAX_RUNS`]. Above the first, the two oldest entries of the oldest run that
 /// has several become one, which joins their troubles. Above the second, the oldest runs are forgotten.
+///
+/// A chapter without records is not listed. The ring lists a chapter when it closes, and the open one up to its last
+/// head snapshot.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
     /// The runs in their order, the oldest first.
@@ -309,9 +312,9 @@ impl Catalogue {
 
     /// Replaces the list of all chapters in files; `files` has each run once, in any order. A listed chapter that no
     /// file holds any more stays listed, and counts as expired once it is not in the ring either. So do the chapters of
-    /// a run that is not in `files`. A stretch between two chapters of a run that neither a file nor an entry holds is
-    /// listed as lost. So is the rest of a chapter that a file holds cut short, if the ring has dropped it. From now on
-    /// files count as keeping chapters that leave the ring.
+    /// a run that is not in `files`. A stretch between two chapters in a run's files is listed as lost if no entry has
+    /// its first record. So is the rest of a chapter that a file holds cut short, if the ring has dropped it. From now
+    /// on files count as keeping chapters that leave the ring.
     pub fn set_files(&mut self, files: &[FileRun]) {
         self.has_files = true;
         let changed = self.next_change();

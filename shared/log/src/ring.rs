@@ -12,7 +12,8 @@ use crate::segment::{HeadSnapshot, NextChapter, Sealed, SealedSegment};
 
 /// The greatest age in microseconds of a head snapshot that serves joining readers. If records were sealed since, an
 /// older one does not, and the reader asks for a new one. While little is written, readers so cost at most four
-/// snapshots a second. The number has no source.
+/// snapshots a second. A reader that is moved also needs one that goes beyond the records that it has. The number has
+/// no source.
 pub const SNAPSHOT_AGE_US: i64 = 250_000;
 /// The most bytes that were sealed since a head snapshot that serves joining readers: as many as one message may have.
 /// Above it the reader asks for a new one. Thus 100 readers that join at once cost one snapshot, and the segments since
@@ -20,7 +21,7 @@ pub const SNAPSHOT_AGE_US: i64 = 250_000;
 pub const SNAPSHOT_BEHIND_BYTES: u64 = 64 << 10;
 
 /// The longest name of a log or epoch in a file, in bytes; [`Ring::recorded`] refuses a longer one. Each message
-/// carries the log's name. The number has no source: it is four times the 253 bytes of a DNS name.
+/// carries the log's name. The number has no source: it is about four times the 253 bytes of a DNS name.
 pub const MAX_NAME_BYTES: usize = 1_024;
 
 /// The bytes that the ring counts for a segment beside its message: its entry, and 64 for its allocation. The 64 are an
@@ -32,7 +33,7 @@ const SEGMENT_COST: u64 = size_of::<SealedSegment>() as u64 + 64;
 /// its writer made it.
 #[derive(Clone, Debug)]
 pub struct Chapter {
-    /// The head frame of its opening: the encoded fold of all records before it.
+    /// The head frame of its opening: the encoded folds, of records and of the inside, before it.
     pub opening: Bytes,
     /// The seq of its first record, or of the log's next one if it has none.
     pub first: Seq,
@@ -263,8 +264,8 @@ impl Ring {
         self.first_chapter().first
     }
 
-    /// Returns the time of the first record in the ring. If its first chapter is empty, it is the time at which that
-    /// chapter was opened.
+    /// Returns the time of the first record in the ring, as [`SealedSegment::first_at`] states it. If its first chapter
+    /// is empty, it is the time at which that chapter was opened.
     #[must_use]
     pub fn first_at(&self) -> Time {
         let chapter = self.first_chapter();

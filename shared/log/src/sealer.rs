@@ -17,8 +17,8 @@ use crate::segment::{HeadSnapshot, NextChapter, Sealed, SealedSegment};
 /// earlier. The first record after a longer quiet time is due at once. 16 ms is about one frame of a screen at 60 Hz,
 /// and the page draws once a frame.
 pub const SEAL_US: i64 = 16_000;
-/// The bytes of records and definitions at which a segment is sealed: 60 KiB. If its last record has up to 4 KiB, its
-/// wire message does not exceed [`MAX_MESSAGE_BYTES`]; a larger message goes in pieces.
+/// The bytes of records and definitions at which a segment is sealed: 60 KiB. The 4 KiB up to [`MAX_MESSAGE_BYTES`] are
+/// for the headers and the rest of its last record; a larger message goes in pieces.
 pub const SEAL_BYTES: usize = MAX_MESSAGE_BYTES - (4 << 10);
 /// The number of records at which a segment is sealed, whatever its bytes. It bounds the records that a viewer takes in
 /// one piece. The number has no source: at 15 bytes a change (docs/benchmarks.md) such a segment has about 4 kB.
@@ -30,11 +30,11 @@ pub const CHAPTER_BYTES: usize = 1 << 20;
 
 /// The encoder of the log's one writer.
 ///
-/// It holds the chapter's dictionary, the open segment, the chapter's summary so far, and the fold of the inside if
-/// there is one. The segment is bounded by [`SEAL_BYTES`] and [`SEAL_RECORDS`]: the record that reaches one of them
-/// seals it.
+/// It holds the chapter's dictionary, the open segment, and the fold of the inside, which is empty if there is none. It
+/// also holds the chapter's summary so far, with a fold that lacks the objects of the opening. The segment is bounded
+/// by [`SEAL_BYTES`] and [`SEAL_RECORDS`]: the record that reaches one of them seals it.
 ///
-/// The caller keeps the fold of the records. Each call gets that fold with exactly the records taken so far. The
+/// The caller keeps the whole fold of the records. Each call gets that fold with exactly the records taken so far. The
 /// chapter bounds the dictionary; [`CHAPTER_BYTES`] and its opening bound the chapter.
 #[derive(Debug)]
 pub struct Sealer {
@@ -86,7 +86,7 @@ impl Sealer {
     }
 
     /// Returns the fold of the inside after all records taken so far. It begins empty, or with that of
-    /// [`Sealer::after`], and changes when a layer or a client reports.
+    /// [`Sealer::after`], and changes when a layer reports, or a client program starts, requests or reports.
     #[must_use]
     pub fn layers(&self) -> &Layers {
         &self.layers

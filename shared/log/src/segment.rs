@@ -14,12 +14,14 @@ use watchscope_model::{LogId, Seq, State, Time};
 pub struct SealedSegment {
     /// The seq of the first record.
     pub first: Seq,
-    /// The seq of the last record. A segment has no holes.
+    /// The seq of the last record. A segment has no holes. In a segment of a file without records: the seq before
+    /// `first`.
     pub last: Seq,
-    /// The time of the first record. In a segment of a file: of the first whose kind this build knows; if there is
-    /// none, the time of the last known record before it.
+    /// The time of the first record. In a segment of a file: of the first whose kind this build knows. If there is
+    /// none, it is the time of the last known record before it, or of the chapter's opening.
     pub first_at: Time,
-    /// The time of the last record. In a segment of a file: of the last one up to there whose kind this build knows.
+    /// The time of the last record. In a segment of a file: of the last one up to there whose kind this build knows, or
+    /// of the chapter's opening.
     pub last_at: Time,
     /// The whole wire message: the header [`wire::Segment`], then the segment frame. It may be larger than a message
     /// may be; then a reader sends it in pieces.
@@ -57,14 +59,17 @@ impl SealedSegment {
     }
 }
 
-/// The fold at a head of the log, for readers that join. The objects and watches of the fold bound its size.
+/// The folds of records and of the inside at a head of the log, for readers that join. What they hold bounds its size,
+/// above all the objects of the watches.
 #[derive(Clone, Debug)]
 pub struct HeadSnapshot {
     /// The seq of the last record folded; 0 before the first record of a new run.
     pub seq: Seq,
-    /// When it was made, on the log's clock; in [`Ring::recorded`](crate::Ring::recorded), the time of the last record.
+    /// When it was made, on the log's clock. In [`Ring::recorded`](crate::Ring::recorded), the time of the last record
+    /// whose kind this build knows, or of the chapter's opening.
     pub taken_at: Time,
-    /// The summary of the open chapter up to that record. It counts no record if the chapter has none yet. Builds
+    /// The summary of the open chapter up to that record. It counts no record if the chapter has none yet. In
+    /// [`Ring::recorded`](crate::Ring::recorded), it leaves out records of kinds that this build does not know. Builds
     /// without the feature `catalogue` leave all its fields 0, empty or `None`.
     pub chapter: Summary,
     /// The whole wire message: the header [`wire::Snapshot`], then the head frame. It may be larger than a message may
@@ -113,10 +118,10 @@ pub struct Sealed {
     pub closed: Option<(Summary, NextChapter)>,
 }
 
-/// The opening of a chapter. The objects and watches of the fold bound its size.
+/// The opening of a chapter. As for a [`HeadSnapshot`], what the folds hold bounds its size.
 #[derive(Clone, Debug)]
 pub struct NextChapter {
-    /// The head frame: the encoded fold of all records before the chapter.
+    /// The head frame: the encoded folds, of records and of the inside, before the chapter.
     pub opening: Bytes,
     /// The seq that the chapter's first record will have.
     pub first: Seq,

@@ -31,16 +31,16 @@ use self::window::{Content, Window};
 use crate::catalogue::Cursor;
 use crate::ring::Ring;
 
-/// The time between two checks of the lag while a message waits to be sent, in microseconds. The window samples the lag
-/// as often.
+/// The most time between two checks of the lag while a message waits to be sent, in microseconds. It is the time from
+/// one sample of the lag to the next, so more checks would see little more.
 const LAG_CHECK_US: i64 = 1_000_000;
 
 /// One viewer of the log: a cursor into the ring.
 ///
-/// It holds the cursors, about 100 marks of unacknowledged bytes, at most [`MAX_BACKFILLS`] requests beside the one
-/// under way, and 64 control messages. The driver bounds those that it adds ([`Reader::tell`]). It also holds one
-/// snapshot or segment in transit, shared with other readers, one chapter of a file, and one message of the catalogue.
-/// A viewer that exceeds a bound is refused ([`Refusal`]).
+/// It holds the cursors, at most [`MAX_BACKFILLS`] requests beside the one under way, and 64 control messages. It holds
+/// the marks of at most 1 MiB of unacknowledged data: about 100, if the viewer acknowledges. The driver bounds those
+/// that it adds ([`Reader::tell`]). It also holds one snapshot or segment in transit, shared with other readers, one
+/// chapter of a file, and one message of the catalogue. A viewer that exceeds a bound is refused ([`Refusal`]).
 #[derive(Debug)]
 pub struct Reader {
     version: Text,
@@ -143,8 +143,8 @@ impl Reader {
     }
 
     /// Returns the seq of the next live record. All records before it were sent, are part of the viewer's snapshot, or
-    /// will not be sent. `None` before hello, while the viewer waits for a snapshot, and while a snapshot or a segment
-    /// is sent in pieces.
+    /// were held by the viewer when it resumed. A pause leaves it where it is. `None` before hello, while the viewer
+    /// waits for a snapshot, and while a snapshot, or a segment in pieces, is in transit.
     #[must_use]
     pub fn sent_before(&self) -> Option<Seq> {
         match &self.feed {

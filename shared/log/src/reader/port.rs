@@ -57,7 +57,8 @@ pub enum Fetched {
         /// The chapter's last record.
         last: Seq,
         /// The chapter's head frame and segment frames, in order. The reader sends them up to the segment that holds
-        /// the record before [`Backfill::before`], which it includes. It sends all of them if a frame is damaged.
+        /// the record before [`Backfill::before`], which it includes. It sends all of them if it meets a damaged one
+        /// before that, or if there are no segments.
         frames: Bytes,
     },
     /// No file holds the chapter any more. The viewer gets [`watchscope_model::wire::Expired`].
@@ -86,8 +87,8 @@ pub enum Step {
     /// Read the chapter that holds the record before `before` from a file, and pass it to [`crate::Reader::fetched`].
     /// Call [`crate::Reader::next`] again meanwhile.
     Fetch(Backfill),
-    /// Nothing can be sent. Call [`crate::Reader::next`] again when the ring changed, the viewer sent a message, or
-    /// `until` has come.
+    /// Nothing can be sent. Call [`crate::Reader::next`] again when the ring changed, `until` has come, or the viewer
+    /// sent a message. Also after [`crate::Reader::fetched`], [`crate::Reader::tell`] and [`crate::Reader::part`].
     Wait {
         /// The latest time for the next call, on the log's clock; `None` before hello.
         until: Option<Time>,

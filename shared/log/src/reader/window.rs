@@ -9,19 +9,19 @@ use crate::ring::Ring;
 
 /// The lag in microseconds above which a viewer is moved to the head while live data waits for it, unless the lag
 /// shrinks. The lag is the age of the first record of the first segment that the viewer has not wholly acknowledged.
-/// Time before it acknowledged its last snapshot, or resumed, does not count. A viewer that comes back with a greater
-/// lag gets a snapshot. The number has no source: a picture that is later than that is hardly live.
+/// Time before it acknowledged its last snapshot, or resumed, does not count. A viewer that connects again with a
+/// greater lag gets a snapshot. The number has no source: a picture that is later than that is hardly live.
 pub const BEHIND_US: i64 = 5_000_000;
 /// The lag in bytes above which a viewer is moved to the head while live data waits for it, unless the lag shrinks. The
 /// lag is the sealed bytes from the first segment on that the viewer has not wholly acknowledged. Bytes sealed before
-/// it acknowledged its last snapshot, or resumed, do not count. A viewer that comes back with a greater lag gets a
+/// it acknowledged its last snapshot, or resumed, do not count. A viewer that connects again with a greater lag gets a
 /// snapshot. The number has no source: it is four windows.
 pub const BEHIND_BYTES: u64 = 4 << 20;
 
-/// The age in microseconds of the oldest unacknowledged message above which live and past data wait, if more than
-/// [`STALLED_BYTES`] are unacknowledged. Otherwise a slow link would hold a whole window, and a snapshot of the head
-/// would come after it. The number has no source: it is less than [`BEHIND_US`], so that the window is not full when a
-/// viewer is moved to the head.
+/// The age in microseconds of the oldest unacknowledged data above which live and past data wait, if more than
+/// [`STALLED_BYTES`] are unacknowledged. Snapshots do not wait for it. Otherwise a slow link would hold a whole window,
+/// and a snapshot of the head would come after it. The number has no source: it is less than [`BEHIND_US`], so that the
+/// window is not full when a viewer is moved to the head.
 const STALLED_US: i64 = 2_000_000;
 /// The unacknowledged bytes up to which data is sent at any age of the oldest message. They are as many as one message
 /// may have, so that one is always on its way.
@@ -36,14 +36,15 @@ const MARK_US: i64 = 100_000;
 /// The most bytes of sent messages that share a mark. Above it a new mark begins; a larger message has one of its own.
 /// A full window has about 64 such marks. The number has no source.
 const MARK_BYTES: u64 = 16 << 10;
-/// The least time in microseconds between two samples of the lag. The present lag is compared with one that old, or up
-/// to twice as old. The number has no source: it is a fifth of [`BEHIND_US`], so a lag that shrinks shows before the
-/// viewer is moved.
+/// The least time in microseconds between two samples of the lag. The present lag is compared with the sample before
+/// the last one. That one is at least this old, and at most about twice as old if the reader is called often. The
+/// number has no source: it is a fifth of [`BEHIND_US`], so a lag that shrinks shows before the viewer is moved.
 const TREND_US: i64 = 1_000_000;
 
 /// Counts the sent and the acknowledged bytes.
 ///
-/// It is bounded: each mark holds 16 KiB or 100 ms of at most one window, about 100 marks in all.
+/// It is bounded by the window: a mark holds up to 16 KiB or 100 ms of it. That is about 100 marks, or more of small
+/// messages if the viewer does not acknowledge.
 #[derive(Debug, Default)]
 pub(super) struct Window {
     sent: u64,
