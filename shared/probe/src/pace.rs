@@ -10,9 +10,10 @@ use crate::port::{Channel, Effect, Get};
 use crate::probe::{Asked, LIST_SILENCE_MS, Probe, State, Task, Turn};
 use crate::spec::Freshness;
 
-/// The time in ms after a watch's own timeout at which the probe gives up on its response head. A proxy may hold the
-/// head back until the first event (k/k#75837; docs/semantics/requests.md#late-headers), but no server keeps a watch
-/// much longer than requested. The number has no source: over a buffering proxy ends were seen up to 12 s late.
+/// The time in ms after a watch's own timeout at which the probe gives up on its response head. It then also gives up
+/// on a silent stream that no side watch can check. A proxy may hold the head back until the first event (k/k#75837;
+/// docs/semantics/requests.md#late-headers), but no server keeps a watch much longer than requested. The number has no
+/// source: over a buffering proxy ends were seen up to 12 s late.
 const WATCH_GRACE_MS: u64 = 30_000;
 /// The least time in ms between two loads of credentials, so that many refusals cause one run of an exec plugin. An
 /// earlier load is left out. It is as long as the first delay after a refusal, so each further try has fresh

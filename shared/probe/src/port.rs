@@ -162,7 +162,7 @@ pub enum Effect {
     Close {
         /// The channel of the connection.
         channel: Channel,
-        /// Its id; `None` while it is dialled.
+        /// Its id. `None` while it is dialled; for the side also after its dial failed, or after it closed by itself.
         connection: Option<ConnectionId>,
     },
     /// Give [`Input::Timer`] at this time, or at once if it has passed. It replaces the timer set before.
@@ -199,7 +199,8 @@ pub trait Ids {
 /// How a response body ended, as its driver saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ending {
-    /// [`Cause::End`] if it ended in order, so the connection can be used again; else the transport's cause.
+    /// [`Cause::End`] if it ended in order, so the connection can be used again unless it is closing; else the
+    /// transport's cause.
     pub cause: Cause,
     /// The error code of the RST_STREAM frame that ended it (RFC 9113); `None` if no such frame did.
     pub reset_code: Option<u32>,

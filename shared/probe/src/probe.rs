@@ -31,7 +31,8 @@ pub(crate) const LIST_SILENCE_MS: u64 = 90_000;
 ///
 /// Give it every input in the order of events, carry out its effects, and append its events to the log. One task owns
 /// it. The cluster's objects of the resource bound its memory. One page of a list, or as many bytes of deferred initial
-/// events, and two lines come on top. Longer pages and lines are given up ([`ProbeConfig`]).
+/// events, and two lines come on top. So do at most 64 shared texts and 64 owners, each at most as long as a page.
+/// Longer pages and lines are given up ([`ProbeConfig`]).
 #[derive(Debug)]
 pub struct Probe {
     pub(crate) spec: WatchSpec,
@@ -243,9 +244,9 @@ impl Probe {
         self.progress.as_ref()
     }
 
-    /// Returns all objects that the watch holds, each once, in no particular order. Each has the highest version seen,
-    /// or the last one if they have no order. There are none before the first item of a list or initial event, and
-    /// again after the watch began anew.
+    /// Returns all objects that the watch holds, each once, in no particular order. Each has the highest version seen
+    /// since it was last added, or the last one if they have no order. There are none before the first item of a list
+    /// or initial event, and again after the watch began anew.
     pub fn held(&self) -> impl Iterator<Item = (&Arc<Object>, &ResourceVersion)> {
         self.held.iter()
     }

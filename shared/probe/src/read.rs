@@ -38,7 +38,9 @@ pub fn read_page(body: &[u8]) -> Option<Page> {
 }
 
 /// Reads an object of any kind, without its content. `None` if the body is not UTF-8, not JSON, nested deeper than 128
-/// levels, or has no name or no resourceVersion. Also if a field that is read, except the owners, has another type.
+/// levels, or has no name or no resourceVersion. Also if a field that is read has another type, except the deletion
+/// timestamp and the owners. From the first wrong type in one of these on, the rest of both is left out; owners that
+/// are no array count as none.
 #[must_use]
 pub fn read_object(body: &[u8]) -> Option<Seen> {
     let mut decoder = Decoder::new("", "", false);
@@ -87,8 +89,8 @@ pub fn asked_to_wait_ms(headers: &Headers, body: &[u8]) -> Option<u64> {
 }
 
 /// Returns the resourceVersion that a server has reached, from the body of its refusal of a higher one (504;
-/// docs/semantics/requests.md#too-large). `None` for any other body, and if its message does not end with `, current: `
-/// and a number.
+/// docs/semantics/requests.md#too-large). The body's cause, or the beginning of its message, shows that refusal,
+/// whatever its code. `None` for any other body, and if its message does not end with `, current: ` and a number.
 #[must_use]
 pub fn read_current(body: &[u8]) -> Option<ResourceVersion> {
     let status = Status::parse(std::str::from_utf8(body).ok()?)?;

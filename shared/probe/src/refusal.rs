@@ -17,8 +17,8 @@ const BODY_LIMIT: usize = 64 << 10;
 /// The longest time in ms for the body of a refusal, which mostly comes with its head. After it the probe acts without
 /// the rest. The number has no source.
 const PATIENCE_MS: u64 = 5_000;
-/// The most characters of a message or reason that an event keeps. The rest is cut. It bounds the record. The number
-/// has no source: the messages of docs/semantics/requests.md#errors have under 100.
+/// The most characters of a message, or of a refusal's reason, that an event keeps. The rest is cut. It bounds the
+/// record. The number has no source: the messages of docs/semantics/requests.md#errors have under 100.
 const MESSAGE_LIMIT: usize = 500;
 
 /// A refusal while its body arrives.

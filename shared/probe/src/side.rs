@@ -27,7 +27,7 @@ const TIMEOUT_S: u32 = 3;
 /// side watch.
 const PATIENCE_MS: u64 = 15_000;
 /// The least time in ms between two side watches of a probe. The driver makes probes that share a connection take
-/// turns. So second looks of a probe cost its server one request a minute. The number has no source.
+/// turns. So second looks of a probe cost its server at most one request a minute. The number has no source.
 const SPACING_MS: u64 = 60_000;
 
 /// The side watch of a probe: at most one at a time, and one per minute.
