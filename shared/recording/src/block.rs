@@ -72,7 +72,8 @@ pub struct BlockPlace {
     pub offset: u64,
     /// Its header.
     pub header: Header,
-    /// The first seq of its chapter. `None` if the block belongs to no chapter, or if that seq cannot be read.
+    /// The first seq of its chapter. `None` if the block belongs to no chapter, or if that seq cannot be read. Of a `C`
+    /// also `None` if its summary cannot be read.
     pub first: Option<Seq>,
 }
 
@@ -98,7 +99,7 @@ impl BlockPlace {
         false
     }
 
-    /// Returns the byte of the file at which the next block begins.
+    /// Returns the byte of the file at which the next block begins, or at which the file ends.
     #[must_use]
     pub fn end(&self) -> u64 {
         self.offset + self.len()

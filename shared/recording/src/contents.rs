@@ -11,7 +11,8 @@ use crate::file_block::FileBlock;
 use crate::format::{MAX_CHAPTERS, Tag};
 use crate::index::Found;
 
-/// The contents of a recording, as [`Scan`](crate::Scan) finds them.
+/// The contents of a recording, as [`Scan`](crate::Scan) finds them, or as
+/// [`Writer::contents`](crate::Writer::contents) lists them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contents {
     /// Length of the file in bytes.
@@ -31,8 +32,8 @@ pub struct Contents {
     /// [`damaged`](Self::damaged).
     pub notes: Vec<KeptNote>,
     /// The damage that [`Scan`](crate::Scan) found, in the order of the file; empty if it found none. It does not read
-    /// the frames of closed chapters, nor bodies. A block has few entries, so [`MAX_BLOCKS`](crate::MAX_BLOCKS) bounds
-    /// their number.
+    /// the frames of closed chapters, nor bodies; with a good index, nor the headers of those blocks. A block has few
+    /// entries, so [`MAX_BLOCKS`](crate::MAX_BLOCKS) bounds their number.
     pub damaged: Vec<Damage>,
     /// Where the file was cut; `None` if it ends with a whole block, or with bytes that are reported as damage.
     pub cut: Option<Cut>,
@@ -65,20 +66,24 @@ pub struct Cut {
     pub offset: u64,
 }
 
-/// A chapter and the places of its blocks.
+/// A chapter and the places of its blocks. If another `O` begins it again, the `O`, `S` and `C` before that are void
+/// and not listed here.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChapterEntry {
     /// Index in [`Contents::files`] of the `F` block it belongs to; `None` if that block cannot be read, or if none
     /// stands before the chapter.
     pub file: Option<usize>,
-    /// Its times, counts and troubles. Without a closed block, they cover the segments up to the first damaged one.
+    /// Its times, counts and troubles. Without a closed block, they cover the segment frames before the first damaged
+    /// one.
     pub summary: Summary,
-    /// Its closed block (`C`); `None` if the chapter was not closed, or if the summary in its `C` cannot be read.
+    /// Its closed block (`C`), the first if there are several. `None` if the chapter was not closed, or if the summary
+    /// in its `C` cannot be read.
     pub closed: Option<BlockPlace>,
-    /// Its opening (`O`); `None` if the file has only the closed block.
+    /// Its opening (`O`), the last if there are several. `None` if the file has only the closed block, or if the header
+    /// or seq of the `O` cannot be read.
     pub opening: Option<BlockPlace>,
-    /// Its segments (`S`), in the order of the file, without a closed block up to the first damaged one. Empty if the
-    /// file has only the closed block, or if the chapter has no record.
+    /// Its segments (`S`), in the order of the file; without a closed block, only those before the first damaged one.
+    /// Empty if the file has only the closed block, if the chapter has no record, or if the first `S` is damaged.
     pub segments: Vec<BlockPlace>,
     /// Its bodies (`B`), in the order of the file; empty if the file has none of them.
     pub bodies: Vec<BlockPlace>,

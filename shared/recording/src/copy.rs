@@ -45,7 +45,7 @@ pub struct Source<'a> {
 /// in the order of the new file.
 ///
 /// An `F` with the given `form` stands before the chapters of each file or run. It is empty if the source's own cannot
-/// be read. All readable notes (`N`) of the sources are copied, because their records may be in no chapter of the new
+/// be read. All blocks of notes (`N`) without damage are copied, because their records may be in no chapter of the new
 /// file. An index ends the new file if it fits in a block and there are at most [`MAX_BLOCKS`](crate::MAX_BLOCKS)
 /// blocks.
 ///
@@ -86,8 +86,8 @@ pub fn copy(sources: &[Source<'_>], form: Form) -> Result<Vec<Piece>, WriteError
 /// Returns the parts of a file without superseded and unreadable blocks, in the order of the new file. A new index ends
 /// it if it fits in a block and there are at most [`MAX_BLOCKS`](crate::MAX_BLOCKS) blocks. Blocks keep their order.
 ///
-/// A block is superseded if its chapter was closed later. A chapter that was not closed stays as it was written. So do
-/// all `N`, even damaged ones, and blocks with an unknown tag.
+/// A block is superseded if its chapter was closed or begun again later. A chapter that was not closed stays as it was
+/// written, up to its first damaged block. So do all `N`, even damaged ones, and blocks with an unknown tag.
 ///
 /// `files` replace [`Contents::files`], one for one, because more is known at the end than at the beginning. An `F`
 /// without a replacement is left out; a further replacement is ignored. The closed chapters must be whole: a host that

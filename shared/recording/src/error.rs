@@ -9,7 +9,8 @@ use crate::format::{FORMAT_VERSION, MAX_BLOCKS, MAX_CHAPTERS, MAX_RAW_BYTES, Tag
 /// Why a file cannot be opened at all.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ReadError {
-    /// The file does not begin with [`MAGIC`](crate::MAGIC), or its version is 0. An empty file counts as such.
+    /// The file does not begin with [`MAGIC`](crate::MAGIC), or its version is 0. An empty file counts as such. The
+    /// next two variants are other cases of it.
     #[error("byte 0: this is no watchscope recording")]
     NotARecording,
     /// The file begins as a recording does, and ends inside its first 12 bytes.
@@ -52,8 +53,8 @@ pub struct Damage {
 /// How a block is damaged.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum DamageKind {
-    /// The bytes at its place do not begin with the header that the scan or the index found. The file has changed, or
-    /// the host handed in too few bytes.
+    /// The bytes at its place do not begin with the header that the scan or the index found. The file has changed, only
+    /// the index still has the header, or the host handed in fewer than its 20 bytes.
     #[error("its header is not readable")]
     Header,
     /// No header could be read here. The reader searched for the next one, and counts all bytes up to it as one block.
@@ -84,7 +85,8 @@ pub enum DamageKind {
         /// Bytes that the host handed in. If there are more than stated, the host stopped inflating there.
         found: usize,
     },
-    /// A frame in the block cannot be read, or does not follow the one before.
+    /// A frame in the block cannot be read, or does not follow the one before. So too if the summary of a `C`, or a
+    /// note of an `N`, cannot be decoded.
     #[error(transparent)]
     Frame(#[from] DecodeError),
     /// The JSON of an `F` cannot be read; the text says why, and at which line and column.
@@ -97,15 +99,15 @@ pub enum DamageKind {
     /// and it is the last in [`Contents::blocks`](crate::Contents::blocks). Notes behind it are still read.
     #[error("only {MAX_CHAPTERS} chapters are read, and none from here on")]
     TooManyChapters,
-    /// The opening of the block's chapter is missing or cannot be read. Only the first such `S` of a chapter is
-    /// reported.
+    /// The opening of the block's chapter is missing, or its header or seq cannot be read. Only the first such `S` of a
+    /// chapter is reported.
     #[error("the opening of its chapter, from record {first}, cannot be read")]
     NoOpening {
         /// Seq of the chapter's first record.
         first: Seq,
     },
-    /// The block names one chapter and stands behind the opening of another. Only the first such `S` of a chapter is
-    /// reported.
+    /// The block names one chapter, and the last opening before it is of another, or there is none in its part of the
+    /// file. Only the first such `S` of a chapter is reported.
     #[error("it stands in another chapter than it says, the one from record {first}")]
     WrongChapter {
         /// Seq of the first record of the named chapter.

@@ -34,7 +34,7 @@ pub enum ExcerptError {
 /// lanes may leave out all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExcerptRun {
-    /// The `F` block for its chapters, with the cluster and the watches behind the last record that was taken in.
+    /// The `F` block for its chapters, with the cluster and the watches behind the last kept record of the stretch.
     pub of: FileBlock,
     /// Its chapters, in the order of their records; at least one.
     pub chapters: Vec<Out>,
@@ -59,8 +59,8 @@ impl ExcerptRun {
 
 /// The machine that makes an extract of a stretch and some lanes of one log, across runs of its writer.
 ///
-/// It holds the new chapters of the current run: its kept records, and a snapshot about every 1 MiB. The stretch bounds
-/// them.
+/// It holds the fold of the current run and its new chapters: the kept records, and a snapshot about every 1 MiB. The
+/// stretch bounds them.
 #[derive(Debug)]
 pub struct Excerpt {
     stretch: Stretch,
@@ -106,8 +106,9 @@ impl Excerpt {
         }
     }
 
-    /// Continues an excerpt: the new `F` blocks begin with the withheld parts of `of`, and take over its hidden
-    /// parts. Call it before [`Excerpt::hiding`], because it replaces the hidden parts noted so far.
+    /// Continues an excerpt: the new `F` blocks begin with the withheld parts of `of`, and take over its hidden parts.
+    /// Call it before [`Excerpt::hiding`], because it replaces the hidden parts noted so far, and before the first
+    /// chapter.
     #[must_use]
     pub fn after(mut self, of: &FileBlock) -> Self {
         let own = std::mem::take(&mut self.of.withheld);

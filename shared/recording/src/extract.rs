@@ -25,7 +25,7 @@ use crate::error::ExtractError;
 /// bound.
 const SEAL_RECORDS: u64 = 256;
 /// The bytes of records and definitions at which a segment is sealed; the record that reaches it is the last. The log
-/// has the same bound, so that segments fit in its wire messages.
+/// has the same bound, so that most segments fit in one wire message.
 const SEAL_BYTES: usize = 60 << 10;
 /// A chapter closes when its segments have more bytes than this and than its opening. The log has the same bound. So
 /// snapshots take at most about half of an extract.
@@ -69,11 +69,11 @@ impl Stretch {
 /// The watches and client programs whose records are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lanes {
-    /// All records.
+    /// All records whose kinds this build knows; the others are left out.
     All,
-    /// The records about these watches and clients, and those about no watch and no client: cluster, connections,
-    /// clock, and notes without a watch. A finding without watch and client is kept if it names none, or one of these
-    /// watches. Inside records of a simulated cluster are left out.
+    /// The records about these watches and clients, and those about no watch and no client, such as cluster,
+    /// connections, clock, and notes without a watch. A finding without watch and client is kept if it names none, or
+    /// one of these watches. Inside records of a simulated cluster are left out.
     Only {
         /// Names of watches; may be empty. watchscope's own requests about a watch go with it.
         watches: BTreeSet<WatchName>,
@@ -230,6 +230,7 @@ impl Extract {
     ///
     /// # Errors
     /// [`ExtractError::Frame`] if a frame cannot be read or does not follow. The records before it stay taken in.
+    /// Chapters of the extract that this call completed behind a hole, or of another run, are lost.
     pub fn chapter(&mut self, frames: &Frames) -> Result<Vec<Out>, ExtractError> {
         let opened = ChapterReader::open(frames.head());
         let opened = opened.map_err(|error| ExtractError::Frame {

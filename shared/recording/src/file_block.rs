@@ -10,8 +10,8 @@ use crate::error::DamageKind;
 /// the block fits. If it does not fit without watches either, the writer writes it all the same. A reader reports a
 /// longer one as damage.
 pub const MAX_FILE_BLOCK_BYTES: usize = 1 << 20;
-/// The most watches in an `F`, so that they usually fit in 1 MiB. The writer and the reader keep the first ones and
-/// leave out the others.
+/// /// The most watches in an `F`, so that they usually fit in 1 MiB. The writer and the reader keep the first ones and
+/// leave out the others. The number has no source: it leaves about 500 bytes for each.
 const MAX_WATCHES: usize = 2_000;
 
 /// The `F` block: the log, the cluster and the watches of the chapters behind it.
@@ -29,7 +29,7 @@ pub struct FileBlock {
     pub log: String,
     /// Id of the run of the log's writer; empty if the block does not say it.
     pub epoch: String,
-    /// The cluster; `None` if none had answered.
+    /// The cluster; `None` if none had answered, or if the block does not say it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster: Option<ClusterName>,
     /// The watches, which may be none; [`with_state`](Self::with_state) sorts them by name. The writer keeps the first
@@ -37,16 +37,17 @@ pub struct FileBlock {
     pub watches: Vec<Watched>,
     /// How the file was made; [`Form::Recorded`] if the block does not say it.
     pub form: Form,
-    /// The contents that the writer left out, each as a phrase in English; empty if it left out nothing.
+    /// The contents that the writer left out, each as a phrase in English. Empty if it left out nothing, or if the
+    /// block does not say it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<String>,
     /// The parts whose texts are pseudonyms or `[hidden]`, or that are left out. watchscope writes each once, in the
-    /// order of [`HiddenPart`]. Empty if nothing was hidden.
+    /// order of [`HiddenPart`]. Empty if nothing was hidden, or if the block does not say it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hidden: Vec<HiddenPart>,
 }
 
-/// A cluster, as it described itself.
+/// A cluster: its names and its version. A text that the block does not say is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ClusterName {
@@ -91,9 +92,9 @@ pub enum Form {
     /// While the log was written.
     #[default]
     Recorded,
-    /// From whole chapters of another file, byte for byte.
+    /// From whole chapters of other files, byte for byte.
     Copy,
-    /// From an exact range, encoded anew.
+    /// From an exact range, or some lanes of it, encoded anew.
     Extract,
     /// In a form that a later version added. It stands for every unknown word.
     #[serde(other)]

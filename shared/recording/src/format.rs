@@ -16,20 +16,20 @@ pub const BLOCK_HEADER_BYTES: usize = 20;
 /// The most bytes that a block inflates to. It bounds the memory in which a reader inflates a block. The number has no
 /// source: chapters mostly have a little over 1 MiB, and more only if their opening is larger.
 ///
-/// The writer refuses a larger block with [`WriteError::TooLarge`](crate::WriteError::TooLarge), but leaves a larger
-/// open chapter in `O` and `S`. A reader takes a header with a larger length as damaged.
+/// The writer refuses a larger block with [`WriteError::TooLarge`](crate::WriteError::TooLarge). But it leaves a larger
+/// open chapter in `O` and `S`, and leaves out a larger index. A reader takes a header with a larger length as damaged.
 pub const MAX_RAW_BYTES: u32 = 64 << 20;
 /// The most bytes of a payload in the file: 65 MiB. Above it, writer and reader refuse as for [`MAX_RAW_BYTES`].
 /// Deflate enlarges incompressible bytes by less than 1 %, and less than 64 KiB stand before the deflated part.
 pub const MAX_STORED_BYTES: u32 = MAX_RAW_BYTES + (1 << 20);
 
-/// The most blocks that are read of a file, apart from the index at its end: eleven days of one block a second. At the
-/// first further block, reading stops with [`DamageKind::TooManyBlocks`](crate::DamageKind::TooManyBlocks). A writer of
-/// more blocks writes no index.
+/// The most blocks that are read of a file, apart from a good index at its end. The number has no source: it is eleven
+/// days of one block a second. At the first further block, reading stops with
+/// [`DamageKind::TooManyBlocks`](crate::DamageKind::TooManyBlocks). A writer of more blocks writes no index.
 pub const MAX_BLOCKS: usize = 1_000_000;
 /// The most chapters that are read of a file. At the first block of a further one, the list of blocks ends with
-/// [`DamageKind::TooManyChapters`](crate::DamageKind::TooManyChapters). A run of the log reaches it at 64 GiB before
-/// deflating, because its chapters close above 1 MiB of segments.
+/// [`DamageKind::TooManyChapters`](crate::DamageKind::TooManyChapters). The number has no source. A run of the log
+/// reaches it at 64 GiB before deflating, because its chapters close above 1 MiB of segments.
 pub const MAX_CHAPTERS: usize = 65_536;
 /// The kind of a block: a capital letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -53,7 +53,7 @@ pub enum Tag {
 }
 
 impl Tag {
-    /// Returns the tag's byte in the header: its letter in ASCII.
+    /// Returns the tag's byte in the header: its letter in ASCII; of [`Tag::Later`], its byte, whatever it is.
     #[must_use]
     pub fn byte(self) -> u8 {
         match self {

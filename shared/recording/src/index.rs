@@ -16,9 +16,10 @@ use crate::error::DamageKind;
 use crate::fields::{Cursor, push_varint};
 use crate::format::{FILE_HEADER_BYTES, MAX_BLOCKS, Tag};
 
-/// The number of closed chapters between two indexes. Behind each 64th, [`Writer::packed`](crate::Writer::packed)
-/// appends an index, if it fits in a block and there are at most [`MAX_BLOCKS`] blocks. A reader uses an index only if
-/// it ends the file. An index lists all blocks before it, so more of them make a larger file. The number has no source.
+/// The number of closed chapters between two indexes. Behind the 64th since the last index,
+/// [`Writer::packed`](crate::Writer::packed) appends one, if it fits in a block and there are at most [`MAX_BLOCKS`]
+/// blocks. A reader uses an index only if it ends the file. An index lists all blocks before it, so more of them make a
+/// larger file. The number has no source.
 pub const CHAPTERS_BETWEEN_INDEXES: u32 = 64;
 /// The last 4 bytes of an index, and so of a finished file. Without them, a reader finds the blocks header by header.
 const MARK: [u8; 4] = *b"WSIX";

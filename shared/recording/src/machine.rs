@@ -3,7 +3,7 @@
 /// A machine's next request, or its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step<T> {
-    /// Read these bytes of the file. The range lies within the file length that the machine knows.
+    /// Read these bytes of the file. The range lies within the length that the file had when it was scanned or written.
     Read {
         /// First byte of the range.
         offset: u64,
@@ -39,7 +39,7 @@ impl<T> Step<T> {
 /// A host's answer to a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// Nothing: the machine begins. It is the first input of every machine.
+    /// Nothing: the machine begins. It is the first input of every machine that reads.
     Begin,
     /// The requested bytes; fewer, if the file has become shorter. A machine takes fewer as an error or as damage.
     Bytes(Vec<u8>),

@@ -13,8 +13,8 @@ use watchscope_model::{Entry, KeptNote};
 use crate::chapter::Frames;
 use crate::error::DamageKind;
 
-/// The most bytes in the payload of an `N`: a reader holds one payload at a time. A writer continues in the next `N`; a
-/// reader reports a longer one as damage. The number has no source.
+/// The most bytes in the payload of an `N`: a reader holds one payload at a time. A writer continues in the next `N`,
+/// and leaves out a note that alone is longer. A reader reports a longer payload as damage. The number has no source.
 pub const MAX_NOTES_BLOCK_BYTES: usize = 1 << 20;
 
 /// Returns the payloads of the `N` blocks for these notes. It leaves out a note that is too long for a block; no writer
@@ -51,7 +51,8 @@ pub fn has_notes(summary: &Summary) -> bool {
 }
 
 /// Returns the notes of persons in a chapter, in the order of their records, up to the first segment that cannot be
-/// read. Replaced and withdrawn ones are among them. It returns none if the head frame cannot be read.
+/// read. Replaced and withdrawn ones are among them. It returns none if there are none, or if the head frame cannot be
+/// read.
 #[must_use]
 pub fn notes_of(frames: &Frames) -> Vec<KeptNote> {
     let mut notes = Vec::new();

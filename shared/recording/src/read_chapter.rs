@@ -14,7 +14,7 @@ use crate::machine::{Input, Step};
 const READ_BYTES: u64 = 1 << 20;
 /// The most bytes of frames that are read of a chapter in `O` and `S`. The first block over it is reported as damage,
 /// and the chapter ends before it. An opening has at most 64 MiB, and the log closes a chapter when its segments
-/// outweigh its opening. The number has no source: it is twice that.
+/// outweigh its opening. The number has no source: it is twice the 128 MiB of both.
 const MAX_FRAMES_BYTES: usize = 256 << 20;
 
 /// A chapter that was read.
@@ -24,8 +24,8 @@ pub struct Chapter {
     /// not checked.
     pub frames: Frames,
     /// Its damaged blocks; empty if there are none. If the `C` is damaged, it comes first, and the frames come from `O`
-    /// and `S`. If an `S` is damaged, the frames end before it. If a segment of an `S` cannot be decoded or does not
-    /// follow, the frames end before it, and the report names the `O`.
+    /// and `S`. If an `S` is damaged, the frames end before it. The frames also end before a segment of an `S` that
+    /// does not follow, or whose definitions cannot be decoded; that report names the `O`.
     pub damaged: Vec<Damage>,
 }
 

@@ -25,7 +25,7 @@ use crate::walk::Walk;
 use crate::window::{Missing, Window};
 
 /// The least bytes of one read, while headers, the index, `F` and `N` are read; fewer at the file's end. A closed
-/// chapter's header and summary usually fit in them.
+/// chapter's header and summary usually fit in them. The number has no source.
 const HEADERS_AHEAD: usize = 16 << 10;
 /// The least bytes of one read, while the blocks of chapters without a summary are read; fewer at the file's end. Such
 /// blocks are read whole and lie behind each other, so few reads suffice. The number has no source.

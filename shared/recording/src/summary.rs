@@ -7,8 +7,8 @@ use watchscope_model::{Entry, EpochId, LogId, Seq, State};
 
 /// Makes a chapter's summary from its frames, and folds their records.
 ///
-/// It holds the fold without the objects of the opening snapshot, and the summary, which is at most 16 KiB when
-/// encoded.
+/// It holds the chapter's dictionary, a fold without the objects of the opening snapshot, and what a [`Summarizer`]
+/// counts. The summary has at most 16 KiB when encoded.
 #[derive(Debug)]
 pub struct FrameSummarizer {
     reader: ChapterReader,
@@ -61,7 +61,7 @@ impl FrameSummarizer {
         self.summarizer.state()
     }
 
-    /// Takes in the next segment.
+    /// Takes in the next segment. Bytes behind the frame are ignored.
     ///
     /// # Errors
     /// If the segment cannot be read or does not follow. Its records are not taken in, and those before stay. Behind a
@@ -94,8 +94,9 @@ impl FrameSummarizer {
         Ok(())
     }
 
-    /// Returns the summary of the records so far. Without records, its times are those of the opening snapshot, and its
-    /// last seq is the one before its first.
+    /// Returns the summary of the records so far. A record of a kind that this build does not know counts with the time
+    /// of the one before. Without records, its times are those of the opening snapshot, and its last seq is the one
+    /// before its first.
     #[must_use]
     pub fn summary(&self) -> Summary {
         self.summarizer.summary()

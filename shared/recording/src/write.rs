@@ -30,8 +30,8 @@ const MAX_FRAMES_BYTES: usize = MAX_RAW_BYTES as usize - KEY_BYTES;
 ///
 /// It holds an index entry for each block, every `F`, and all notes. A host bounds these: it begins another file, or
 /// compacts, before there are [`MAX_BLOCKS`] blocks. It also holds the frames of the open chapter, at most 64 MiB; a
-/// larger chapter stays in `O` and `S`. And it holds the open chapter's fold without the objects of its opening
-/// snapshot.
+/// larger chapter stays in `O` and `S`. And it holds the open chapter's dictionary, and its fold without the objects of
+/// its opening snapshot.
 #[derive(Debug)]
 pub struct Writer {
     offset: u64,
@@ -133,7 +133,7 @@ impl Writer {
     /// because a reader reads no more.
     ///
     /// # Errors
-    /// None: a note that does not fit in a block is left out.
+    /// None: a note that does not fit in a block is left out. [`Writer::contents`] lists it all the same.
     pub fn notes(&mut self, notes: &[KeptNote]) -> Result<Vec<u8>, WriteError> {
         let mut bytes = Vec::new();
         for payload in notes::payloads(notes) {
@@ -270,8 +270,8 @@ impl Writer {
         Ok(bytes)
     }
 
-    /// Returns an `S` with the segments that are not yet written; nothing if there are none, or if no chapter is open.
-    /// A host calls it at most 1 s after [`Writer::segment`].
+    /// Returns an `S` with the open chapter's segments that are not yet written; nothing if there are none, or if no
+    /// chapter is open. A host calls it at most 1 s after [`Writer::segment`].
     ///
     /// # Errors
     /// None in practice: [`Writer::segment`] keeps the unwritten segments within one block.
@@ -355,9 +355,9 @@ impl Writer {
         }))
     }
 
-    /// Returns the block with the bytes that the host deflated. Behind each 64th closed chapter, an index follows, if
-    /// it fits in a block and there are at most [`MAX_BLOCKS`] blocks. Whether `deflated` inflates to [`Packing::raw`]
-    /// is not checked.
+    /// Returns the block with the bytes that the host deflated. Behind the 64th closed chapter since the last index, an
+    /// index follows, if it fits in a block and there are at most [`MAX_BLOCKS`] blocks. Whether `deflated` inflates to
+    /// [`Packing::raw`] is not checked.
     ///
     /// # Errors
     /// [`WriteError::TooLarge`] if the deflated bytes do not fit in a block. The file then stays as it was.
