@@ -88,15 +88,15 @@ impl Journal {
         }
     }
 
-    /// Audits the records from now on. It replaces an earlier audit. Audit records of the earlier one that are not
-    /// appended yet are lost.
+    /// Audits the records from now on, also of watches that run already: each from its next record on. It replaces an
+    /// earlier audit. Audit records of the earlier one that are not appended yet are lost.
     pub fn audit(&mut self, auditor: Auditor) {
         self.audit = Some(Box::new(auditor));
     }
 
-    /// Appends the records of the audit, stamped with `now`; if there are any, also the judgements that are due by
-    /// then. Passes the reads that are due to the sink until it takes no more or none is due. Without an audit it does
-    /// nothing.
+    /// Appends the records of the audit, stamped with `now`, or with the last record's time if that is later. If there
+    /// are any, it also appends the judgements that are due by `now`. Passes the reads that are due to the sink until
+    /// it takes no more or none is due. Without an audit it does nothing.
     pub fn ask(&mut self, now: Time, sink: &mut dyn Sink) {
         self.append_audits(now, sink);
         while let Some(read) = self.next_read(now) {
@@ -112,9 +112,9 @@ impl Journal {
         self.audit.as_mut()?.next(now, &self.state)
     }
 
-    /// Processes the answer to a read. Appends the conclusions of the audit, stamped with `now`; if there are any, also
-    /// the judgements that are due by then. An answer to a read that is not under way changes no verdict. Without an
-    /// audit it does nothing.
+    /// Processes the answer to a read. Appends the conclusions of the audit, stamped as in [`Journal::ask`]. If there
+    /// are any, it also appends the judgements that are due by `now`. An answer to a read that is not under way changes
+    /// no verdict. Without an audit it does nothing.
     pub fn answer(&mut self, read: &Read, reply: Reply, now: Time, sink: &mut dyn Sink) {
         if let Some(audit) = &mut self.audit {
             audit.answer(read, reply, now, &self.state);
@@ -151,8 +151,8 @@ impl Journal {
         audit.is_none_or(|audit| audit.is_compared(asked, now))
     }
 
-    /// Returns when [`Journal::settle`] or [`Journal::ask`] has something to do, without further events. `None` means
-    /// never, or not before a read under way is answered. A past time means now.
+    /// Returns when [`Journal::settle`] or [`Journal::ask`] may have something to do, without further events. `None`
+    /// means never, or not before a read under way is answered. A past time means now.
     #[must_use]
     pub fn due(&self) -> Option<Time> {
         let audit = self.audit.as_ref().and_then(|audit| audit.wake_at());

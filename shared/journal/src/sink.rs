@@ -18,11 +18,12 @@ pub trait Sink {
 
     /// Takes a read of the audit, which the host must answer with [`Journal::answer`](crate::Journal::answer). Returns
     /// whether the host takes another one at once. If `false`, the next one comes at the next call of
-    /// [`Journal::ask`](crate::Journal::ask).
+    /// [`Journal::ask`](crate::Journal::ask) at the earliest.
     fn read(&mut self, read: Read) -> bool;
 
-    /// Has the host begin each watch anew. The journal calls it after it passed on the record that first raises F33
-    /// about the whole cluster: it holds an older state than its watches have seen
-    /// (docs/semantics/versions.md#restored-measured). A later record of the same finding does not call it.
+    /// Has the host begin each watch anew. The journal calls it after the record that raises F33 about the whole
+    /// cluster. The cluster then holds an older state than its watches have seen
+    /// (docs/semantics/versions.md#restored-measured). A later record of that finding does not call it while it is
+    /// open.
     fn restored(&mut self);
 }

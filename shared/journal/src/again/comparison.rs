@@ -52,14 +52,15 @@ impl Difference {
     }
 }
 
-/// The comparison of a run's recorded judgements with those made again. Each list is bounded by [`MAX_LISTED`].
+/// The comparison of a run's recorded judgements with those made again. Each list is bounded by [`MAX_LISTED`]. While
+/// more than 4,096 judgements wait for a counterpart, the oldest is decided before [`NEAR_US`] have passed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
     /// The number of recorded judgements that are made again with the same content, at most
     /// [`LATE_US`](super::LATE_US) away. Those in `audited` and `apart` do not count.
     pub same: u64,
-    /// The number of recorded judgements that are taken as recorded because they, or an earlier one of their subject,
-    /// rest on reads of the audit.
+    /// The number of recorded judgements that are taken as recorded because they rest on reads of the audit. So too if
+    /// an earlier one of their subject does, recorded or made again.
     pub audited: u64,
     /// The differences, sorted by [`Difference::at`]; empty if all judgements are the same. Above [`MAX_LISTED`] it has
     /// those that were found first.

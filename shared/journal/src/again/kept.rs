@@ -20,12 +20,13 @@ const MAX_WITHHELD: usize = 65_536;
 /// then the finding with the least code and subject. A forgotten subject is judged again. It bounds the memory. The
 /// number has no source: it is eight times the findings that may be open at one time.
 const MAX_KEPT: usize = 8_192;
-/// The time in microseconds after a watch's first whole stream in which the watch is still judged by earlier events. By
-/// then it is settled why the stream before ended and what followed. It is the longest time over which diagnosis takes
-/// failures of several watches for one.
+/// The time in microseconds after a watch's first whole stream began, or after it stopped, in which the watch is still
+/// judged by earlier events. By then it is settled why the stream before ended and what followed. It is the longest
+/// time over which diagnosis takes failures of several watches for one.
 const SETTLED_US: i64 = 60_000_000;
 
-/// Why a judgement cannot be made again.
+/// Why a judgement cannot be made again. Later judgements of its subject get the same reason, until the subject is
+/// over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// It rests on the record with this recorded seq. The recording begins after it, has a hole after it, or had it
@@ -35,8 +36,9 @@ pub enum Missing {
     Began(Time),
     /// The finding was already open where the recording begins, or after a hole.
     Stood,
-    /// Its watch or client program was already running where the recording begins or after a hole, or may have been. A
-    /// finding that names neither has this reason in the first 60 s after that. It also has it up to 60 s after a
+    /// Its watch or client program was already running where the recording begins or after a hole, or may have been.
+    /// This ends 60 s after the watch next opens a stream or stops, or the program next starts. A finding that names
+    /// neither has this reason in the first 60 s after that beginning or hole. It also has it up to 60 s after a
     /// message of such a client program.
     UnderWay,
     /// It was made again and not recorded. Within [`NEAR_US`](super::NEAR_US) of it lies a judgement that cannot be

@@ -75,8 +75,8 @@ struct Recorded {
 /// them.
 ///
 /// The output is numbered again, so it is a log again; seqs in records are changed to the new numbers. If as many
-/// judgements are made as were recorded, all numbers stay the same. A number that no entry has belongs to a record
-/// whose kind this build does not know. It stays unused in the output, too.
+/// judgements are made in the same places as were recorded, all numbers stay the same. A number that no entry has
+/// belongs to a record whose kind this build does not know. It stays unused in the output, too.
 ///
 /// It holds a fold, a diagnosis, at most 4,096 recorded judgements, and overdue ones: at most 4,096 and those of one
 /// due time. The other files of this folder state the bounds of earlier judgements and records. At a bound the oldest

@@ -18,8 +18,8 @@ struct Shift {
 }
 
 /// The distances between recorded and new seqs. A distance changes only where fewer or more judgements are made again
-/// than are recorded. At most 65,536 are held: above it the oldest is forgotten, and older seqs use the oldest one
-/// left.
+/// than are recorded, and at a hole. At most 65,536 are held: above it the oldest is forgotten, and older seqs use the
+/// oldest one left.
 #[derive(Clone, Debug, Default)]
 pub struct Numbers(VecDeque<Shift>);
 
