@@ -34,15 +34,16 @@ pub struct About {
     pub records: u64,
     /// How many runs are shown; at least 1. Runs behind the last readable one do not count.
     pub epochs: usize,
-    /// The cluster of the last run; `None` if no cluster had answered.
+    /// The cluster of the last run; `None` if no cluster had answered, or if its part of the file does not say it.
     pub cluster: Option<ClusterName>,
     /// How the part of the file with the last run was made.
     pub form: Form,
     /// What the writers left out, each as a phrase in English; the first 16 different texts in the order of the file.
-    /// Empty if nothing was left out.
+    /// Empty if no part of the file says that something was left out.
     pub withheld: Vec<String>,
     /// The parts that any writer hid, each once, in the order of [`HiddenPart`], without parts of a later version. The
-    /// file has pseudonyms or `[hidden]` for them, and no bodies. Empty if nothing was hidden.
+    /// file has pseudonyms or `[hidden]` for them, and no bodies. Empty if no part of the file says that something was
+    /// hidden.
     pub hidden: Vec<HiddenPart>,
     /// The version of watchscope that wrote the part of the file with the last run, as `0.9.0`; empty if that part does
     /// not say it.

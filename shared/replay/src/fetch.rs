@@ -12,8 +12,9 @@ use watchscope_recording::{
 
 /// The machine that reads the chapter of a record from a file.
 ///
-/// If several chapters hold the record, it returns the first that can be read, in the order that it was given. It holds
-/// the entries of these chapters, and what [`ReadChapter`] holds for one.
+/// If several chapters hold the record, it returns the first that can be read, in the order that it was given. If a
+/// part of that is damaged, its frames may end before the record. It holds the entries of these chapters, and what
+/// [`ReadChapter`] holds for one.
 #[derive(Debug)]
 pub struct FetchChapter {
     name: String,
@@ -209,8 +210,8 @@ pub(crate) fn holds(entry: &ChapterEntry, seq: Seq) -> bool {
     (entry.summary.first..=entry.summary.last).contains(&seq)
 }
 
-/// Returns the file's entry of the chapter that holds a record; if several do, the first in
-/// [`Contents::chapters`]. `None` if none does, or if the file has no such epoch.
+/// Returns the file's entry of the chapter that holds a record; if several do, the first in [`Contents::chapters`].
+/// `None` if none does, or if the file has no such epoch. It does not look at the log.
 #[must_use]
 pub fn holding<'a>(contents: &'a Contents, epoch: &EpochId, seq: Seq) -> Option<&'a ChapterEntry> {
     let mut entries = contents.chapters.iter();

@@ -48,7 +48,7 @@ pub enum LogError {
     },
 }
 
-/// Recordings of one log, read as one. It holds the files' contents, and a place for each of their chapters.
+/// Recordings of one log, read as one. It holds the files' contents, and a place for each chapter of the log in them.
 #[derive(Clone, Debug)]
 pub struct JoinedFiles<F> {
     log: String,

@@ -30,8 +30,9 @@ pub enum Next {
     /// file cannot be read, pass [`Fetched::NotRead`] with the reason. Call [`Opened::next`] again without waiting for
     /// it.
     Fetch(u64, Box<FetchChapter>),
-    /// There is nothing to send. Call again after a message of the viewer, after a chapter was read, or when the host's
-    /// clock shows this time. `None`: no time, because the viewer has not sent hello.
+    /// There is nothing to send. Call again after a message of the viewer, after [`Opened::connect`] or
+    /// [`Opened::fetched`], or when the host's clock shows this time. `None`: no time, because the viewer has not sent
+    /// hello.
     Wait(Option<Duration>),
     /// The conversation has ended, for this reason.
     End(Parting),
@@ -39,13 +40,14 @@ pub enum Next {
 
 /// An open recording and its one viewer.
 ///
-/// It sends the same messages as `watchscope replay` of the same file. The log's clock starts at the last record and
-/// goes on from there, but only for heartbeats. The welcome says that the time is always that of the last record.
+/// It sends the same messages about the log as `watchscope replay` of the same file without new judgements. The log's
+/// clock starts at the last record and goes on from there, but only for heartbeats. For a page the present is always
+/// the time of the last record, which the welcome names.
 ///
-/// Bounds: entries of at most [`MAX_CHAPTERS`](watchscope_recording::MAX_CHAPTERS) chapters, a catalogue (see
-/// [`watchscope_log::Catalogue`]), a [`Reader`], and the newest chapter. The newest chapter has at most 256 MiB of
-/// frames, and an entry for each segment. It reads one chapter of the file at a time for the viewer. The host bounds
-/// how many bodies it reads.
+/// Bounds: the file's [`Contents`], of at most [`MAX_CHAPTERS`](watchscope_recording::MAX_CHAPTERS) chapters, a
+/// catalogue (see [`watchscope_log::Catalogue`]), a [`Reader`], and the newest chapter. The newest chapter has at most
+/// 256 MiB of frames, and an entry for each segment. It reads one chapter of the file at a time for the viewer. The
+/// host bounds how many bodies it reads.
 #[derive(Debug)]
 pub struct Opened {
     name: String,
@@ -173,8 +175,8 @@ impl Opened {
         }
     }
 
-    /// Returns a machine that reads the redacted body of a record. For a record that the file lacks its result is
-    /// `None`.
+    /// Returns a machine that reads the redacted body of a record. For a record that the file lacks, or whose run is
+    /// not shown, its result is `None`.
     #[must_use]
     pub fn body(&self, epoch: &EpochId, seq: Seq) -> FetchBody {
         FetchBody::new(&self.name, self.holding(epoch, seq), seq)
