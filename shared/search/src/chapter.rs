@@ -17,7 +17,8 @@ use crate::query::Query;
 ///
 /// A chapter can only be read forward, but hits are handed out from the newest. So the machine holds the newest hits
 /// until the chapter ends, at most as many as the caller wants. It also holds the chapter's dictionary, and the result
-/// for each of its objects: at most 1,048,576 of them. The caller passes frames, and may pause between two.
+/// for each of its objects: at most 1,048,576 of them. With [`ChapterSearch::naming`] it holds the names, too. The
+/// caller passes frames, and may pause between two.
 #[derive(Debug)]
 pub struct ChapterSearch<'a> {
     reader: ChapterReader,
