@@ -41,9 +41,10 @@ pub use self::findings::{
     MAX_CLIENTS, MAX_EVIDENCE, MAX_FINDINGS, QUIET_US, REPORTED_AGAIN_US, REPORTED_RARELY_US,
 };
 
-/// Returns whether an event raises, for the first time, that the cluster holds an older state than its watches have
-/// seen (F33; docs/semantics/versions.md#restored-measured). False for a recurrence, and for a finding about a single
-/// watch, server or client. Each watch must begin anew then, because its objects may belong to a history that is gone.
+/// Returns whether an event raises that the cluster holds an older state than its watches have seen (F33;
+/// docs/semantics/versions.md#restored-measured). False for a recurrence while that finding is open, and for a finding
+/// about a single watch, server or client. Each watch must begin anew then, because its objects may belong to a history
+/// that is gone.
 #[must_use]
 pub fn is_restored(event: &Event) -> bool {
     matches!(
@@ -62,7 +63,8 @@ pub fn is_restored(event: &Event) -> bool {
 
 /// The machine of diagnosis. It holds open streams, ends and facts while they can matter, and the open findings.
 /// [`MAX_ENDS`], [`MAX_FACTS`], [`MAX_FINDINGS`] and [`MAX_CLIENTS`] bound it; each says what happens at its bound. All
-/// else that it holds has one entry of bounded size for each watch, stream or connection of the log.
+/// else that it holds has entries of bounded size: for each watch, stream, connection or server of the log, for each
+/// object with an open verdict, and for each watch of a finding about several.
 #[derive(Clone, Debug, Default)]
 pub struct Diagnosis {
     facts: StreamFacts,

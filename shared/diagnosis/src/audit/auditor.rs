@@ -20,8 +20,9 @@ use crate::audit::budget::{Budget, PER_MINUTE};
 use crate::versions::Versions;
 
 /// The machine of the audit. The number of watches bounds it. Each watch has a per-key log of at most [`MAX_STEPS`]
-/// steps. It has one comparison at a time, of at most [`MAX_DIFFERENCES`] differences and 8 bytes for each key. A sweep
-/// adds as many objects as [`Auditor::looking_at`] says. All watches share the last 2,048 deleted objects.
+/// steps. It has one comparison at a time, of at most [`MAX_DIFFERENCES`] differences and 8 bytes for each key. A
+/// second comparison has the differences of the first one, too. A sweep adds as many objects as [`Auditor::looking_at`]
+/// says. All watches share the last 2,048 deleted objects.
 ///
 /// [`MAX_STEPS`]: super::MAX_STEPS
 /// [`MAX_DIFFERENCES`]: super::MAX_DIFFERENCES
@@ -46,14 +47,16 @@ impl Default for Auditor {
 }
 
 impl Auditor {
-    /// Returns an auditor of a level that makes at most [`PER_MINUTE`] requests a minute to each server.
+    /// Returns an auditor of a level that makes at most [`PER_MINUTE`] requests a minute to each server, as
+    /// [`Auditor::with_budget`] counts them.
     #[must_use]
     pub fn new(level: Level) -> Self {
         Self::with_budget(level, PER_MINUTE)
     }
 
     /// Returns an auditor that makes at most `per_minute` requests a minute to each server; 0 counts as 1. At the
-    /// budget reads wait.
+    /// budget reads wait. The driver's question for the version, on each new connection, counts but does not wait.
+    /// Watches that are not pinned share one budget, whatever servers answer them.
     #[must_use]
     pub fn with_budget(level: Level, per_minute: usize) -> Self {
         Self {
@@ -68,9 +71,11 @@ impl Auditor {
         }
     }
 
-    /// Makes a viewer's request sweep watches of at most `most` objects completely, if lists may hide a wrong object;
-    /// larger ones get [`AT_ONCE`] lookups. The default is [`AT_ONCE`]. During a sweep of more objects a watch may
-    /// exceed its share of requests, within the server's budget. Watches that are audited already keep their limit.
+    /// Makes a viewer's request for all objects sweep watches of at most `most` objects, held or missing, if lists may
+    /// hide a wrong one; larger ones get [`AT_ONCE`] lookups. The default is [`AT_ONCE`]. With a greater `most`, only
+    /// the server's budget limits a watch during a sweep. A sweep ends early at 8 failed lookups, at a refusal (401,
+    /// 403), and at a new list of the watch. It also ends if the watch does not stream for 4 s. Watches that are
+    /// audited already keep their limit.
     #[must_use]
     pub fn looking_at(mut self, most: usize) -> Self {
         self.lookup_limit = most;
@@ -78,7 +83,7 @@ impl Auditor {
     }
 
     /// Takes the next record of the log, each once. `before` is the fold of all records before it. A watch that it has
-    /// not seen before is audited from this record on.
+    /// not seen before is audited from this record on, unless `before` has it as stopped.
     pub fn observe(&mut self, before: &State, record: &Record) {
         let now = record.at;
         if let Event::Clock(Clock {
@@ -214,7 +219,7 @@ impl Auditor {
         reads.chain(self.watches.values().filter_map(witness)).min()
     }
 
-    /// Returns the next read, if one is due and may be made; `None` if none is. There may be another one, at another
+    /// Returns the next read, if one is due and may be made; `None` if none is. There may be another one, as at another
     /// server, so the caller asks until it gets `None`. Each read needs a call of [`Auditor::answer`]. `state` is the
     /// fold of all records so far.
     pub fn next(&mut self, now: Time, state: &State) -> Option<Read> {
@@ -390,14 +395,16 @@ impl Auditor {
     }
 
     /// Takes the events to append since the last call, in their order: audits, and verdicts that are raised, confirmed
-    /// or cleared. There may be none. The caller calls it after each other call, so few are held.
+    /// or cleared. There may be none. They are held until then without a bound, so the caller calls it after each other
+    /// call.
     pub fn take(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.out)
     }
 
     /// Returns whether a viewer's request is complete at `now`: for one watch or for all (`None`), and for an object of
-    /// it or for all its objects (`None`). True if there is no such watch. For all objects, a round that is due or
-    /// under way by itself counts as part of the request.
+    /// it or for all its objects (`None`). True if there is no such watch. What the audit does by itself counts as part
+    /// of the request: for all objects a round that is due or under way, for one a read of it that waits or is under
+    /// way.
     #[must_use]
     pub fn is_over(&self, watch: Option<&WatchName>, object: Option<&Object>, now: Time) -> bool {
         let is_meant = |name: &WatchName| watch.is_none_or(|watch| watch == name);
@@ -413,7 +420,8 @@ impl Auditor {
     /// Starts a comparison of a watch, or of all watches (`None`): of all objects (`None`), or of one. Returns whether
     /// there is such a watch. If so, at least one audit record of it follows, even if it cannot decide, unless the
     /// watch is stopped before. An object needs not be held. A later request for the same watch replaces an earlier
-    /// one. While 64 reads of the watch wait, an object is not looked up for it.
+    /// one, which then may get no record of its own. While 64 reads of the watch wait, an object is not looked up for
+    /// it.
     pub fn ask(
         &mut self,
         watch: Option<&WatchName>,

@@ -4,11 +4,13 @@ use std::collections::VecDeque;
 
 use watchscope_model::Time;
 
-/// Default for the most requests to a server in a minute, two a second. Beyond it the audit waits. They are enough for
-/// six small watches (docs/audit.md#how-much-is-read).
+/// Default for the most requests to a server in a minute, two a second. Beyond it the audit waits; only the question
+/// for the version, on a new connection, does not wait, but counts. They are enough for six small watches
+/// (docs/audit.md#how-much-is-read).
 pub const PER_MINUTE: usize = 120;
 /// Most requests in a minute for one watch; beyond it the watch waits. They are two lists, 16 lookups and two reads to
-/// confirm. Only the server's budget limits a watch that `full` reads whole, and a sweep that a command waits for.
+/// confirm. Only the server's budget limits second watches, questions for the version, a watch that `full` reads whole,
+/// and a sweep that a command waits for.
 pub const PER_WATCH: usize = 20;
 /// One minute in µs.
 const MINUTE_US: i64 = 60_000_000;

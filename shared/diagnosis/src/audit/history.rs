@@ -13,8 +13,9 @@ use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{Origin, Phase};
 use watchscope_model::{Object, ResourceVersion, Time};
 
-/// Time in µs for which a step is kept; older steps are dropped, and states before them are unknown. etcd keeps a
-/// revision for 10 min at most (docs/semantics/servers.md#compaction), so no exact list shows an older state.
+/// Time in µs for which a step is kept. The watch's next change drops older steps, and states before them are unknown.
+/// etcd keeps a revision for 10 min at most (docs/semantics/servers.md#compaction), so no exact list shows an older
+/// state.
 pub const KEPT_US: i64 = 600_000_000;
 /// Most steps of one watch; a further one replaces the oldest, and states before that are unknown. 20 changes a second
 /// over ten minutes are 12,000 steps of about 400 bytes, 5 MiB (docs/benchmarks.md). At the bound they are 13 MiB.

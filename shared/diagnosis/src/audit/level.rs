@@ -13,7 +13,8 @@ pub const SMALL_WATCH: usize = 15;
 /// [`PER_MINUTE`]: super::PER_MINUTE
 pub const FULL_WATCH: usize = 200;
 
-/// How much the audit reads by itself, without a viewer's request (docs/audit.md#how-much-is-read).
+/// How much the audit reads by itself, without a viewer's request (docs/audit.md#how-much-is-read). It reads less often
+/// where [`PER_MINUTE`](super::PER_MINUTE) or [`PER_WATCH`](super::PER_WATCH) is reached, and only watches that stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Level {
     /// No read without a request.
@@ -25,7 +26,8 @@ pub enum Level {
     #[default]
     Light,
     /// Lists each watch every 15 s, or as `Light` while three quarters of the server's budget are spent and lists may
-    /// hide a ghost. Then it also looks up each object of a watch of at most [`FULL_WATCH`] objects within two minutes.
-    /// Once a minute it makes a second watch of the same objects (docs/semantics/checks.md#witness).
+    /// hide a ghost. If they may, it also looks up each object of a watch of at most [`FULL_WATCH`] objects within two
+    /// minutes. Those of a larger watch it looks up as `Light` does. Once a minute it makes a second watch of the same
+    /// objects, if the watch has moved since the last one (docs/semantics/checks.md#witness).
     Full,
 }

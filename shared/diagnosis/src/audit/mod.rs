@@ -12,10 +12,10 @@
 //! with objects read at r. A difference is `raised`; if a second read at the same r finds it, it is `confirmed`. If
 //! another apiserver keeps the objects, versions have no order. Then the audit can only say that all is equal.
 //!
-//! It has no clock, connection or fold. Each server has at most one read under way, so a read that hangs delays only
-//! the watches of its server. The driver answers every read. A read proves nothing that it cannot reveal: a read that
-//! a watch cache may have served never raises or clears a verdict. It only names objects that are then looked up in
-//! etcd one by one.
+//! It has no clock, connection or fold. Each server has at most one read and one second watch under way, so a read that
+//! hangs delays only the watches of its server. The driver answers every read. A read proves nothing that it cannot
+//! reveal: a read that a watch cache may have served never raises or clears a verdict. It only names objects that are
+//! then looked up in etcd one by one.
 
 mod auditor;
 mod budget;

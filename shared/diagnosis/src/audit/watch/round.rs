@@ -29,8 +29,8 @@ pub(crate) const BEHIND_US: i64 = 120_000_000;
 /// server was restarted with another etcd. The number has no source. A later list comes nearer to the time at which
 /// other writes hide the restore.
 const MOVED_US: i64 = 1_000_000;
-/// Time in ms from one round of a watch to the next; `full` halves it while requests are not scarce. A watch of several
-/// pages waits as many times as long. So two of a watch's 20 requests a minute are lists
+/// Time in ms from one round of a watch to the next. `full` halves it, unless requests are scarce and lists may be a
+/// cache's. A watch of several pages waits as many times as long. So two of a watch's 20 requests a minute are lists
 /// (docs/audit.md#how-much-is-read).
 const ROUND_MS: u64 = 30_000;
 /// Most tasks that may wait when a viewer requests one more. Beyond it the object is not looked up for the request,
