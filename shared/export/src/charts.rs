@@ -36,10 +36,10 @@ pub enum ChartsError {
     },
 }
 
-/// Draws all charts of an export: eight, in the order of a report. Their time axes show `taken.from` to `taken.to`. A
-/// grey band marks `reported`, if it differs from that; `None` draws no band. A chart without numbers is drawn, too,
-/// and says so. Of `says`, only the time zone is used. A chart has at most 122 buckets of time. It keeps the numbers of
-/// at most 256 watches or other names apart; those of further ones are added up or left out.
+/// Draws all charts of an export: eight, in the order of a report. Their time axes show `taken.from` to `taken.to`, at
+/// least 1 µs. A grey band marks `reported`, if it differs from that; `None` draws no band. A chart without numbers is
+/// drawn, too, and says so. Of `says`, only the time zone is used. A chart has at most 122 buckets of time. It keeps
+/// the numbers of at most 256 watches or other names apart; those of further ones are added up or left out.
 ///
 /// # Errors
 /// If a frame cannot be read, or a chart cannot be drawn.

@@ -20,7 +20,7 @@ pub enum DigestError {
     /// The charts could not be drawn.
     #[error(transparent)]
     Charts(#[from] ChartsError),
-    /// There is no record.
+    /// There is no record, or the last one has an earlier time than the first.
     #[error("there is no record")]
     Nothing,
 }
@@ -30,7 +30,8 @@ pub enum DigestError {
 /// digits. All light charts come first, in the order of [`charts`].
 ///
 /// # Errors
-/// If there is no record, or if the records do not make a readable chapter. Also if the charts cannot be drawn.
+/// If there is no record, or the last has an earlier time than the first. Also if the records do not make a readable
+/// chapter, or the charts cannot be drawn.
 pub fn digest_of_charts(records: &[Record]) -> Result<String, DigestError> {
     let (Some(first), Some(last)) = (records.first(), records.last()) else {
         return Err(DigestError::Nothing);

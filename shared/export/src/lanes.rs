@@ -15,7 +15,8 @@ use crate::taken::Taken;
 pub enum WantedLanes {
     /// All watches: nothing is left out.
     All,
-    /// The watches that a finding of the range concerns. A finding that was open at the begin of a run counts.
+    /// The watches that a finding of the range names. A finding that was open at the begin of a run counts. One about
+    /// many watches names only some of them ([`Finding::names`](watchscope_model::event::Finding::names)).
     WithFindings,
     /// The watches with these names; without one, only records about no watch and no client.
     Named(BTreeSet<WatchName>),
@@ -24,7 +25,7 @@ pub enum WantedLanes {
 /// Why lanes cannot be exported.
 #[derive(Debug, Error)]
 pub enum LanesError {
-    /// No finding of the range concerns a watch.
+    /// No finding of the range names a watch of it.
     #[error("no finding of the range concerns a watch")]
     NoFinding,
     /// The range has no watch of this name. It is the first such name in the order of names.
@@ -50,7 +51,7 @@ impl WantedLanes {
     /// Narrows an export to these lanes. [`WantedLanes::All`] returns it unchanged, and without an error.
     ///
     /// # Errors
-    /// If no finding concerns a watch, or if a named watch is not in the range. Also if the range has no record, if a
+    /// If no finding names a watch, or if a named watch is not in the range. Also if the range has no record, if a
     /// frame cannot be read, or if the chapters cannot be read as those of one log.
     pub fn of(self, taken: Taken) -> Result<Taken, LanesError> {
         let watches = match self {

@@ -10,13 +10,14 @@ use crate::account::{Account, MOST_ROWS};
 use crate::letters;
 use crate::taken::{Says, Taken};
 
-/// Returns findings with their evidence, and the failures in order of time. Findings come run by run: first those open
-/// at its begin, then the others as they were raised. Each table has at most 1,000 rows, and a last line counts the
-/// others. Rows for a new day or a restart do not count. A sentence stands in place of an empty table.
+/// Returns findings with their evidence, and the failures in order of time; relists, evidence and persons' notes stand
+/// among these. Findings come run by run: first those open at its begin, then the others as they were raised. Each
+/// table has at most 1,000 rows, and a last line counts the others. Rows for a new day or a restart do not count. A
+/// sentence stands in place of an empty table.
 ///
-/// Commands follow that repeat the checks of watches with findings, of the first 3 gaps and the first 3 objects of
-/// each. Without such a watch, there are none. Of each text outside the commands, the first 400 letters are kept; `…`
-/// stands for the rest.
+/// Commands follow that repeat the checks of watches that a finding names: of the first 3 lost gaps with a known
+/// version, and of the first 3 objects with a verdict of each. Without such a watch, there are none. Of each text
+/// outside the commands, the first 400 letters are kept; `…` stands for the rest.
 ///
 /// # Errors
 /// If a frame cannot be read.

@@ -40,7 +40,7 @@ pub const REPORT_SIZE: Size = Size {
 /// The rows that a picture shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown<'a> {
-    /// All rows.
+    /// All rows; if they are taller than 8,192 px, those that a page shows.
     All,
     /// The rows that a page shows: a quiet watch is one strip.
     AsOnPage {

@@ -13,11 +13,11 @@ use watchscope_model::{
 use watchscope_recording::{Excerpt, ExcerptError, ExcerptRun, Lanes, Out, Stretch, notes_beside};
 use watchscope_timeline::picture;
 
-/// The texts and the time zone that all forms of an export use.
+/// The title and the time zone of an export, for the forms that show them.
 #[derive(Clone, Copy, Debug)]
 pub struct Says<'a> {
-    /// The title, chosen by a person or made by [`Taken::title`]. Forms with markup keep its first 400 letters; `…`
-    /// stands for the rest.
+    /// The title, chosen by a person or made by [`Taken::title`]. Markdown, HTML and reports keep its first 400
+    /// letters; `…` stands for the rest. A picture cuts it off at its edge.
     pub title: &'a str,
     /// The viewer's offset from UTC in minutes, positive in the east. Pictures and charts name it; their times stay
     /// UTC.
@@ -25,7 +25,8 @@ pub struct Says<'a> {
 }
 
 /// The data of an export. It holds the frames: about 24 bytes for each record, and a snapshot about every 1 MiB. The
-/// range bounds them. Its times are on the log's clock.
+/// range bounds them. Its times are on the log's clock. In place of each record that was left out, it has a record of
+/// `loss`.
 #[derive(Debug)]
 pub struct Taken {
     /// Begin of the range, included.
@@ -243,8 +244,9 @@ impl Taken {
             .collect()
     }
 
-    /// Returns the watches that a finding of the range concerns, sorted; empty if none does. A finding that was open at
-    /// the begin of a run counts.
+    /// Returns the watches that a finding of the range names, sorted; empty if none does. A finding that was open at
+    /// the begin of a run counts. One about many watches names only some of them
+    /// ([`Finding::names`](watchscope_model::event::Finding::names)).
     ///
     /// # Errors
     /// If a frame cannot be read.
@@ -261,7 +263,8 @@ impl Taken {
     }
 
     /// Returns a title that names the namespaces of the last run's watches, sorted, each once, and its cluster:
-    /// `Watches of shop in prod`. Without namespaces it is `Watches of prod`; an unknown cluster is `a cluster`.
+    /// `Watches of shop in prod`. It names all of them, with commas. Without namespaces it is `Watches of prod`; an
+    /// unknown cluster is `a cluster`.
     #[must_use]
     pub fn title(&self) -> String {
         let of = self.runs.last().map(|run| &run.run.of);
