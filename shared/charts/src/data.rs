@@ -21,7 +21,7 @@ impl Span {
 }
 
 /// The time that all charts of one export show, so that their time axes are equal. Dots, marks, seams and a band
-/// outside stand at the nearer edge; lines and columns end there.
+/// outside stand at the nearer edge. Lines and columns end there; a column wholly outside has no width.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// The time of the whole axis.
@@ -137,7 +137,7 @@ pub struct Line {
     /// hostile. In the legend, `…` stands for its end if it is wider than 170 px.
     pub name: String,
     /// One number for each bucket, in the unit of the scale; `None` if it is not known. There the line ends. Missing
-    /// numbers at the end are not known; further ones are not drawn.
+    /// numbers at the end are not known. Further ones are not drawn, but the axis has room for them.
     pub values: Vec<Option<i64>>,
 }
 
@@ -162,7 +162,7 @@ pub struct Stack {
     pub name: String,
     /// Its fill.
     pub fill: Fill,
-    /// One count for each bucket. Missing counts at the end are 0; further ones are not drawn.
+    /// One count for each bucket. Missing counts at the end are 0; further ones are neither drawn nor on the axis.
     pub counts: Vec<u64>,
 }
 

@@ -16,7 +16,7 @@ use crate::plot::{self, divergence, dot, fill, label_width, plot, seam_lines, st
 use crate::text::{fitted, lines};
 
 /// Width of every chart, in px, so that their time axes are equal. Titles and notes that are wider continue on the next
-/// line, at most on two. Beyond that they end in `…`.
+/// line, at most on two. Beyond that they end in `…`. The number has no source.
 pub const CHART_WIDTH: Px = Px::whole(640);
 /// The name of the series that stands for those without room in the legend.
 pub(crate) const OTHERS: &str = "others";

@@ -76,8 +76,8 @@ const LOG_TICKS: [i64; 16] = [
 pub const MOST_TICKS: i64 = 8;
 
 /// Returns the shortest round length of time, in microseconds, that fits at most `most` times into `span_us`. It is at
-/// least 1 ms, even for a span of 0 or below. For a longer span than the table has, it returns a multiple of 365 days.
-/// A `most` below 1 counts as 1.
+/// least 1 ms, even for a span of 0 or below. For a longer span than the table has, it returns a multiple of 365 days,
+/// not always the shortest. A `most` below 1 counts as 1; for one above 1,000 the length may fit a few times more.
 #[must_use]
 pub fn time_step(span_us: i64, most: i64) -> i64 {
     let most = most.max(1);
@@ -154,8 +154,8 @@ pub fn number_label(thousandths: i64) -> String {
 }
 
 /// Returns the ticks of a log axis for durations from `least` to `most` microseconds: rising, three to nine. If there
-/// would be more than seven, it returns every other one. A `least` below 1 counts as 1, and one above `most` as `most`.
-/// The last possible tick is at 4,000 days, whatever `most` is.
+/// would be more than seven, it returns every other one, down from the last, and one at or below `least`. A `least`
+/// below 1 counts as 1, and one above `most` as `most`. The last possible tick is at 4,000 days, whatever `most` is.
 #[must_use]
 pub fn log_ticks(least: i64, most: i64) -> Vec<i64> {
     let last = LOG_TICKS.len() - 1;
