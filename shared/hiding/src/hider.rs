@@ -21,8 +21,8 @@ const REMEMBERED: usize = 4_096;
 /// Rewrites the texts of a log whose names are all known. It is the [`Rewriter`] of the second pass over the records.
 ///
 /// It holds each known text with its new form, shared with its clones. Of its own it holds each object and each
-/// controller with its new form, which the log bounds. It also holds at most 4,096 other texts: before a further one,
-/// it drops all of them and makes them anew when they come again.
+/// controller that it has rewritten, with its new form; the log bounds them. It also holds at most 4,096 other texts:
+/// before a further one, it drops all of them and makes them anew when they come again.
 #[derive(Clone, Debug)]
 pub struct Hider {
     names: Arc<Table>,
@@ -32,8 +32,9 @@ pub struct Hider {
 }
 
 impl Hider {
-    /// Makes a hider of parts of a log, with pseudonyms from a seed. `known` has the names of the whole log. If `parts`
-    /// has nothing but bodies, or nothing at all, the hider changes no text of a record.
+    /// Makes a hider of parts of a log, with pseudonyms from a seed. `known` must have the names of the whole log: one
+    /// that it lacks may stay. If `parts` has nothing but bodies, or nothing at all, the hider changes no text of a
+    /// record.
     #[must_use]
     pub fn new(known: Known, parts: Parts, seed: Seed) -> Self {
         Self {

@@ -22,7 +22,7 @@ use crate::selector;
 /// nothing.
 ///
 /// The records that it reads bound it: each text and each watch is held once. Empty texts are not held. Uids with the
-/// form of a UUID are not held either, because a hider finds them by their form.
+/// form of a UUID in lower case are not held either, because a hider finds them by their form.
 #[derive(Clone, Debug)]
 pub struct Known {
     /// Texts, each with the parts that it names.
@@ -88,7 +88,8 @@ impl Known {
     }
 
     /// Returns the number of different texts that name a part. A text that names several parts counts for each. Uids
-    /// with the form of a UUID do not count. [`HiddenPart::Bodies`] and [`HiddenPart::Later`] have no texts.
+    /// with the form of a UUID in lower case do not count. [`HiddenPart::Bodies`] and [`HiddenPart::Later`] have no
+    /// texts.
     #[must_use]
     pub fn count(&self, part: HiddenPart) -> usize {
         let parts = self.texts.values();
@@ -96,7 +97,7 @@ impl Known {
     }
 
     /// Iterates over the texts that name a part, sorted by their bytes; there may be none. A text may name several
-    /// parts. Uids with the form of a UUID are not among them.
+    /// parts. Uids with the form of a UUID in lower case are not among them.
     pub fn texts_of(&self, part: HiddenPart) -> impl Iterator<Item = &str> {
         let texts = self.texts.iter();
         texts.filter_map(move |(text, parts)| parts.has(part).then_some(&**text))

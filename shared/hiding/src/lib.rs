@@ -1,5 +1,5 @@
 //! Hides names in a log before it is exported: names become pseudonyms, and text that cannot be checked becomes
-//! `[hidden]`.
+//! `[hidden]`, or a pseudonym within a selector or a URL.
 //!
 //! ```text
 //!   records ──► Known (which texts name what) ──┐
@@ -14,7 +14,8 @@
 //!   ordinary word or a number counts only beside `"`, `'`, `/` or `=`.
 //! * A sentence of a server or of watchscope stays only if each of its words is a known name, a number, or in
 //!   `words.txt`.
-//! * A pseudonym depends on the seed and the name alone, so all files from one seed agree.
+//! * A pseudonym depends on the seed, the name, and the hidden parts that it names in the log. So files of one log
+//!   from one seed agree. Only if two names of a log get equal pseudonyms, the other names count too.
 //!
 //! The crate is pure: no clock, no random numbers, no I/O. The caller draws the seed and stores it nowhere.
 

@@ -86,7 +86,7 @@ impl Parts {
         self.0 == 0
     }
 
-    /// Returns whether texts may change: a part other than bodies is in the set.
+    /// Returns whether texts may change: a part other than bodies is in the set, even if only [`HiddenPart::Later`] is.
     #[must_use]
     pub const fn changes_texts(self) -> bool {
         self.0 & !(1 << HiddenPart::Bodies as u16) != 0
@@ -99,7 +99,8 @@ impl Parts {
     }
 
     /// Returns the contents that are not hidden, each as a phrase: first parts in their order, then contents that are
-    /// never hidden. The list is never empty. Bodies are never in it: they are left out if anything is hidden.
+    /// never hidden. The list is never empty. Bodies are never in it, not even for an empty set: they are left out if
+    /// anything is hidden.
     #[must_use]
     pub fn not_hidden(self) -> Vec<&'static str> {
         let kept = HiddenPart::ALL.into_iter();
