@@ -228,6 +228,22 @@ mod tests {
     }
 
     #[test]
+    fn a_uuid_in_upper_case_is_hidden_as_the_same_uid_or_stays() {
+        const LOWER: &str = "0f8fad5b-d9cb-469f-a165-70867728950e";
+        let upper = LOWER.to_ascii_uppercase();
+        let mut hiding = hider(&NAMES, &[HiddenPart::Uids]);
+        let hidden = hiding.text(TextClass::Uid, LOWER).unwrap();
+        assert_eq!(hiding.text(TextClass::Uid, &upper).unwrap(), hidden);
+        assert_eq!(
+            hiding.said(&format!("uid {upper}")),
+            format!("uid {hidden}")
+        );
+        let mut other = hider(&NAMES, &[HiddenPart::Names]);
+        assert_eq!(other.text(TextClass::Uid, &upper), None);
+        assert_eq!(other.said(&format!("uid {upper}")), format!("uid {upper}"));
+    }
+
+    #[test]
     fn a_name_within_a_name_that_stays_is_replaced_too() {
         let mut hider = hider(
             &[(TextClass::Namespace, "shop"), (TextClass::Name, "shop-db")],

@@ -165,7 +165,12 @@ impl Table {
         match uid {
             Uid::Uuid(bytes) if self.has(HiddenPart::Uids) => Uid::Uuid(self.seed.uid(*bytes)),
             Uid::Uuid(_) => uid.clone(),
-            Uid::Other(text) => Uid::parse(&self.name(text)),
+            Uid::Other(text) => match Uid::parse(&text.to_ascii_lowercase()) {
+                // A UUID in upper case is no name: it would be found as a uid in itself, again and again.
+                Uid::Uuid(_) if !self.has(HiddenPart::Uids) => uid.clone(),
+                lower @ Uid::Uuid(_) => self.uid_of(&lower),
+                Uid::Other(_) => Uid::parse(&self.name(text)),
+            },
         }
     }
 

@@ -374,7 +374,7 @@ impl Writer {
                 listed.summary = packing.summary.clone();
             }
             self.chapters_since_index += 1;
-            if self.chapters_since_index == CHAPTERS_BETWEEN_INDEXES {
+            if self.chapters_since_index >= CHAPTERS_BETWEEN_INDEXES {
                 bytes.extend(self.index());
             }
         }

@@ -33,7 +33,7 @@ messages! {
             first_at: Time,
             /// The name of a recording; absent for a live log.
             recording: Option<Text>,
-            /// The time of the first record that the page shows at once: of the recording's last 128 chapters. Absent
+            /// The time of the first record that the page shows at once: of the recording's last 160 chapters. Absent
             /// for a live log.
             recorded_from: Option<Time>,
             /// The time of the recording's last record, which serves as the present; absent for a live log.

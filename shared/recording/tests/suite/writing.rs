@@ -7,7 +7,7 @@ use watchscope_model::codec::{FrameKind, split_frame};
 use watchscope_model::event::Note;
 use watchscope_model::vocabulary::Author;
 use watchscope_model::{Record, Seq, State};
-use watchscope_recording::{CHAPTERS_BETWEEN_INDEXES, Contents, Packing, WriteError, Writer};
+use watchscope_recording::{CHAPTERS_BETWEEN_INDEXES, Contents, Packing, Tag, WriteError, Writer};
 
 fn note(seq: u64, bytes: usize) -> Record {
     let note = Note::new(Author::Story, "x".repeat(bytes));
@@ -130,6 +130,32 @@ fn an_index_comes_with_each_64th_closed_chapter_and_at_the_end() {
     let cut = &file[..file.len() - 1];
     let (scanned, _) = host::open_counted(cut).unwrap();
     assert_eq!(scanned.chapters, contents.chapters);
+}
+
+#[test]
+fn a_file_that_lost_the_index_of_its_64_chapters_gets_one_with_the_next_chapter() {
+    let mut host = Host::new();
+    for _ in 0..CHAPTERS_BETWEEN_INDEXES {
+        host.take();
+        let packing = host.close().unwrap();
+        host.pack(&packing);
+        host.open();
+    }
+    let whole = host::open(&host.file).unwrap();
+    let index = whole
+        .blocks
+        .iter()
+        .find(|block| block.header.tag == Tag::Index);
+    host.file.truncate(index.unwrap().offset as usize);
+    let cut = host::open(&host.file).unwrap();
+    host.writer = Writer::resume(&cut).unwrap().0;
+    host.open();
+    host.take();
+    let packing = host.close().unwrap();
+    host.pack(&packing);
+    let contents = host::open(&host.file).unwrap();
+    assert_eq!(tags(&contents).matches('I').count(), 1);
+    assert_eq!(contents.chapters.len(), 65);
 }
 
 #[test]
