@@ -1,7 +1,5 @@
 //! Marks of a watch in columns: their kind, time and resourceVersion.
 
-use std::collections::BTreeMap;
-
 use watchscope_model::event::Change;
 use watchscope_model::fold::STEPS_KEPT;
 use watchscope_model::vocabulary::{ChangeType, Origin};
@@ -105,8 +103,8 @@ pub(crate) struct Marks {
     kind: Vec<MarkKind>,
     /// Difference from the base's version.
     version: Vec<u32>,
-    /// Versions too far from the base, by seq.
-    far: BTreeMap<u32, u64>,
+    /// Seqs and versions of the marks whose version is too far from the base, by rising seq.
+    far: Vec<(u32, u64)>,
     /// The time and version from which the columns count; `None` before the first mark.
     base: Option<(i64, u64)>,
 }
@@ -130,7 +128,7 @@ impl Marks {
             Ok(offset) if offset != FAR && version != NO_VERSION => offset,
             _ => {
                 if version != NO_VERSION {
-                    self.far.insert(seq, version);
+                    self.far.push((seq, version));
                 }
                 FAR
             }
@@ -163,8 +161,9 @@ impl Marks {
     pub(crate) fn version(&self, place: usize) -> u64 {
         match self.version[..][place] {
             FAR => {
-                let far = self.far.get(&self.seq[place]);
-                far.copied().unwrap_or(NO_VERSION)
+                let seq = self.seq[place];
+                let far = self.far.binary_search_by_key(&seq, |far| far.0);
+                far.map_or(NO_VERSION, |far| self.far[far].1)
             }
             offset => {
                 let base = self.base.map_or(0, |base| base.1);
@@ -256,14 +255,17 @@ impl Marks {
         self.seq.splice(place..place, run.seq);
         self.kind.splice(place..place, run.kind);
         self.version.splice(place..place, run.version);
-        self.far.append(&mut run.far);
+        let far = self.far.partition_point(|far| far.0 < first);
+        self.far.splice(far..far, run.far);
         place
     }
 
     /// Forgets the first `count` marks.
     pub(crate) fn forget(&mut self, count: usize) {
         if let Some(last) = count.checked_sub(1) {
-            self.far = self.far.split_off(&self.seq[last].saturating_add(1));
+            let last = self.seq[last];
+            let gone = self.far.partition_point(|far| far.0 <= last);
+            self.far.drain(..gone);
         }
         self.at_low.drain(..count);
         self.at_high.drain(..count);
@@ -279,7 +281,7 @@ impl Marks {
             + self.seq.capacity() * 4
             + self.kind.capacity()
             + self.version.capacity() * 4
-            + self.far.len() * 24
+            + self.far.capacity() * 16
     }
 }
 
