@@ -276,8 +276,8 @@ async fn watching(
     Ok((watchscope, asked))
 }
 
-/// Asserts that the connection of a list without an end of its own carries nothing more, and that the log has no request
-/// that was never sent.
+/// Asserts that the connection of a list without an end of its own carries nothing more. The log has no request that
+/// was never sent.
 fn such_connections_carry_nothing_more(records: &[Value]) {
     for (watch, requests) in [("default/podtemplates", 3), ("default/resourcequotas", 2)] {
         let sent = of(records, "request.sent", watch);
