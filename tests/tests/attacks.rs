@@ -197,6 +197,21 @@ fn a_canary_is_found_plain_and_in_base64() {
     assert!(canaries_in(b"no bird here").is_empty());
 }
 
+/// Returns the objects of all changes among these records, and the number of changes.
+async fn changed_objects(served: &Served, lines: &[Value]) -> Result<(String, usize)> {
+    let epoch = lines[0]["epoch"].as_str().context("an epoch")?.to_owned();
+    let mut objects = String::new();
+    let mut changes = 0;
+    for line in lines.iter().filter(|line| line["type"] == "change") {
+        let path = format!("/api/objects/{epoch}.{}", line["seq"]);
+        let answer = served.get(&path).await?;
+        ensure!(answer.status() == 200, "{line}: {}", answer.status());
+        objects += &answer.text().await?;
+        changes += 1;
+    }
+    Ok((objects, changes))
+}
+
 /// Writes objects with canaries in them, and a secret that the apiserver refuses. Changes and deletes the other secret.
 async fn write_canaries(kubectl: &Kubectl) -> Result<()> {
     // Client-side apply writes the last-applied annotation, which holds a copy of the object.
@@ -309,16 +324,7 @@ async fn withheld_values_are_in_no_record_state_object_frame_file_metric_or_log(
                 && record["watch"] == "vault/secrets"
         })
         .await?;
-    let epoch = lines[0]["epoch"].as_str().context("an epoch")?.to_owned();
-    let mut objects = String::new();
-    let mut changes = 0;
-    for line in lines.iter().filter(|line| line["type"] == "change") {
-        let path = format!("/api/objects/{epoch}.{}", line["seq"]);
-        let answer = served.get(&path).await?;
-        ensure!(answer.status() == 200, "{line}: {}", answer.status());
-        objects += &answer.text().await?;
-        changes += 1;
-    }
+    let (objects, changes) = changed_objects(&served, &lines).await?;
     assert!(
         changes >= 6,
         "three of the secret, one of each other: {changes}"
