@@ -43,7 +43,7 @@ pub use browser::{Browser, BrowserTools};
 pub use eventually::{eventually, patient};
 pub use exposition::{Exposition, ExpositionForm, Series};
 pub use feeder::Feeder;
-pub use kube::{ClusterOptions, KubeCluster, KubeTools, SecondApiserver};
+pub use kube::{ClusterOptions, KubeCluster, KubeTools, Kubectl, SecondApiserver};
 pub use ports::free_port;
 pub use process::{Finished, Process, finish};
 pub use remote::{Kind as BrowserKind, RemoteBrowser};

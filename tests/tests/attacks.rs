@@ -17,7 +17,8 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use watchscope::recordings::Joined;
 use watchscope_model::wire::{Hello, PROTOCOL_VERSION, encode_client};
 use watchscope_tests::{
-    KubeCluster, KubeTools, Served, WatchscopeBinary, eventually, free_port, or_skip, patient,
+    KubeCluster, KubeTools, Kubectl, Served, WatchscopeBinary, eventually, free_port, or_skip,
+    patient,
 };
 
 use crate::http;
@@ -196,42 +197,23 @@ fn a_canary_is_found_plain_and_in_base64() {
     assert!(canaries_in(b"no bird here").is_empty());
 }
 
-/// Row 20, from a real apiserver to all outputs of the program.
-#[tokio::test]
-async fn withheld_values_are_in_no_record_state_object_frame_file_metric_or_log() -> Result<()> {
-    let binary = or_skip!(WatchscopeBinary::find());
-    let tools = or_skip!(KubeTools::find());
-    let cluster = KubeCluster::shared(&tools).await?;
-    let kubectl = cluster.kubectl();
-    kubectl.run(&["create", "namespace", "vault"]).await?;
-    let metrics = format!("127.0.0.1:{}", free_port()?);
-    let folder = tempfile::tempdir()?;
-    let history = folder.path().to_str().context("a plain name")?;
-    let mut served = Served::start(
-        binary
-            .with(&[
-                "serve",
-                "secrets",
-                "pods",
-                "deployments",
-                "configmaps",
-                "-n",
-                "vault",
-                "--redact",
-                "configmaps",
-                "--health-listen",
-                &metrics,
-                "--history",
-                history,
-                "--history-bodies",
-                "16MiB",
-            ])
-            .kubeconfig(cluster.kubeconfig())
-            .env("RUST_LOG", "watchscope=trace"),
-    )
-    .await?;
-    let mut records = served.records().await?;
+/// Returns the objects of all changes among these records, and the number of changes.
+async fn changed_objects(served: &Served, lines: &[Value]) -> Result<(String, usize)> {
+    let epoch = lines[0]["epoch"].as_str().context("an epoch")?.to_owned();
+    let mut objects = String::new();
+    let mut changes = 0;
+    for line in lines.iter().filter(|line| line["type"] == "change") {
+        let path = format!("/api/objects/{epoch}.{}", line["seq"]);
+        let answer = served.get(&path).await?;
+        ensure!(answer.status() == 200, "{line}: {}", answer.status());
+        objects += &answer.text().await?;
+        changes += 1;
+    }
+    Ok((objects, changes))
+}
 
+/// Writes objects with canaries in them, and a secret that the apiserver refuses. Changes and deletes the other secret.
+async fn write_canaries(kubectl: &Kubectl) -> Result<()> {
     // Client-side apply writes the last-applied annotation, which holds a copy of the object.
     let apply = async |object: &Value| {
         let arguments = ["-n", "vault", "apply", "-f", "-"];
@@ -293,6 +275,46 @@ async fn withheld_values_are_in_no_record_state_object_frame_file_metric_or_log(
     kubectl
         .run(&["-n", "vault", "delete", "secret", "keys"])
         .await?;
+    Ok(())
+}
+
+/// Row 20, from a real apiserver to all outputs of the program.
+#[tokio::test]
+async fn withheld_values_are_in_no_record_state_object_frame_file_metric_or_log() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let tools = or_skip!(KubeTools::find());
+    let cluster = KubeCluster::shared(&tools).await?;
+    let kubectl = cluster.kubectl();
+    kubectl.run(&["create", "namespace", "vault"]).await?;
+    let metrics = format!("127.0.0.1:{}", free_port()?);
+    let folder = tempfile::tempdir()?;
+    let history = folder.path().to_str().context("a plain name")?;
+    let mut served = Served::start(
+        binary
+            .with(&[
+                "serve",
+                "secrets",
+                "pods",
+                "deployments",
+                "configmaps",
+                "-n",
+                "vault",
+                "--redact",
+                "configmaps",
+                "--health-listen",
+                &metrics,
+                "--history",
+                history,
+                "--history-bodies",
+                "16MiB",
+            ])
+            .kubeconfig(cluster.kubeconfig())
+            .env("RUST_LOG", "watchscope=trace"),
+    )
+    .await?;
+    let mut records = served.records().await?;
+
+    write_canaries(kubectl).await?;
 
     // Collects all that the program gives out about these objects.
     let lines = records
@@ -302,16 +324,7 @@ async fn withheld_values_are_in_no_record_state_object_frame_file_metric_or_log(
                 && record["watch"] == "vault/secrets"
         })
         .await?;
-    let epoch = lines[0]["epoch"].as_str().context("an epoch")?.to_owned();
-    let mut objects = String::new();
-    let mut changes = 0;
-    for line in lines.iter().filter(|line| line["type"] == "change") {
-        let path = format!("/api/objects/{epoch}.{}", line["seq"]);
-        let answer = served.get(&path).await?;
-        ensure!(answer.status() == 200, "{line}: {}", answer.status());
-        objects += &answer.text().await?;
-        changes += 1;
-    }
+    let (objects, changes) = changed_objects(&served, &lines).await?;
     assert!(
         changes >= 6,
         "three of the secret, one of each other: {changes}"

@@ -262,6 +262,74 @@ fn glyphs_of(change: &Value) -> &'static [&'static str] {
     }
 }
 
+/// Waits until every glyph has its colour at one, one and a half and two device pixels to each px, where thin strokes
+/// have no pixel for themselves. There no glyph passes for another's colour either.
+async fn glyphs_have_their_colours_at_each_scale(driver: &WebDriver, tab: &Tab<'_>) -> Result<()> {
+    let grounds = "const probe = document.body.appendChild(document.createElement('i'));
+        const rgb = name => {
+            probe.style.color = `var(--${name})`;
+            return getComputedStyle(probe).color.match(/\\d+/g).map(Number);
+        };
+        const grounds = ['bg0', 'streamfill', 'errbg'].map(rgb);
+        probe.remove();
+        return grounds;";
+    let grounds: Vec<[f64; 3]> = serde_json::from_value(tab.script(grounds).await?)?;
+    for scale in [1.0, 2.0, 1.5] {
+        let size =
+            json!({"width": 1000, "height": 757, "deviceScaleFactor": scale, "mobile": false});
+        let cdp = driver.cdp();
+        cdp.send_raw("Emulation.setDeviceMetricsOverride", size)
+            .await?;
+        let sharp = format!("every glyph has its colour at {scale} px a px");
+        eventually(&sharp, LONG, async || {
+            let width = "const chart = document.querySelector('canvas.chart');
+                return chart.width / chart.clientWidth";
+            let seen = tab.script(width).await?.as_f64().context("a scale")?;
+            ensure!((seen - scale).abs() < 0.01, "the canvas has {seen}");
+            let hits = tab.hits().await?;
+            let inks: BTreeSet<&str> = hits
+                .iter()
+                .filter_map(|hit| hit["color"].as_str())
+                .collect();
+            ensure!(hits.len() >= 10 && inks.len() >= 3, "{hits:#?}");
+            for hit in &hits {
+                for &ink in &inks {
+                    let has = has_ink(hit, channels(ink).context("a colour")?, &grounds);
+                    ensure!(has == (hit["color"] == ink), "{ink}: {has} in {hit}");
+                }
+            }
+            Ok(())
+        })
+        .await?;
+    }
+    Ok(())
+}
+
+/// Asserts that the glyph of a single change is that change's, in its lane, for at least 8 changes.
+fn each_glyph_is_in_the_lane_of_its_record(hits: &[Value], all: &[Value]) {
+    let by_seq: BTreeMap<u64, &Value> = all
+        .iter()
+        .filter_map(|record| Some((record["seq"].as_u64()?, record)))
+        .collect();
+    let mut changes = 0;
+    for hit in hits {
+        let seq = hit["seq"].as_u64().unwrap_or_default();
+        let Some(record) = by_seq.get(&seq) else {
+            continue;
+        };
+        if hit["count"] != 1 || record["type"] != "change" {
+            continue;
+        }
+        let word = |name: &str| record[name].as_str().unwrap_or("-");
+        let lane = format!("{} {}/{}", word("watch"), word("namespace"), word("name"));
+        assert_eq!(hit["lane"], lane, "{hit}");
+        let glyph = hit["glyph"].as_str().unwrap_or_default();
+        assert!(glyphs_of(record).contains(&glyph), "{hit} is {record}");
+        changes += 1;
+    }
+    assert!(changes >= 8, "{changes} of {hits:#?}");
+}
+
 #[tokio::test]
 async fn the_demo_opens_by_its_link_and_each_glyph_shows_a_record_in_its_colour() -> Result<()> {
     let visit = or_skip!(Visit::of_demo(&FINE).await?);
@@ -316,45 +384,7 @@ async fn the_demo_opens_by_its_link_and_each_glyph_shows_a_record_in_its_colour(
         .collect();
     assert!(hits.len() >= 10 && colours.len() >= 3, "{hits:#?}");
 
-    // The same holds at one, one and a half and two device pixels to each px, where thin strokes have no pixel for
-    // themselves. There no glyph passes for another's colour either.
-    let grounds = "const probe = document.body.appendChild(document.createElement('i'));
-        const rgb = name => {
-            probe.style.color = `var(--${name})`;
-            return getComputedStyle(probe).color.match(/\\d+/g).map(Number);
-        };
-        const grounds = ['bg0', 'streamfill', 'errbg'].map(rgb);
-        probe.remove();
-        return grounds;";
-    let grounds: Vec<[f64; 3]> = serde_json::from_value(tab.script(grounds).await?)?;
-    for scale in [1.0, 2.0, 1.5] {
-        let size =
-            json!({"width": 1000, "height": 757, "deviceScaleFactor": scale, "mobile": false});
-        let cdp = driver.cdp();
-        cdp.send_raw("Emulation.setDeviceMetricsOverride", size)
-            .await?;
-        let sharp = format!("every glyph has its colour at {scale} px a px");
-        eventually(&sharp, LONG, async || {
-            let width = "const chart = document.querySelector('canvas.chart');
-                return chart.width / chart.clientWidth";
-            let seen = tab.script(width).await?.as_f64().context("a scale")?;
-            ensure!((seen - scale).abs() < 0.01, "the canvas has {seen}");
-            let hits = tab.hits().await?;
-            let inks: BTreeSet<&str> = hits
-                .iter()
-                .filter_map(|hit| hit["color"].as_str())
-                .collect();
-            ensure!(hits.len() >= 10 && inks.len() >= 3, "{hits:#?}");
-            for hit in &hits {
-                for &ink in &inks {
-                    let has = has_ink(hit, channels(ink).context("a colour")?, &grounds);
-                    ensure!(has == (hit["color"] == ink), "{ink}: {has} in {hit}");
-                }
-            }
-            Ok(())
-        })
-        .await?;
-    }
+    glyphs_have_their_colours_at_each_scale(driver, &tab).await?;
 
     // Every glyph of one record shows that record, in its lane.
     let head: Value =
@@ -371,27 +401,7 @@ async fn the_demo_opens_by_its_link_and_each_glyph_shows_a_record_in_its_colour(
                 .await?,
         );
     }
-    let by_seq: BTreeMap<u64, &Value> = all
-        .iter()
-        .filter_map(|record| Some((record["seq"].as_u64()?, record)))
-        .collect();
-    let mut changes = 0;
-    for hit in &hits {
-        let seq = hit["seq"].as_u64().unwrap_or_default();
-        let Some(record) = by_seq.get(&seq) else {
-            continue;
-        };
-        if hit["count"] != 1 || record["type"] != "change" {
-            continue;
-        }
-        let word = |name: &str| record[name].as_str().unwrap_or("-");
-        let lane = format!("{} {}/{}", word("watch"), word("namespace"), word("name"));
-        assert_eq!(hit["lane"], lane, "{hit}");
-        let glyph = hit["glyph"].as_str().unwrap_or_default();
-        assert!(glyphs_of(record).contains(&glyph), "{hit} is {record}");
-        changes += 1;
-    }
-    assert!(changes >= 8, "{changes} of {hits:#?}");
+    each_glyph_is_in_the_lane_of_its_record(&hits, &all);
 
     // The page also describes what it paints in words, lane by lane downwards. Lanes of the cluster's inside come
     // first.

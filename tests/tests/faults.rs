@@ -276,6 +276,29 @@ async fn watching(
     Ok((watchscope, asked))
 }
 
+/// Asserts that the connection of a list without an end of its own carries nothing more. The log has no request that
+/// was never sent.
+fn such_connections_carry_nothing_more(records: &[Value]) {
+    for (watch, requests) in [("default/podtemplates", 3), ("default/resourcequotas", 2)] {
+        let sent = of(records, "request.sent", watch);
+        assert_eq!(sent.len(), requests, "{sent:?}");
+        let closed = records
+            .iter()
+            .find(|record| {
+                record["type"] == "connection.closed"
+                    && record["connection"] == sent[0]["connection"]
+            })
+            .expect("the list's connection was closed");
+        assert!(closed["seq"].as_u64() < sent[1]["seq"].as_u64(), "{closed}");
+        assert_ne!(sent[0]["connection"], sent[1]["connection"]);
+        let unanswered = of(records, "request.answered", watch);
+        assert!(
+            unanswered.iter().all(|answer| answer["status"] == 200),
+            "{unanswered:?}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn a_break_on_the_wire_is_an_event_in_its_watch_and_nothing_is_lost_silently() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
@@ -365,25 +388,7 @@ async fn a_break_on_the_wire_is_an_event_in_its_watch_and_nothing_is_lost_silent
         reason.starts_with("what followed a response is not HTTP"),
         "{surplus}"
     );
-    // The connection of such a list carries nothing more, and the log has no request that was never sent.
-    for (watch, requests) in [("default/podtemplates", 3), ("default/resourcequotas", 2)] {
-        let sent = of(&records, "request.sent", watch);
-        assert_eq!(sent.len(), requests, "{sent:?}");
-        let closed = records
-            .iter()
-            .find(|record| {
-                record["type"] == "connection.closed"
-                    && record["connection"] == sent[0]["connection"]
-            })
-            .expect("the list's connection was closed");
-        assert!(closed["seq"].as_u64() < sent[1]["seq"].as_u64(), "{closed}");
-        assert_ne!(sent[0]["connection"], sent[1]["connection"]);
-        let unanswered = of(&records, "request.answered", watch);
-        assert!(
-            unanswered.iter().all(|answer| answer["status"] == 200),
-            "{unanswered:?}"
-        );
-    }
+    such_connections_carry_nothing_more(&records);
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 use thirtyfour::{By, Key, WebDriver};
-use watchscope_tests::{eventually, or_skip};
+use watchscope_tests::{Served, eventually, or_skip};
 
 use crate::browser::{FINE, LONG, Tab, Visit};
 
@@ -234,26 +234,89 @@ async fn a_layer_shows_the_beliefs_of_each_side_and_a_selected_write_its_propaga
     visit.browser.console_is_quiet().await
 }
 
-#[tokio::test]
-async fn a_click_opens_event_object_writer_difference_and_request_or_a_clients_phase() -> Result<()>
-{
-    let visit = or_skip!(Visit::of_demo(&["--window-size=1600,1200"]).await?);
-    let (driver, tab) = visit.open().await?;
-    let (mouse, served) = (Mouse(driver), &visit.served);
-    // Waits for two versions of one object that the watch delivered, the second with a known writer.
+/// Waits until the status bar shows the number of records and lanes, the lag, and how full the ring is.
+async fn bar_has_its_figures(tab: &Tab<'_>) -> Result<()> {
+    eventually("the bar has its figures", LONG, async || {
+        let bar = tab.text("[data-part=status]").await?;
+        for words in [
+            " records",
+            " lanes",
+            " kept",
+            " % of ring",
+            "lag ",
+            "1 px = ",
+        ] {
+            ensure!(bar.contains(words), "{words:?} in {bar:?}");
+        }
+        Ok(())
+    })
+    .await
+}
+
+/// Whether a record is a live change of the object that the story opens.
+fn is_flags(record: &Value) -> bool {
+    record["watch"] == "shop/configmaps"
+        && record["name"] == "feature-flags"
+        && record["change"] == "MODIFIED"
+        && record["origin"] == "live"
+}
+
+/// Returns all records up to the second of two versions of one object that the watch delivered, the second with a
+/// known writer.
+async fn two_versions(served: &Served) -> Result<Vec<Value>> {
     let mut stream = served.records().await?;
-    let is_flags = |record: &Value| {
-        record["watch"] == "shop/configmaps"
-            && record["name"] == "feature-flags"
-            && record["change"] == "MODIFIED"
-            && record["origin"] == "live"
-    };
     let mut lines = stream.up_to(is_flags).await?;
     lines.extend(
         stream
             .up_to(|record| is_flags(record) && record["manager"].is_string())
             .await?,
     );
+    Ok(lines)
+}
+
+/// Opens a tab of the detail.
+async fn open_tab(driver: &WebDriver, name: &str) -> Result<()> {
+    let tabs = driver.find_all(By::Css(".detail [role=tab]")).await?;
+    for tab in tabs {
+        if tab.text().await? == name {
+            tab.click().await?;
+            return Ok(());
+        }
+    }
+    anyhow::bail!("no tab {name}")
+}
+
+/// Waits until the detail shows the difference between two versions.
+async fn shows_difference(tab: &Tab<'_>, before: &Value, after: &Value) -> Result<()> {
+    let rows = "return [...document.querySelectorAll('.detail .difference tbody tr')]
+        .map(row => [...row.cells].map(cell => cell.textContent))";
+    let rows = eventually("the difference is shown", LONG, async || {
+        let rows: Vec<[String; 3]> = serde_json::from_value(tab.script(rows).await?)?;
+        ensure!(!rows.is_empty(), "{}", tab.text(".detail").await?);
+        Ok(rows)
+    })
+    .await?;
+    let quoted = |record: &Value| record["resourceVersion"].to_string();
+    let version = [
+        "metadata.resourceVersion".to_owned(),
+        quoted(before),
+        quoted(after),
+    ];
+    assert!(rows.contains(&version), "{version:?} in {rows:#?}");
+    assert!(
+        rows.iter().any(|row| row[0].starts_with("data.")),
+        "{rows:#?}"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_click_opens_event_object_writer_difference_and_request_or_a_clients_phase() -> Result<()>
+{
+    let visit = or_skip!(Visit::of_demo(&["--window-size=1600,1200"]).await?);
+    let (driver, tab) = visit.open().await?;
+    let (mouse, served) = (Mouse(driver), &visit.served);
+    let lines = two_versions(served).await?;
     let versions: Vec<&Value> = lines.iter().filter(|record| is_flags(record)).collect();
     let [.., before, after] = versions.as_slice() else {
         anyhow::bail!("two versions: {versions:?}");
@@ -298,36 +361,8 @@ async fn a_click_opens_event_object_writer_difference_and_request_or_a_clients_p
         "{told}"
     );
 
-    let open_tab = async |name: &str| -> Result<()> {
-        let tabs = driver.find_all(By::Css(".detail [role=tab]")).await?;
-        for tab in tabs {
-            if tab.text().await? == name {
-                tab.click().await?;
-                return Ok(());
-            }
-        }
-        anyhow::bail!("no tab {name}")
-    };
-    open_tab("Object").await?;
-    let rows = "return [...document.querySelectorAll('.detail .difference tbody tr')]
-        .map(row => [...row.cells].map(cell => cell.textContent))";
-    let rows = eventually("the difference is shown", LONG, async || {
-        let rows: Vec<[String; 3]> = serde_json::from_value(tab.script(rows).await?)?;
-        ensure!(!rows.is_empty(), "{}", tab.text(".detail").await?);
-        Ok(rows)
-    })
-    .await?;
-    let quoted = |record: &Value| record["resourceVersion"].to_string();
-    let version = [
-        "metadata.resourceVersion".to_owned(),
-        quoted(before),
-        quoted(after),
-    ];
-    assert!(rows.contains(&version), "{version:?} in {rows:#?}");
-    assert!(
-        rows.iter().any(|row| row[0].starts_with("data.")),
-        "{rows:#?}"
-    );
+    open_tab(driver, "Object").await?;
+    shows_difference(&tab, before, after).await?;
     let told = tab.text(".detail").await?;
     let written = format!("Written by {}.", word(after, "manager"));
     assert!(told.contains(&written), "{written} in {told}");
@@ -340,7 +375,7 @@ async fn a_click_opens_event_object_writer_difference_and_request_or_a_clients_p
         after["resourceVersion"]
     );
 
-    open_tab("Request").await?;
+    open_tab(driver, "Request").await?;
     let sent = lines
         .iter()
         .rfind(|record| {
@@ -372,22 +407,7 @@ async fn a_click_opens_event_object_writer_difference_and_request_or_a_clients_p
     })
     .await?;
 
-    // The status bar shows the number of records and lanes, the lag, and how full the ring is.
-    eventually("the bar has its figures", LONG, async || {
-        let bar = tab.text("[data-part=status]").await?;
-        for words in [
-            " records",
-            " lanes",
-            " kept",
-            " % of ring",
-            "lag ",
-            "1 px = ",
-        ] {
-            ensure!(bar.contains(words), "{words:?} in {bar:?}");
-        }
-        Ok(())
-    })
-    .await?;
+    bar_has_its_figures(&tab).await?;
     visit.browser.console_is_quiet().await
 }
 

@@ -111,6 +111,30 @@ async fn records_of(binary: &WatchscopeBinary, file: &Path) -> Result<u64> {
         .count() as u64)
 }
 
+/// Opens the link to a place in a file in another tab, and gives it the file that it asks for. Returns the number of
+/// records that it shows.
+async fn opens_in_another_tab(visit: &Visit, link: &str, path: &Path) -> Result<u64> {
+    let (driver, tab) = visit.tab();
+    let (host, _) = visit.served.link.text().split_once('#').context("a link")?;
+    let new = driver.new_window().await?;
+    driver.switch_to_window(new).await?;
+    driver.goto(format!("{host}{link}")).await?;
+    says(&tab, "ask", "shop.wscope").await?;
+    click(driver, "[data-part=ask] .first").await?;
+    let field = eventually("there is a field for the file", LONG, async || {
+        Ok(driver.find(By::Css("[data-part=file-field]")).await?)
+    })
+    .await?;
+    field
+        .send_keys(path.to_str().context("a plain name")?)
+        .await?;
+    let name = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .context("a name")?;
+    shows_file(driver, name).await
+}
+
 #[tokio::test]
 async fn a_saved_range_opens_over_the_page_which_keeps_its_place() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
@@ -201,25 +225,7 @@ async fn a_saved_range_opens_over_the_page_which_keeps_its_place() -> Result<()>
     shows_page(driver).await?;
     ensure!(address().await?.contains("mark="), "the place before");
 
-    // In another tab the link asks for the file.
-    let (host, _) = visit.served.link.text().split_once('#').context("a link")?;
-    let new = driver.new_window().await?;
-    driver.switch_to_window(new).await?;
-    driver.goto(format!("{host}{link}")).await?;
-    says(&tab, "ask", "shop.wscope").await?;
-    click(driver, "[data-part=ask] .first").await?;
-    let field = eventually("there is a field for the file", LONG, async || {
-        Ok(driver.find(By::Css("[data-part=file-field]")).await?)
-    })
-    .await?;
-    field
-        .send_keys(path.to_str().context("a plain name")?)
-        .await?;
-    let name = path
-        .file_name()
-        .and_then(|name| name.to_str())
-        .context("a name")?;
-    let shown = shows_file(driver, name).await?;
+    let shown = opens_in_another_tab(&visit, &link, &path).await?;
     ensure!(shown == count, "{shown} of {count}");
     visit.browser.console_is_quiet().await
 }

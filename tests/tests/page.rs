@@ -245,6 +245,38 @@ async fn every_control_is_reached_by_tab_and_shows_its_focus() -> Result<()> {
 }
 
 #[tokio::test]
+async fn fields_and_dialogs_take_the_focus_and_return_it_to_where_it_was() -> Result<()> {
+    let visit = or_skip!(Visit::of_demo(&[]).await?);
+    let (driver, tab) = visit.open().await?;
+    tab.press("/").await?;
+    has_focus(&tab, ".filter input").await?;
+    types(driver, Key::Escape).await?;
+    has_focus(&tab, "canvas.chart").await?;
+    types(driver, "?").await?;
+    has_focus(&tab, ".help *").await?;
+    for _ in 0..3 {
+        types(driver, Key::Tab).await?;
+        let outside = "return !!document.activeElement.closest('.page > :not(.mount), .header, main, .detail')";
+        assert_eq!(
+            tab.script(outside).await?,
+            false,
+            "the help keeps the focus"
+        );
+    }
+    types(driver, Key::Escape).await?;
+    has_focus(&tab, "canvas.chart").await?;
+    let button = driver
+        .find(By::Css("[aria-label='Keys and glyphs'][aria-haspopup]"))
+        .await?;
+    button.focus().await?;
+    types(driver, Key::Enter).await?;
+    has_focus(&tab, ".help *").await?;
+    types(driver, Key::Escape).await?;
+    has_focus(&tab, "button[aria-haspopup]").await?;
+    visit.browser.console_is_quiet().await
+}
+
+#[tokio::test]
 async fn keys_move_through_time_lanes_and_records_and_open_and_close_details() -> Result<()> {
     let visit = or_skip!(Visit::of_demo(&[]).await?);
     let (driver, tab) = visit.open().await?;
@@ -337,32 +369,6 @@ async fn keys_move_through_time_lanes_and_records_and_open_and_close_details() -
     })
     .await?;
 
-    // Fields and dialogs take the focus, and return it to where it was.
-    tab.press("/").await?;
-    has_focus(&tab, ".filter input").await?;
-    types(driver, Key::Escape).await?;
-    has_focus(&tab, "canvas.chart").await?;
-    types(driver, "?").await?;
-    has_focus(&tab, ".help *").await?;
-    for _ in 0..3 {
-        types(driver, Key::Tab).await?;
-        let outside = "return !!document.activeElement.closest('.page > :not(.mount), .header, main, .detail')";
-        assert_eq!(
-            tab.script(outside).await?,
-            false,
-            "the help keeps the focus"
-        );
-    }
-    types(driver, Key::Escape).await?;
-    has_focus(&tab, "canvas.chart").await?;
-    let button = driver
-        .find(By::Css("[aria-label='Keys and glyphs'][aria-haspopup]"))
-        .await?;
-    button.focus().await?;
-    types(driver, Key::Enter).await?;
-    has_focus(&tab, ".help *").await?;
-    types(driver, Key::Escape).await?;
-    has_focus(&tab, "button[aria-haspopup]").await?;
     visit.browser.console_is_quiet().await
 }
 

@@ -213,6 +213,48 @@ async fn a_recording_that_is_judged_again_gets_the_same_judgements() -> Result<(
     Ok(())
 }
 
+/// Exports that the program refuses: arguments, the file's name, and what standard error says.
+const REFUSED: [(&[&str], &str, &str); 5] = [
+    (
+        &["--lanes", "shop/nothing"],
+        "x.svg",
+        "No watch of the range is called shop/nothing.",
+    ),
+    (
+        &[
+            "--from",
+            "2001-01-01T00:00:00Z",
+            "--to",
+            "2001-01-02T00:00:00Z",
+        ],
+        "x.csv",
+        "No record is from",
+    ),
+    (
+        &[
+            "--from",
+            "2001-01-02T00:00:00Z",
+            "--to",
+            "2001-01-01T00:00:00Z",
+        ],
+        "x.csv",
+        "is empty",
+    ),
+    (&[], "x.docx", "its ending says no form"),
+    (&[], "missing/x.svg", "cannot be written"),
+];
+
+fn leaves_no_unfinished_file(folder: &Path) -> Result<()> {
+    let left = std::fs::read_dir(folder)?;
+    let left = left.map(|entry| Ok(entry?.file_name().display().to_string()));
+    let left = left.collect::<std::io::Result<Vec<String>>>()?;
+    ensure!(
+        !left.iter().any(|name| name.ends_with(".unfinished")),
+        "{left:?}"
+    );
+    Ok(())
+}
+
 #[tokio::test]
 async fn an_export_has_the_recordings_records_in_every_form_and_leaves_no_unfinished_file()
 -> Result<()> {
@@ -304,47 +346,13 @@ async fn an_export_has_the_recordings_records_in_every_form_and_leaves_no_unfini
     let again = read(&binary, &path("three.wscope"), "jsonl").await?;
     ensure!(again.stdout == hidden, "{again:?}");
 
-    for (arguments, name, says) in [
-        (
-            vec!["--lanes", "shop/nothing"],
-            "x.svg",
-            "No watch of the range is called shop/nothing.",
-        ),
-        (
-            vec![
-                "--from",
-                "2001-01-01T00:00:00Z",
-                "--to",
-                "2001-01-02T00:00:00Z",
-            ],
-            "x.csv",
-            "No record is from",
-        ),
-        (
-            vec![
-                "--from",
-                "2001-01-02T00:00:00Z",
-                "--to",
-                "2001-01-01T00:00:00Z",
-            ],
-            "x.csv",
-            "is empty",
-        ),
-        (vec![], "x.docx", "its ending says no form"),
-        (vec![], "missing/x.svg", "cannot be written"),
-    ] {
-        let done = export(&arguments, &[name]).await?;
+    for (arguments, name, says) in REFUSED {
+        let done = export(arguments, &[name]).await?;
         ensure!(done.code() == Some(1), "{done:?}");
         ensure!(done.stderr.contains(says), "{done:?}");
         let lines = done.stderr.lines().count();
         ensure!(lines == 2 && !path(name).exists(), "{done:?}");
     }
-    let left = std::fs::read_dir(folder.path())?;
-    let left = left.map(|entry| Ok(entry?.file_name().display().to_string()));
-    let left = left.collect::<std::io::Result<Vec<String>>>()?;
-    ensure!(
-        !left.iter().any(|name| name.ends_with(".unfinished")),
-        "{left:?}"
-    );
+    leaves_no_unfinished_file(folder.path())?;
     Ok(())
 }

@@ -21,6 +21,40 @@ use crate::writer::Writer;
 const FIRST: &str = "default/configmaps";
 const SECOND: &str = "default/configmaps#2";
 
+/// Whether a finding may follow from the restore or from the killed servers.
+fn is_of_it(finding: &Value) -> bool {
+    let candidates = finding["candidates"].as_array();
+    let may_be = candidates.is_some_and(|codes| codes.iter().any(|code| code == "F33"));
+    let is_said = ["F06", "F08", "F32", "F33"]
+        .iter()
+        .any(|code| finding["code"] == *code);
+    is_said || may_be
+}
+
+/// Waits until the restore is found, and these watches have listed again.
+async fn is_restored(watchscope: &mut Watchscope, watches: &[&str]) -> Result<()> {
+    until(
+        watchscope,
+        LONG,
+        "the restore is found, and all watches have listed again",
+        |records| {
+            let restored = records
+                .iter()
+                .find(|record| record["type"] == "finding" && record["code"] == "F33");
+            let Some(restored) = restored else {
+                anyhow::bail!("no F33: {:?}", found(records));
+            };
+            for watch in watches {
+                find(records, "list.complete", watch, |list| {
+                    list["seq"].as_u64() > restored["seq"].as_u64()
+                })?;
+            }
+            Ok(())
+        },
+    )
+    .await
+}
+
 #[tokio::test]
 #[ignore = "a minute: cargo xtask test --long"]
 async fn a_restored_etcd_is_found_and_watched_again_on_every_server() -> Result<()> {
@@ -91,26 +125,7 @@ async fn a_restored_etcd_is_found_and_watched_again_on_every_server() -> Result<
     cluster.start_apiserver().await?;
     let _second = cluster.start_second().await?;
     for (watchscope, watches) in &mut all {
-        until(
-            watchscope,
-            LONG,
-            "the restore is found, and all watches have listed again",
-            |records| {
-                let restored = records
-                    .iter()
-                    .find(|record| record["type"] == "finding" && record["code"] == "F33");
-                let Some(restored) = restored else {
-                    anyhow::bail!("no F33: {:?}", found(records));
-                };
-                for watch in *watches {
-                    find(records, "list.complete", watch, |list| {
-                        list["seq"].as_u64() > restored["seq"].as_u64()
-                    })?;
-                }
-                Ok(())
-            },
-        )
-        .await?;
+        is_restored(watchscope, watches).await?;
     }
     writer.create("default", names(&["after"])).await?;
     let history = cluster
@@ -136,14 +151,6 @@ async fn a_restored_etcd_is_found_and_watched_again_on_every_server() -> Result<
         }
         // Other findings follow: the servers were killed, and a watch resumes at a version that will never come. Where
         // etcd has already passed a watch's version, objects differ first, and the restore becomes the reason later.
-        let is_of_it = |finding: &&Value| {
-            let candidates = finding["candidates"].as_array();
-            let may_be = candidates.is_some_and(|codes| codes.iter().any(|code| code == "F33"));
-            let is_said = ["F06", "F08", "F32", "F33"]
-                .iter()
-                .any(|code| finding["code"] == *code);
-            is_said || may_be
-        };
         let findings = records.iter().filter(|record| record["type"] == "finding");
         let others: Vec<&Value> = findings.filter(|finding| !is_of_it(finding)).collect();
         assert!(others.is_empty(), "{others:?}");

@@ -346,9 +346,17 @@ fn a_reset_and_a_relist() -> Story {
     story
 }
 
+/// Returns the families of [`a_reset_and_a_relist`] from one to before another, in the order of their names; `None` is
+/// the beginning or the end.
+fn families(from: Option<&str>, before: Option<&str>) -> String {
+    let text = a_reset_and_a_relist().text();
+    let begin_of = |name: &str| text.find(&format!("# HELP watchscope_{name} ")).unwrap();
+    text[from.map_or(0, begin_of)..before.map_or(text.len(), begin_of)].to_owned()
+}
+
 #[test]
-fn the_life_of_a_watch_is_counted() {
-    insta::assert_snapshot!(a_reset_and_a_relist().text(), @r#"
+fn audits_changes_connections_and_findings_are_counted() {
+    insta::assert_snapshot!(families(None, Some("list_duration_seconds")), @r#"
     # HELP watchscope_audited_objects_total Objects that the audit compared with its own read of them.
     # TYPE watchscope_audited_objects_total counter
     watchscope_audited_objects_total{cluster="demo",group="",resource="pods"} 1
@@ -413,6 +421,12 @@ fn the_life_of_a_watch_is_counted() {
     # HELP watchscope_inferred_deletes_total Objects found gone by a relist: their DELETED event was never received.
     # TYPE watchscope_inferred_deletes_total counter
     watchscope_inferred_deletes_total{cluster="demo",group="",resource="pods"} 1
+    "#);
+}
+
+#[test]
+fn lists_losses_objects_and_durations_of_requests_are_counted() {
+    insta::assert_snapshot!(families(Some("list_duration_seconds"), Some("requests_total")), @r#"
     # HELP watchscope_list_duration_seconds Time from the start of a list, all its pages and retries included, to its end.
     # TYPE watchscope_list_duration_seconds histogram
     watchscope_list_duration_seconds_sum{cluster="demo",group="",resource="pods"} 1.09
@@ -486,6 +500,12 @@ fn the_life_of_a_watch_is_counted() {
     watchscope_request_duration_seconds_bucket{le="15.0",cluster="demo",verb="watch"} 1
     watchscope_request_duration_seconds_bucket{le="60.0",cluster="demo",verb="watch"} 1
     watchscope_request_duration_seconds_bucket{le="+Inf",cluster="demo",verb="watch"} 1
+    "#);
+}
+
+#[test]
+fn requests_streams_and_watches_are_counted() {
+    insta::assert_snapshot!(families(Some("requests_total"), None), @r#"
     # HELP watchscope_requests_total Requests to apiservers answered, by HTTP status (none: there was no answer) and by purpose: a watch, a side watch, a witness, or the audit.
     # TYPE watchscope_requests_total counter
     watchscope_requests_total{cluster="demo",verb="list",code="200",purpose="watch"} 2

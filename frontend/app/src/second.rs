@@ -21,13 +21,13 @@ use crate::{exports, panels};
 
 /// The cut: code that this function reaches and the first part does not is the second part.
 #[wasm_split(second, wasm_split_path = leptos::wasm_split, fallible)]
-fn second_part() -> Result<Second, SplitLoaderError> {
+fn second_part() -> Result<&'static Second, SplitLoaderError> {
     // From here on a panic reports its place; before, the console has only its stack.
     console_error_panic_hook::set_once();
     if !is_open() {
         exports::begin();
     }
-    Ok(Second {
+    Ok(&Second {
         segment: Model::take_segment,
         chapter: take_chapter,
         catalogue: Model::take_catalogue,
@@ -53,7 +53,7 @@ fn take_chapter(store: &mut Store, bytes: &[u8]) -> Result<usize, StoreError> {
     store.chapter(bytes)
 }
 
-type Loading = Pin<Box<dyn Future<Output = Result<Second, SplitLoaderError>>>>;
+type Loading = Pin<Box<dyn Future<Output = Result<&'static Second, SplitLoaderError>>>>;
 
 thread_local! {
     /// The load under way. It is the first part's only future, so it is polled here and needs no executor.

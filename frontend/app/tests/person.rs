@@ -53,7 +53,7 @@ fn first_object(host: &Host) -> LaneId {
 fn the_panels_are_mounted_before_a_person_can_act() {
     let (host, _) = Host::shows(&log(), 2);
     host.frame(100.0);
-    host.send(Msg::Loaded(SECOND));
+    host.send(Msg::Loaded(&SECOND));
     assert_eq!(host.done.take()[0], "Panel(Mount)");
 }
 
@@ -213,7 +213,7 @@ fn a_pause_counts_new_records_until_it_ends() {
     };
     let (host, mut writer) = Host::shows(&log, 5);
     host.frame(100.0);
-    host.send(Msg::Loaded(SECOND));
+    host.send(Msg::Loaded(&SECOND));
     host.frame(1_000.0);
     host.person(Person::Act(Action::TogglePause));
     assert!(!host.model.borrow().view.following);
@@ -249,7 +249,7 @@ fn opened_lanes_are_kept_and_opened_again_but_not_in_a_lesson() {
     let begin = |is_lesson| {
         let (again, _) = Host::shows(&log(), 5);
         again.frame(100.0);
-        again.send(Msg::Loaded(SECOND));
+        again.send(Msg::Loaded(&SECOND));
         again.person(Person::Begin {
             is_lesson,
             opened: Some(choices.as_str().into()),

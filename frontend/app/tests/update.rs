@@ -48,7 +48,7 @@ fn a_starting_page_requests_a_session_connects_and_greets_in_this_order() {
 fn messages_that_effects_send_are_handled_after_them_in_order_and_once() {
     let queue = Queue::default();
     let model = RefCell::new(Model::new(now(0.0)));
-    model.borrow_mut().second = Some(UNPUBLISHED);
+    model.borrow_mut().second = Some(&UNPUBLISHED);
     let said = RefCell::new(Vec::new());
     let handle = |message: Msg, again: &dyn Fn(Msg)| {
         let effects = update(&mut model.borrow_mut(), message, now(0.0));
@@ -106,14 +106,14 @@ fn live_records_wait_unacknowledged_for_the_second_part() {
     host.done();
     host.live(&log, &mut writer, 2);
     assert_eq!(host.model.borrow().store.head().unwrap().seq, Seq(2));
-    host.send(Msg::Loaded(UNPUBLISHED));
+    host.send(Msg::Loaded(&UNPUBLISHED));
     assert_eq!(host.model.borrow().store.head().unwrap().seq, Seq(5));
 }
 
 #[test]
 fn undecodable_records_close_the_socket_and_show_an_error() {
     let (host, _) = Host::shows(&log(), 5);
-    host.send(Msg::Loaded(UNPUBLISHED));
+    host.send(Msg::Loaded(&UNPUBLISHED));
     host.done();
     let segment = Segment { log: "log".into() };
     host.send(Msg::Message(encode_server(&segment.into(), &[b"torn"])));
@@ -171,7 +171,7 @@ fn the_newest_chapter_comes_while_the_second_part_is_loaded() {
     let records = |host: &Host| host.model.borrow().store.records();
     host.chapter(&log, 40);
     assert_eq!(records(&host), 0, "only the second part can read it");
-    host.send(Msg::Loaded(UNPUBLISHED));
+    host.send(Msg::Loaded(&UNPUBLISHED));
     assert_eq!(records(&host), 40);
     assert!(asked(&host.done()).is_empty(), "all is loaded");
 }
@@ -183,7 +183,7 @@ fn with_a_place_in_the_address_the_view_decides_which_past_is_requested() {
     host.joins(&welcome(), &log, 40);
     host.frame(100.0);
     assert!(asked(&host.done()).is_empty());
-    host.send(Msg::Loaded(UNPUBLISHED));
+    host.send(Msg::Loaded(&UNPUBLISHED));
     assert_eq!(asked(&host.done()), ["ask before 41"]);
     host.frame(200.0);
     assert!(
@@ -200,7 +200,7 @@ fn over_a_slow_link_the_second_part_comes_before_the_past() {
     host.now.set(now(10.2));
     host.knows(&log, 40);
     assert!(asked(&host.done()).is_empty());
-    host.send(Msg::Loaded(UNPUBLISHED));
+    host.send(Msg::Loaded(&UNPUBLISHED));
     assert_eq!(asked(&host.done()), ["ask before 41"]);
 }
 
@@ -242,7 +242,7 @@ fn a_lost_connection_drops_the_deliveries_that_wait_for_the_second_part() {
     host.done();
     host.joins(&welcome(), &log, 40);
     assert_eq!(asked(&host.done()), ["ask before 41"]);
-    host.send(Msg::Loaded(UNPUBLISHED));
+    host.send(Msg::Loaded(&UNPUBLISHED));
     assert_eq!(host.model.borrow().store.records(), 0);
 }
 
@@ -260,7 +260,7 @@ fn nothing_is_painted_before_there_are_lanes_or_1500_ms_have_passed() {
 #[test]
 fn many_changes_request_one_frame() {
     let (host, _) = Host::shows(&log(), 5);
-    host.send(Msg::Loaded(UNPUBLISHED));
+    host.send(Msg::Loaded(&UNPUBLISHED));
     host.frame(100.0);
     for _ in 0..3 {
         host.send(Msg::Person(Person::Redraw));
@@ -286,7 +286,7 @@ fn a_young_log_moves_on_25_times_a_second_and_once_where_less_motion_is_wanted()
 #[test]
 fn a_still_picture_requests_no_frame() {
     let (host, _) = Host::shows(&log(), 5);
-    host.send(Msg::Loaded(UNPUBLISHED));
+    host.send(Msg::Loaded(&UNPUBLISHED));
     host.send(Msg::Person(Person::Act(Action::TogglePause)));
     host.frame(100.0);
     assert_eq!(host.frame(1_000.0), [] as [&str; 0]);
@@ -296,7 +296,7 @@ fn a_still_picture_requests_no_frame() {
 fn no_frame_comes_between_a_message_and_its_picture() {
     let log = log();
     let (host, mut writer) = Host::shows(&log, 2);
-    host.send(Msg::Loaded(UNPUBLISHED));
+    host.send(Msg::Loaded(&UNPUBLISHED));
     host.frame(100.0);
     host.live(&log, &mut writer, 2);
     assert_eq!(host.done(), ["frame"]);
@@ -324,7 +324,7 @@ fn a_page_shows_its_lanes_as_rows_and_scrolls_within_them() {
         None,
         "all rows are in the window"
     );
-    host.send(Msg::Loaded(UNPUBLISHED));
+    host.send(Msg::Loaded(&UNPUBLISHED));
     host.person(Person::Scroll {
         dx_px: 0.0,
         dy_px: 5_000.0,

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use crate::id::{Object, ResourceVersion, Text, Uid};
+use crate::json_reader::{JsonError, Next, Reader};
 use crate::vocabulary::ClientPhase;
 
 /// What a client believes about one resource.
@@ -37,30 +36,49 @@ impl Belief {
     /// Reads the `belief` of a `client.report`: a JSON list with an entry for each resource, whose order is kept.
     ///
     /// A text that is no JSON list, or has 128 levels or more, gives an empty list. An absent field, or one of another
-    /// type, reads as empty; [`Belief::objects`] then counts `held`. Entries of `held` of another form are skipped. The
-    /// text bounds the result.
+    /// type, reads as empty; [`Belief::objects`] then counts `held`. Entries of `held` of another form are skipped. Of a
+    /// field that appears twice, the last counts. The text bounds the result.
     #[must_use]
     pub fn read(text: &str) -> Vec<Self> {
-        match serde_json::from_str(text) {
-            Ok(Value::Array(parts)) => parts.iter().map(Self::of).collect(),
-            _ => Vec::new(),
+        let mut reader = Reader::new(text);
+        let mut beliefs = Vec::new();
+        let read = reader.array(|reader| {
+            beliefs.push(Self::next(reader)?);
+            Ok(())
+        });
+        match read.and_then(|()| reader.end()) {
+            Ok(()) => beliefs,
+            Err(_) => Vec::new(),
         }
     }
 
-    fn of(part: &Value) -> Self {
-        let text = |name: &str| -> Text { part[name].as_str().unwrap_or_default().into() };
-        let held = part["held"].as_object().into_iter().flatten();
-        let held: Vec<Held> = held
-            .filter_map(|(key, value)| Held::of(key, value))
-            .collect();
-        let revision = part["resourceVersion"].as_str();
-        Self {
-            resource: text("resource"),
-            part: text("part"),
-            revision: revision.and_then(number),
-            objects: part["objects"].as_u64().unwrap_or(held.len() as u64),
-            held,
+    fn next(reader: &mut Reader<'_>) -> Result<Self, JsonError> {
+        let mut belief = Self::default();
+        let mut objects = None;
+        if reader.peek()? != Next::Object {
+            reader.skip()?;
+            return Ok(belief);
         }
+        reader.object(|reader, name| {
+            match &*name {
+                "resource" => belief.resource = text(reader)?.unwrap_or_default(),
+                "part" => belief.part = text(reader)?.unwrap_or_default(),
+                "resourceVersion" => {
+                    belief.revision = text(reader)?.and_then(|version| number(&version));
+                }
+                "objects" => {
+                    let place = reader.skip()?;
+                    objects = reader.text()[place].parse().ok();
+                }
+                "held" => belief.held = Held::all(reader)?,
+                _ => {
+                    reader.skip()?;
+                }
+            }
+            Ok(())
+        })?;
+        belief.objects = objects.unwrap_or(belief.held.len() as u64);
+        Ok(belief)
     }
 
     /// Whether the report names each object that the client holds: as many as it counts. True if it states no count.
@@ -71,14 +89,29 @@ impl Belief {
 }
 
 impl Held {
+    /// Reads an object with an entry for each object that is held; none if it is no object.
+    fn all(reader: &mut Reader<'_>) -> Result<Vec<Self>, JsonError> {
+        let mut all = Vec::new();
+        if reader.peek()? != Next::Object {
+            reader.skip()?;
+            return Ok(all);
+        }
+        reader.object(|reader, key| {
+            let value = text(reader)?;
+            all.extend(value.and_then(|value| Self::of(&key, &value)));
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
     /// Reads an entry: the key is `NAMESPACE/NAME` or a name alone, the value is `UID@RESOURCEVERSION`. Any other
     /// value gives `None`.
-    fn of(key: &str, value: &Value) -> Option<Self> {
+    fn of(key: &str, value: &str) -> Option<Self> {
         let (namespace, name) = match key.split_once('/') {
             Some((namespace, name)) => (Some(namespace.into()), name),
             None => (None, key),
         };
-        let (uid, version) = value.as_str()?.rsplit_once('@')?;
+        let (uid, version) = value.rsplit_once('@')?;
         let object = Arc::new(Object {
             namespace,
             name: name.into(),
@@ -103,6 +136,15 @@ impl Held {
     }
 }
 
+/// Reads a value; `None` if it is no string.
+fn text(reader: &mut Reader<'_>) -> Result<Option<Text>, JsonError> {
+    if reader.peek()? == Next::String {
+        return Ok(Some(reader.string()?.as_ref().into()));
+    }
+    reader.skip()?;
+    Ok(None)
+}
+
 fn number(version: &str) -> Option<u64> {
     ResourceVersion::parse(version).number()
 }
@@ -118,6 +160,9 @@ impl ClientPhase {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
     use super::*;
 
     #[test]
@@ -140,5 +185,63 @@ mod tests {
         assert_eq!(belief.held[1].object.namespace, None);
         assert_eq!(Belief::read("nothing"), []);
         assert_eq!(Belief::read("{}"), []);
+        assert_eq!(Belief::read("[] 1"), []);
+    }
+
+    /// Reads by serde_json's values, in which each field is once.
+    fn by_values(text: &str) -> Vec<Belief> {
+        let Ok(Value::Array(parts)) = serde_json::from_str(text) else {
+            return Vec::new();
+        };
+        let one = |part: &Value| {
+            let text = |name: &str| -> Text { part[name].as_str().unwrap_or_default().into() };
+            let held = part["held"].as_object().into_iter().flatten();
+            let held = held.filter_map(|(key, value)| Held::of(key, value.as_str()?));
+            let held: Vec<Held> = held.collect();
+            Belief {
+                resource: text("resource"),
+                part: text("part"),
+                revision: part["resourceVersion"].as_str().and_then(number),
+                objects: part["objects"].as_u64().unwrap_or(held.len() as u64),
+                held,
+            }
+        };
+        parts.iter().map(one).collect()
+    }
+
+    fn scalar() -> impl Strategy<Value = Value> {
+        prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<u64>().prop_map(Value::from),
+            (-9.0..9.0_f64).prop_map(Value::from),
+            "[a-z\"\\\\/é\n]{0,3}(@[0-9]{1,3})?".prop_map(Value::from),
+        ]
+    }
+
+    /// A scalar, or an object of scalars.
+    fn value() -> impl Strategy<Value = Value> {
+        let object = prop::collection::btree_map("[a-z/\"]{0,4}", scalar(), 0..4);
+        let object = object.prop_map(|object| object.into_iter().collect());
+        prop_oneof![scalar(), object.prop_map(Value::Object)]
+    }
+
+    proptest! {
+        #[test]
+        fn beliefs_are_read_as_serde_json_reads_them(parts in prop::collection::vec((value(), value(), value(), value(), value(), value()), 0..3), cut in 0..400_usize) {
+            let parts = parts.into_iter().map(|(resource, part, version, objects, held, other)| {
+                let none = other.is_number();
+                let belief = json!({
+                    "resource": resource, "part": part, "resourceVersion": version, "objects": objects, "held": held,
+                    "other": other.clone(),
+                });
+                if none { other } else { belief }
+            });
+            let text = Value::Array(parts.collect()).to_string();
+            prop_assert_eq!(Belief::read(&text), by_values(&text));
+            let cut: String = text.chars().take(cut).collect();
+            prop_assert_eq!(Belief::read(&cut), by_values(&cut));
+        }
     }
 }

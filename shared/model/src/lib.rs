@@ -26,6 +26,7 @@ pub mod fold;
 pub mod id;
 pub mod inside;
 pub mod json;
+pub mod json_reader;
 mod kinds;
 pub mod layers;
 pub mod map;

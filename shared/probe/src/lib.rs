@@ -22,7 +22,6 @@ mod backoff;
 mod decode;
 mod held;
 mod journal;
-mod json;
 mod lines;
 mod list;
 mod pace;

@@ -9,9 +9,9 @@ use crate::decode::{
     DecodeError, Decoder, Document, Object, Status, decode_line, decode_object, decode_page,
 };
 use crate::held::new_object;
-use crate::json::{JsonError, Next, Reader};
 use crate::list::identity;
 use crate::refusal;
+use watchscope_model::json_reader::{JsonError, Next, Reader};
 
 /// Reads a page of a list of any kind. Its items keep their order. An item that cannot be read, or has no name or
 /// version, is only counted ([`Page::unreadable`]). Without `items` it has none, and without a resourceVersion its

@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 
 use crate::decode::ObjectHead;
-use crate::json::Reader;
 use crate::spec::WatchSpec;
+use watchscope_model::json_reader::Reader;
 
 /// The selectors of a watch, in parts. It has as many parts as they have.
 #[derive(Debug, PartialEq, Eq)]

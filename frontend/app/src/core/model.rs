@@ -12,6 +12,7 @@ use watchscope_timeline::{LaneId, RecordId, Scene, Store, View};
 
 use super::cursors::CursorDeed;
 use super::effect::{Effect, PanelEffect};
+use super::notes::NoteDeed;
 use super::palette::PaletteDeed;
 use super::panel_state::PanelState;
 use super::person::Person;
@@ -65,9 +66,9 @@ pub struct Model {
     /// The last error, until the person dismisses it.
     pub trouble: Option<String>,
     /// The second part, once it is loaded.
-    pub second: Option<Second>,
+    pub second: Option<&'static Second>,
     /// The functions of the third part, once it is loaded.
-    pub late: Option<Late>,
+    pub late: Option<&'static Late>,
     /// Time and chance of the message in progress.
     pub now: Now,
     /// The effects of the message in progress.
@@ -214,6 +215,19 @@ pub struct Late {
     pub table: fn(&mut Model, TableDeed),
     /// Finds the steps that explain the selection. The flag says whether the person asked for them.
     pub why: fn(&mut Model, bool),
+    /// Finds the beliefs of all sides about the selection.
+    pub beliefs: fn(&mut Model),
+    /// Updates what the detail shows besides the selection: why the object is present or absent, the selection then and
+    /// now, and the comparison with the cluster.
+    pub detail: fn(&mut Model, Time),
+    /// Computes the words about the marked range, and hands a dialog the records that it requested.
+    pub range: fn(&mut Model, Time),
+    /// Fills the panel of findings and the table of watches, if they are open.
+    pub findings: fn(&mut Model, Time),
+    /// Handles an action on notes.
+    pub note: fn(&mut Model, NoteDeed),
+    /// Fills the panel of notes, if it is open.
+    pub notes: fn(&mut Model, Time),
 }
 
 /// The table of functions that the first part calls in the second. The second part fills it when it is loaded.

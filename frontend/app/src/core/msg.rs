@@ -42,9 +42,9 @@ pub enum Msg {
     /// The socket is open.
     Opened,
     /// The second part is loaded.
-    Loaded(Second),
+    Loaded(&'static Second),
     /// The third part is loaded.
-    Late(Late),
+    Late(&'static Late),
     /// The second part could not be loaded.
     NotLoaded,
     /// A person acted, or a panel did so on the person's behalf.

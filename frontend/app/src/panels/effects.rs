@@ -3,9 +3,10 @@
 use watchscope_model::id::LogId;
 use web_sys::Storage;
 
+use super::export::Dialog;
 use super::focus::{focus_filter, take_focus_back};
 use super::mount::mount;
-use super::{address, export, lesson, notes, overview, third};
+use super::{address, lesson, notes, overview, third};
 use crate::core::effect::{Kept, PanelEffect};
 use crate::core::lanes::LanesDeed;
 use crate::core::person::Person;
@@ -26,11 +27,14 @@ pub(crate) fn carry_out(effect: PanelEffect) {
     match effect {
         PanelEffect::Mount => {
             mount();
+            let is_lesson = lesson::is_on();
             act(Person::Begin {
-                is_lesson: lesson::is_on(),
+                is_lesson,
                 opened: recall(&Kept::Opened).map(Into::into),
             });
-            lesson::offer();
+            if is_lesson {
+                third::offer_lesson();
+            }
             act(Person::GoTo(address::fragment().into()));
         }
         PanelEffect::FocusFilter => focus_filter(),
@@ -54,12 +58,15 @@ pub(crate) fn carry_out(effect: PanelEffect) {
         PanelEffect::FetchNotes => notes::fetch(),
         PanelEffect::Address { fragment, is_new } => bridge::place(&fragment, is_new),
         PanelEffect::OpenExport { as_recording } => {
-            let form = if as_recording { "wscope" } else { "svg" };
-            export::open(&read(), form, bridge::export);
+            third::open_dialog(if as_recording {
+                Dialog::Recording
+            } else {
+                Dialog::Picture
+            });
         }
-        PanelEffect::OpenCharts => export::open(&read(), "charts", bridge::charts),
-        PanelEffect::HandRange { from, to } => export::hand(&read(), from, to),
-        PanelEffect::RefuseRange(why) => export::refuse(why),
+        PanelEffect::OpenCharts => third::open_dialog(Dialog::Charts),
+        PanelEffect::HandRange { from, to } => third::hand_range(&read(), from, to),
+        PanelEffect::RefuseRange(why) => third::refuse_range(why),
         PanelEffect::Search {
             number,
             text,

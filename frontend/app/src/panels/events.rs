@@ -5,7 +5,6 @@ use wasm_bindgen::closure::Closure;
 use web_sys::{Element, HtmlElement, KeyboardEvent, MouseEvent, PointerEvent, WheelEvent};
 
 use super::focus::{focused_panel, has_focus};
-use super::signals::signals;
 use crate::core::msg::Msg;
 use crate::core::person::Person;
 use crate::input::gesture::Pointer;
@@ -234,14 +233,14 @@ pub(super) fn key(event: &KeyboardEvent) {
 
 /// Returns the scopes of keys that are in force. Dialogs of scripts are open elements too.
 fn in_force() -> InForce {
-    let signals = signals();
+    let model = read();
     let dialog = elements().document.query_selector("dialog[open]");
     InForce {
-        palette: signals.palette.with_untracked(Option::is_some),
-        dialog: signals.help.get_untracked() || dialog.is_ok_and(|dialog| dialog.is_some()),
+        palette: model.shown.palette.is_some(),
+        dialog: model.panels.help || dialog.is_ok_and(|dialog| dialog.is_some()),
         search: has_focus(".search input"),
-        lesson: read().panels.is_lesson,
-        replay: signals.replay.with_untracked(Option::is_some),
+        lesson: model.panels.is_lesson,
+        replay: model.shown.replay.is_some(),
     }
 }
 

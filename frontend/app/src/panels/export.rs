@@ -11,7 +11,8 @@ use watchscope_model::notes::push_note;
 
 use crate::core::model::Model;
 use crate::core::person::Person;
-use crate::runtime::page::act;
+use crate::runtime::bridge;
+use crate::runtime::page::{act, read};
 
 /// The frames reach this many lengths of the range beyond each of its ends, because charts need that context.
 const CONTEXT: i64 = 10;
@@ -21,16 +22,30 @@ thread_local! {
     static ASKED: RefCell<Option<(Function, Function)>> = const { RefCell::new(None) };
 }
 
-/// A function of the bridge that opens a dialog.
-type Opening = fn(&Object, &Closure<dyn Fn(f64, f64) -> Promise>) -> Result<(), JsValue>;
+/// A dialog, by the form that is chosen when it opens.
+#[derive(Clone, Copy)]
+pub(super) enum Dialog {
+    /// The export dialog, with a picture.
+    Picture,
+    /// The export dialog, with a recording.
+    Recording,
+    /// The dialog of charts.
+    Charts,
+}
 
-/// Opens a dialog with a chosen form. Reports an error if there is no record yet.
-pub(super) fn open(model: &Model, form: &str, dialog: Opening) {
-    let Some(of) = model.exportable() else {
+/// Opens a dialog. Reports an error if there is no record yet.
+pub(super) fn open(dialog: Dialog) {
+    let of = read().exportable();
+    let Some(of) = of else {
         act(Person::Trouble("There is no record yet."));
         return;
     };
     let text = |text: &str| JsValue::from_str(text);
+    let form = match dialog {
+        Dialog::Picture => "svg",
+        Dialog::Recording => "wscope",
+        Dialog::Charts => "charts",
+    };
     // In microseconds.
     let span = |(from, to): (Time, Time)| {
         let edge = |at: Time| JsValue::from_f64(at.0 as f64);
@@ -57,7 +72,11 @@ pub(super) fn open(model: &Model, form: &str, dialog: Opening) {
         act(Person::TakeRange { from, to });
         promise
     });
-    if dialog(&facts, &hand).is_err() {
+    let opened = match dialog {
+        Dialog::Picture | Dialog::Recording => bridge::export(&facts, &hand),
+        Dialog::Charts => bridge::charts(&facts, &hand),
+    };
+    if opened.is_err() {
         act(Person::Trouble(
             "The dialog could not be loaded. Reload the page.",
         ));

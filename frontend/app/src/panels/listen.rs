@@ -13,6 +13,7 @@ use super::{events, lanes};
 use crate::core::lanes::LanesDeed;
 use crate::core::msg::Msg;
 use crate::core::person::Person;
+use crate::decimal::decimal;
 use crate::runtime::bridge;
 use crate::runtime::page::{act, elements, lane_of_row, send};
 use crate::runtime::theme::{FORCED, LIGHT, REDUCED_MOTION, surroundings as surroundings_now};
@@ -173,10 +174,16 @@ fn surroundings() {
     }
 }
 
-/// Draws again when the resolution changes, by another screen or another zoom. Each query matches one resolution, so a
-/// change registers the next query.
+/// Draws again when the resolution changes, by another screen or another zoom. Each query matches one resolution, within
+/// two thousandths, so a change registers the next query.
 fn on_resolution() {
-    let query = format!("(resolution: {}dppx)", window().device_pixel_ratio());
+    let ratio = window().device_pixel_ratio();
+    let edge = |off: f64| decimal(ratio + off, 3);
+    let query = format!(
+        "(min-resolution: {}dppx) and (max-resolution: {}dppx)",
+        edge(-0.001),
+        edge(0.001)
+    );
     let Ok(Some(list)) = window().match_media(&query) else {
         return;
     };

@@ -49,7 +49,14 @@ mod watches;
 mod why;
 
 pub(crate) use self::effects::carry_out;
-pub(crate) use self::signals::show;
+
+use crate::core::model::Model;
+
+/// Updates the panels that changed. Loads the third part when the first of its panels opens.
+pub(crate) fn show(model: &Model) {
+    signals::show(model);
+    third::show(model);
+}
 
 /// Moves the elements that lie over the picture or the tree, after it was painted.
 pub(crate) fn drawn() {

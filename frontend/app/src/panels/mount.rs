@@ -15,7 +15,6 @@ pub(super) fn mount() {
     let (panels, late) = signals::begin(LatePanels::new);
     signals::show(&read());
     put("above", move || {
-        late.load_on_demand();
         tell_scripts(panels);
         view! {
             <header::Header panels/>

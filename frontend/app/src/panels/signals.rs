@@ -126,51 +126,58 @@ pub(super) fn signals() -> Signals {
     SIGNALS.get().expect("the panels begin with their signals")
 }
 
-/// Writes the signals whose values have changed.
-pub(crate) fn show(model: &Model) {
+/// Writes the signals of the second part's panels whose values have changed.
+pub(super) fn show(model: &Model) {
     let signals = signals();
     let (shown, panels) = (&model.shown, &model.panels);
     mirror(signals.summary, &shown.summary);
     mirror(signals.problems, &shown.problems);
     mirror(signals.stepper, &shown.stepper);
     mirror(signals.edges, &shown.edges);
-    mirror(signals.occurrence, &shown.occurrence);
     mirror(signals.following, &model.view.following);
     mirror(signals.status, &shown.status);
     mirror(signals.link_status, &model.link.connection.status());
     mirror(signals.trouble, &model.trouble);
     mirror(signals.empty, &shown.empty);
     mirror(signals.tooltip, &shown.tooltip);
-    mirror(signals.detail, &shown.detail);
-    mirror(signals.presence, &shown.presence);
     mirror(signals.as_of, &shown.as_of);
-    mirror(signals.beside, &shown.beside);
-    mirror(signals.range, &shown.range);
-    mirror(signals.range_x_px, &shown.range_x_px);
     mirror(signals.replay, &shown.replay);
-    mirror(signals.checking, &shown.checking);
-    mirror(signals.lit, &model.pick.lit);
     mirror(signals.pill, &shown.pill);
     mirror(signals.said, &model.said);
     mirror(signals.lane_text, &shown.lane_text);
     mirror(signals.note, &shown.note);
     mirror(signals.filter, &panels.filter);
     mirror(signals.theme, &model.screen.theme);
+    mirror(signals.standing, &shown.standing);
+    mirror(signals.findings_open, &panels.findings_open);
+    mirror(signals.watches_open, &panels.watches_open);
+    mirror(signals.lanes, &shown.lanes);
+    mirror(signals.notes, &shown.notes);
+    mirror(signals.notes_open, &panels.notes.is_open);
+    mirror(signals.restored, &shown.restored);
+}
+
+/// Writes the signals of the third part's panels whose values have changed. That part has this function, so that the
+/// second does not carry the code that compares and copies their values.
+pub(super) fn show_late(model: &Model) {
+    let signals = signals();
+    let (shown, panels) = (&model.shown, &model.panels);
+    mirror(signals.detail, &shown.detail);
+    mirror(signals.presence, &shown.presence);
+    mirror(signals.beside, &shown.beside);
+    mirror(signals.range, &shown.range);
+    mirror(signals.range_x_px, &shown.range_x_px);
+    mirror(signals.checking, &shown.checking);
+    mirror(signals.lit, &model.pick.lit);
     mirror(signals.help, &panels.help);
     mirror(signals.palette, &shown.palette);
     mirror(signals.cursors, &shown.cursors);
     mirror(signals.search, &shown.search);
     mirror(signals.table, &shown.table);
-    mirror(signals.standing, &shown.standing);
     mirror(signals.board, &shown.board);
-    mirror(signals.findings_open, &panels.findings_open);
     mirror(signals.watches, &shown.watches);
-    mirror(signals.watches_open, &panels.watches_open);
     mirror(signals.order, &panels.order);
-    mirror(signals.lanes, &shown.lanes);
-    mirror(signals.notes, &shown.notes);
-    mirror(signals.notes_open, &panels.notes.is_open);
-    mirror(signals.restored, &shown.restored);
+    mirror(signals.occurrence, &shown.occurrence);
 }
 
 /// Writes a signal only if its value has changed.

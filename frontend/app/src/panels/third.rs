@@ -5,9 +5,11 @@ use std::cell::{Cell, RefCell};
 use leptos::prelude::*;
 use leptos::wasm_split::{SplitLoaderError, wasm_split};
 use wasm_bindgen_futures::spawn_local;
+use watchscope_model::Time;
 
 use super::cursors::{CursorFlags, CursorsPanel};
 use super::detail::DetailPanel;
+use super::export::Dialog;
 use super::findings::FindingsPanel;
 use super::lanes::{HiddenLanes, LanesBar};
 use super::notes::NotesPanel;
@@ -19,7 +21,7 @@ use super::signals::Signals;
 use super::status::Help;
 use super::tables::TablesPanel;
 use super::watches::WatchesPanel;
-use super::{bodies, focus, search, texts};
+use super::{bodies, export, focus, lesson, search, signals, texts};
 use crate::core::effect::Focus;
 use crate::core::model::{Late, Model};
 use crate::core::msg::Msg;
@@ -48,11 +50,16 @@ pub(super) struct Third {
     pub(super) cursor_flags: Panel,
     pub(super) compared: Panel,
     pub(super) tables: Panel,
-    late: Late,
+    late: &'static Late,
+    show: fn(&Model),
     fetch_bodies: fn(u64, ObjectPane),
     fetch_texts: fn(),
     ask_search: fn(u64, &str, Option<&str>),
     end_search: fn(),
+    open_dialog: fn(Dialog),
+    hand_range: fn(&Model, Time, Time),
+    refuse_range: fn(&str),
+    offer_lesson: fn(),
 }
 
 /// The cut: functions that only this one reaches are the third part.
@@ -73,17 +80,28 @@ fn third_part() -> Result<Third, SplitLoaderError> {
         cursor_flags: |panels| view! { <CursorFlags panels/> }.into_any(),
         compared: |panels| view! { <CursorsPanel panels/> }.into_any(),
         tables: |panels| view! { <TablesPanel panels/> }.into_any(),
-        late: Late {
+        late: &Late {
             palette: Model::do_with_palette,
             search: Model::do_with_search,
             cursors: Model::do_with_cursors,
             table: Model::do_with_table,
             why: Model::explain_selection,
+            beliefs: Model::compare_beliefs,
+            detail: Model::update_detail,
+            range: Model::update_range,
+            findings: Model::fill_findings,
+            note: Model::do_with_note,
+            notes: Model::fill_notes,
         },
+        show: signals::show_late,
         fetch_bodies: bodies::fetch_for,
         fetch_texts: texts::ask,
         ask_search: search::ask,
         end_search: search::end,
+        open_dialog: export::open,
+        hand_range: export::hand,
+        refuse_range: export::refuse,
+        offer_lesson: lesson::offer,
     })
 }
 
@@ -93,6 +111,8 @@ struct Waiting {
     bodies: Option<(u64, ObjectPane)>,
     texts: bool,
     focus: Option<Focus>,
+    dialog: Option<Dialog>,
+    lesson: bool,
 }
 
 thread_local! {
@@ -100,6 +120,10 @@ thread_local! {
     static IS_LOADING: Cell<bool> = const { Cell::new(false) };
     /// The third part, once it is loaded.
     static THIRD: Cell<Option<Third>> = const { Cell::new(None) };
+    /// Which panels of the third part were open at the last look, before that part was loaded.
+    static OPEN: Cell<[bool; PANELS]> = const { Cell::new([false; PANELS]) };
+    /// Tells the panels' places that the third part is loaded.
+    static IS_HERE: Cell<Option<Trigger>> = const { Cell::new(None) };
     static WAITING: RefCell<Waiting> = RefCell::default();
 }
 
@@ -111,37 +135,11 @@ pub(super) struct LatePanels {
 }
 
 impl LatePanels {
+    /// Returns the places. Only an owner of signals can make them.
     pub(super) fn new(panels: Signals) -> Self {
         let is_here = Trigger::new();
+        IS_HERE.set(Some(is_here));
         Self { panels, is_here }
-    }
-
-    /// Loads the third part when one of its panels opens. A view calls this, because only a view can make an effect.
-    pub(super) fn load_on_demand(self) {
-        let Self { panels, is_here } = self;
-        let open = Memo::new(move |_| {
-            [
-                panels.findings_open.get(),
-                panels.watches_open.get(),
-                panels.notes_open.get(),
-                panels.help.get(),
-                panels.palette.with(Option::is_some),
-                panels.search.with(Option::is_some),
-                panels.cursors.with(Option::is_some),
-                panels.table.with(Option::is_some),
-                panels.detail.with(Option::is_some),
-                panels.range.with(Option::is_some),
-                panels.replay.with(Option::is_some),
-                panels
-                    .lanes
-                    .with(|lanes| lanes.is_bar || lanes.is_list_open),
-            ]
-        });
-        Effect::new(move |_| {
-            if open.get().contains(&true) && THIRD.get().is_none() {
-                load(is_here);
-            }
-        });
     }
 
     /// Returns a panel's view, which is empty until the third part is loaded.
@@ -153,7 +151,42 @@ impl LatePanels {
     }
 }
 
-fn load(is_here: Trigger) {
+/// Shows the contents of the third part's panels. Without that part, loads it when one of them opens. If that failed,
+/// the next panel that opens tries again.
+pub(super) fn show(model: &Model) {
+    if let Some(third) = THIRD.get() {
+        (third.show)(model);
+        return;
+    }
+    let open = open_panels(model);
+    if OPEN.replace(open) != open && open.contains(&true) {
+        load();
+    }
+}
+
+/// The number of conditions under which a panel of the third part is open.
+const PANELS: usize = 13;
+
+fn open_panels(model: &Model) -> [bool; PANELS] {
+    let (shown, panels) = (&model.shown, &model.panels);
+    [
+        panels.findings_open,
+        panels.watches_open,
+        panels.notes.is_open,
+        panels.help,
+        shown.palette.is_some(),
+        shown.search.is_some(),
+        shown.cursors.is_some(),
+        shown.table.is_some(),
+        shown.detail.is_some(),
+        model.marked.range.is_some(),
+        shown.replay.is_some(),
+        shown.lanes.is_bar,
+        shown.lanes.is_list_open,
+    ]
+}
+
+fn load() {
     if IS_LOADING.replace(true) {
         return;
     }
@@ -161,13 +194,15 @@ fn load(is_here: Trigger) {
         match third_part().await {
             Ok(third) => {
                 THIRD.set(Some(third));
-                is_here.notify();
+                if let Some(is_here) = IS_HERE.get() {
+                    is_here.notify();
+                }
                 send(Msg::Late(third.late));
                 do_what_waits(third);
             }
             // The next panel that opens tries again.
             Err(_) => {
-                WAITING.with_borrow_mut(|waiting| waiting.focus = None);
+                WAITING.with_borrow_mut(|waiting| (waiting.focus, waiting.dialog) = (None, None));
                 // Help and palette count as closed, because the page's keys do nothing while one is open.
                 act(Person::HelpClosed);
                 act(Person::Palette(PaletteDeed::Closed));
@@ -185,7 +220,15 @@ fn do_what_waits(third: Third) {
         bodies,
         texts,
         focus,
+        dialog,
+        lesson,
     } = WAITING.take();
+    if lesson {
+        (third.offer_lesson)();
+    }
+    if let Some(dialog) = dialog {
+        (third.open_dialog)(dialog);
+    }
     if let Some((selection, pane)) = bodies {
         (third.fetch_bodies)(selection, pane);
     }
@@ -229,6 +272,37 @@ pub(super) fn end_search() {
     if let Some(third) = THIRD.get() {
         (third.end_search)();
     }
+}
+
+/// Opens a dialog of exports or charts. Without the third part, loads it, and the dialog waits for it.
+pub(super) fn open_dialog(dialog: Dialog) {
+    match THIRD.get() {
+        Some(third) => (third.open_dialog)(dialog),
+        None => {
+            WAITING.with_borrow_mut(|waiting| waiting.dialog = Some(dialog));
+            load();
+        }
+    }
+}
+
+/// Hands the records of a range to the dialog that requested them. Dialogs open with the third part.
+pub(super) fn hand_range(model: &Model, from: Time, to: Time) {
+    if let Some(third) = THIRD.get() {
+        (third.hand_range)(model, from, to);
+    }
+}
+
+/// Reports to the dialog why it gets no records.
+pub(super) fn refuse_range(why: &str) {
+    if let Some(third) = THIRD.get() {
+        (third.refuse_range)(why);
+    }
+}
+
+/// Loads the third part, and then offers the page's functions to the lesson.
+pub(super) fn offer_lesson() {
+    WAITING.with_borrow_mut(|waiting| waiting.lesson = true);
+    load();
 }
 
 /// Gives the focus to an element once it is drawn. An element of the third part gets it when that part is loaded.

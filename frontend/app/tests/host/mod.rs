@@ -62,6 +62,12 @@ pub(crate) const LATE: Late = Late {
     search: Model::do_with_search,
     table: Model::do_with_table,
     why: Model::explain_selection,
+    beliefs: Model::compare_beliefs,
+    detail: Model::update_detail,
+    range: Model::update_range,
+    findings: Model::fill_findings,
+    note: Model::do_with_note,
+    notes: Model::fill_notes,
 };
 
 /// The second part without publishing: a frame is about the picture alone.
@@ -167,9 +173,9 @@ impl Host {
     /// Delivers the second part, and then the records from `from` on, live; two frames show them.
     pub(crate) fn gets_panels(&self, log: &Log, writer: &mut ChapterWriter, from: usize) {
         self.frame(100.0);
-        self.send(Msg::Loaded(SECOND));
+        self.send(Msg::Loaded(&SECOND));
         self.live(log, writer, from);
-        self.send(Msg::Late(LATE));
+        self.send(Msg::Late(&LATE));
         self.person(Person::Begin {
             is_lesson: false,
             opened: None,

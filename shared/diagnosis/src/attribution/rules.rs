@@ -468,14 +468,13 @@ mod tests {
         assert_eq!(names.len(), RULES.len());
     }
 
+    fn pause(is_short: bool) -> Option<OwnPause> {
+        let seq = Seq(2);
+        Some(OwnPause { seq, is_short })
+    }
+
     #[test]
-    fn the_first_rule_that_answers_decides() {
-        let pause = |is_short| {
-            Some(OwnPause {
-                seq: Seq(2),
-                is_short,
-            })
-        };
+    fn the_first_rule_that_answers_decides_after_a_pause() {
         let cancelled = End {
             pause: pause(false),
             ..end(Cause::Cancelled)
@@ -519,6 +518,10 @@ mod tests {
         slow-reader: F36 suspected
         unexplained: unknown unknown
         ");
+    }
+
+    #[test]
+    fn the_first_rule_that_answers_decides_without_a_pause() {
         let refused = End {
             goaway: Some(Seq(3)),
             ..end(Cause::EofInFrame)

@@ -5,7 +5,7 @@ use watchscope_model::vocabulary::ChangeType;
 use super::DecodeError;
 use super::object::{Decoder, Object};
 use super::status::Status;
-use crate::json::Reader;
+use watchscope_model::json_reader::Reader;
 
 /// A document of a watch stream.
 #[derive(Debug)]

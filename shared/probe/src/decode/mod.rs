@@ -17,7 +17,7 @@ pub(crate) use self::status::Status;
 use thiserror::Error;
 use watchscope_model::vocabulary::FrameLoss;
 
-use crate::json::{JsonError, JsonErrorKind};
+use watchscope_model::json_reader::{JsonError, JsonErrorKind};
 
 /// Why bytes cannot become an event. Its text never quotes the bytes, because they may hold a Secret.
 #[derive(Debug, Error)]

@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use super::DecodeError;
 use super::value::{Cuts, FIELDS, cut, fields, follow, follow_at};
-use crate::json::{JsonError, JsonErrorKind, Next, Reader};
 use crate::redact::{LAST_APPLIED, Rule, copy_without, rule_for};
+use watchscope_model::json_reader::{JsonError, JsonErrorKind, Next, Reader};
 
 /// An object as it came, with the parts that the machine needs.
 #[derive(Debug)]

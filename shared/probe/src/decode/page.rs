@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::DecodeError;
 use super::object::{Decoder, Object};
-use crate::json::{JsonError, JsonErrorKind, Next, Reader};
+use watchscope_model::json_reader::{JsonError, JsonErrorKind, Next, Reader};
 
 /// A page of a list.
 #[derive(Debug, Default)]

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::json::{JsonError, Next, Reader};
+use watchscope_model::json_reader::{JsonError, Next, Reader};
 
 /// The parts of a Status that the machine needs (docs/semantics/requests.md#errors).
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
 //! Follows a redaction rule through a value of any form, and collects the values to cut.
 
-use crate::json::{JsonError, Next, Reader};
 use crate::redact::{Cut, Instead, LAST_APPLIED, Rule, copy_without};
+use watchscope_model::json_reader::{JsonError, Next, Reader};
 
 /// The values to cut, in the order of the text.
 pub(super) type Cuts = Vec<Cut>;

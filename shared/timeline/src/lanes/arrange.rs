@@ -11,12 +11,11 @@
 //! watches of the latest changes. Later ones change only while the view follows now, so panning moves no row. No watch
 //! closes by itself. What the viewer asks for takes effect at once.
 
-use std::collections::BTreeSet;
-
 use watchscope_model::fold::Watch;
 use watchscope_model::row;
+use watchscope_model::tree::{self, BTreeSet};
 use watchscope_model::vocabulary::{Cause, Phase};
-use watchscope_model::{ConnectionId, Seq, State, Time, WatchName, tree};
+use watchscope_model::{ConnectionId, Seq, State, Time, WatchName};
 
 use super::choice::{Choice, Choices};
 use super::in_view::is_wanted;

@@ -1,9 +1,7 @@
 //! Builds the rows of watches and objects in their sections: pinned lanes first, then each section in its order.
 
-use std::collections::BTreeSet;
-
 use watchscope_model::id::Extent;
-use watchscope_model::tree::BTreeMap;
+use watchscope_model::tree::{BTreeMap, BTreeSet};
 use watchscope_model::{Text, Time, WatchName};
 
 use super::arrange::{Arrangement, Room, Wishes, arrange};

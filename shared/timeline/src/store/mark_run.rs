@@ -7,8 +7,6 @@
 //! ```
 //! A picture of millions of marks adds up groups and blocks, and reads single marks only at the edges of its columns.
 
-use std::collections::BTreeMap;
-
 use watchscope_model::{Seq, Time};
 
 use super::grow::push;
@@ -107,8 +105,8 @@ pub(super) struct MarkRun {
     kind: Vec<MarkKind>,
     /// Difference from the base's version.
     version: Vec<u32>,
-    /// Versions too far from the base, by seq.
-    far: BTreeMap<u32, u64>,
+    /// Seqs and versions of the marks whose version is too far from the base, by rising seq.
+    far: Vec<(u32, u64)>,
     /// The time and version from which the columns count; zeroes before the first mark.
     base: (i64, u64),
     blocks: Vec<Sums>,
@@ -145,7 +143,7 @@ impl MarkRun {
             Ok(offset) if offset != FAR && version != NO_VERSION => offset,
             _ => {
                 if version != NO_VERSION {
-                    self.far.insert(number, version);
+                    self.far.push((number, version));
                 }
                 FAR
             }
@@ -186,8 +184,9 @@ impl MarkRun {
     pub(super) fn version(&self, place: usize) -> u64 {
         match self.version[..][place] {
             FAR => {
-                let far = self.far.get(&self.seq[place]);
-                far.copied().unwrap_or(NO_VERSION)
+                let seq = self.seq[place];
+                let far = self.far.binary_search_by_key(&seq, |far| far.0);
+                far.map_or(NO_VERSION, |far| self.far[far].1)
             }
             offset => self.base.1.wrapping_add(u64::from(offset)),
         }
@@ -286,7 +285,7 @@ impl MarkRun {
             + self.seq.capacity() * 4
             + self.kind.capacity()
             + self.version.capacity() * 4
-            + self.far.len() * 24
+            + self.far.capacity() * 16
             + (self.blocks.capacity() + self.groups.capacity()) * size_of::<Sums>()
     }
 }

@@ -107,7 +107,12 @@ impl WatchTrace {
             opening.moment.seq
         });
         merge_sorted(&mut self.requests, other.requests, |request| request.seq);
-        for (stream, attribution) in other.attributions {
+        // In a browser the map is a sorted list, to whose end an insertion is cheap.
+        let mut later = other.attributions;
+        if !later.is_empty() && later.keys().next() < self.attributions.keys().next() {
+            std::mem::swap(&mut self.attributions, &mut later);
+        }
+        for (stream, attribution) in later {
             let known = self
                 .attributions
                 .entry(stream)

@@ -3,10 +3,9 @@
 //! A trace begins with the stretches that a snapshot has open. Traces of different chapters merge in any order.
 //! `absorb.rs` builds it.
 
-use std::collections::BTreeMap;
-
 use watchscope_model::fold::Moment;
 use watchscope_model::row::Attributed;
+use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::Cause;
 use watchscope_model::{RequestId, Row, Seq, StreamId, Text, Time};
 

@@ -61,9 +61,7 @@ pub fn problems_in(
     muted: &Muted,
 ) -> Vec<Problem> {
     let mut divergences: BTreeMap<&'static str, (Divergence, Kind)> = BTreeMap::new();
-    // A tree in a browser too, where `tree::BTreeMap` is a sorted list: there may be thousands of entries.
-    let mut findings: std::collections::BTreeMap<(&Text, &Text), Kind> =
-        std::collections::BTreeMap::new();
+    let mut findings: BTreeMap<(&Text, &Text), Kind> = BTreeMap::new();
     let mut gaps = Kind::new(Token::Error);
     let mut phases = [(Phase::Refused, "refused"), (Phase::Waiting, "waiting")]
         .map(|of| (of, Kind::new(Token::Error)));

@@ -531,19 +531,23 @@ fn a_view_of_before_the_first_log_says_when_it_begins() {
     assert_eq!(shown(&mut lanes, -30.0, 30.0), None);
 }
 
+/// Returns why a view is empty, and a remedy; `None` if it is not.
+fn shown(store: &Store, filter: &str, from: f64, to: f64) -> Option<(String, String)> {
+    let mut lanes = Lanes::showing_all();
+    lanes.set_filter(filter);
+    let view = View::between(at(from), at(to), 300.0);
+    let rows = picture(store, &mut lanes, &view, at(60.0)).0;
+    let empty = emptiness(store, &lanes, &rows, &view, at(60.0));
+    empty.map(|empty| empty.words())
+}
+
+#[track_caller]
+fn says(words: Option<(String, String)>, what: &str, todo: &str) {
+    assert_eq!(words, Some((what.to_owned(), todo.to_owned())));
+}
+
 #[test]
-fn each_kind_of_empty_view_gives_its_reason_and_a_remedy() {
-    let shown = |store: &Store, filter: &str, from: f64, to: f64| {
-        let mut lanes = Lanes::showing_all();
-        lanes.set_filter(filter);
-        let view = View::between(at(from), at(to), 300.0);
-        let rows = picture(store, &mut lanes, &view, at(60.0)).0;
-        let empty = emptiness(store, &lanes, &rows, &view, at(60.0));
-        empty.map(|empty| empty.words())
-    };
-    let says = |words: Option<(String, String)>, what: &str, todo: &str| {
-        assert_eq!(words, Some((what.to_owned(), todo.to_owned())));
-    };
+fn an_empty_view_of_hidden_or_quiet_watches_gives_its_reason_and_a_remedy() {
     assert_eq!(shown(&streaming().store(), "", 0.0, 60.0), None);
     says(
         shown(&streaming().store(), "nodes", 0.0, 60.0),
@@ -568,7 +572,10 @@ fn each_kind_of_empty_view_gives_its_reason_and_a_remedy() {
         "2 watches open, no event since 09:31:05.",
         "Quiet is data: the pen moves and draws level lines.",
     );
+}
 
+#[test]
+fn an_empty_view_of_refused_or_unanswered_watches_gives_its_reason_and_a_remedy() {
     // It says refused only while no object at all is held.
     let refused = |watches: &[(&str, PhaseReason)]| {
         let mut log = Log::new("a");
@@ -632,7 +639,10 @@ fn each_kind_of_empty_view_gives_its_reason_and_a_remedy() {
         "The cluster does not answer.",
         "10.0.0.1:6443 refused the connection. Next try in 3 s.",
     );
+}
 
+#[test]
+fn a_view_of_records_that_are_no_longer_kept_says_since_when_they_are() {
     let mut log = streaming();
     for step in 1..40_u64 {
         let (kind, origin) = (ChangeType::Modified, Origin::Live);

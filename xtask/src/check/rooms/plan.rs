@@ -339,6 +339,7 @@ const MODEL: Crate = Crate {
                 "options",
                 "chance",
                 "fnv",
+                "json_reader",
             ],
             &[],
         ),

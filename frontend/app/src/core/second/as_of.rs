@@ -67,7 +67,7 @@ impl Model {
         }
     }
 
-    /// Computes the moment for which panels answer, and the selection then and now.
+    /// Computes the moment for which panels answer, and what the detail shows of it.
     pub(super) fn publish_as_of(&mut self, now: Time) {
         self.look_up_then(now);
         let range = self.marked.range.is_some();
@@ -81,6 +81,13 @@ impl Model {
                 Err(Unknown::NotKept) => Some("Its records are no longer kept."),
             },
         });
+        self.follow_detail(now);
+    }
+
+    /// Computes why the selected object is present or absent, the selection then and now, and the comparison with the
+    /// cluster. The function comes with the third part of the page.
+    pub fn update_detail(&mut self, now: Time) {
+        self.follow_check();
         self.follow_presence(now);
         self.shown.beside = self.beside(now);
     }

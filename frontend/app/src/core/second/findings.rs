@@ -53,17 +53,26 @@ impl Model {
         self.redraw();
     }
 
-    /// Computes the contents of both panels.
+    /// Counts the standing findings for the header, and fills both panels.
     pub(super) fn publish_findings(&mut self, now: Time) {
         let muted = &self.lanes.muted;
         let known = self.known(now);
         let standing = known.map(|known| findings::tally(known, muted));
+        self.shown.restored = findings::restored(&self.store, muted);
+        self.shown.standing = standing.unwrap_or_default();
+        if let Some(late) = self.late {
+            (late.findings)(self, now);
+        }
+    }
+
+    /// Computes the contents of both panels, if they are open. The function comes with the third part of the page.
+    pub fn fill_findings(&mut self, now: Time) {
+        let muted = &self.lanes.muted;
+        let known = self.known(now);
         let board = known.filter(|_| self.panels.findings_open);
         let board = board.map(|known| findings::board(known, muted));
         let watches = known.filter(|_| self.panels.watches_open);
         let watches = watches.map(|known| self.table(known));
-        self.shown.restored = findings::restored(&self.store, muted);
-        self.shown.standing = standing.unwrap_or_default();
         self.shown.board = board.unwrap_or_default();
         self.shown.watches = watches.unwrap_or_default();
     }
@@ -109,7 +118,7 @@ impl Model {
         };
         let order = self.panels.order.pressed(column);
         self.panels.order = order;
-        health::sort(&mut self.shown.watches, order);
+        self.publish_findings(self.now());
         let direction = if order.falling { "falling" } else { "rising" };
         self.say(format!("Sorted by {name}, {direction}."));
     }

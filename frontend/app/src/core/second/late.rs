@@ -1,9 +1,11 @@
-//! Palette, search, cursors, tables and "why", whose functions come with the third part of the page.
+//! Calls of functions that come with the third part of the page: palette, search, cursors, tables, notes and the
+//! contents of panels.
 
 use watchscope_model::Time;
 
 use crate::core::cursors::{CursorDeed, CursorsShown};
 use crate::core::model::Model;
+use crate::core::notes::NoteDeed;
 use crate::core::palette::{PaletteDeed, PaletteShown};
 use crate::core::panel_state::Tab;
 use crate::core::search::{SearchDeed, SearchShown};
@@ -24,7 +26,41 @@ impl Model {
         if self.shown.table.take().is_some() {
             self.tables(TableDeed::Toggle);
         }
+        let now = self.now();
+        self.publish_findings(now);
+        self.list_notes(now);
+        self.find_beliefs();
         self.explain(false);
+        self.follow_detail(now);
+        self.follow_range(now);
+    }
+
+    /// Finds the beliefs of all sides about the selection. Without the third part, there are none yet.
+    pub(super) fn find_beliefs(&mut self) {
+        if let Some(late) = self.late {
+            (late.beliefs)(self);
+        }
+    }
+
+    /// Updates what the detail shows besides the selection. Without the third part, it shows nothing.
+    pub(super) fn follow_detail(&mut self, now: Time) {
+        if let Some(late) = self.late {
+            (late.detail)(self, now);
+        }
+    }
+
+    /// Updates the words about the marked range. Without the third part, there are none yet.
+    pub(super) fn follow_range(&mut self, now: Time) {
+        if let Some(late) = self.late {
+            (late.range)(self, now);
+        }
+    }
+
+    /// Handles an action on notes. It comes from their panel, which is in the third part too.
+    pub(super) fn note(&mut self, deed: NoteDeed) {
+        if let Some(late) = self.late {
+            (late.note)(self, deed);
+        }
     }
 
     /// Finds the steps that explain the selection. Without the third part, nothing is explained yet.

@@ -40,8 +40,8 @@ const ANSWER_LOST: &str =
 const NOT_CONNECTED: &str = "Not connected: nothing was saved. The text stays here.";
 
 impl Model {
-    /// Handles an action on notes.
-    pub(super) fn do_with_note(&mut self, deed: NoteDeed) {
+    /// Handles an action on notes. The function comes with the third part of the page.
+    pub fn do_with_note(&mut self, deed: NoteDeed) {
         match deed {
             NoteDeed::About(choice) => {
                 if let Some(draft) = &mut self.panels.notes.draft {
@@ -556,10 +556,24 @@ impl Model {
         }
     }
 
-    /// Computes the contents of the panel.
-    fn list_notes(&mut self, now: Time) {
-        let (keeping, is_closed) = self.keeping();
+    /// Counts the notes for the header and the scripts, and fills the panel.
+    pub(super) fn list_notes(&mut self, now: Time) {
         let unsaved = self.unsaved_notes();
+        let notes = &self.panels.notes;
+        let drawn = notes.marks.iter().filter(|mark| mark.number.is_some());
+        let shown = &mut self.shown.notes;
+        shown.count = drawn.count();
+        shown.kept = notes.kept_here;
+        shown.unsaved = unsaved;
+        shown.has_flags = !notes.marks.is_empty();
+        if let Some(late) = self.late {
+            (late.notes)(self, now);
+        }
+    }
+
+    /// Computes the contents of the panel. The function comes with the third part of the page.
+    pub fn fill_notes(&mut self, now: Time) {
+        let (keeping, is_closed) = self.keeping();
         let notes = &mut self.panels.notes;
         let rows = std::mem::take(&mut self.shown.notes.rows);
         let rows = match (notes.is_open, notes.has_rows) {
@@ -580,17 +594,14 @@ impl Model {
         notes.has_rows = notes.is_open;
         let is_saving = notes.sent.as_ref().is_some_and(|sent| sent.draft.is_some());
         let form = notes.draft.as_ref().map(|draft| form(draft, is_saving));
-        let drawn = notes.marks.iter().filter(|mark| mark.number.is_some());
+        let trouble = notes.trouble.map(str::to_owned);
         self.shown.notes = NotesShown {
-            count: drawn.count(),
             rows,
             form,
             keeping,
             is_closed,
-            kept: notes.kept_here,
-            unsaved,
-            trouble: notes.trouble.map(str::to_owned),
-            has_flags: !notes.marks.is_empty(),
+            trouble,
+            ..self.shown.notes
         };
     }
 }

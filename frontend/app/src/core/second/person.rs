@@ -97,7 +97,7 @@ impl Model {
             Person::Search(deed) => self.search(deed),
             Person::Table(deed) => self.tables(deed),
             Person::Lanes(deed) => self.do_with_lanes(deed),
-            Person::Note(deed) => self.do_with_note(deed),
+            Person::Note(deed) => self.note(deed),
             Person::NotesCame(bytes) => self.take_notes(&bytes),
             Person::NotesSaved { kept, name } => self.take_saved(kept, name),
 

@@ -65,7 +65,7 @@ impl Model {
         if is_drawn {
             self.shown.tooltip = None;
             // The row shows the contents of the whole range at once.
-            self.publish_range(self.now());
+            self.follow_range(self.now());
         }
         is_drawn
     }
@@ -104,8 +104,14 @@ impl Model {
         self.set_view(View::between(from, to, self.view.width_px));
     }
 
-    /// Computes the words about the marked range.
-    pub(super) fn publish_range(&mut self, now: Time) {
+    /// Computes the words about the marked range, and hands a dialog the records that it requested. The function comes
+    /// with the third part of the page.
+    pub fn update_range(&mut self, now: Time) {
+        self.publish_range(now);
+        self.go_on_taking(now);
+    }
+
+    fn publish_range(&mut self, now: Time) {
         let Some((from, to)) = self.marked.range else {
             self.shown.range = None;
             return;

@@ -380,12 +380,7 @@ impl Model {
         let description = self.describe(&selection);
         self.say(description.spoken());
         let object = self.object_pane(&description);
-        let beliefs = self.beliefs_of(&selection);
-        let is_layer = matches!(selection.lane, LaneId::Layer(_));
         let tab = match self.panels.tab {
-            Tab::Beliefs if beliefs.is_some() => Tab::Beliefs,
-            // A person selects a layer to see the beliefs of all layers.
-            _ if is_layer && beliefs.is_some() => Tab::Beliefs,
             Tab::Object if object.is_some() => Tab::Object,
             Tab::Request if !description.request.is_empty() => Tab::Request,
             _ => Tab::Event,
@@ -404,7 +399,7 @@ impl Model {
             description,
             object: object.clone(),
             check: words::check(&self.store, lane).filter(|_| !self.panels.is_lesson),
-            beliefs,
+            beliefs: None,
             evidence: self.pick.evidence.clone(),
             why: None,
             owners: self.owners_shown(lane),
@@ -413,6 +408,7 @@ impl Model {
         self.pick.selected = Some(selection.lane);
         self.pick.record = selection.record();
         self.panels.selection = Some(selection);
+        self.find_beliefs();
         self.explain(false);
         // The answer for the lane selected before is never shown for this one.
         (self.panels.presence_basis, self.shown.presence) = ((None, None), None);
@@ -443,6 +439,23 @@ impl Model {
             );
         }
         description
+    }
+
+    /// Finds the beliefs of all sides about the selection. Shows them if their tab is open, or if a layer is selected: a
+    /// person selects it to see the beliefs of all layers. The function comes with the third part of the page.
+    pub fn compare_beliefs(&mut self) {
+        let Some(selection) = &self.panels.selection else {
+            return;
+        };
+        let beliefs = self.beliefs_of(selection);
+        let is_layer = matches!(selection.lane, LaneId::Layer(_));
+        let is_shown = beliefs.is_some() && (is_layer || self.panels.tab == Tab::Beliefs);
+        if let Some(detail) = &mut self.shown.detail {
+            detail.beliefs = beliefs;
+            if is_shown {
+                detail.tab = Tab::Beliefs;
+            }
+        }
     }
 
     /// Returns the beliefs of all sides at the selected record; of a lane, as of the moment for which panels answer.

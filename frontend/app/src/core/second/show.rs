@@ -27,10 +27,8 @@ impl Model {
         self.recall_muted();
         self.recall_lanes();
         self.publish_lanes();
-        self.follow_check();
         self.load_before_seam();
-        self.publish_range(now);
-        self.go_on_taking(now);
+        self.follow_range(now);
         self.publish_replay();
         self.follow_evidence();
         self.follow_awaited();
