@@ -14,8 +14,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// The deepest nesting that is read; a deeper value is an error. It is serde_json's limit. Kubernetes' own objects
-/// stay under 30.
+/// The deepest nesting that is read; a deeper value is an error. It is serde_json's limit.
 pub const DEPTH_LIMIT: u32 = 128;
 
 /// Why reading stopped.

@@ -10,7 +10,7 @@ use crate::error::DamageKind;
 /// the block fits. If it does not fit without watches either, the writer writes it all the same. A reader reports a
 /// longer one as damage.
 pub const MAX_FILE_BLOCK_BYTES: usize = 1 << 20;
-/// /// The most watches in an `F`, so that they usually fit in 1 MiB. The writer and the reader keep the first ones and
+/// The most watches in an `F`, so that they usually fit in 1 MiB. The writer and the reader keep the first ones and
 /// leave out the others. The number has no source: it leaves about 500 bytes for each.
 const MAX_WATCHES: usize = 2_000;
 

@@ -48,7 +48,7 @@ pub enum By {
     Lane,
     /// Its resourceVersion.
     Version,
-    /// Its sentence.
+    /// Its sentence. Rows sort by kind first: findings then by code and time, all others by lane and resourceVersion.
     What,
     /// The manager that wrote it.
     Manager,
@@ -119,7 +119,7 @@ const RECORDS: &[Column] = &[
     words(
         "What",
         By::What,
-        "What happened. It sorts by kind, then lane, then resourceVersion",
+        "What happened. It sorts by kind, then lane, then resourceVersion; findings by code, then time",
     ),
 ];
 
