@@ -210,6 +210,8 @@ pub struct Late {
     pub search: fn(&mut Model, SearchDeed),
     /// Handles an action on the cursors A and B.
     pub cursors: fn(&mut Model, CursorDeed),
+    /// Computes the words about the marked range, at a time.
+    pub range: fn(&mut Model, Time),
     /// Handles an action on the tables.
     pub table: fn(&mut Model, TableDeed),
     /// Finds the steps that explain the selection. The flag says whether the person asked for them.

@@ -13,7 +13,9 @@ mod address;
 mod as_of;
 mod beliefs;
 mod bodies;
+mod captions;
 mod check;
+mod compared_object;
 mod copy;
 mod cursors;
 mod debug;
@@ -41,6 +43,7 @@ mod replay;
 mod search;
 mod signals;
 mod status;
+mod storage;
 mod tables;
 mod texts;
 mod third;
@@ -55,4 +58,5 @@ pub(crate) use self::signals::show;
 pub(crate) fn drawn() {
     lanes::show_sections();
     lesson::drawn();
+    third::drawn();
 }

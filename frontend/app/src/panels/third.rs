@@ -6,7 +6,8 @@ use leptos::prelude::*;
 use leptos::wasm_split::{SplitLoaderError, wasm_split};
 use wasm_bindgen_futures::spawn_local;
 
-use super::cursors::{CursorFlags, CursorsPanel};
+use super::captions::{self, Captions};
+use super::cursors::{self, AToB, CursorFlags, CursorsPanel};
 use super::detail::DetailPanel;
 use super::findings::FindingsPanel;
 use super::lanes::{HiddenLanes, LanesBar};
@@ -19,7 +20,7 @@ use super::signals::Signals;
 use super::status::Help;
 use super::tables::TablesPanel;
 use super::watches::WatchesPanel;
-use super::{bodies, focus, search, texts};
+use super::{bodies, focus, lesson, search, texts};
 use crate::core::effect::Focus;
 use crate::core::model::{Late, Model};
 use crate::core::msg::Msg;
@@ -45,10 +46,11 @@ pub(super) struct Third {
     pub(super) help: Panel,
     pub(super) search: Panel,
     pub(super) palette: Panel,
-    pub(super) cursor_flags: Panel,
+    pub(super) over_picture: Panel,
     pub(super) compared: Panel,
     pub(super) tables: Panel,
     late: Late,
+    drawn: fn(),
     fetch_bodies: fn(u64, ObjectPane),
     fetch_texts: fn(),
     ask_search: fn(u64, &str, Option<&str>),
@@ -70,15 +72,22 @@ fn third_part() -> Result<Third, SplitLoaderError> {
         help: |panels| view! { <Help panels/> }.into_any(),
         search: |panels| view! { <SearchBar panels/> }.into_any(),
         palette: |panels| view! { <Palette panels/> }.into_any(),
-        cursor_flags: |panels| view! { <CursorFlags panels/> }.into_any(),
+        over_picture: |panels| {
+            view! { <CursorFlags panels/><AToB panels/><Captions panels/> }.into_any()
+        },
         compared: |panels| view! { <CursorsPanel panels/> }.into_any(),
         tables: |panels| view! { <TablesPanel panels/> }.into_any(),
         late: Late {
             palette: Model::do_with_palette,
             search: Model::do_with_search,
             cursors: Model::do_with_cursors,
+            range: Model::describe_range,
             table: Model::do_with_table,
             why: Model::explain_selection,
+        },
+        drawn: || {
+            cursors::drawn();
+            captions::drawn();
         },
         fetch_bodies: bodies::fetch_for,
         fetch_texts: texts::ask,
@@ -116,11 +125,14 @@ impl LatePanels {
         Self { panels, is_here }
     }
 
-    /// Loads the third part when one of its panels opens. A view calls this, because only a view can make an effect.
+    /// Loads the third part when one of its panels opens, and for the captions of a first visit. A view calls this,
+    /// because only a view can make an effect.
     pub(super) fn load_on_demand(self) {
         let Self { panels, is_here } = self;
+        let is_first_visit = captions::is_wanted() && !lesson::is_on();
         let open = Memo::new(move |_| {
             [
+                is_first_visit,
                 panels.findings_open.get(),
                 panels.watches_open.get(),
                 panels.notes_open.get(),
@@ -197,6 +209,13 @@ fn do_what_waits(third: Third) {
         && focus::is_free()
     {
         focus::focus_soon(focus);
+    }
+}
+
+/// Moves the third part's elements over the picture, after it was painted.
+pub(super) fn drawn() {
+    if let Some(third) = THIRD.get() {
+        (third.drawn)();
     }
 }
 

@@ -60,6 +60,7 @@ pub(crate) const LATE: Late = Late {
     cursors: Model::do_with_cursors,
     palette: Model::do_with_palette,
     search: Model::do_with_search,
+    range: Model::describe_range,
     table: Model::do_with_table,
     why: Model::explain_selection,
 };

@@ -1,4 +1,4 @@
-//! Palette, search, cursors, tables and "why", whose functions come with the third part of the page.
+//! Palette, search, range, cursors, tables and "why", whose functions come with the third part of the page.
 
 use watchscope_model::Time;
 
@@ -7,6 +7,7 @@ use crate::core::model::Model;
 use crate::core::palette::{PaletteDeed, PaletteShown};
 use crate::core::panel_state::Tab;
 use crate::core::search::{SearchDeed, SearchShown};
+use crate::core::shown::RangeShown;
 use crate::core::table::{TableDeed, TableView};
 
 impl Model {
@@ -19,6 +20,7 @@ impl Model {
         if self.shown.search.take().is_some() {
             self.search(SearchDeed::Open);
         }
+        self.publish_range(self.now());
         let waiting = self.panels.cursors.waiting.take();
         self.cursors(waiting.unwrap_or(CursorDeed::Renew));
         if self.shown.table.take().is_some() {
@@ -56,6 +58,15 @@ impl Model {
             }
             (None, PaletteDeed::Closed) => self.shown.palette = None,
             (None, _) => {}
+        }
+    }
+
+    /// Computes the words about the marked range. Without the third part, they are empty and load that part.
+    pub(super) fn publish_range(&mut self, now: Time) {
+        match (self.marked.range, self.late) {
+            (None, _) => self.shown.range = None,
+            (Some(_), Some(late)) => (late.range)(self, now),
+            (Some(_), None) => self.shown.range = Some(RangeShown::default()),
         }
     }
 

@@ -104,8 +104,8 @@ impl Model {
         self.set_view(View::between(from, to, self.view.width_px));
     }
 
-    /// Computes the words about the marked range.
-    pub(super) fn publish_range(&mut self, now: Time) {
+    /// Computes the words about the marked range. The third part of the page has this code.
+    pub fn describe_range(&mut self, now: Time) {
         let Some((from, to)) = self.marked.range else {
             self.shown.range = None;
             return;
