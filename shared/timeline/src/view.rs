@@ -497,7 +497,7 @@ mod tests {
         assert_eq!(later.pen_px, 705.0);
         // A young log's axis takes its next step when the pen has reached them.
         let young = with(View::opened(NOW, NOW, None, 1_000.0), 270.0);
-        let spans = [14, 15].map(|seconds| {
+        let spans = [13, 14].map(|seconds| {
             let view = young.at_now(NOW.plus_millis(seconds * 1_000));
             assert!(view.pen_px < 705.0, "{view:?}");
             span_and_pen(view).0

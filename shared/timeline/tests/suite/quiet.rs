@@ -110,9 +110,9 @@ fn the_life_of_an_object_that_does_not_change_in_view_is_faint() {
         };
         scene.primitives.iter().filter_map(of).collect()
     };
-    // The list of the watch shows cart-0, and says nothing of a change.
-    assert_eq!(lives(-1.0, 40.0), [70, 100]);
-    assert_eq!(lives(25.0, 35.0), [70, 100]);
+    // cart-1 changed last, so it comes first. The list of the watch shows cart-0, and says nothing of a change.
+    assert_eq!(lives(-1.0, 40.0), [100, 70]);
+    assert_eq!(lives(25.0, 35.0), [100, 70]);
     assert_eq!(lives(10.0, 20.0), [70, 70]);
 }
 

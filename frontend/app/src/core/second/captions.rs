@@ -50,7 +50,7 @@ impl Model {
         if !is_shown {
             return None;
         }
-        let pen_px = self.view.x_from_time(self.link.heard_at);
+        let pen_px = self.view.pen_px;
         Some(CaptionsShown {
             // The captions keep their place while the pen of a young log travels.
             left_px: self.view.lead_px() + FROM_PEN_PX,
