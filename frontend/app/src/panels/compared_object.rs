@@ -10,6 +10,9 @@ use crate::core::cursors::{BothBodies, Compared, RowShown};
 use crate::core::person::Person;
 use crate::runtime::page::{act, read};
 
+/// The most letters of a value that every write changes. The rest of a longer one is left out.
+const BOOKKEEPING_MOST: usize = 40;
+
 /// Names the object that the person chose: its resource and its name.
 pub(super) type Chosen = Option<(String, String)>;
 
@@ -94,7 +97,14 @@ fn OneObject(row: RowShown, place: usize) -> impl IntoView {
 
 #[component]
 fn Values(found: Vec<Difference>) -> impl IntoView {
-    let value = |value: Option<String>| value.unwrap_or_else(|| "–".to_owned());
+    // managedFields would fill the panel.
+    let value = |value: Option<String>, is_bookkeeping: bool| match value {
+        Some(value) if is_bookkeeping && value.chars().count() > BOOKKEEPING_MOST => {
+            let begin: String = value.chars().take(BOOKKEEPING_MOST).collect();
+            format!("{begin}…")
+        }
+        value => value.unwrap_or_else(|| "–".to_owned()),
+    };
     view! {
         <table class="difference">
             <thead><tr><th scope="col">"Path"</th><th scope="col">"at A"</th><th scope="col">"at B"</th></tr></thead>
@@ -102,8 +112,8 @@ fn Values(found: Vec<Difference>) -> impl IntoView {
                 {found.into_iter().map(|difference| view! {
                     <tr class:bookkeeping=difference.bookkeeping>
                         <td>{difference.path}</td>
-                        <td class="before">{value(difference.before)}</td>
-                        <td class="after">{value(difference.after)}</td>
+                        <td class="before">{value(difference.before, difference.bookkeeping)}</td>
+                        <td class="after">{value(difference.after, difference.bookkeeping)}</td>
                     </tr>
                 }).collect_view()}
             </tbody>

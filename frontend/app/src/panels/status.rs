@@ -103,7 +103,7 @@ pub(super) fn Help(panels: Signals) -> impl IntoView {
                 </dl>
             }).collect_view()}
             {move || (panels.help.get() && captions::can_show()).then(|| view! {
-                <p><button class="control" data-part="captions-again" on:click=|_| captions::show_again()>
+                <p class="captions-again"><button class="control" data-part="captions-again" on:click=|_| captions::show_again()>
                     "Show captions again"
                 </button></p>
             })}

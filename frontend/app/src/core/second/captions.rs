@@ -14,8 +14,8 @@ use crate::core::model::Model;
 const BEFORE_PEN_PX: f64 = 18.0;
 /// Distance in px from a glyph's middle at which its line ends: a ring around the glyph has this radius.
 const RING_PX: f64 = 11.0;
-/// The most px from the top of a gap to the point at which its line ends: half the height of a watch's row.
-const FIRST_ROW_PX: f64 = 13.0;
+/// The most px from the top of a gap to the point at which its line ends: below the words of the first stream in it.
+const FIRST_ROW_PX: f64 = 23.0;
 
 impl Model {
     /// Whether captions can stand beside this picture: it shows a live log, and the window is large enough.
