@@ -42,8 +42,8 @@ pub struct View {
     /// The x of now while the view follows it, in whole px from the left edge. It has no meaning while the view does
     /// not follow.
     pub pen_px: f64,
-    /// Width in px that stays free right of now, besides 2.5 % of the width, while the view follows now: 0, or what
-    /// the captions of a first visit need.
+    /// Width in px that stays free right of now while the view follows now, besides 2.5 % of the width. It is 0, or the
+    /// width of the captions of a first visit.
     pub free_px: f64,
 }
 
