@@ -9,6 +9,7 @@ use thirtyfour::{By, Key};
 use watchscope_tests::{Missing, eventually, or_skip};
 
 use crate::browser::{LONG, Tab, Visit};
+use crate::looking::{Mouse, corner};
 
 /// Violations: rule and element, with where it was first seen and what is wrong.
 type Barriers = BTreeMap<(String, String), String>;
@@ -111,6 +112,52 @@ async fn no_panel_has_a_serious_barrier_in_either_theme_or_on_a_narrow_window() 
         let click = format!("document.querySelectorAll('.detail .tab')[{place}].click()");
         let _: Value = tab.script(&click).await?;
         look(&tab, &format!("tab {place} of the detail"), &mut barriers).await?;
+    }
+    assert!(barriers.is_empty(), "{barriers:#?}");
+    visit.browser.console_is_quiet().await
+}
+
+#[tokio::test]
+async fn captions_and_the_comparison_of_two_times_have_no_serious_barrier() -> Result<()> {
+    let axe = or_skip!(axe());
+    let visit = or_skip!(Visit::of_demo(&["--window-size=1600,1000"]).await?);
+    let (driver, tab) = visit.open().await?;
+    tab.script("localStorage.setItem('watchscope-captions', 'show')")
+        .await?;
+    driver.refresh().await?;
+    tab.is_live().await?;
+    driver.execute(&axe, Vec::new()).await?;
+    let is_here = async |what: &str, selector: &str| {
+        eventually(what, LONG, async || {
+            let script = format!("return !!document.querySelector({selector:?})");
+            ensure!(tab.script(&script).await? == true, "{what}");
+            Ok(())
+        })
+        .await
+    };
+    let mut barriers = Barriers::new();
+    for theme in ["light", "dark"] {
+        let features = json!({"features": [{"name": "prefers-color-scheme", "value": theme}]});
+        let cdp = driver.cdp();
+        cdp.send_raw("Emulation.setEmulatedMedia", features).await?;
+        is_here("the captions", "[data-part='captions']").await?;
+        look(&tab, &format!("the captions, {theme}"), &mut barriers).await?;
+        tab.press(" ").await?;
+        let mouse = Mouse(driver);
+        let (left, top) = corner(&tab).await?;
+        for x in [200, 700] {
+            mouse.hover((left as i32 + x, top as i32 + 200)).await?;
+            tab.press("b").await?;
+        }
+        is_here("the row from A to B", "[data-part='from-a-to-b']").await?;
+        is_here("the comparison", "[data-part='compared']").await?;
+        look(&tab, &format!("A and B, {theme}"), &mut barriers).await?;
+        driver
+            .find(By::Css("[data-part='compared'] .close"))
+            .await?
+            .click()
+            .await?;
+        tab.press(Key::End).await?;
     }
     assert!(barriers.is_empty(), "{barriers:#?}");
     visit.browser.console_is_quiet().await

@@ -79,6 +79,20 @@ async fn two_times_are_compared_by_keys_and_by_the_mouse_and_named_by_the_link()
     })
     .await?;
 
+    // The row under the ruler says how long it is, and the panel how the first object differs.
+    eventually("the row from A to B", LONG, async || {
+        let row = tab.text("[data-part='from-a-to-b']").await?;
+        ensure!(
+            row.starts_with("From A to B") && row.contains(" s"),
+            "{row}"
+        );
+        let object = tab.text("[data-part='compared-object']").await?;
+        ensure!(object.contains("Object as this watch held it"), "{object}");
+        ensure!(!object.contains("Fetching"), "{object}");
+        Ok(())
+    })
+    .await?;
+
     // Drags the flag of B, and moves it by keys.
     let at = middle(&tab, "[data-part='cursor-B']").await?;
     mouse.drag(at, (at.0 + 60, at.1)).await?;

@@ -20,6 +20,7 @@ mod exporting;
 mod faults;
 mod findings;
 mod first_paint;
+mod guiding;
 mod harness;
 mod history;
 mod hostile;

@@ -9,7 +9,7 @@ mod host;
 use common::{Log, at};
 use host::Host;
 use std::sync::Arc;
-use watchscope_app::core::cursors::{ComparedShown, Cursor, CursorDeed};
+use watchscope_app::core::cursors::{BothBodies, ComparedShown, Cursor, CursorDeed, Span};
 use watchscope_app::core::person::Person;
 use watchscope_app::input::actions::Action;
 use watchscope_app::input::gesture::Pointer;
@@ -72,6 +72,60 @@ fn b_sets_a_at_the_pointer_then_b_and_then_moves_the_nearer_one() {
     assert_eq!(shown.rows[0].group, "went 1");
     assert_eq!(shown.rows[0].name, "shop/cart-1");
     assert_eq!(shown.sides, ["etcd", "this watch"]);
+}
+
+#[test]
+fn the_row_from_a_to_b_has_its_room_and_its_words_where_they_fit() {
+    let host = page();
+    let top_px = || host.model.borrow().lanes_top_px();
+    let before_px = top_px();
+    mark(&host, 5.0);
+    assert_eq!(top_px(), before_px, "one time has no row");
+    mark(&host, 7.0);
+    assert_eq!(top_px(), before_px + 28.0);
+    let span = host.model.borrow().cursors_span().unwrap();
+    let x_px = |seconds| host.model.borrow().view.x_from_time(at(seconds));
+    assert_eq!((span.left_px, span.right_px), (x_px(5.0), x_px(7.0)));
+    let words_left = |left_px, right_px| Span { left_px, right_px }.words_left_px(100.0, 500.0);
+    assert_eq!(words_left(100.0, 300.0), 150.0, "in the middle");
+    assert_eq!(words_left(100.0, 200.0), 200.0, "after B");
+    assert_eq!(words_left(380.0, 450.0), 280.0, "before A");
+    assert_eq!(words_left(50.0, 204.0), 204.0);
+    assert_eq!(words_left(90.0, 445.0), 217.5);
+}
+
+#[test]
+fn a_changed_object_has_two_bodies_and_one_that_went_has_none_to_compare() {
+    let mut log = Log::new("a");
+    log.opened(0.5, "shop/pods", 1, &["cart-0", "cart-1"], 100);
+    let live = Origin::Live;
+    log.change(2.0, "shop/pods", ChangeType::Modified, live, "cart-0", 110);
+    log.change(6.0, "shop/pods", ChangeType::Modified, live, "cart-0", 120);
+    log.change(6.5, "shop/pods", ChangeType::Deleted, live, "cart-1", 130);
+    let (host, mut writer) = Host::shows(&log, 2);
+    host.gets_panels(&log, &mut writer, 2);
+    host.person(Person::Act(Action::TogglePause));
+    host.frame(2_000.0);
+    mark(&host, 5.0);
+    mark(&host, 7.0);
+    let shown = compared(&host);
+    let bodies = |name: &str| {
+        let place = shown.rows.iter().position(|row| row.name == name);
+        host.model.borrow().both_bodies(place.unwrap())
+    };
+    let BothBodies::At([(_, a), (_, b)]) = bodies("shop/cart-0") else {
+        panic!("{:?}", bodies("shop/cart-0"));
+    };
+    assert_eq!(b, a + 1, "the changes at 2 s and at 6 s follow each other");
+    let went = BothBodies::Not("The watch held it at A and not at B.");
+    assert_eq!(bodies("shop/cart-1"), went);
+    let row = shown.rows.iter().find(|row| row.name == "shop/cart-1");
+    assert_eq!(
+        row.unwrap().held_at_b,
+        "At B: not held by etcd, this watch."
+    );
+    let missing = host.model.borrow().both_bodies(99);
+    assert!(matches!(missing, BothBodies::Not(_)));
 }
 
 #[test]

@@ -43,6 +43,9 @@ pub struct View {
     /// The x of now while the view follows it, in px from the left edge, at least 0. [`View::at_now`] makes it whole.
     /// It has no meaning while the view does not follow.
     pub pen_px: f64,
+    /// Width in px that stays free right of now while the view follows now, besides 2.5 % of the width. It is 0, or the
+    /// width of the captions of a first visit.
+    pub free_px: f64,
 }
 
 impl View {
@@ -60,6 +63,7 @@ impl View {
             following: true,
             grows_from: None,
             pen_px: 0.0,
+            free_px: 0.0,
         }
         .held_at(now)
     }
@@ -106,13 +110,14 @@ impl View {
             following: false,
             grows_from: None,
             pen_px: 0.0,
+            free_px: 0.0,
         }
     }
 
     /// Returns the same view at another now, if it follows; otherwise unchanged. The pen travels to 97.5 % of the
-    /// width. Then the axis of a young log takes its next step, and any other axis moves along. An earlier now moves
-    /// the pen back, and a growing axis takes an earlier step if that has room. Left of the view, an axis that does not
-    /// grow moves along too.
+    /// width, less the free width. Then the axis of a young log takes its next step, and any other axis moves along. An
+    /// earlier now moves the pen back, and a growing axis takes an earlier step if that has room. Left of the view, an
+    /// axis that does not grow moves along too.
     #[must_use]
     pub fn at_now(self, now: Time) -> Self {
         if !self.following {
@@ -154,15 +159,16 @@ impl View {
         }
     }
 
-    /// Returns the x of now once the picture moves along, in whole px.
-    fn lead_px(&self) -> f64 {
-        (self.width_px * (1.0 - LEAD)).floor()
+    /// Returns the x of now once the picture moves along, in whole px: at 97.5 % of the width, less the free width.
+    #[must_use]
+    pub fn lead_px(&self) -> f64 {
+        (self.width_px * (1.0 - LEAD) - self.free_px).floor()
     }
 
-    /// Returns the same view with now at 97.5 % of the width.
+    /// Returns the same view with now where the picture moves along.
     fn held_at(self, now: Time) -> Self {
         // It moves by whole px, so that the drawing does not shimmer.
-        let left = now.0 as f64 - self.us_per_px * self.width_px * (1.0 - LEAD);
+        let left = now.0 as f64 - self.us_per_px * (self.width_px * (1.0 - LEAD) - self.free_px);
         Self {
             left_us: (left / self.us_per_px).floor() * self.us_per_px,
             pen_px: self.lead_px(),
@@ -488,6 +494,27 @@ mod tests {
         let at_edge = zoomed.at_now(NOW.plus_millis(90_000));
         assert_eq!(at_edge.pen_px, 975.0);
         assert!(at_edge.left_us > zoomed.left_us);
+    }
+
+    #[test]
+    fn px_that_stay_free_right_of_now_shorten_the_way_of_the_pen() {
+        let old = View::following(NOW, 60 * SECOND_US, 1_000.0);
+        let with = |view: View, free_px: f64| View { free_px, ..view };
+        let held = with(old, 270.0).follow(NOW);
+        assert_eq!((held.pen_px, held.us_per_px), (705.0, old.us_per_px));
+        assert_eq!(held.x_from_time(NOW).floor(), 705.0);
+        let later = held.at_now(NOW.plus_millis(2_000));
+        assert_eq!(later.pen_px, 705.0);
+        // A young log's axis takes its next step when the pen has reached them.
+        let young = with(View::opened(NOW, NOW, None, 1_000.0), 270.0);
+        let spans = [13, 14].map(|seconds| {
+            let view = young.at_now(NOW.plus_millis(seconds * 1_000));
+            assert!(view.pen_px < 705.0, "{view:?}");
+            span_and_pen(view).0
+        });
+        assert_eq!(spans, [20, 30]);
+        let closed = with(later, 0.0).follow(NOW.plus_millis(2_000));
+        assert_eq!(closed.pen_px, 975.0);
     }
 
     #[test]

@@ -19,7 +19,7 @@ mod why;
 pub use self::check::{Check, Checked, check, checked};
 pub use self::event::event_words;
 pub use self::hit::describe;
-pub use self::in_view::{RangeWords, problems_in, range_words, snapped};
+pub use self::in_view::{RangeWords, is_loading, problems_in, range_words, snapped};
 pub use self::lane::{accessible, lane_words};
 pub use self::phase::phase_sentence;
 pub use self::presence::{Presence, PresenceBasis, presence, presence_basis};

@@ -142,4 +142,44 @@ pub struct RowShown {
     pub by: String,
     /// What each side held.
     pub held: Vec<[Holding; 2]>,
+    /// Which sides held it at B, in a sentence.
+    pub held_at_b: String,
+}
+
+/// The two bodies of an object that differs, or why they are not compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BothBodies {
+    /// Epoch and number of the changes that brought the versions at A and at B.
+    At([(String, u64); 2]),
+    /// It cannot be compared, for this reason.
+    Not(&'static str),
+}
+
+/// Where the words between A and B stand, and the line between them, in px from the left of the picture.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Span {
+    /// The left end of the line, within the picture.
+    pub left_px: f64,
+    /// The right end.
+    pub right_px: f64,
+}
+
+impl Span {
+    /// Returns the left edge of words of this width: in the middle of the line if they fit, else beside it where there
+    /// is room, else as near its begin as the picture allows. The words keep 28 px free at each end of the line.
+    #[must_use]
+    pub fn words_left_px(self, words_px: f64, picture_px: f64) -> f64 {
+        /// Px between the words and an end of the line.
+        const ASIDE_PX: f64 = 28.0;
+        let length_px = self.right_px - self.left_px;
+        if words_px + 2.0 * ASIDE_PX <= length_px {
+            self.left_px + (length_px - words_px) / 2.0
+        } else if self.right_px + words_px <= picture_px {
+            self.right_px
+        } else if self.left_px >= words_px {
+            self.left_px - words_px
+        } else {
+            self.left_px.min(picture_px - words_px).max(0.0)
+        }
+    }
 }

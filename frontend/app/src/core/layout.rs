@@ -10,7 +10,8 @@ use super::model::Model;
 
 /// Height of the ruler on top of the lanes, in px.
 pub const RULER_PX: f64 = 26.0;
-/// Height of the row under the ruler that describes the marked range, in px. panels.css has the same number.
+/// Height of a row under the ruler, in px: of the one about the marked range, and of the one from A to B. panels.css has
+/// the same number.
 const RANGE_PX: f64 = 28.0;
 /// Height of the plates that name trouble above and below the window, in px. panels.css has the same number.
 const PLATE_PX: f64 = 24.0;
@@ -24,8 +25,8 @@ impl Model {
         (self.screen.size.height_px - self.lanes_top_px()).max(0.0)
     }
 
-    /// Returns where the lanes begin, in px from the top of the picture. Above them are the ruler, the row of the
-    /// marked range, and the row of flags.
+    /// Returns where the lanes begin, in px from the top of the picture. Above them are the ruler, the rows of
+    /// the marked range and from A to B, and the row of flags.
     #[must_use]
     pub fn lanes_top_px(&self) -> f64 {
         let top_px = self.flags_top_px();
@@ -38,10 +39,12 @@ impl Model {
     /// Returns where the row of flags begins, in px from the top of the picture.
     #[must_use]
     pub fn flags_top_px(&self) -> f64 {
-        match self.marked.range {
-            Some(_) => RULER_PX + RANGE_PX,
-            None => RULER_PX,
-        }
+        let rows = [self.marked.range.is_some(), self.marked.cursors.b.is_some()];
+        RULER_PX
+            + rows
+                .into_iter()
+                .map(|is_row| if is_row { RANGE_PX } else { 0.0 })
+                .sum::<f64>()
     }
 
     /// Returns the greatest height that the lanes' window has had at the present size of the browser's window, in px.

@@ -8,6 +8,7 @@
 //! ```
 //! Time, chance and the browser's sizes come with each message, so that a test can supply its own.
 
+pub mod captions;
 pub mod cursors;
 pub mod deliver;
 pub mod effect;

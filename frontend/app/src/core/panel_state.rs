@@ -82,6 +82,8 @@ pub struct PanelState {
     pub filter: String,
     /// Whether the help is open.
     pub help: bool,
+    /// Whether the captions of a first visit are open.
+    pub captions: bool,
     /// The palette.
     pub palette: PaletteState,
     /// The search, while it is open.

@@ -191,6 +191,9 @@ pub enum Person {
     /// The third part is loaded, and the model has its functions.
     LateCame,
 
+    /// Opens the captions of a first visit, and keeps this many px free for them; `None` closes them.
+    Captions(Option<f64>),
+
     /// Acts on the palette.
     Palette(PaletteDeed),
 

@@ -159,7 +159,7 @@ pub struct Beside {
 }
 
 /// The marked range.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RangeShown {
     /// Its begin: `03:11:48.000`.
     pub from: String,

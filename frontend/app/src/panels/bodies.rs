@@ -30,6 +30,15 @@ pub(super) fn fetch_for(selection: u64, pane: ObjectPane) {
     });
 }
 
+/// Fetches the bodies of two changes of an object and compares them, the earlier one first.
+pub(super) async fn compare_both(
+    [before, after]: [(String, u64); 2],
+) -> Result<Vec<diff::Difference>, String> {
+    let before = object(&before.0, before.1).await;
+    let after = object(&after.0, after.1).await;
+    compare(&before, &after)
+}
+
 fn compare(before: &Body, after: &Body) -> Result<Vec<diff::Difference>, String> {
     match (before, after) {
         (Body::Text(before), Body::Text(after)) => diff::differences(before, after)

@@ -1,4 +1,6 @@
-//! The flags of A and B on the ruler, and the panel that compares both times.
+//! The flags of A and B on the ruler, the row between them, and the panel that compares both times.
+
+use std::cell::Cell;
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
@@ -6,11 +8,33 @@ use watchscope_timeline::between::{DifferenceKind, Holding};
 use watchscope_timeline::format;
 use web_sys::{HtmlElement, PointerEvent};
 
+use super::compared_object::{Chosen, ComparedObject, shown_place};
 use super::events::{grip, grip_detail};
+use super::mirror::Mirror;
 use super::signals::Signals;
-use crate::core::cursors::{Compared, ComparedShown, Cursor, CursorDeed, FlagShown, RowShown};
+use crate::core::cursors::{
+    Compared, ComparedShown, Cursor, CursorDeed, FlagShown, RowShown, Span,
+};
 use crate::core::person::Person;
-use crate::runtime::page::{act, elements};
+use crate::runtime::page::{act, elements, read};
+
+/// Estimated width of a letter of the row from A to B, in px.
+const LETTER_PX: f64 = 6.2;
+
+thread_local! {
+    /// The line between A and B, once the third part is loaded.
+    static SPAN: Cell<Option<Mirror<Option<Span>>>> = const { Cell::new(None) };
+}
+
+/// Moves the line between A and B after the picture was painted.
+pub(super) fn drawn() {
+    if let Some(mirror) = SPAN.get() {
+        let span = read().cursors_span();
+        if mirror.with_untracked(|known| *known != span) {
+            mirror.set(span);
+        }
+    }
+}
 
 fn deed(deed: CursorDeed) {
     act(Person::Cursors(deed));
@@ -91,9 +115,71 @@ fn Flag(cursor: Cursor, flag: Memo<Option<FlagShown>>) -> impl IntoView {
     }
 }
 
+/// The row under the ruler, while both times are set: how long it is from A to B, and what came, went and changed.
+#[component]
+pub(super) fn AToB(panels: Signals) -> impl IntoView {
+    let span = Mirror::new(None);
+    SPAN.set(Some(span));
+    let compared = Memo::new(move |_| {
+        panels
+            .cursors
+            .with(|shown| shown.as_ref()?.compared.clone())
+    });
+    move || {
+        compared
+            .get()
+            .map(|compared| view! { <RowFromAToB compared span/> })
+    }
+}
+
+#[component]
+fn RowFromAToB(compared: Compared, span: Mirror<Option<Span>>) -> impl IntoView {
+    let compared = compared.0;
+    let unknown = compared.unknown.clone();
+    let letters = {
+        let head = compared
+            .head
+            .iter()
+            .map(|part| part.words.chars().count() + 2);
+        let unknown = unknown.as_ref().map_or(0, |why| why.chars().count());
+        compared.span.chars().count() + unknown + head.sum::<usize>()
+    };
+    let words_px = letters as f64 * LETTER_PX + 36.0;
+    let of = move |get: fn(Span) -> f64| span.with(|span| span.map(get)).unwrap_or_default();
+    let words_left = move || {
+        let picture_px = f64::from(elements().canvas.offset_width());
+        let span = span.with(|span| *span);
+        span.map_or(0.0, |span| span.words_left_px(words_px, picture_px))
+    };
+    view! {
+        <section class="range-row ab-row" data-part="from-a-to-b" aria-label="From A to B">
+            <span class="range-name"><b>"From A to B"</b><span class="quiet">"Esc drops B"</span></span>
+            <div class="ab-lanes">
+                <i
+                    class="ab-line"
+                    aria-hidden="true"
+                    hidden=move || span.with(Option::is_none)
+                    style:left=move || format!("{}px", of(|span| span.left_px) as i32)
+                    style:width=move || format!("{}px", of(|span| span.right_px - span.left_px) as i32)
+                ></i>
+                <span class="ab-words" style:left=move || format!("{}px", words_left() as i32)>
+                    <b>{compared.span.clone()}</b>
+                    {unknown.map(|why| view! { <span>{why}</span> })}
+                    <span>{compared.head.iter().enumerate().map(|(place, part)| {
+                        let comma = if place > 0 { ", " } else { "" };
+                        view! { {comma}<span class:parted=part.is_parted>{part.words.clone()}</span> }
+                    }).collect_view()}</span>
+                </span>
+            </div>
+        </section>
+    }
+}
+
 /// The panel, while both times are set. A selection puts the detail before it.
 #[component]
 pub(super) fn CursorsPanel(panels: Signals) -> impl IntoView {
+    // It outlives the panel, so that the chosen object stays while a cursor moves.
+    let chosen = RwSignal::new(Chosen::default());
     let compared = Memo::new(move |_| {
         panels.cursors.with(|shown| {
             let shown = shown.as_ref()?;
@@ -108,12 +194,12 @@ pub(super) fn CursorsPanel(panels: Signals) -> impl IntoView {
         compared
             .get()
             .filter(|_| !is_other)
-            .map(|compared| view! { <Panel compared panels/> })
+            .map(|compared| view! { <Panel compared panels chosen/> })
     }
 }
 
 #[component]
-fn Panel(compared: Compared, panels: Signals) -> impl IntoView {
+fn Panel(compared: Compared, panels: Signals, chosen: RwSignal<Chosen>) -> impl IntoView {
     let compared = compared.0;
     let flags = panels.cursors.with_untracked(|shown| {
         let flags = shown.as_ref().map(|shown| shown.flags.clone());
@@ -142,18 +228,23 @@ fn Panel(compared: Compared, panels: Signals) -> impl IntoView {
                 <span class="space"></span>
                 <button class="close" aria-label="Close" on:click=|_| deed(CursorDeed::Clear)>"×"</button>
             </div>
+            <div class="compared-body" class:alone=compared.rows.is_empty()>
             <div class="detail-body" tabindex="0" role="region" aria-label="What is different">
                 {(!compared.unlisted.is_empty()).then(|| view! {
                     <p class="prose soft">{format!("Not compared, because they had no list at A or at B: {}.", compared.unlisted)}</p>
                 })}
-                {(!compared.rows.is_empty()).then(|| view! { <Rows compared=Compared(compared.clone())/> })}
+                {(!compared.rows.is_empty()).then(|| view! { <Rows compared=Compared(compared.clone()) chosen/> })}
+            </div>
+            {(!compared.rows.is_empty()).then(|| view! { <ComparedObject compared=Compared(compared.clone()) chosen/> })}
             </div>
         </section>
     }
 }
 
 #[component]
-fn Rows(compared: Compared) -> impl IntoView {
+fn Rows(compared: Compared, chosen: RwSignal<Chosen>) -> impl IntoView {
+    let all = compared.0.clone();
+    let shown = Memo::new(move |_| chosen.with(|chosen| shown_place(&all.rows, chosen)));
     let ComparedShown {
         sides, rows, more, ..
     } = &*compared.0;
@@ -174,7 +265,7 @@ fn Rows(compared: Compared) -> impl IntoView {
                     <th scope="col" class="side">"A"</th><th scope="col" class="side-b">"B"</th>
                 }).collect_view()}</tr>
             </thead>
-            <tbody>{rows.iter().map(|row| view! { <Row row=row.clone()/> }).collect_view()}</tbody>
+            <tbody>{rows.iter().enumerate().map(|(place, row)| view! { <Row row=row.clone() place shown chosen/> }).collect_view()}</tbody>
         </table>
         {(more > 0).then(|| view! { <p class="prose soft">{format!("and {} more", format::number(more))}</p> })}
         <p class="differences-key quiet">
@@ -187,35 +278,32 @@ fn Rows(compared: Compared) -> impl IntoView {
 }
 
 #[component]
-fn Row(row: RowShown) -> impl IntoView {
+fn Row(row: RowShown, place: usize, shown: Memo<usize>, chosen: RwSignal<Chosen>) -> impl IntoView {
     let RowShown {
         kind,
         group,
         how,
         resource,
         name,
-        lane,
-        record,
         versions,
         by,
         held,
+        ..
     } = row;
+    let names = (resource.clone(), name.clone());
     let [a, b] = versions;
     let is_first = !group.is_empty();
     view! {
-        <tr class:first=is_first class:parted=kind == DifferenceKind::Parted>
+        <tr class:first=is_first class:parted=kind == DifferenceKind::Parted class:shown=move || shown.get() == place>
             <td class="group">{group}</td>
             <td class="quiet">{resource}</td>
             <th scope="row">
-                {match (record, lane) {
-                    (Some(record), _) => view! {
-                        <button class="inline-action" on:click=move |_| act(Person::ShowRecord(record))>{name}</button>
-                    }.into_any(),
-                    (None, Some(lane)) => view! {
-                        <button class="inline-action" on:click=move |_| act(Person::OpenLane(lane))>{name}</button>
-                    }.into_any(),
-                    (None, None) => name.into_any(),
-                }}
+                <button
+                    class="inline-action"
+                    aria-pressed=move || (shown.get() == place).to_string()
+                    title="Show how it differs"
+                    on:click=move |_| chosen.set(Some(names.clone()))
+                >{name}</button>
                 {(!how.is_empty()).then(|| view! { " "<span class="how">{how}</span> })}
             </th>
             <td class="figure">{a}</td>

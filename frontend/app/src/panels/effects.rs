@@ -1,11 +1,11 @@
 //! Carries out the model's effects on the panels: focus, storage, bodies and texts.
 
 use watchscope_model::id::LogId;
-use web_sys::Storage;
 
 use super::export::Dialog;
 use super::focus::{focus_filter, take_focus_back};
 use super::mount::mount;
+use super::storage::storage;
 use super::{address, lesson, notes, overview, third};
 use crate::core::effect::{Kept, PanelEffect};
 use crate::core::lanes::LanesDeed;
@@ -91,11 +91,6 @@ pub(crate) fn carry_out(effect: PanelEffect) {
 
 fn recall(kept: &Kept) -> Option<String> {
     storage()?.get_item(&key(kept)).ok()?
-}
-
-/// Returns the browser's storage; `None` if the browser forbids it.
-fn storage() -> Option<Storage> {
-    elements().window.local_storage().ok()?
 }
 
 fn key(kept: &Kept) -> String {

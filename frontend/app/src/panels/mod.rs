@@ -13,7 +13,9 @@ mod address;
 mod as_of;
 mod beliefs;
 mod bodies;
+mod captions;
 mod check;
+mod compared_object;
 mod copy;
 mod cursors;
 mod debug;
@@ -41,6 +43,7 @@ mod replay;
 mod search;
 mod signals;
 mod status;
+mod storage;
 mod tables;
 mod texts;
 mod third;
@@ -62,4 +65,5 @@ pub(crate) fn show(model: &Model) {
 pub(crate) fn drawn() {
     lanes::show_sections();
     lesson::drawn();
+    third::drawn();
 }

@@ -32,7 +32,7 @@ pub(super) fn mount() {
             <trouble::EdgePlates panels/>
             {late.panel(|third| third.search)}
             {late.panel(|third| third.range)}
-            {late.panel(|third| third.cursor_flags)}
+            {late.panel(|third| third.over_picture)}
             <notes::FlagsLabel panels/>
             {late.panel(|third| third.findings)}
         }

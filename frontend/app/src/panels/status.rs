@@ -5,6 +5,7 @@ use watchscope_timeline::Glyph;
 use watchscope_timeline::format::number;
 use watchscope_timeline::scene::Hatch;
 
+use super::captions;
 use super::focus::keep_focus;
 use super::glyph::{GlyphPicture, HatchPicture};
 use super::signals::Signals;
@@ -101,6 +102,11 @@ pub(super) fn Help(panels: Signals) -> impl IntoView {
                         .collect_view()}
                 </dl>
             }).collect_view()}
+            {move || (panels.help.get() && captions::can_show()).then(|| view! {
+                <p class="captions-again"><button class="control" data-part="captions-again" on:click=|_| captions::show_again()>
+                    "Show captions again"
+                </button></p>
+            })}
             <h3>"With mouse, pen or fingers"</h3>
             <dl>
                 {GESTURES.iter().map(|&(gesture, words)| view! {

@@ -7,7 +7,8 @@ use leptos::wasm_split::{SplitLoaderError, wasm_split};
 use wasm_bindgen_futures::spawn_local;
 use watchscope_model::Time;
 
-use super::cursors::{CursorFlags, CursorsPanel};
+use super::captions::{self, Captions};
+use super::cursors::{self, AToB, CursorFlags, CursorsPanel};
 use super::detail::DetailPanel;
 use super::export::Dialog;
 use super::findings::FindingsPanel;
@@ -47,11 +48,12 @@ pub(super) struct Third {
     pub(super) help: Panel,
     pub(super) search: Panel,
     pub(super) palette: Panel,
-    pub(super) cursor_flags: Panel,
+    pub(super) over_picture: Panel,
     pub(super) compared: Panel,
     pub(super) tables: Panel,
     late: &'static Late,
     show: fn(&Model),
+    drawn: fn(),
     fetch_bodies: fn(u64, ObjectPane),
     fetch_texts: fn(),
     ask_search: fn(u64, &str, Option<&str>),
@@ -77,7 +79,9 @@ fn third_part() -> Result<Third, SplitLoaderError> {
         help: |panels| view! { <Help panels/> }.into_any(),
         search: |panels| view! { <SearchBar panels/> }.into_any(),
         palette: |panels| view! { <Palette panels/> }.into_any(),
-        cursor_flags: |panels| view! { <CursorFlags panels/> }.into_any(),
+        over_picture: |panels| {
+            view! { <CursorFlags panels/><AToB panels/><Captions panels/> }.into_any()
+        },
         compared: |panels| view! { <CursorsPanel panels/> }.into_any(),
         tables: |panels| view! { <TablesPanel panels/> }.into_any(),
         late: &Late {
@@ -94,6 +98,10 @@ fn third_part() -> Result<Third, SplitLoaderError> {
             notes: Model::fill_notes,
         },
         show: signals::show_late,
+        drawn: || {
+            cursors::drawn();
+            captions::drawn();
+        },
         fetch_bodies: bodies::fetch_for,
         fetch_texts: texts::ask,
         ask_search: search::ask,
@@ -139,6 +147,10 @@ impl LatePanels {
     pub(super) fn new(panels: Signals) -> Self {
         let is_here = Trigger::new();
         IS_HERE.set(Some(is_here));
+        // The captions of a first visit are in that part.
+        if captions::is_wanted() && !lesson::is_on() {
+            load();
+        }
         Self { panels, is_here }
     }
 
@@ -240,6 +252,13 @@ fn do_what_waits(third: Third) {
         && focus::is_free()
     {
         focus::focus_soon(focus);
+    }
+}
+
+/// Moves the third part's elements over the picture, after it was painted.
+pub(super) fn drawn() {
+    if let Some(third) = THIRD.get() {
+        (third.drawn)();
     }
 }
 

@@ -17,6 +17,8 @@ use crate::scene::{Area, Hatch, Primitive, Px, Step, StretchKind, Stroke, Target
 use crate::store::{Differs, Epoch, MarkKind, ObjectTrace, Span, VerdictSpan, WatchTrace};
 use crate::tokens::Token;
 
+/// Opacity in percent of the life of an object that does not change in view.
+const UNCHANGED: u8 = 70;
 /// Distance of a circle's control points from the ends of a quarter: (4/3)(√2 - 1) of the radius, in 64ths.
 const CIRCLE: i32 = 35;
 /// Words for an object that a run's first list does not have, the longest first. The first that fits is written; none
@@ -39,7 +41,13 @@ impl Drawer<'_> {
         let LaneId::Object(watch, object) = row.id else {
             return;
         };
-        for (epoch, trace) in self.watch_traces(watch) {
+        let traces = self.watch_traces(watch);
+        let changes = |&(_, trace): &(_, &WatchTrace)| self.changes_in_view(trace, object);
+        let opacity = match traces.iter().any(changes) {
+            true => 100,
+            false => UNCHANGED,
+        };
+        for (epoch, trace) in traces {
             let seam = ListOverSeam::of(trace, object);
             if let Some(seam) = seam {
                 self.over_seam(row, epoch, trace, object, seam);
@@ -47,7 +55,7 @@ impl Drawer<'_> {
             let Some(object) = trace.objects.get(object.0 as usize) else {
                 continue;
             };
-            self.lives(row, epoch, trace, object);
+            self.lives(row, epoch, trace, object, opacity);
             for span in object.verdicts.all() {
                 self.divergence(row, epoch, span);
             }
@@ -113,7 +121,28 @@ impl Drawer<'_> {
         self.label(label.reaching(REACH));
     }
 
-    fn lives(&mut self, row: &Row, epoch: EpochView<'_>, trace: &WatchTrace, object: &ObjectTrace) {
+    /// Whether an object has a mark of a change in view. An item of a list is none.
+    fn changes_in_view(&self, trace: &WatchTrace, object: ObjectId) -> bool {
+        let Some(object) = trace.objects.get(object.0 as usize) else {
+            return false;
+        };
+        let at = |mark: u32| trace.marks.at(mark as usize);
+        let end = object.marks.partition_point(|&mark| at(mark) <= self.right);
+        let mut in_view = object.marks[..end]
+            .iter()
+            .rev()
+            .take_while(|&&mark| at(mark) >= self.left);
+        in_view.any(|&mark| trace.marks.kind(mark as usize) != MarkKind::AddedByList)
+    }
+
+    fn lives(
+        &mut self,
+        row: &Row,
+        epoch: EpochView<'_>,
+        trace: &WatchTrace,
+        object: &ObjectTrace,
+        opacity: u8,
+    ) {
         let mid = self.y(row) + row.height.half();
         let ys = (mid - Px::whole(1), mid + Px::whole(1));
         for span in object.lives.in_sequence(self.left, self.right) {
@@ -136,12 +165,12 @@ impl Drawer<'_> {
                 let proof = ghost.start.at;
                 let last = last_mark_before(trace, object, proof).map_or(from, |at| at.max(from));
                 let known_to = doubt(from).unwrap_or(last).min(proof);
-                self.alive(from, known_to, ys);
+                self.alive(from, known_to, ys, opacity);
                 self.dots(self.x(known_to), self.x(proof), mid);
                 from = ghost.end_at(epoch.end).min(end);
             }
             let known_to = doubt(from).map_or(end, |doubt| doubt.min(end));
-            self.alive(from, known_to, ys);
+            self.alive(from, known_to, ys, opacity);
             self.dots(self.x(known_to), self.x(end), mid);
             self.trails_off(epoch, span, ys.0, Token::Life);
             let target = Target::Stretch(StretchKind::Life, record(epoch, span.start.seq));
@@ -156,9 +185,10 @@ impl Drawer<'_> {
     }
 
     /// Draws a life that is certain.
-    fn alive(&mut self, from: Time, to: Time, ys: (Px, Px)) {
+    fn alive(&mut self, from: Time, to: Time, ys: (Px, Px), opacity: u8) {
         if from < to {
-            self.fill(Layer::Life, (self.x(from), self.x(to)), ys, Token::Life);
+            let xs = (self.x(from), self.x(to));
+            self.fill_faint(Layer::Life, xs, ys, Token::Life, opacity);
         }
     }
 

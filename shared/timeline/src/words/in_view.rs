@@ -216,14 +216,7 @@ pub fn range_words(store: &Store, (from, to): (Time, Time), now: Time) -> RangeW
         findings += in_it.count() as u64;
     }
     let gaps = store.gaps(from, to, now);
-    let stretches = store.coverage(now);
-    let mut in_it = stretches
-        .iter()
-        .filter(|stretch| stretch.from < to && stretch.to > from);
-    let is_loading = in_it
-        .clone()
-        .any(|stretch| stretch.coverage == Coverage::NotLoaded);
-    let is_kept = in_it.any(|stretch| stretch.coverage.is_kept());
+    let has = |wanted: fn(Coverage) -> bool| has_coverage(store, (from, to), now, wanted);
     let mut parts = Vec::new();
     if changes > 0 || gaps.total() + findings == 0 {
         let words = match changes {
@@ -249,9 +242,30 @@ pub fn range_words(store: &Store, (from, to): (Time, Time), now: Time) -> RangeW
     RangeWords {
         lasted: duration(to.micros_since(from)),
         parts,
-        is_empty: !is_kept,
-        is_loading,
+        is_empty: !has(Coverage::is_kept),
+        is_loading: has(|coverage| coverage == Coverage::NotLoaded),
     }
+}
+
+/// Whether a part of a stretch of time is kept and not loaded yet.
+#[must_use]
+pub fn is_loading(store: &Store, range: (Time, Time), now: Time) -> bool {
+    has_coverage(store, range, now, |coverage| {
+        coverage == Coverage::NotLoaded
+    })
+}
+
+fn has_coverage(
+    store: &Store,
+    (from, to): (Time, Time),
+    now: Time,
+    wanted: fn(Coverage) -> bool,
+) -> bool {
+    let stretches = store.coverage(now);
+    let mut in_it = stretches
+        .iter()
+        .filter(|stretch| stretch.from < to && stretch.to > from);
+    in_it.any(|stretch| wanted(stretch.coverage))
 }
 
 /// Returns the edge of a gap, or the begin or end of a finding, nearest to a time and at most `reach_us` µs from it. Of

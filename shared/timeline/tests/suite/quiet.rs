@@ -8,7 +8,7 @@ use watchscope_model::vocabulary::*;
 use watchscope_timeline::lanes::{Row, RowKind};
 use watchscope_timeline::records::RECORDS;
 use watchscope_timeline::scene::Primitive;
-use watchscope_timeline::{LaneId, Lanes, Px, Rows, Scene, Store, View};
+use watchscope_timeline::{LaneId, Lanes, Px, Rows, Scene, Store, Token, View};
 
 const PODS: &str = "shop/pods";
 const MAPS: &str = "shop/configmaps";
@@ -87,6 +87,33 @@ fn a_quiet_watch_is_one_strip_with_its_state_in_words() {
     let texts = texts(&scene);
     assert!(texts.contains(&"empty: the list had no items"), "{texts:?}");
     assert!(texts.contains(&"2 objects, none changed"), "{texts:?}");
+}
+
+#[test]
+fn the_life_of_an_object_that_does_not_change_in_view_is_faint() {
+    let mut log = Log::new("a");
+    log.opened(0.0, PODS, 1, &["cart-0", "cart-1"], 1_000);
+    modified(&mut log, 30.0, PODS, "cart-1", 1_001);
+    let store = log.store();
+    let lives = |from: f64, to: f64| -> Vec<u8> {
+        let mut lanes = Lanes::showing_all();
+        lanes.set_all_expanded(&store, true);
+        let view = View::between(at(from), at(to), 800.0);
+        let (_, scene) = picture(&store, &mut lanes, &view, at(40.0));
+        let of = |primitive: &Primitive| match *primitive {
+            Primitive::Rect {
+                fill: Some(Token::Life),
+                opacity,
+                ..
+            } => Some(opacity),
+            _ => None,
+        };
+        scene.primitives.iter().filter_map(of).collect()
+    };
+    // cart-1 changed last, so it comes first. The list of the watch shows cart-0, and says nothing of a change.
+    assert_eq!(lives(-1.0, 40.0), [100, 70]);
+    assert_eq!(lives(25.0, 35.0), [100, 70]);
+    assert_eq!(lives(10.0, 20.0), [70, 70]);
 }
 
 #[test]

@@ -109,6 +109,8 @@ impl Model {
                     self.panels.help = false;
                 } else if let Some(panel) = focused {
                     self.close(panel);
+                } else if self.panels.captions {
+                    self.set_captions(None);
                 } else if self.marked.cursors.a.is_some() {
                     self.cursors(CursorDeed::Drop);
                 } else if self.marked.range.is_some() {

@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
-use watchscope_model::Time;
+use watchscope_model::event::Event;
 use watchscope_model::vocabulary::Divergence;
+use watchscope_model::{ResourceVersion, Time};
 use watchscope_timeline::between::{
-    Between, ChangedBy, DifferenceKind, between, head_words, place_words, side_words,
+    Between, ChangedBy, DifferenceKind, Holding, between, head_words, place_words, side_words,
 };
 use watchscope_timeline::draw::{Cursors, cursor_x};
 use watchscope_timeline::format;
 use watchscope_timeline::store::Unknown;
 
 use crate::core::cursors::{
-    Compared, ComparedShown, Cursor, CursorDeed, CursorsShown, FlagShown, Found, ROWS_MOST,
-    RowShown,
+    BothBodies, Compared, ComparedShown, Cursor, CursorDeed, CursorsShown, FlagShown, Found,
+    ROWS_MOST, RowShown, Span,
 };
 use crate::core::model::Model;
 
@@ -166,6 +167,56 @@ impl Model {
         true
     }
 
+    /// Returns the line between A and B as far as it is in the picture; `None` while one of them is not set, or if it is
+    /// out of sight.
+    #[must_use]
+    pub fn cursors_span(&self) -> Option<Span> {
+        let Cursors { a, b } = self.marked.cursors;
+        let within = |x_px: f64| x_px.max(0.0).min(self.view.width_px);
+        let (left_px, right_px) = (
+            within(self.view.x_from_time(a?)),
+            within(self.view.x_from_time(b?)),
+        );
+        (left_px < right_px).then_some(Span { left_px, right_px })
+    }
+
+    /// Returns the changes whose bodies an object of the comparison had at A and at B, by its place among the rows.
+    #[must_use]
+    pub fn both_bodies(&self, place: usize) -> BothBodies {
+        let found = self.panels.cursors.found.as_ref();
+        let of =
+            found.and_then(|found| Some((found, found.between.as_ref().ok()?.rows.get(place)?)));
+        let Some((found, row)) = of else {
+            return BothBodies::Not("It is no longer among the differences.");
+        };
+        let [at_a, at_b] = &row.difference.versions;
+        let (Some(at_a), Some(at_b)) = (at_a, at_b) else {
+            return BothBodies::Not(match (at_a, at_b) {
+                (Some(_), None) => "The watch held it at A and not at B.",
+                (None, Some(_)) => "The watch held it at B and not at A.",
+                _ => "The watch held it at neither.",
+            });
+        };
+        if at_a == at_b {
+            return BothBodies::Not("The watch held the same version at A and at B.");
+        }
+        let change = |at: Time, version: &ResourceVersion| {
+            let id = self.store.last_before(row.lane?, at)?;
+            let Event::Change(change) = self.store.record(id)?.event else {
+                return None;
+            };
+            let is_of_version = change.resource_version == *version && change.bytes.is_some();
+            let epoch = self.store.epoch_of(id)?.to_string();
+            is_of_version.then_some((epoch, id.seq.0))
+        };
+        match (change(found.times.0, at_a), change(found.times.1, at_b)) {
+            (Some(a), Some(b)) => BothBodies::At([a, b]),
+            _ => BothBodies::Not(
+                "The record of one of the two versions is not loaded, or has no body.",
+            ),
+        }
+    }
+
     fn compared_words(&self) -> Option<ComparedShown> {
         let found = self.panels.cursors.found.as_ref()?;
         let lasted = format::duration(found.times.1.micros_since(found.times.0));
@@ -199,6 +250,7 @@ fn words_of(between: &Between, lasted: String) -> ComparedShown {
         ),
     };
     let records = between.records.map(|count| format::count(count, "record"));
+    let sides: Vec<String> = between.sides.iter().map(side_words).collect();
     let mut last = None;
     let rows = between.rows.iter().take(ROWS_MOST).map(|row| {
         let difference = &row.difference;
@@ -234,6 +286,7 @@ fn words_of(between: &Between, lasted: String) -> ComparedShown {
                 ChangedBy::Unknown => "unknown".to_owned(),
                 ChangedBy::NotRead => "not read".to_owned(),
             },
+            held_at_b: held_at_b(&sides, &difference.held),
             held: difference.held.clone(),
         }
     });
@@ -248,9 +301,31 @@ fn words_of(between: &Between, lasted: String) -> ComparedShown {
         rest,
         unknown: None,
         unlisted: unlisted.join(", "),
-        sides: between.sides.iter().map(side_words).collect(),
         rows: rows.collect(),
+        sides,
         more: (between.rows.len() as u64).saturating_sub(ROWS_MOST as u64),
+    }
+}
+
+/// Returns which sides held an object at B: `At B: held by this watch; not held by etcd.`
+fn held_at_b(sides: &[String], held: &[[Holding; 2]]) -> String {
+    let said = [
+        ("held by", [Holding::Held, Holding::Ghost]),
+        ("not held by", [Holding::NotHeld, Holding::NotHeld]),
+        ("unknown of", [Holding::Unknown, Holding::Unknown]),
+    ];
+    let parts = said.iter().filter_map(|(words, kinds)| {
+        let of = sides
+            .iter()
+            .zip(held)
+            .filter(|(_, held)| kinds.contains(&held[1]));
+        let names: Vec<&str> = of.map(|(side, _)| side.as_str()).collect();
+        (!names.is_empty()).then(|| format!("{words} {}", names.join(", ")))
+    });
+    let parts: Vec<String> = parts.collect();
+    match parts.is_empty() {
+        true => String::new(),
+        false => format!("At B: {}.", parts.join("; ")),
     }
 }
 

@@ -53,7 +53,7 @@ impl Model {
         let Some((from, to)) = self.panels.taking else {
             return;
         };
-        let is_loading = words::range_words(&self.store, (from, to), now).is_loading;
+        let is_loading = words::is_loading(&self.store, (from, to), now);
         let effect = if !is_loading {
             PanelEffect::HandRange { from, to }
         } else if self.store.backfill(from, to).is_some() {

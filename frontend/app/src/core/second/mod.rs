@@ -18,6 +18,7 @@
 //!                     ├─ search      hits in the log, and going from one to the next
 //!                     ├─ table       tables: records in view, findings, watches, versions
 //!                     ├─ replay      playing a recording
+//!                     ├─ captions    the captions of a first visit
 //!                     ├─ comparison  comparisons with the cluster
 //!                     ├─ why         the steps that explain the selection
 //!                     └─ lesson      a lesson's requests
@@ -28,6 +29,7 @@
 mod act;
 mod address;
 mod as_of;
+mod captions;
 mod comparison;
 mod cursors;
 mod export;

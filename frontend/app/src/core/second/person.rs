@@ -92,6 +92,7 @@ impl Model {
             Person::Muted(text) => self.muted_before(text.as_deref()),
 
             Person::LateCame => self.open_what_waits(),
+            Person::Captions(free_px) => self.set_captions(free_px),
             Person::Palette(deed) => self.palette(deed),
             Person::Cursors(deed) => self.cursors(deed),
             Person::Search(deed) => self.search(deed),

@@ -107,11 +107,11 @@ impl Model {
     /// Computes the words about the marked range, and hands a dialog the records that it requested. The function comes
     /// with the third part of the page.
     pub fn update_range(&mut self, now: Time) {
-        self.publish_range(now);
+        self.describe_range(now);
         self.go_on_taking(now);
     }
 
-    fn publish_range(&mut self, now: Time) {
+    fn describe_range(&mut self, now: Time) {
         let Some((from, to)) = self.marked.range else {
             self.shown.range = None;
             return;

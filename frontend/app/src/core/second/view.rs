@@ -46,6 +46,16 @@ impl Model {
         self.redraw();
     }
 
+    /// Opens the captions of a first visit with this many px for them right of now; `None` closes them.
+    pub(super) fn set_captions(&mut self, free_px: Option<f64>) {
+        self.panels.captions = free_px.is_some();
+        self.view.free_px = free_px.unwrap_or_default();
+        if self.view.following {
+            self.view = self.view.follow(self.now());
+        }
+        self.redraw();
+    }
+
     /// Brings a time into the middle of the picture, at the same scale.
     pub(super) fn center(&mut self, at: Time) {
         let off_px = self.view.x_from_time(at) - self.view.width_px / 2.0;

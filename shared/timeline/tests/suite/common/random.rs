@@ -320,6 +320,7 @@ pub fn views(chance: &mut Chance, from: Time, to: Time) -> Vec<View> {
                 following: false,
                 grows_from: None,
                 pen_px: 0.0,
+                free_px: 0.0,
             }
         })
         .filter(|view| view.us_per_px > 1.0)
