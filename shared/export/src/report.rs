@@ -49,7 +49,7 @@ macro_rules! put {
     ($out:expr, $($arg:tt)*) => {{ let _ = writeln!($out, $($arg)*); }};
 }
 
-/// Returns the whole file in HTML. Findings have the order of [`markdown`](crate::markdown). It has at most 1,000
+/// Returns the whole file in HTML. Findings have the order of [`markdown`](crate::markdown()). It has at most 1,000
 /// findings and 1,000 rows of the timeline; a last line counts the others. Rows for a new day or a restart do not
 /// count. A finding has its first 8 pieces of evidence, a row each, and a row counts the others. Words are written for
 /// the first 10,000 pieces in all. Of each text, the first 400 letters are kept; `…` stands for the rest.

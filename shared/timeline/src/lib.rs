@@ -25,6 +25,7 @@ pub(crate) mod levels;
 pub mod overview;
 pub(crate) mod phrases;
 pub mod picture;
+mod record_run;
 pub mod records;
 pub mod scene;
 pub(crate) mod sorted;

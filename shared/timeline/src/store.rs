@@ -51,5 +51,5 @@ pub(crate) use self::parts::{
     AuditMark, ConnectionSpan, Differs, Fall, GapOutcome, GapSpan, LifeSpan, ListMark, Occurrence,
     OwnRequestMark, OwnRequestStep, PhaseSpan, StepMark, StreamSpan, VerdictSpan, reaches,
 };
-pub(crate) use self::spans::{RecordRun, Span};
+pub(crate) use self::spans::Span;
 pub(crate) use self::trace::{ObjectTrace, Trace, WatchTrace};

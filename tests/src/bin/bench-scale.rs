@@ -18,7 +18,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use serde_json::{Value, json};
+use serde_json::json;
 use thirtyfour::By;
 use watchscope_tests::change_file::write_run;
 use watchscope_tests::change_load::{BUSY, Pace};

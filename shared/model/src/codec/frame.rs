@@ -22,7 +22,7 @@ pub enum DecodeError {
     /// The input ends too early.
     #[error("the data ends early: {needed} more bytes are needed at byte {at}")]
     Truncated {
-        /// The byte offset of what is cut short; from [`split_frame`], the length of its input.
+        /// The byte offset of the part that is cut short; from [`split_frame`], the length of its input.
         at: usize,
         /// The number of missing bytes. If a count of entries is too large, it is the least size of all these entries.
         needed: usize,

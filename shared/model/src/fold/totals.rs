@@ -148,7 +148,7 @@ impl Totals {
 
     /// The number of events lost in gaps, as far as it is known: a lower bound. It is stated by the gap, or counted as
     /// the objects that the list after it shows as added, changed or removed. A list shows only the final state of each
-    /// object, so it may hide some. Objects of which the server itself lost events (F24) count, too.
+    /// object, so it may hide some. Objects count too if the server itself lost their events (F24).
     #[must_use]
     pub fn missed(&self) -> u64 {
         self.figure(MISSED)

@@ -33,7 +33,7 @@ const CLOSE: Px = Px::whole(24);
 /// Colours of a column, from the bottom up.
 const INKS: [Token; 3] = [Token::Deleted, Token::Added, Token::Modified];
 
-/// Changes by column of time: added, modified, deleted. There is one column for each step of what is drawn.
+/// Changes by column of time: added, modified, deleted. There is one column for each step of the drawn time.
 pub(super) struct Counts {
     column_us: i64,
     /// The number of the first column.

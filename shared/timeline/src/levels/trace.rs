@@ -15,8 +15,8 @@ use watchscope_model::{Entry, Event, Inside, Layers, Object, Text, Time};
 use super::layer::{Layer, LayerNames};
 use super::level::{Level, LevelPoint, Tone, level, owner, stream_of};
 use crate::id::LayerId;
+use crate::record_run::RecordRun;
 use crate::sorted::merge_sorted;
-use crate::store::RecordRun;
 
 /// A write to etcd.
 #[derive(Clone, Debug, PartialEq)]

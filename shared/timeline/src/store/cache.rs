@@ -7,8 +7,8 @@ use super::encoded::KeepOutside;
 use super::epoch::Epoch;
 use super::names::Names;
 use super::notes::KnownNotes;
-use super::spans::RecordRun;
 use crate::levels::LayerNames;
+use crate::record_run::RecordRun;
 
 /// Default for the bytes that the page may hold of logs: 384 MiB. Beyond it chapters are dropped. Ten
 /// million change records take 145 MiB encoded, and 180 MiB in traces.

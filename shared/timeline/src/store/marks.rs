@@ -321,7 +321,7 @@ mod tests {
         MarkKind::List,
     ];
 
-    /// Returns 5,000 marks that are made of three inserted runs, one of which lost its middle.
+    /// Returns 5,000 marks, which came as three runs. A part of the second is forgotten.
     fn many(random: &mut impl FnMut(u64) -> u64) -> Marks {
         let mut all = Marks::default();
         for first in [20_000, 1, 40_000] {

@@ -3,9 +3,10 @@
 use watchscope_model::Time;
 
 use super::parts::{ListMark, Occurrence, OpeningPoint, OwnRequestMark, SentRequest};
-use super::spans::{RecordRun, Spans};
+use super::spans::Spans;
 use super::trace::{ObjectTrace, Trace, WatchTrace};
 use crate::id::{ObjectId, WatchId};
+use crate::record_run::RecordRun;
 use crate::sorted::merge_sorted;
 
 impl Trace {

@@ -3,26 +3,10 @@
 use watchscope_model::fold::Moment;
 use watchscope_model::{Seq, Time};
 
+use crate::record_run::RecordRun;
+
 /// `until` of a span that is open at the head of the live log: the greatest time, after any `now`.
 pub(crate) const LIVE: Time = Time(i64::MAX);
-
-/// Neighbouring records of an epoch.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RecordRun {
-    /// The first record; 0 if all that is known of earlier ones belongs to the run.
-    pub(crate) first: Seq,
-    /// The last record.
-    pub(crate) last: Seq,
-    /// The time of the last record.
-    pub(crate) to: Time,
-}
-
-impl RecordRun {
-    /// Whether a record is in it.
-    pub(crate) fn holds(self, seq: Seq) -> bool {
-        self.first <= seq && seq <= self.last
-    }
-}
 
 /// A stretch of time.
 #[derive(Clone, Debug, PartialEq)]

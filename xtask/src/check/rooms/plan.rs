@@ -213,7 +213,15 @@ const TIMELINE: Crate = Crate {
         room(
             "ground",
             &[
-                "tokens", "id", "glyph", "scene", "format", "view", "svg", "sorted",
+                "tokens",
+                "id",
+                "glyph",
+                "scene",
+                "format",
+                "view",
+                "svg",
+                "sorted",
+                "record_run",
             ],
             &[],
         ),
