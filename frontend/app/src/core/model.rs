@@ -214,6 +214,10 @@ pub struct Late {
     pub table: fn(&mut Model, TableDeed),
     /// Finds the steps that explain the selection. The flag says whether the person asked for them.
     pub why: fn(&mut Model, bool),
+    /// Adds the ticks of the search's hits to the picture.
+    pub tick_lanes: fn(&mut Model),
+    /// Adds them to the overview.
+    pub tick_overview: fn(&mut Model),
 }
 
 /// The table of functions that the first part calls in the second. The second part fills it when it is loaded.

@@ -79,6 +79,8 @@ fn third_part() -> Result<Third, SplitLoaderError> {
             cursors: Model::do_with_cursors,
             table: Model::do_with_table,
             why: Model::explain_selection,
+            tick_lanes: Model::tick_lanes,
+            tick_overview: Model::tick_overview,
         },
         fetch_bodies: bodies::fetch_for,
         fetch_texts: texts::ask,

@@ -62,6 +62,8 @@ pub(crate) const LATE: Late = Late {
     search: Model::do_with_search,
     table: Model::do_with_table,
     why: Model::explain_selection,
+    tick_lanes: Model::tick_lanes,
+    tick_overview: Model::tick_overview,
 };
 
 /// The second part without publishing: a frame is about the picture alone.

@@ -14,7 +14,10 @@ impl Model {
     pub(super) fn open_what_waits(&mut self) {
         if let Some(waiting) = self.shown.palette.take() {
             let lanes_only = waiting.lanes_only;
-            self.palette(PaletteDeed::Open { lanes_only });
+            self.palette(match waiting.text.is_empty() {
+                true => PaletteDeed::Open { lanes_only },
+                false => PaletteDeed::Ask(waiting.text.into()),
+            });
         }
         if self.shown.search.take().is_some() {
             self.search(SearchDeed::Open);
@@ -22,7 +25,10 @@ impl Model {
         let waiting = self.panels.cursors.waiting.take();
         self.cursors(waiting.unwrap_or(CursorDeed::Renew));
         if self.shown.table.take().is_some() {
-            self.tables(TableDeed::Toggle);
+            self.tables(match self.panels.table_link.is_empty() {
+                true => TableDeed::Toggle,
+                false => TableDeed::Link,
+            });
         }
         self.explain(false);
     }
@@ -51,6 +57,12 @@ impl Model {
             (None, PaletteDeed::Open { lanes_only }) => {
                 self.shown.palette = Some(PaletteShown {
                     lanes_only,
+                    ..PaletteShown::default()
+                });
+            }
+            (None, PaletteDeed::Ask(text)) => {
+                self.shown.palette = Some(PaletteShown {
+                    text: text.into(),
                     ..PaletteShown::default()
                 });
             }
@@ -88,13 +100,18 @@ impl Model {
             (None, TableDeed::Toggle) if self.shown.table.take().is_none() => {
                 self.shown.table = Some(TableView::default());
             }
-            (None, _) => {}
+            (None, TableDeed::Link) => {
+                let is_open = !self.panels.table_link.is_empty();
+                self.shown.table = is_open.then(TableView::default);
+            }
+            (None, _) => self.panels.table_link.clear(),
         }
     }
 
     /// Closes the tables, because another panel takes their place.
     pub(super) fn close_tables(&mut self) {
         (self.panels.table, self.shown.table) = (None, None);
+        self.panels.table_link.clear();
     }
 
     /// Handles an action on the search. Without the third part, an empty search opens, which loads that part.

@@ -15,7 +15,9 @@
 //!                     │    note_flags   flags in the picture
 //!                     ├─ export      the input of the dialogs of exports and charts
 //!                     ├─ palette     finding an action, a lane or a place
+//!                     │    named        the resourceVersion or the uid that a text names
 //!                     ├─ search      hits in the log, and going from one to the next
+//!                     │    search_ticks   their ticks in the picture and on the overview
 //!                     ├─ table       tables: records in view, findings, watches, versions
 //!                     ├─ replay      playing a recording
 //!                     ├─ comparison  comparisons with the cluster
@@ -35,6 +37,7 @@ mod findings;
 mod lanes;
 mod late;
 mod lesson;
+mod named;
 mod note_flags;
 mod note_words;
 mod notes;
@@ -46,9 +49,11 @@ mod range;
 mod records;
 mod replay;
 mod search;
+mod search_ticks;
 mod selection;
 mod show;
 mod table;
+mod table_link;
 mod trouble;
 mod view;
 mod why;
