@@ -214,6 +214,8 @@ pub struct Late {
     pub table: fn(&mut Model, TableDeed),
     /// Finds the steps that explain the selection. The flag says whether the person asked for them.
     pub why: fn(&mut Model, bool),
+    /// Handles an action that only a panel of the third part sends.
+    pub person: fn(&mut Model, Person),
     /// Adds the ticks of the search's hits to the picture.
     pub tick_lanes: fn(&mut Model),
     /// Adds them to the overview.

@@ -79,6 +79,7 @@ fn third_part() -> Result<Third, SplitLoaderError> {
             cursors: Model::do_with_cursors,
             table: Model::do_with_table,
             why: Model::explain_selection,
+            person: Model::person_of_panel,
             tick_lanes: Model::tick_lanes,
             tick_overview: Model::tick_overview,
         },

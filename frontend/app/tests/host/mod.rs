@@ -62,6 +62,7 @@ pub(crate) const LATE: Late = Late {
     search: Model::do_with_search,
     table: Model::do_with_table,
     why: Model::explain_selection,
+    person: Model::person_of_panel,
     tick_lanes: Model::tick_lanes,
     tick_overview: Model::tick_overview,
 };

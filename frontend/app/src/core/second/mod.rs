@@ -1,7 +1,8 @@
 //! A person's actions on the model, and the contents of the panels. Only the second part of the page uses this.
 //!
 //! ```text
-//!   Person ─► person ─┬─ act         keys and buttons
+//!   Person ─► person ─┬─ of_panels   actions of panels in the third part
+//!                     ├─ act         keys and buttons
 //!                     ├─ view        time, scrolling, pointers
 //!                     ├─ selection   selection, hover, going to records      ─► Shown ─► panels
 //!                     ├─ lanes       all lanes: groups, order, pins, hidden lanes
@@ -42,6 +43,7 @@ mod note_flags;
 mod note_words;
 mod notes;
 mod notes_saved;
+mod of_panels;
 mod overview;
 mod palette;
 mod person;
