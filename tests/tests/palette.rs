@@ -73,7 +73,7 @@ async fn the_palette_finds_actions_lanes_and_times_by_keys_and_by_a_click() -> R
     tab.press(Key::Control + "k").await?;
     is_open(&tab, true).await?;
     types("rv:99999999999").await?;
-    says_row("Search for resourceVersion 99999999999 in all that is kept").await?;
+    says_row("Search for resourceVersion 99999999999").await?;
     let nearest = rows(&tab).await?;
     ensure!(
         nearest

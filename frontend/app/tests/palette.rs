@@ -138,7 +138,7 @@ fn a_loaded_resource_version_leads_to_its_record() {
     insta::assert_debug_snapshot!(rows(&host), @r#"
     [
         "Place: Go to resourceVersion 11 | cart-1 of shop/pods, 09:31:02.000",
-        "Place: Search for resourceVersion 11 in all that is kept | ",
+        "Place: Search for resourceVersion 11 | in all that is kept",
     ]
     "#);
     host.person(Person::Key(Action::Choose, None));
@@ -155,7 +155,7 @@ fn a_resource_version_that_is_not_kept_is_searched_for_and_the_nearest_is_offere
     host.person(Person::Palette(PaletteDeed::Renew));
     insta::assert_debug_snapshot!(rows(&host), @r#"
     [
-        "Place: Search for resourceVersion 81204377 in all that is kept | 81204377 is not kept; kept from 2026-11-19 09:31:00",
+        "Place: Search for resourceVersion 81204377 | 81204377 is not kept; kept from 2026-11-19 09:31:00",
         "Place: Go to resourceVersion 12, the nearest | cart-2 of shop/pods, 09:31:03.000",
     ]
     "#);

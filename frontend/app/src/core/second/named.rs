@@ -24,6 +24,9 @@ const BARE_UID: usize = 8;
 /// The most objects that are offered for the beginning of a uid, the first by watch and name.
 const OBJECTS_MOST: usize = 2;
 
+/// The words beside a search for what is loaded already.
+const ALL_KEPT: &str = "in all that is kept";
+
 /// What a text names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Named {
@@ -95,7 +98,7 @@ impl Model {
         }
         if exact.is_some() || is_said || text.len() >= BARE_DIGITS {
             let beside = match exact {
-                Some(_) => String::new(),
+                Some(_) => ALL_KEPT.to_owned(),
                 None => format!("{text} is {}", self.missing_words()),
             };
             looked
@@ -159,7 +162,7 @@ impl Model {
         }
         let beside = match lanes.is_empty() {
             true => format!("{text} is {}", self.missing_words()),
-            false => String::new(),
+            false => ALL_KEPT.to_owned(),
         };
         looked.rows.push(search_row("uid", text, beside));
         if let Some(oldest) = self.store.oldest_kept().filter(|_| lanes.is_empty()) {
@@ -202,7 +205,7 @@ impl Model {
 fn search_row(what: &str, text: &str, beside: String) -> NamedRow {
     NamedRow {
         goal: Goal::Search(text.to_owned()),
-        words: format!("Search for {what} {text} in all that is kept"),
+        words: format!("Search for {what} {text}"),
         beside,
     }
 }

@@ -8,6 +8,12 @@ impl Model {
     pub fn person_of_panel(&mut self, person: Person) {
         match person {
             Person::StepOccurrence { is_next } => self.step_occurrence(is_next),
+            Person::ShowEvidence {
+                finding,
+                record,
+                since,
+            } => self.show_evidence(finding, record, since),
+            Person::ShowTab(tab) => self.show_tab(tab),
             Person::SeekBy { by_us } => self.seek_by(by_us),
             Person::Compare(lane) => self.ask_for(lane),
             Person::FrameWatch(watch) => self.frame_watch(&watch),

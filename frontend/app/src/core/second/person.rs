@@ -73,15 +73,11 @@ impl Model {
             Person::TakeRange { from, to } => self.take_range(from, to),
             Person::ShowRecord(record) => self.show_record(record, None),
             Person::ShowFinding(raised) => self.show_finding(raised),
-            Person::ShowEvidence {
-                finding,
-                record,
-                since,
-            } => self.show_evidence(finding, record, since),
             Person::Light(record) => self.light(record),
             Person::CloseDetail => self.clear_selection(),
-            Person::ShowTab(tab) => self.show_tab(tab),
             person @ (Person::StepOccurrence { .. }
+            | Person::ShowEvidence { .. }
+            | Person::ShowTab(_)
             | Person::SeekBy { .. }
             | Person::Compare(_)
             | Person::FrameWatch(_)
