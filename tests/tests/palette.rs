@@ -81,11 +81,9 @@ async fn the_palette_finds_actions_lanes_and_times_by_keys_and_by_a_click() -> R
             .is_some_and(|row| row.ends_with(", the nearest")),
         "{nearest:?}"
     );
-    let arrow: String = Key::Down + "";
-    driver.action_chain().send_keys(arrow).perform().await?;
     driver
         .action_chain()
-        .send_keys(Key::Enter)
+        .send_keys(Key::Down + Key::Enter)
         .perform()
         .await?;
     is_open(&tab, false).await?;

@@ -219,6 +219,8 @@ fn a_table_of_a_link_opens_once_the_third_part_is_loaded() {
         host.model.borrow().shown.table.is_some(),
         "it loads that part"
     );
+    // Panels are published while that part is loaded.
+    host.frame(2_000.0);
     host.send(Msg::Late(LATE));
     assert_eq!(shown(&host).tab, Tab::Versions);
     assert!(!shown(&host).columns.is_empty());

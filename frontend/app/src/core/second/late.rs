@@ -97,14 +97,16 @@ impl Model {
     pub(super) fn tables(&mut self, deed: TableDeed) {
         match (self.late, deed) {
             (Some(late), deed) => (late.table)(self, deed),
-            (None, TableDeed::Toggle) if self.shown.table.take().is_none() => {
-                self.shown.table = Some(TableView::default());
+            (None, TableDeed::Toggle) => {
+                self.panels.table_link.clear();
+                let is_open = self.shown.table.take().is_some();
+                self.shown.table = (!is_open).then(TableView::default);
             }
             (None, TableDeed::Link) => {
                 let is_open = !self.panels.table_link.is_empty();
                 self.shown.table = is_open.then(TableView::default);
             }
-            (None, _) => self.panels.table_link.clear(),
+            (None, _) => {}
         }
     }
 
