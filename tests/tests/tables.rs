@@ -182,16 +182,16 @@ async fn the_open_table_its_order_and_its_filter_survive_a_reload() -> Result<()
     tab.press("v").await?;
     has_rows(&tab, "records in view", |rows| rows[0].len() == 6).await?;
     click(&tab, &heading("Kind")).await?;
-    types_filter(&tab, "pods").await?;
-    let address = "return location.hash.includes('table=records/Kind//pods')";
+    types_filter(&tab, "configmaps").await?;
+    let address = "return location.hash.includes('table=records/Kind//configmaps')";
     holds(&tab, "the address names the table", address).await?;
     driver.refresh().await?;
     has_rows(&tab, "the same table", |rows| {
-        rows[0].len() == 6 && rows.iter().all(|row| row[2].contains("pods"))
+        rows[0].len() == 6 && rows.iter().all(|row| row[2].contains("configmaps"))
     })
     .await?;
     let as_before = "const sorted = document.querySelector('[role=columnheader][aria-sort=ascending]');
-        return document.querySelector('.table-filter').value === 'pods' && !!sorted?.textContent.includes('Kind')";
+        return document.querySelector('.table-filter').value === 'configmaps' && !!sorted?.textContent.includes('Kind')";
     holds(&tab, "its order and its filter", as_before).await?;
     visit.browser.console_is_quiet().await
 }
