@@ -275,7 +275,8 @@ const search = (worker, query, signal) => {
       };
       hearSearch = ({ searched, bytes, why, isOver }) => {
         if (searched !== number || !isOpen) return;
-        if (bytes) lines.enqueue(bytes);
+        // The array is of the page around the frame; the page in it takes only its own.
+        if (bytes) lines.enqueue(new Uint8Array(bytes));
         if (why) lines.enqueue(new TextEncoder().encode(`${JSON.stringify({ type: "failed", why })}\n`));
         if (why || isOver) end();
       };
