@@ -181,12 +181,16 @@ impl<'a> Thread<'a> {
         self.moment(of.seq, LaneId::Findings, raised.at, What::Record);
     }
 
-    /// Adds where etcd went back, since the finding before: the report of a simulated etcd with a lower revision, and the
+    /// Adds where etcd went back, since an earlier F33: the report of a simulated etcd with a lower revision, and the
     /// first resourceVersion of a watch that went back. In the log of a real cluster a watch may show it only later, or
     /// never.
     fn restored(&mut self, until: Seq, code: &Text) {
-        let raised = self.epoch.trace.occurrences.all().iter();
-        let earlier = raised.filter(|of| of.what.code == *code && of.start.seq < until);
+        let occurrences = &self.epoch.trace.occurrences;
+        let own = occurrences.get(until).map(|own| own.what.since);
+        // Later occurrences of one finding are about the same restore.
+        let earlier = occurrences.all().iter().filter(|of| {
+            of.what.code == *code && of.start.seq < until && Some(of.what.since) != own
+        });
         let since = earlier.map(|of| of.start.seq).max().unwrap_or_default();
         let within = |seq: Seq| seq > since && seq < until;
         if let Some(etcd) = self.store.layer_names().find(&Layer::Etcd) {
