@@ -157,7 +157,7 @@ impl Places {
         Self(places)
     }
 
-    /// Returns the row of a lane, or of what stands for it.
+    /// Returns the row of a lane, or the row that stands for it.
     fn row_of(&self, lane: LaneId) -> Option<usize> {
         let find = |lane: LaneId| {
             let place = self.0.binary_search_by_key(&lane, |(of, _)| *of).ok()?;
