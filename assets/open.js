@@ -261,14 +261,49 @@ const body = async (worker, name) => {
   return new Response(bytes ?? why, { status });
 };
 
+// Searches the file; the response has the lines that a server would send. The next search ends the one before.
+let searches = 0, hearSearch;
+const search = (worker, query, signal) => {
+  const number = ++searches;
+  worker.say("search", { number, text: query.get("q"), before: query.get("before") ?? undefined });
+  return new Response(new ReadableStream({
+    start(lines) {
+      let isOpen = true;
+      const end = () => {
+        if (isOpen) lines.close();
+        isOpen = false;
+      };
+      hearSearch = ({ searched, bytes, why, isOver }) => {
+        if (searched !== number || !isOpen) return;
+        // The array is of the page around the frame; the page in it takes only its own.
+        if (bytes) lines.enqueue(new Uint8Array(bytes));
+        if (why) lines.enqueue(new TextEncoder().encode(`${JSON.stringify({ type: "failed", why })}\n`));
+        if (why || isOver) end();
+      };
+      signal?.addEventListener("abort", () => {
+        if (number === searches) worker.say("search", {});
+        end();
+      });
+    },
+  }));
+};
+
 // Takes the server's place. Returns the answer that a server would give about the session.
 export const enter = () => {
   const { worker } = around;
   document.documentElement.classList.add("opened-file");
   let reader = 0;
+  // No server answers here.
+  const { fetch } = globalThis;
+  globalThis.fetch = async (asked, options) => {
+    const query = /^api\/search\?(.*)$/.exec(asked)?.[1];
+    return query === undefined ? fetch(asked, options) : search(worker, new URLSearchParams(query), options?.signal);
+  };
   worker.tell = (said) => {
+    if (said.searched !== undefined) hearSearch?.(said);
     if (said.bytes && said.reader === reader) bridge.tell(MESSAGE, said.bytes);
     if (!said.failed) return;
+    hearSearch?.({ searched: searches, why: said.failed });
     bridge.tell(CLOSED);
     notify({ what: `The file is not read any further: ${said.failed}.`, advice: "Open it again." });
   };

@@ -5,6 +5,8 @@ import { deflatedBy, FORMAT, streamed } from "./{{streams.js}}";
 
 // The most chapters and bodies that are read at once, and the most that may wait; above it a body or notes get 500.
 const AT_ONCE = 2, WAITING = 64;
+// The milliseconds after which a search pauses, so that the worker can serve its viewer.
+const SLICE_MS = 4;
 // The longest timeout in milliseconds; setTimeout accepts a little more.
 const LONGEST_MS = 2e9;
 
@@ -66,22 +68,21 @@ const inflated = async (bytes, rawBytes) => {
 // The open file and its recording. `opens` counts the requests to open, `reader` is the viewer's number.
 let opened, reader, opens = 0, timer;
 
+// Feeds a machine with what it needs; returns what it needs next. A machine that nobody wants any more gets nothing.
+const feedWith = async (machine, needs, file, isWanted) => {
+  const { offset, length, rawBytes } = needs;
+  if (rawBytes === undefined) {
+    needs.free();
+    const bytes = await file.slice(offset, offset + length).arrayBuffer();
+    return isWanted() ? machine.bytes(new Uint8Array(bytes)) : undefined;
+  }
+  const bytes = await inflated(needs.deflated(), rawBytes);
+  return isWanted() ? machine.inflated(bytes) : undefined;
+};
 // Feeds a machine to its end; returns whether it got there.
 const read = async (reading, file, isWanted = () => true) => {
   let needs = reading.begin();
-  while (needs) {
-    const { offset, length, rawBytes } = needs;
-    if (rawBytes === undefined) {
-      needs.free();
-      const bytes = await file.slice(offset, offset + length).arrayBuffer();
-      if (!isWanted()) return false;
-      needs = reading.bytes(new Uint8Array(bytes));
-    } else {
-      const bytes = await inflated(needs.deflated(), rawBytes);
-      if (!isWanted()) return false;
-      needs = reading.inflated(bytes);
-    }
-  }
+  while (needs) needs = await feedWith(reading, needs, file, isWanted);
   return isWanted();
 };
 const cannotBeRead = (name, error) => `${name} cannot be read: ${error.message}`;
@@ -187,6 +188,64 @@ const answer = async (id, begin) => {
   else postMessage(why === undefined ? { id, status } : { id, status, why });
 };
 
+// Searching
+
+// The number of the search that is wanted.
+let wanted;
+// Lets the worker handle the messages that wait. A timer would wait 4 ms more.
+const pause = () =>
+  new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(undefined);
+  });
+
+// Searches the whole file, and sends lines as they come. The next search ends it.
+const search = async ({ number, text, before }) => {
+  wanted = number;
+  const of = opened;
+  const isWanted = () => number === wanted && of === opened;
+  if (!of || text === undefined) return;
+  let machine;
+  try {
+    machine = of.recording.search(text, before);
+  } catch (why) {
+    throwPanic(why);
+    postMessage({ searched: number, why: String(why) });
+    return;
+  }
+  const send = () => {
+    const bytes = machine.lines();
+    if (bytes) postMessage({ searched: number, bytes }, [bytes.buffer]);
+  };
+  try {
+    let began = performance.now(), needs = machine.begin();
+    while (isWanted() && !machine.isOver) {
+      if (needs) {
+        needs = await feedWith(machine, needs, of.file, isWanted);
+      } else {
+        if (performance.now() - began >= SLICE_MS) {
+          send();
+          await pause();
+          began = performance.now();
+        }
+        if (isWanted()) needs = machine.begin();
+      }
+    }
+    if (!isWanted()) return;
+    send();
+    postMessage({ searched: number, isOver: true });
+  } catch (error) {
+    throwPanic(error);
+    if (isWanted()) postMessage({ searched: number, why: cannotBeRead(of.name, error) });
+  } finally {
+    machine.free();
+  }
+};
+
 const save = async ({ id, fromUs, toUs, chapters, notes }) => {
   const made = new Save(fromUs, toUs);
   // The module has a copy.
@@ -219,6 +278,7 @@ const hear = {
   },
   body: ({ id, epoch, seq }) => answer(id, (recording) => recording.body(epoch, seq)),
   save,
+  search,
   notes: ({ id }) => answer(id, (recording) => recording.notes()),
 };
 

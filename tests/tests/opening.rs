@@ -172,6 +172,7 @@ async fn a_saved_range_opens_over_the_page_which_keeps_its_place() -> Result<()>
     says(&tab, "file-line", "extract").await?;
     says(&tab, "as-of", "Recording, at").await?;
     visit.browser.picture("opened-file").await?;
+    searches_file(driver, &tab).await?;
 
     // The address names the place in the file. The browser's back button returns to it, and to the page.
     tab.press("+").await?;
@@ -228,6 +229,44 @@ async fn a_saved_range_opens_over_the_page_which_keeps_its_place() -> Result<()>
     let shown = opens_in_another_tab(&visit, &link, &path).await?;
     ensure!(shown == count, "{shown} of {count}");
     visit.browser.console_is_quiet().await
+}
+
+/// Searches the opened file as a whole, for a text that it has and for one that it has not.
+async fn searches_file(driver: &WebDriver, tab: &Tab<'_>) -> Result<()> {
+    let types = async |keys: &str| driver.action_chain().send_keys(keys).perform().await;
+    tab.press(Key::Control + "f").await?;
+    eventually("the field has the focus", LONG, async || {
+        let script = "return document.activeElement.matches('.search input')";
+        ensure!(tab.script(script).await? == true);
+        Ok(())
+    })
+    .await?;
+    types("shop/").await?;
+    eventually("all is searched", LONG, async || {
+        let words = tab.text("[data-part=search-count]").await?;
+        ensure!(
+            words
+                .replace(',', "")
+                .parse::<u32>()
+                .is_ok_and(|hits| hits > 0),
+            "{words}"
+        );
+        Ok(())
+    })
+    .await?;
+    types("zebra").await?;
+    says(tab, "search-count", "No hit in the recording, kept since ").await?;
+    driver
+        .active_element()
+        .await?
+        .send_keys(Key::Escape + "")
+        .await?;
+    eventually("the search closes", LONG, async || {
+        let is_closed = "return !document.querySelector('.search')";
+        ensure!(tab.script(is_closed).await? == true);
+        Ok(())
+    })
+    .await
 }
 
 /// Counts from now on how often the page paints.

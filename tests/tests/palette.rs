@@ -69,6 +69,31 @@ async fn the_palette_finds_actions_lanes_and_times_by_keys_and_by_a_click() -> R
     })
     .await?;
 
+    // Checks a resourceVersion that no record has: the nearest is offered.
+    tab.press(Key::Control + "k").await?;
+    is_open(&tab, true).await?;
+    types("rv:99999999999").await?;
+    says_row("Search for resourceVersion 99999999999").await?;
+    let nearest = rows(&tab).await?;
+    ensure!(
+        nearest
+            .get(1)
+            .is_some_and(|row| row.ends_with(", the nearest")),
+        "{nearest:?}"
+    );
+    driver
+        .action_chain()
+        .send_keys(Key::Down + Key::Enter)
+        .perform()
+        .await?;
+    is_open(&tab, false).await?;
+    eventually("the record is selected", LONG, async || {
+        let detail = tab.text(".detail").await?;
+        ensure!(!detail.contains("feature-flags"), "{detail}");
+        Ok(())
+    })
+    .await?;
+
     // Checks what cannot be found, and Escape.
     tab.press(Key::Control + "k").await?;
     is_open(&tab, true).await?;

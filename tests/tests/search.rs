@@ -48,9 +48,11 @@ async fn the_search_finds_records_in_the_log_and_enter_goes_from_one_to_the_next
     })
     .await?;
 
+    visit.browser.picture("search-ticks").await?;
+
     // A text without a hit names what was searched.
     types("-zebra").await?;
-    says("search-count", "No hit in what is kept since ").await?;
+    says("search-count", "No hit in the server's memory, kept since ").await?;
     driver
         .action_chain()
         .send_keys(Key::Escape)

@@ -176,6 +176,27 @@ async fn visit_findings_and_watches(tab: &Tab<'_>) -> Result<()> {
 }
 
 #[tokio::test]
+async fn the_open_table_its_order_and_its_filter_survive_a_reload() -> Result<()> {
+    let visit = or_skip!(Visit::of(&["demo", "f11"], &[]).await?);
+    let (driver, tab) = visit.open().await?;
+    tab.press("v").await?;
+    has_rows(&tab, "records in view", |rows| rows[0].len() == 6).await?;
+    click(&tab, &heading("Kind")).await?;
+    types_filter(&tab, "configmaps").await?;
+    let address = "return location.hash.includes('table=records/Kind//configmaps')";
+    holds(&tab, "the address names the table", address).await?;
+    driver.refresh().await?;
+    has_rows(&tab, "the same table", |rows| {
+        rows[0].len() == 6 && rows.iter().all(|row| row[2].contains("configmaps"))
+    })
+    .await?;
+    let as_before = "const sorted = document.querySelector('[role=columnheader][aria-sort=ascending]');
+        return document.querySelector('.table-filter').value === 'configmaps' && !!sorted?.textContent.includes('Kind')";
+    holds(&tab, "its order and its filter", as_before).await?;
+    visit.browser.console_is_quiet().await
+}
+
+#[tokio::test]
 async fn an_empty_table_says_why_it_is_empty() -> Result<()> {
     let visit = or_skip!(Visit::of_demo(&[]).await?);
     let (_, tab) = visit.open().await?;

@@ -132,6 +132,94 @@ fn a_time_leads_there_and_one_that_is_not_kept_to_the_nearest_that_is() {
 }
 
 #[test]
+fn a_loaded_resource_version_leads_to_its_record() {
+    let host = page();
+    open(&host, "rv:11");
+    insta::assert_debug_snapshot!(rows(&host), @r#"
+    [
+        "Place: Go to resourceVersion 11 | cart-1 of shop/pods, 09:31:02.000",
+        "Place: Search for resourceVersion 11 | in all that is kept",
+    ]
+    "#);
+    host.person(Person::Key(Action::Choose, None));
+    let model = host.model.borrow();
+    assert_eq!(model.pick.record.unwrap().seq.0, 4);
+}
+
+#[test]
+fn a_resource_version_that_is_not_kept_is_searched_for_and_the_nearest_is_offered() {
+    let host = page();
+    open(&host, "81,204,377");
+    assert!(rows(&host)[0].ends_with("| 81204377 is not loaded"));
+    host.chapter(&log(), 2);
+    host.person(Person::Palette(PaletteDeed::Renew));
+    insta::assert_debug_snapshot!(rows(&host), @r#"
+    [
+        "Place: Search for resourceVersion 81204377 | 81204377 is not kept; kept from 2026-11-19 09:31:00",
+        "Place: Go to resourceVersion 12, the nearest | cart-2 of shop/pods, 09:31:03.000",
+    ]
+    "#);
+    let asked = host.person(Person::Key(Action::Choose, None));
+    assert!(!is_open(&host));
+    assert!(
+        asked
+            .iter()
+            .any(|words| words.contains(r#"text: "81204377""#)),
+        "{asked:?}"
+    );
+}
+
+#[test]
+fn a_uid_leads_to_its_object_and_an_unknown_one_to_a_search() {
+    let host = page();
+    let (lane, uid) = {
+        let store = &host.model.borrow().store;
+        let lane = store.lane_of_key("shop/pods shop/cart-1").unwrap();
+        (lane, store.lane_names(lane).1.unwrap().uid.to_string())
+    };
+    open(&host, &format!("uid:{uid}"));
+    // All objects of this log have one uid.
+    let found = rows(&host);
+    let last = "Place: Go to object cart-1 | shop/pods, last at 09:31:02.000";
+    assert_eq!(found[1], last, "{found:?}");
+    host.person(Person::Palette(PaletteDeed::Do(1)));
+    host.frame(2_000.0);
+    assert_eq!(host.model.borrow().pick.selected, Some(lane));
+    open(&host, "0b5c7f3a-11d2-4e4c-9a57-4e1f0c9d8b6a");
+    let found = rows(&host);
+    assert!(
+        found[0].starts_with("Place: Search for uid 0b5c7f3a-11d2-4e4c"),
+        "{found:?}"
+    );
+    assert!(found[0].ends_with("is not loaded"), "{found:?}");
+    assert!(
+        found[1].ends_with("| the oldest record that is kept"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_number_that_may_be_a_part_of_a_name_is_a_resource_version_only_if_a_record_has_it() {
+    let host = page();
+    open(&host, "12");
+    let places = |host: &Host| {
+        let rows = rows(host).into_iter();
+        rows.filter(|row| row.starts_with("Place")).count()
+    };
+    assert_eq!(places(&host), 2);
+    host.person(Person::Palette(PaletteDeed::Typed("777".into())));
+    assert_eq!(places(&host), 0);
+}
+
+#[test]
+fn a_link_names_a_text_that_the_palette_opens_with() {
+    let host = page();
+    host.person(Person::GoTo("#v=1&find=rv:11".into()));
+    assert!(is_open(&host));
+    assert!(rows(&host)[0].starts_with("Place: Go to resourceVersion 11"));
+}
+
+#[test]
 fn places_visited_before_are_listed_while_nothing_is_typed() {
     let host = page();
     host.person(Person::Act(Action::Palette));
@@ -180,4 +268,7 @@ fn g_lists_lanes_alone() {
     let shown = model.shown.palette.as_ref().unwrap();
     assert!(shown.rows.iter().all(|row| row.kind == RowKind::Lane));
     assert!(!shown.rows.is_empty());
+    drop(model);
+    host.person(Person::Palette(PaletteDeed::Typed("09:31:02".into())));
+    assert_eq!(rows(&host), ["Place: Go to 09:31:02.000 | 2026-11-19"]);
 }

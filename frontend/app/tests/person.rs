@@ -523,9 +523,12 @@ fn a_link_to_a_missing_lane_shows_an_error_after_5_s() {
         "the catalogue may still name it"
     );
     host.frame(12_000.0);
-    let trouble = host.model.borrow().trouble.clone();
-    assert!(trouble.unwrap().contains("no longer kept"));
-    host.person(Person::Dismiss);
+    // The palette leads to the nearest that is kept.
+    let rows = host.model.borrow().shown.palette.clone().unwrap().rows;
+    let beside = "2026-11-18 08:31:00 is not kept; kept from 2026-11-19 09:31:00";
+    assert_eq!(rows[0].beside, beside);
+    assert!(rows[0].words[0].0.starts_with("Go to 09:31:00"));
+    host.person(Person::Key(Action::Clear, None));
     // All of this is loaded, and it has no such lane.
     let (from, to) = (at(8.0).0, at(9.0).0);
     let link = format!("#v=1&from={from}&to={to}&lane=no-such%2Flane");

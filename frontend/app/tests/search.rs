@@ -11,6 +11,8 @@ use host::{Host, log};
 use watchscope_app::core::person::Person;
 use watchscope_app::core::search::{HITS_MOST, SearchDeed, SearchShown};
 use watchscope_app::input::actions::Action;
+use watchscope_timeline::scene::Step;
+use watchscope_timeline::{LaneId, Primitive, Token};
 
 fn page() -> Host {
     let log = log();
@@ -133,9 +135,129 @@ fn a_search_without_a_hit_says_what_was_searched() {
     let shown = shown(&host);
     assert_eq!(
         shown.count,
-        "No hit in what is kept since 2026-11-19 09:31:00"
+        "No hit in the server's memory, kept since 2026-11-19 09:31:00"
     );
     assert_eq!(shown.left_out, "Bodies searched since 09:31:07");
+}
+
+#[test]
+fn a_search_without_a_hit_in_what_is_loaded_says_so() {
+    let host = page();
+    searching(&host, "zebra");
+    host.person(Person::Search(SearchDeed::NoServer { number: 1 }));
+    for _ in 0..16 {
+        host.person(Person::Search(SearchDeed::Step { number: 1 }));
+    }
+    let count = shown(&host).count;
+    assert!(
+        count.starts_with("No hit in what this page has loaded, kept since 2026-11-19"),
+        "{count}"
+    );
+}
+
+#[test]
+fn a_recording_without_bodies_says_that_they_were_not_searched() {
+    let log = log();
+    let welcome = host::welcome_recorded(at(0.0), at(3.0));
+    let (host, mut writer) = Host::shows_after(&welcome, &log, 2);
+    host.gets_panels(&log, &mut writer, 2);
+    searching(&host, "zebra");
+    let end = END.replace("}}", "},\"noBodies\":true}");
+    lines(&host, 1, &end);
+    let shown = shown(&host);
+    assert_eq!(
+        shown.count,
+        "No hit in the recording, kept since 2026-11-19 09:31:00"
+    );
+    assert_eq!(
+        shown.left_out,
+        "Bodies were not searched: the recording has none"
+    );
+}
+
+/// Returns the y of the top and the x of the tip of each tick in the picture, in px.
+fn ticks(host: &Host) -> Vec<(f64, f64)> {
+    let model = host.model.borrow();
+    let scene = &model.scene;
+    let paths = scene.primitives.iter().filter_map(|of| match of {
+        Primitive::Path {
+            steps,
+            fill: Some(Token::Text1),
+            ..
+        } => Some(steps.clone()),
+        _ => None,
+    });
+    let ticks =
+        paths.filter_map(
+            |steps| match &scene.steps[steps.start as usize..steps.end as usize] {
+                [
+                    Step::Move(_, y),
+                    Step::Line(..),
+                    Step::Line(x, _),
+                    Step::Close,
+                ] => Some((y.to_f64(), x.to_f64())),
+                _ => None,
+            },
+        );
+    ticks.collect()
+}
+
+/// Returns the widths of the ticks in the overview, in px.
+fn overview_ticks(host: &Host) -> Vec<f64> {
+    let model = host.model.borrow();
+    let (_, scene) = model.panels.overview.drawn.as_ref().unwrap();
+    let foot = scene.primitives.iter().filter_map(|of| match of {
+        Primitive::Rect {
+            area,
+            fill: Some(Token::Text1),
+            ..
+        } => Some(area),
+        _ => None,
+    });
+    let ticks = foot.filter(|area| area.y.to_f64() == 43.0 && area.h.to_f64() == 4.0);
+    ticks.map(|area| area.w.to_f64()).collect()
+}
+
+#[test]
+fn each_hit_has_a_tick_on_its_lane_and_on_the_overview_until_the_search_closes() {
+    let host = page();
+    searching(&host, "cart-1");
+    lines(&host, 1, &format!("{}\n{END}", hit(&host)));
+    host.frame(2_000.0);
+    let (top, x) = {
+        let model = host.model.borrow();
+        let lane = model.store.lane_of_key("shop/pods shop/cart-1").unwrap();
+        let row = model
+            .rows
+            .find(lane)
+            .or_else(|| model.rows.find(LaneId::Watch(lane.watch()?)));
+        let x = model.view.x(at(2.0)).floor();
+        (row.unwrap().y.to_f64() - model.scroll_px + 1.0, x.to_f64())
+    };
+    assert_eq!(ticks(&host), [(top, x)]);
+    assert_eq!(overview_ticks(&host), [2.0]);
+    host.person(Person::Key(Action::NextHit, None));
+    host.frame(3_000.0);
+    assert!(ticks(&host).is_empty(), "the current hit has a frame");
+    assert_eq!(overview_ticks(&host), [2.0, 3.0]);
+    host.person(Person::Search(SearchDeed::Close));
+    host.frame(4_000.0);
+    assert!(overview_ticks(&host).is_empty());
+}
+
+#[test]
+fn a_hit_of_a_hidden_lane_has_no_tick_in_the_picture() {
+    let host = page();
+    searching(&host, "cart-1");
+    lines(&host, 1, &hit(&host));
+    host.frame(2_000.0);
+    assert_eq!(ticks(&host).len(), 1);
+    let watch = host.model.borrow().store.lane_of_key("shop/pods");
+    host.model.borrow_mut().pick.focused = watch;
+    host.person(Person::Act(Action::Hide));
+    host.frame(3_000.0);
+    assert!(ticks(&host).is_empty());
+    assert_eq!(overview_ticks(&host).len(), 1);
 }
 
 #[test]

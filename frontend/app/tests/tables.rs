@@ -7,7 +7,8 @@ mod common;
 mod host;
 
 use common::at;
-use host::{Host, log};
+use host::{Host, LATE, SECOND, log};
+use watchscope_app::core::msg::Msg;
 use watchscope_app::core::person::Person;
 use watchscope_app::core::table::{Step, TableDeed, TableView};
 use watchscope_app::input::actions::Action;
@@ -20,6 +21,15 @@ fn page() -> Host {
     let (host, mut writer) = Host::shows(&log, 2);
     host.gets_panels(&log, &mut writer, 2);
     host.person(Person::Act(Action::Tables));
+    host
+}
+
+/// Returns a page that was opened by a link.
+fn page_at(fragment: &str) -> Host {
+    let log = log();
+    let (host, mut writer) = Host::shows(&log, 2);
+    host.gets_panels(&log, &mut writer, 2);
+    host.person(Person::GoTo(fragment.into()));
     host
 }
 
@@ -148,4 +158,70 @@ fn another_panel_takes_the_place_of_the_tables() {
     assert!(!host.model.borrow().panels.watches_open);
     host.person(Person::Act(Action::Tables));
     assert!(host.model.borrow().panels.table.is_none());
+}
+
+/// Returns the fragment that the page writes into the address bar.
+fn address(host: &Host, ms: f64) -> String {
+    host.frame(ms);
+    host.model.borrow().panels.address.written.clone()
+}
+
+#[test]
+fn the_open_table_its_order_and_its_filter_are_in_the_link_and_survive_a_reload() {
+    let host = page();
+    assert!(
+        address(&host, 3_000.0).contains("&table=records"),
+        "as it opens"
+    );
+    does(&host, TableDeed::Typed("cart".into()));
+    does(&host, TableDeed::Sort(1));
+    does(&host, TableDeed::Choose(1));
+    let fragment = address(&host, 6_000.0);
+    assert!(
+        fragment.contains("&table=records/Kind/changes/cart"),
+        "{fragment}"
+    );
+    let again = page_at(&fragment);
+    let table = shown(&again);
+    assert_eq!(
+        (table.tab, table.sorted, table.choice),
+        (Tab::Records, (1, false), 1)
+    );
+    assert_eq!(table.text, "cart");
+    assert_eq!(shown(&host).total, table.total);
+    does(&host, TableDeed::Toggle);
+    assert!(!address(&host, 9_000.0).contains("table="));
+}
+
+#[test]
+fn a_link_without_a_table_closes_it_and_an_unknown_table_opens_none() {
+    let host = page();
+    host.person(Person::GoTo("#v=1&filter=cart".into()));
+    assert!(host.model.borrow().shown.table.is_none());
+    host.person(Person::GoTo("#v=1&table=charts".into()));
+    assert!(host.model.borrow().shown.table.is_none());
+    host.person(Person::GoTo("#v=1&table=watches/Age-".into()));
+    assert_eq!(
+        (shown(&host).tab, shown(&host).sorted),
+        (Tab::Watches, (2, true))
+    );
+}
+
+#[test]
+fn a_table_of_a_link_opens_once_the_third_part_is_loaded() {
+    let log = log();
+    let (host, mut writer) = Host::shows(&log, 2);
+    host.frame(100.0);
+    host.send(Msg::Loaded(SECOND));
+    host.live(&log, &mut writer, 2);
+    host.person(Person::GoTo("#v=1&table=versions".into()));
+    assert!(
+        host.model.borrow().shown.table.is_some(),
+        "it loads that part"
+    );
+    // Panels are published while that part is loaded.
+    host.frame(2_000.0);
+    host.send(Msg::Late(LATE));
+    assert_eq!(shown(&host).tab, Tab::Versions);
+    assert!(!shown(&host).columns.is_empty());
 }

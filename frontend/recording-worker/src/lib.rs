@@ -3,7 +3,8 @@
 //!
 //! ```text
 //!   name, size ─► Reading ─► Recording ─► Next: a message │ Reading of a chapter │ how long to wait
-//!                                 └─────► Reading of a body
+//!                                 ├─────► Reading of a body
+//!                                 └─────► Search ─► lines of hits
 //!
 //!   frames of chapters ─► Save ─► bytes to deflate ─► … ─► a file
 //! ```
@@ -19,3 +20,4 @@
 mod reading;
 mod recording;
 mod save;
+mod search;

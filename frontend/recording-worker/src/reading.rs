@@ -31,7 +31,7 @@ enum Done {
 
 /// The next input of a machine: bytes of the file, or inflated bytes.
 #[wasm_bindgen]
-pub struct Needs(Step<()>);
+pub struct Needs(pub(crate) Step<()>);
 
 impl Reading {
     pub(crate) fn of_chapter(number: u64, machine: Box<FetchChapter>) -> Self {

@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use wasm_bindgen::prelude::wasm_bindgen;
-use watchscope_model::Seq;
+use watchscope_model::{EpochId, Seq};
 use watchscope_replay::{Next as Said, Opened};
+use watchscope_search::Query;
 
 use crate::reading::{Reading, json};
+use crate::search::Search;
 
 /// An open recording.
 #[wasm_bindgen]
@@ -58,6 +60,21 @@ impl Recording {
     /// Reads the redacted body of a record.
     pub fn body(&self, epoch: &str, seq: f64) -> Reading {
         Reading::of_body(self.0.body(&epoch.into(), Seq(seq as u64)))
+    }
+
+    /// Searches the whole file for a text, from the newest record back, or from the record before the position
+    /// `EPOCH.SEQ` back.
+    ///
+    /// # Errors
+    /// If the text is empty or too long, or the position has no number.
+    pub fn search(&self, text: &str, before: Option<String>) -> Result<Search, String> {
+        let query = Query::parse(text).map_err(|error| error.to_string())?;
+        let position = |before: &str| {
+            let (epoch, seq) = before.rsplit_once('.')?;
+            Some((EpochId::from(epoch), Seq(seq.parse().ok()?)))
+        };
+        let before = before.map(|before| position(&before).ok_or("this is no position"));
+        Ok(Search::new(self.0.search(query, before.transpose()?)))
     }
 
     /// Reads the notes of persons.

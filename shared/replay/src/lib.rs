@@ -7,6 +7,8 @@
 //!                  │  ▲                           │  ▲
 //!                  ▼  │ bytes, inflated           ▼  │ client messages, chapters that FetchChapter read
 //!                  host                           host
+//!
+//!   Opened ─► SearchFile ─(ReadBodies, ReadChapter)─► lines of an answer, as /api/search gives them
 //! ```
 //!
 //! Nothing here reads a file, inflates, or knows the time. A machine says what it needs ([`Step`]), and its host hands
@@ -25,6 +27,7 @@ mod fetch;
 mod joined;
 mod opened;
 mod opening;
+mod search;
 mod words;
 
 pub use about::About;
@@ -32,4 +35,5 @@ pub use fetch::{FetchBody, FetchChapter, FetchNotes, first_body, first_chapter, 
 pub use joined::{ChapterPlace, JoinedFiles, LogError, Recorded, Run, clock_start};
 pub use opened::{NO_CLUSTER, Next, Opened};
 pub use opening::{OpenError, Opening};
+pub use search::{SearchFile, SearchStep};
 pub use words::Notice;

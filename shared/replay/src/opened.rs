@@ -8,10 +8,12 @@ use watchscope_model::vocabulary::NoteRefusal;
 use watchscope_model::wire::CommandDone;
 use watchscope_model::{EpochId, Seq, Time};
 use watchscope_recording::{ChapterEntry, Contents, Damage};
+use watchscope_search::Query;
 
 use crate::about::About;
 use crate::fetch::{FetchBody, FetchChapter, FetchNotes};
 use crate::joined::{JoinedFiles, clock_start};
+use crate::search::SearchFile;
 use crate::words::{self, Notice};
 
 /// The error of every command of a viewer; it is a phrase in English. A note is refused with
@@ -180,6 +182,13 @@ impl Opened {
     #[must_use]
     pub fn body(&self, epoch: &EpochId, seq: Seq) -> FetchBody {
         FetchBody::new(&self.name, self.holding(epoch, seq), seq)
+    }
+
+    /// Returns a machine that searches the whole file for a query, from the newest record back, or from the record before
+    /// `before` back.
+    #[must_use]
+    pub fn search(&self, query: Query, before: Option<(EpochId, Seq)>) -> SearchFile {
+        SearchFile::new(&self.name, &self.joined, query, before)
     }
 
     fn holding(&self, epoch: &EpochId, seq: Seq) -> impl Iterator<Item = &ChapterEntry> {

@@ -20,10 +20,10 @@ use crate::query::Query;
 /// for each of its objects: at most 1,048,576 of them. With [`ChapterSearch::naming`] it holds the names, too. The
 /// caller passes frames, and may pause between two.
 #[derive(Debug)]
-pub struct ChapterSearch<'a> {
+pub struct ChapterSearch {
     reader: ChapterReader,
     before: Seq,
-    collector: Collector<'a>,
+    collector: Collector,
 }
 
 /// The hits of a chapter.
@@ -40,10 +40,10 @@ pub struct ChapterHits {
 
 /// What was found so far.
 #[derive(Debug)]
-struct Collector<'a> {
-    query: &'a Query,
+struct Collector {
+    query: Query,
     /// The records whose bodies match, sorted.
-    bodies: &'a [Seq],
+    bodies: Vec<Seq>,
     before: Seq,
     most: usize,
     log: LogId,
@@ -84,7 +84,7 @@ impl KnownObjects {
     }
 }
 
-impl<'a> ChapterSearch<'a> {
+impl ChapterSearch {
     /// Begins with a chapter's head frame. It finds the newest `most` hits among the records before `before`, which is
     /// left out. A `most` of 0 counts as 1. `bodies` has the seqs of the records whose bodies match, rising. It may be
     /// empty.
@@ -92,18 +92,18 @@ impl<'a> ChapterSearch<'a> {
     /// # Errors
     /// If the frame is no head frame or is damaged.
     pub fn open(
-        query: &'a Query,
+        query: &Query,
         head: Frame<'_>,
         before: Seq,
         most: usize,
-        bodies: &'a [Seq],
+        bodies: Vec<Seq>,
     ) -> Result<Self, DecodeError> {
         let (reader, log, epoch) = ChapterReader::open_dictionary(head)?;
         Ok(Self {
             reader,
             before,
             collector: Collector {
-                query,
+                query: query.clone(),
                 bodies,
                 before,
                 most: most.max(1),
@@ -165,7 +165,7 @@ impl<'a> ChapterSearch<'a> {
 /// The lane of a hit: its watch, object and code.
 type Lane = (Option<WatchName>, Option<Arc<Object>>, Option<Text>);
 
-impl Collector<'_> {
+impl Collector {
     fn change(&mut self, place: Moment, change: &ChangeGlance<'_>) {
         let (number, object) = (change.number, change.object);
         let mut matched = match self.known.get(number, object) {
@@ -179,7 +179,7 @@ impl Collector<'_> {
                 matched
             }
         };
-        let query = self.query;
+        let query = &self.query;
         matched.add_if(
             query.is_version(change.resource_version),
             What::ResourceVersion,

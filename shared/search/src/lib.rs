@@ -7,8 +7,9 @@
 //! ```
 //!
 //! The caller reads frames, counts bytes and looks at a clock. So it cuts the work into slices: one slice is one frame,
-//! or several. The page and the server search with the same code.
+//! or several. Pages, recordings in a worker and the server search with the same code.
 
+mod answer;
 mod chapter;
 mod held;
 mod hit;
@@ -19,6 +20,7 @@ mod query;
 mod text;
 mod versions;
 
+pub use self::answer::{BodiesSince, End, Ended, KeptFrom, NotRead, Searched};
 pub use self::chapter::{ChapterHits, ChapterSearch};
 pub use self::held::{HeldHits, MAX_HELD, held};
 pub use self::hit::{Hit, Matched, What};

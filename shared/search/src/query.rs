@@ -90,8 +90,9 @@ impl Query {
         }
     }
 
-    /// Whether a uid is the query, or begins with its 8 or more characters.
-    pub(crate) fn is_uid(&self, uid: &Uid) -> bool {
+    /// Returns whether a uid is the query, or begins with its 8 or more characters.
+    #[must_use]
+    pub fn is_uid(&self, uid: &Uid) -> bool {
         match uid {
             Uid::Uuid(bytes) => self.uuid.is_some_and(|start| start.begins(bytes)),
             Uid::Other(text) if self.needle.len() >= MIN_UID_CHARS => {

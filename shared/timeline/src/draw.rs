@@ -11,6 +11,7 @@ mod drawer;
 mod evidence;
 mod findings;
 mod flags;
+mod found;
 mod label;
 mod labels;
 mod level_of_detail;
@@ -37,6 +38,7 @@ pub use self::drawer::{Cursors, DrawTable, Marked, Picture, Ways};
 pub(crate) use self::drawer::{Drawer, EpochView, record};
 pub(crate) use self::flags::{FLAG, draw as draw_flags, spread};
 pub use self::flags::{FLAGS_ROW, FlagMark, Flagged, flag_at};
+pub use self::found::{FoundMark, found_ticks};
 pub(crate) use self::label::{Label, Rank};
 pub(crate) use self::look::{
     GlyphMark, HAIR, LABEL_INSET, LABEL_SPARE, LEAST, Layer, SPILL, TextLook,

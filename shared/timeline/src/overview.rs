@@ -4,12 +4,13 @@
 //!   Store ─┬─► coverage ──────────► grounds, seams      ─┐
 //!          ├─► marks, catalogue ──► density             ─┼─► Scene
 //!          └─► traces, catalogue ─► ticks, divergences  ─┘
-//!   Overview (which time, how wide) ─► x, words, what a pointer grips
+//!   Overview (which time, how wide) ─► x, words, what a pointer grips, ticks of a search
 //! ```
 //! It draws hours from the catalogue's summaries before their records are loaded. Its width bounds its work and its
 //! primitives: events on one px are merged, and the most severe problem wins.
 
 mod density;
+mod found;
 mod known;
 mod paint;
 mod problems;
@@ -20,6 +21,7 @@ use watchscope_model::Time;
 use watchscope_model::time::SECOND_US;
 
 pub use self::density::Counted;
+pub use self::found::found_ticks;
 pub use self::paint::{overview, overview_again};
 pub use self::scale::{Grip, Moments, Overview, REACH_US, grip_at};
 pub use self::troubles::{TroubleMark, troubles};

@@ -35,6 +35,7 @@ mod over_seam;
 mod parts;
 mod spans;
 mod trace;
+mod versions;
 
 pub use self::as_of::{AsOf, Known, Unknown};
 pub use self::cache::{DEFAULT_BUDGET_BYTES, Store};
@@ -53,3 +54,4 @@ pub(crate) use self::parts::{
 };
 pub(crate) use self::spans::Span;
 pub(crate) use self::trace::{ObjectTrace, Trace, WatchTrace};
+pub use self::versions::VersionPlace;

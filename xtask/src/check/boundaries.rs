@@ -54,6 +54,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "watchscope-log",
             "watchscope-model",
             "watchscope-recording",
+            "watchscope-search",
             "watchscope-timeline",
         ],
     ),
@@ -121,6 +122,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "watchscope-probe",
             "watchscope-recording",
             "watchscope-replay",
+            "watchscope-search",
         ],
     ),
     (

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use watchscope_model::{Seq, Time};
-use watchscope_search::Query;
+use watchscope_model::Seq;
+use watchscope_search::{Query, Searched};
 
 use super::source::{Found, time_in_memory};
 use crate::log::LogHandle;
@@ -16,18 +16,6 @@ pub(super) struct Bodies {
     pub(super) seqs: Vec<Seq>,
     pub(super) inflated_bytes: u64,
     pub(super) searched: Searched,
-}
-
-/// How many bodies of a chapter were searched.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Searched {
-    /// Those of all its records.
-    #[default]
-    All,
-    /// Those of its records from this time on.
-    Since(Time),
-    /// Not all, and none in a row up to its last record.
-    Part,
 }
 
 /// Looks at the bodies of a chapter. `is_live` is false for recordings, whose bodies are in files alone.

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
-
-use super::answer::Ended;
+use watchscope_search::Ended;
 
 /// What one answer may cost. A limit is checked after each chapter, so an answer reads at least one.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,6 @@
 //! The stream is pulled: each pull searches one chapter on a thread that may block. So a viewer that does not read costs
 //! nothing, and dropping the stream ends the search before the next segment.
 
-mod answer;
 mod bodies;
 mod limits;
 mod request;

@@ -7,11 +7,13 @@ use watchscope_log::Fetched;
 use watchscope_model::chapter::ChapterReader;
 use watchscope_model::codec::{DecodeError, Frame, split_frame};
 use watchscope_model::json::push_line;
-use watchscope_model::{EpochId, Seq, Time};
-use watchscope_search::{ChapterHits, ChapterSearch, Index, IndexedChapter, Query, Wanted, held};
+use watchscope_model::{EpochId, Seq};
+use watchscope_search::{
+    BodiesSince, ChapterHits, ChapterSearch, End, Ended, Index, IndexedChapter, KeptFrom, NotRead,
+    Query, Searched, Wanted, held,
+};
 
-use super::answer::{End, Ended, NotRead};
-use super::bodies::{self, Bodies, Searched};
+use super::bodies::{self, Bodies};
 use super::limits::{SearchLimits, Used, processor_time};
 use super::running::Cancelled;
 use super::source::{Found, Source, is_before_kept, kept_from, next_chapter};
@@ -45,28 +47,6 @@ pub(super) struct Work {
     used: Used,
     held_more: u64,
     bodies: BodiesSince,
-}
-
-/// From where on the bodies of all records were searched.
-#[derive(Debug, Default)]
-struct BodiesSince {
-    /// The first record of the chapters so far whose bodies were all searched.
-    whole_from: Option<Time>,
-    /// Set by the first chapter whose bodies were not all searched.
-    since: Option<Time>,
-}
-
-impl BodiesSince {
-    fn take(&mut self, found: &Found, searched: Searched) {
-        if self.since.is_some() {
-            return;
-        }
-        match searched {
-            Searched::All => self.whole_from = Some(found.first_at),
-            Searched::Since(at) => self.since = Some(at),
-            Searched::Part => self.since = Some(self.whole_from.unwrap_or(found.last_at)),
-        }
-    }
 }
 
 /// The result of one step.
@@ -130,8 +110,13 @@ impl Work {
             next: (ended != Ended::All).then(|| self.next.clone()),
             hits: self.used.hits as u64,
             held_more: self.held_more,
-            kept_from: kept_from(&self.sources.log),
-            bodies_since: self.bodies.since,
+            kept_from: kept_from(&self.sources.log).map(|place| KeptFrom {
+                epoch: place.epoch,
+                seq: place.seq,
+                at: place.at,
+            }),
+            bodies_since: self.bodies.since(),
+            has_no_bodies: false,
         }
     }
 
@@ -186,7 +171,8 @@ impl Work {
             }
         });
         self.used.inflated_bytes += bodies.inflated_bytes;
-        self.bodies.take(found, bodies.searched);
+        self.bodies
+            .take((found.first_at, found.last_at), bodies.searched);
         bodies
     }
 
@@ -291,7 +277,7 @@ impl Work {
         let head = frames
             .next()
             .ok_or(DecodeError::Message("a chapter without frames"))??;
-        let (before, bodies) = (found.before, &bodies.seqs);
+        let (before, bodies) = (found.before, bodies.seqs.clone());
         let mut search = ChapterSearch::open(&self.query, head, before, most, bodies)?;
         if wants_names {
             search = search.naming();

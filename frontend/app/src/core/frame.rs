@@ -160,6 +160,9 @@ impl Model {
         self.frame.drawn_version = self.store.version();
         self.frame.drawn_view = Some(self.view);
         self.lay_out(now);
+        if let Some(late) = self.late {
+            (late.tick_lanes)(self);
+        }
         if self.screen.size.has_area() {
             self.frame.painted_head = self.store.state().map_or(0, |state| state.seq.0);
         }

@@ -228,6 +228,12 @@ pub struct Late {
     pub note: fn(&mut Model, NoteDeed),
     /// Fills the panel of notes, if it is open.
     pub notes: fn(&mut Model, Time),
+    /// Handles an action that only a panel of the third part sends.
+    pub person: fn(&mut Model, Person),
+    /// Adds the ticks of the search's hits to the picture.
+    pub tick_lanes: fn(&mut Model),
+    /// Adds them to the overview.
+    pub tick_overview: fn(&mut Model),
 }
 
 /// The table of functions that the first part calls in the second. The second part fills it when it is loaded.

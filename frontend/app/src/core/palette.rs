@@ -2,6 +2,9 @@
 
 use std::collections::VecDeque;
 
+use watchscope_model::Time;
+use watchscope_timeline::{LaneId, RecordId};
+
 /// The most places visited before that are kept. The oldest goes when a further one comes.
 pub const RECENT_MOST: usize = 4;
 
@@ -12,6 +15,45 @@ pub struct PaletteState {
     pub open: Option<PaletteOpen>,
     /// The places visited before, the latest first.
     pub recent: VecDeque<Recent>,
+    /// What the text names besides actions, lanes and times, as it was looked up last.
+    pub looked: Option<Looked>,
+}
+
+/// The places of the resourceVersion or the uid that a text names.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Looked {
+    /// The text.
+    pub text: String,
+    /// The version of the store at the lookup.
+    pub version: u64,
+    /// Whether a loaded record has it. Then a later lookup of the same text finds the same.
+    pub is_found: bool,
+    /// The rows, at most 3; empty if the text names neither.
+    pub rows: Vec<NamedRow>,
+}
+
+/// A row about a resourceVersion or a uid.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedRow {
+    /// Where it leads.
+    pub goal: Goal,
+    /// Its words.
+    pub words: String,
+    /// The words beside it: lane and time, or why it leads elsewhere.
+    pub beside: String,
+}
+
+/// Where a row about a resourceVersion or a uid leads.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Goal {
+    /// To a loaded record of this time.
+    Record(RecordId, Time),
+    /// To a lane.
+    Lane(LaneId),
+    /// To a time.
+    At(Time),
+    /// To a search for this text.
+    Search(String),
 }
 
 /// The open palette.
@@ -54,6 +96,8 @@ pub enum PaletteDeed {
     Down,
     /// Do what the chosen row says.
     Choose,
+    /// Open the palette with this text, because a link names it.
+    Ask(Box<str>),
     /// The browser closed the palette.
     Closed,
     /// Compute the rows again, because lanes or time have changed.
@@ -67,7 +111,7 @@ pub struct PaletteShown {
     pub text: String,
     /// Whether it offers lanes alone.
     pub lanes_only: bool,
-    /// The rows, at most 12: what can be done now, then what cannot.
+    /// The rows, at most 16: what can be done now, then what cannot.
     pub rows: Vec<PaletteRow>,
     /// How many actions and lanes match, of how many; empty while nothing is typed.
     pub counts: String,

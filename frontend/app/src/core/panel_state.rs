@@ -96,6 +96,8 @@ pub struct PanelState {
     pub findings_open: bool,
     /// The tables, while they are open.
     pub table: Option<Box<TableState>>,
+    /// The open table with its order and filter, as the page's link names it; empty if none is open.
+    pub table_link: String,
     /// Whether the table of watches is open.
     pub watches_open: bool,
     /// The table's order.

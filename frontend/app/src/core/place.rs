@@ -4,10 +4,12 @@
 //!   v=1 & log=LOG & from=US & to=US & at=US & mark=US-US & ab=US[-US] & filter=TEXT & lane=KEY & record=EPOCH.SEQ
 //!       & panel=findings & panel=watches & theme=dark|light
 //!       & group=namespace|kind|server|owner|client & sort=trouble|change|rate & fold=strips|trouble
-//!       & pin=KEY … & hide=KEY …
+//!       & pin=KEY … & hide=KEY … & table=TABLE[/COLUMN[-][/KIND[/TEXT]]] & find=TEXT
 //! ```
 //! Times are microseconds since 1970, in UTC. Without `from` and `to` the view follows now. `at` is the moment for
-//! which panels answer, `mark` the marked range, `ab` the cursors A and B, and each `panel` an open panel. Pins and hidden lanes that would make
+//! which panels answer, `mark` the marked range, `ab` the cursors A and B, and each `panel` an open panel. `table` is the
+//! open table: its sort column (`-`: the highest first), the chosen kind and the text of its filter. `find` is a text that
+//! the palette opens with: a time, `rv:VERSION` or `uid:UID`. Pins and hidden lanes that would make
 //! the fragment longer than 4 KiB are left out, the last ones first. Texts are percent-encoded. The parser
 //! skips parts that a later version adds.
 
@@ -56,6 +58,10 @@ pub struct Place {
     pub has_findings: bool,
     /// Whether the table of watches is open.
     pub has_watches: bool,
+    /// The open table with its order and filter; empty if none is open.
+    pub table: String,
+    /// The text that the palette opens with; empty if it stays closed.
+    pub find: String,
     /// The theme. A fragment does not name the system's.
     pub theme: ThemeChoice,
 }
@@ -113,6 +119,8 @@ impl Place {
                     place.cursors = Cursors { a, b };
                 }
                 "filter" => place.filter = text(),
+                "table" => place.table = text(),
+                "find" => place.find = text(),
                 "group" => place.setup.grouping = Grouping::from_word(value),
                 "sort" => place.setup.sorting = Sorting::from_word(value),
                 "fold" => place.setup.folding = Folding::from_word(value),
@@ -175,8 +183,13 @@ impl Place {
             (Some(a), None) => add("ab", &a.0.to_string()),
             (None, _) => {}
         }
-        if !self.filter.is_empty() {
-            add("filter", &self.filter);
+        let texts = [
+            ("filter", &self.filter),
+            ("table", &self.table),
+            ("find", &self.find),
+        ];
+        for (key, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
+            add(key, text);
         }
         if let Some(lane) = &self.lane {
             add("lane", lane);
@@ -263,7 +276,7 @@ mod tests {
             marked in prop::option::of((0i64..1_000, 1i64..1_000)),
             cursors in prop::option::of((0i64..1_000, prop::option::of(0i64..1_000))), filter: String, lane: Option<String>,
             record in prop::option::of(("[a-z0-9.]{1,9}", any::<u64>())),
-            log: Option<String>, has_findings: bool, has_watches: bool,
+            log: Option<String>, has_findings: bool, has_watches: bool, table: String, find: String,
             theme in prop::sample::select(vec![ThemeChoice::System, ThemeChoice::Dark, ThemeChoice::Light]),
             wishes in (0usize..6, 0usize..4, prop::collection::vec("[^\\p{Cc}]{1,20}", 0..5), 0usize..5),
         ) {
@@ -290,6 +303,8 @@ mod tests {
                 record: record.map(|(epoch, seq)| (epoch.as_str().into(), Seq(seq))),
                 has_findings,
                 has_watches,
+                table,
+                find,
                 theme,
             };
             let fragment = place.fragment();

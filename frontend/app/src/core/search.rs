@@ -1,6 +1,8 @@
 //! The search as plain data: the text, its hits so far, and what was searched.
 
 use watchscope_model::{EpochId, Seq, Time};
+use watchscope_timeline::LaneId;
+use watchscope_timeline::draw::FoundMark;
 
 /// The most hits that the page holds. The search ends there, and says so.
 pub const HITS_MOST: usize = 5_000;
@@ -20,6 +22,19 @@ pub struct SearchState {
     pub progress: Progress,
     /// What was searched, as far as answers said so.
     pub searched: Searched,
+    /// The lanes of the hits, for their ticks.
+    pub ticks: SearchTicks,
+}
+
+/// The lanes of hits, found by their keys. It has at most [`HITS_MOST`] marks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SearchTicks {
+    /// The lane of each hit; `None` while the store does not know it.
+    pub lanes: Vec<Option<LaneId>>,
+    /// The number of lanes that the store knew, and of lanes that were hidden, when the marks were made.
+    pub known: (usize, usize),
+    /// The marks of the hits whose lanes are known and not hidden.
+    pub marks: Vec<FoundMark>,
 }
 
 /// How far a search is.
@@ -38,14 +53,30 @@ pub enum Progress {
     Failed(String),
 }
 
+/// Where a search looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Where {
+    /// In the server's memory.
+    #[default]
+    Memory,
+    /// In the server's memory and the files of its history.
+    History,
+    /// In the recording that is shown.
+    Recording,
+    /// In what this page has loaded, because no server has more.
+    Loaded,
+}
+
 /// What a search has searched.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Searched {
+    /// Where it looks.
+    pub place: Where,
     /// The time of the first record that is kept.
     pub kept_from: Option<Time>,
     /// The time from which on bodies were searched; `None` if all were.
     pub bodies_since: Option<Time>,
-    /// Whether bodies were not searched at all, because no server has them.
+    /// Whether bodies were not searched at all, because there are none.
     pub no_bodies: bool,
     /// The number of stretches that could not be read.
     pub not_read: u64,

@@ -51,6 +51,8 @@ pub struct TableState {
 pub enum TableDeed {
     /// Open the tables, or close them.
     Toggle,
+    /// Open the table that the page's link names, or close the tables if it names none.
+    Link,
     /// Show another table.
     Show(Tab),
     /// Sort by a column; again: the other way round.

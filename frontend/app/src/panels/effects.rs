@@ -12,7 +12,7 @@ use crate::core::lanes::LanesDeed;
 use crate::core::person::Person;
 use crate::core::search::SearchDeed;
 use crate::runtime::bridge;
-use crate::runtime::page::{act, elements, read};
+use crate::runtime::page::{act, read};
 use crate::runtime::theme::THEME_KEY;
 
 /// The storage key of the panels and lanes that a person opened and closed.
@@ -72,9 +72,8 @@ pub(crate) fn carry_out(effect: PanelEffect) {
             text,
             before,
         } => {
-            let root = elements().document.document_element();
-            let is_opened = root.is_some_and(|root| root.class_list().contains("opened-file"));
-            if is_opened || lesson::is_on() {
+            // The worker of an opened file answers like a server.
+            if lesson::is_on() {
                 act(Person::Search(SearchDeed::NoServer { number }));
             } else {
                 third::search(number, &text, before.as_deref());

@@ -38,7 +38,7 @@ pub(super) fn Palette(panels: Signals) -> impl IntoView {
         if lanes_only {
             "Go to a lane"
         } else {
-            "An action, a lane, or a time"
+            "An action, a lane, a time, a resourceVersion or a uid"
         }
     };
     let counts = move || {

@@ -96,6 +96,9 @@ fn third_part() -> Result<Third, SplitLoaderError> {
             findings: Model::fill_findings,
             note: Model::do_with_note,
             notes: Model::fill_notes,
+            person: Model::person_of_panel,
+            tick_lanes: Model::tick_lanes,
+            tick_overview: Model::tick_overview,
         },
         show: signals::show_late,
         drawn: || {

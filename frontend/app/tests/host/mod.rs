@@ -68,6 +68,9 @@ pub(crate) const LATE: Late = Late {
     findings: Model::fill_findings,
     note: Model::do_with_note,
     notes: Model::fill_notes,
+    person: Model::person_of_panel,
+    tick_lanes: Model::tick_lanes,
+    tick_overview: Model::tick_overview,
 };
 
 /// The second part without publishing: a frame is about the picture alone.

@@ -12,5 +12,6 @@ mod joining;
 mod opening;
 #[path = "../../../recording/tests/suite/world/raw.rs"]
 mod raw;
+mod searching;
 mod serving;
 mod viewer;

@@ -22,7 +22,7 @@ use watchscope_replay::{Next, OpenError, Opened, Opening};
 use watchscope_timeline::{Lanes, Picture, Px, Store, View};
 
 /// Inflates, and stops one byte behind the stated length.
-fn inflate(bytes: &[u8], raw_bytes: u32) -> Option<Vec<u8>> {
+pub fn inflate(bytes: &[u8], raw_bytes: u32) -> Option<Vec<u8>> {
     let mut raw = Vec::new();
     let limit = u64::from(raw_bytes) + 1;
     let mut decoder = DeflateDecoder::new(bytes).take(limit);

@@ -98,7 +98,14 @@ fn a_finding_is_explained_from_the_write_to_where_it_stopped() {
                 "F24",
             ],
         ),
-        ("F33", &["the newest list is at", "F33"]),
+        (
+            "F33",
+            &[
+                "etcd was restored: it went back from revision",
+                "the newest list is at",
+                "F33",
+            ],
+        ),
         ("F36", &["had not read it", "No event is lost", "F36"]),
     ];
     for (code, words) in expected {

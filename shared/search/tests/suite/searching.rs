@@ -20,7 +20,7 @@ fn searched(
     bodies: &[Seq],
 ) -> ChapterHits {
     let (head, mut rest) = split_frame(&chapter.frames).unwrap();
-    let mut search = ChapterSearch::open(query, head, before, most, bodies)
+    let mut search = ChapterSearch::open(query, head, before, most, bodies.to_vec())
         .unwrap()
         .naming();
     while !rest.is_empty() {
@@ -116,7 +116,7 @@ proptest! {
             let place = cut.index(bytes.len());
             bytes[place] ^= flip;
             let Ok((head, mut rest)) = split_frame(&bytes) else { continue };
-            let Ok(mut search) = ChapterSearch::open(&query, head, Seq(u64::MAX), 5, &[]) else { continue };
+            let Ok(mut search) = ChapterSearch::open(&query, head, Seq(u64::MAX), 5, Vec::new()) else { continue };
             while let Ok((frame, after)) = split_frame(rest) {
                 if search.segment(frame).is_err() {
                     break;

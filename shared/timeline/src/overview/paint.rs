@@ -69,6 +69,14 @@ impl Rows {
     }
 }
 
+/// Returns the y of the ticks of a search in the foot of a strip, in px: from the line under the density on, at most 6
+/// high, and above the frame's lower edge.
+pub(super) fn foot_of(height: Px) -> Range<i64> {
+    let height = i64::from(height.0 / 64).max(LEAST_HEIGHT_PX);
+    let top = Rows::of(height).density.end;
+    top..(top + 6).min(height - 1)
+}
+
 /// Draws the strip of a scale, with a frame around `view`; a frame outside of the strip stands at its edge. It is as
 /// wide as the scale, and `height` high, cut to whole px, and at least 44 px.
 #[must_use]

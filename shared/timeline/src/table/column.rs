@@ -28,6 +28,23 @@ impl Tab {
             Self::Versions => "Versions",
         }
     }
+
+    /// Returns the table's word in a link.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Records => "records",
+            Self::Findings => "findings",
+            Self::Watches => "watches",
+            Self::Versions => "versions",
+        }
+    }
+
+    /// Returns the table with this word in a link; `None` if there is none.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|tab| tab.word() == word)
+    }
 }
 
 /// The value of a row that a column shows and sorts by. A column that sorts by something else says so

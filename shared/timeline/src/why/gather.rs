@@ -5,7 +5,7 @@ use std::sync::Arc;
 use watchscope_model::event::Verdict;
 use watchscope_model::tree;
 use watchscope_model::vocabulary::{ChangeType, Severity};
-use watchscope_model::{Entry, Event, Inside, Object, Record, Seq, Text, Time, WatchName};
+use watchscope_model::{Entry, Event, Inside, Object, Record, Row, Seq, Text, Time, WatchName};
 
 use super::step::{MOST_STEPS, Step, What, Why};
 use crate::evidence::Way;
@@ -174,12 +174,49 @@ impl<'a> Thread<'a> {
             }
             self.record(seq);
         }
-        if let Event::Finding(finding) = &raised.event
-            && let Some(client) = &finding.client
-        {
-            self.client(client, evidence.first().copied().unwrap_or(of.seq));
+        if let Event::Finding(finding) = &raised.event {
+            if let Some(client) = &finding.client {
+                self.client(client, evidence.first().copied().unwrap_or(of.seq));
+            }
+            if Row::of(&finding.code) == Some(Row::F33) {
+                self.restored(of.seq, &finding.code);
+            }
         }
         self.moment(of.seq, LaneId::Findings, raised.at, What::Record);
+    }
+
+    /// Adds where etcd went back, since an earlier F33: the report of a simulated etcd with a lower revision, and the
+    /// first resourceVersion of a watch that went back. In the log of a real cluster a watch may show it only later, or
+    /// never.
+    fn restored(&mut self, until: Seq, code: &Text) {
+        let occurrences = &self.epoch.trace.occurrences;
+        let own = occurrences.get(until).map(|own| own.what.since);
+        // Later occurrences of one finding are about the same restore.
+        let earlier = occurrences.all().iter().filter(|of| {
+            of.what.code == *code && of.start.seq < until && Some(of.what.since) != own
+        });
+        let since = earlier.map(|of| of.start.seq).max().unwrap_or_default();
+        let within = |seq: Seq| seq > since && seq < until;
+        if let Some(etcd) = self.store.layer_names().find(&Layer::Etcd) {
+            let levels = self.epoch.layer_trace.levels(etcd);
+            let back = levels.windows(2).rev().find(|pair| {
+                within(pair[1].moment.seq) && pair[1].level.revision < pair[0].level.revision
+            });
+            if let Some([before, after]) = back {
+                let what = What::WentBack(before.level.revision);
+                let moment = after.moment;
+                self.moment(moment.seq, LaneId::Layer(etcd), moment.at, what);
+            }
+        }
+        let watches = (0..).zip(&self.epoch.trace.watches);
+        let steps = watches.filter_map(|(watch, trace)| {
+            let mut steps = trace.as_ref()?.steps.iter();
+            let step = steps.find(|step| step.back && within(step.moment.seq))?;
+            Some((step.moment, LaneId::Version(WatchId(watch))))
+        });
+        if let Some((moment, lane)) = steps.min_by_key(|(moment, _)| moment.seq) {
+            self.moment(moment.seq, lane, moment.at, What::Record);
+        }
     }
 
     fn trace(&self, watch: &WatchName) -> Option<(WatchId, &'a WatchTrace)> {

@@ -65,6 +65,8 @@ pub(crate) enum What {
     Resumed,
     /// The version before a jump or a reversal.
     VersionBefore,
+    /// etcd was restored: its revision was this one, and is lower now.
+    WentBack(u64),
     /// A record in its own words.
     Record,
 }

@@ -2,7 +2,7 @@
 
 use super::record::describe_record;
 use crate::evidence::{Evidence, Item};
-use crate::format::{clock_ms, count};
+use crate::format::{clock_ms, count, number};
 use crate::id::RecordId;
 use crate::store::Store;
 use crate::why::{Step, What, Why, why};
@@ -63,6 +63,12 @@ fn words(store: &Store, step: &Step) -> [String; 3] {
         }
         What::Resumed => "The watch resumed from where it was. No event is lost.".to_owned(),
         What::VersionBefore => format!("The version before: {own}"),
+        What::WentBack(from) => {
+            format!(
+                "etcd was restored: it went back from revision {}. {own}",
+                number(from)
+            )
+        }
     };
     [from, described.lane, what]
 }

@@ -22,3 +22,4 @@ mod standing;
 mod story;
 mod table;
 mod troubles;
+mod versions;

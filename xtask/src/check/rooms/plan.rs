@@ -448,16 +448,19 @@ const REPLAY: Crate = Crate {
         room("words", &["words"], &[]),
         room("joined", &["joined"], &["fetch"]),
         room("about", &["about"], &["joined", "words"]),
+        room("search", &["search"], &["joined"]),
         room(
             "opened",
             &["opened"],
-            &["about", "fetch", "joined", "words"],
+            &["about", "fetch", "joined", "search", "words"],
         ),
         room("opening", &["opening"], &["joined", "opened", "words"]),
         room(
             "root",
             &["lib"],
-            &["about", "fetch", "joined", "opened", "opening", "words"],
+            &[
+                "about", "fetch", "joined", "opened", "opening", "search", "words",
+            ],
         ),
     ],
     machines: &[],
@@ -469,6 +472,7 @@ const SEARCH: Crate = Crate {
     folder: "shared/search",
     rooms: &[
         room("ground", &["text", "hit", "versions"], &[]),
+        room("answer", &["answer"], &[]),
         room("query", &["query"], &["ground"]),
         room("matching", &["matching"], &["ground", "query"]),
         room("named", &["named"], &["ground", "matching"]),
@@ -481,7 +485,7 @@ const SEARCH: Crate = Crate {
         room(
             "root",
             &["lib"],
-            &["chapter", "ground", "index", "named", "query"],
+            &["answer", "chapter", "ground", "index", "named", "query"],
         ),
     ],
     machines: &[],

@@ -8,10 +8,11 @@ use watchscope_timeline::{LaneId, RecordId, View, format, words};
 use crate::core::cursors::CursorDeed;
 use crate::core::effect::{Effect, PanelEffect};
 use crate::core::model::Model;
-use crate::core::palette::{RECENT_MOST, Recent};
+use crate::core::palette::{PaletteDeed, RECENT_MOST, Recent};
 use crate::core::panel_state::Selection;
 use crate::core::place::Place;
 use crate::core::screen::ThemeChoice;
+use crate::core::table::TableDeed;
 
 /// The least time between two updates of the address for moves within a place, in milliseconds. Browsers refuse more
 /// than 100 updates in 30 s.
@@ -37,6 +38,8 @@ impl Model {
             record: record.and_then(|id| Some((self.store.epoch_of(id)?.clone(), id.seq))),
             has_findings: self.panels.findings_open,
             has_watches: self.panels.watches_open,
+            table: self.panels.table_link.clone(),
+            find: String::new(),
             theme: self.screen.theme,
         }
     }
@@ -164,6 +167,13 @@ impl Model {
         if place.has_watches != self.panels.watches_open {
             self.toggle_watches();
         }
+        if place.table != self.panels.table_link {
+            self.panels.table_link.clone_from(&place.table);
+            self.tables(TableDeed::Link);
+        }
+        if !place.find.is_empty() {
+            self.palette(PaletteDeed::Ask(place.find.as_str().into()));
+        }
         // A link's theme holds for this visit only, so the browser keeps the person's own choice.
         if place.theme != ThemeChoice::System && place.theme != self.screen.theme {
             self.screen.theme = place.theme;
@@ -229,7 +239,13 @@ impl Model {
             }
         } else if is_late {
             self.panels.address.wanted = None;
-            self.trouble = Some(missing(&place, is_kept));
+            match place.range {
+                // The palette says from when on records are kept, and leads to the nearest.
+                Some((from, _)) if !is_kept => {
+                    self.palette(PaletteDeed::Ask(from.to_string().into()));
+                }
+                _ => self.trouble = Some(missing(&place)),
+            }
         } else {
             self.changed();
         }
@@ -243,10 +259,7 @@ impl Model {
 }
 
 /// Returns the message about the missing part of a place.
-fn missing(place: &Place, is_kept: bool) -> String {
-    if !is_kept {
-        return "The link leads to a time that is no longer kept.".to_owned();
-    }
+fn missing(place: &Place) -> String {
     match (&place.lane, &place.record) {
         (_, Some((epoch, seq))) => {
             format!("The link names the record {epoch}.{seq}, which is not here.")

@@ -16,7 +16,10 @@ impl Model {
     pub(super) fn open_what_waits(&mut self) {
         if let Some(waiting) = self.shown.palette.take() {
             let lanes_only = waiting.lanes_only;
-            self.palette(PaletteDeed::Open { lanes_only });
+            self.palette(match waiting.text.is_empty() {
+                true => PaletteDeed::Open { lanes_only },
+                false => PaletteDeed::Ask(waiting.text.into()),
+            });
         }
         if self.shown.search.take().is_some() {
             self.search(SearchDeed::Open);
@@ -24,7 +27,10 @@ impl Model {
         let waiting = self.panels.cursors.waiting.take();
         self.cursors(waiting.unwrap_or(CursorDeed::Renew));
         if self.shown.table.take().is_some() {
-            self.tables(TableDeed::Toggle);
+            self.tables(match self.panels.table_link.is_empty() {
+                true => TableDeed::Toggle,
+                false => TableDeed::Link,
+            });
         }
         let now = self.now();
         self.publish_findings(now);
@@ -90,6 +96,12 @@ impl Model {
                     ..PaletteShown::default()
                 });
             }
+            (None, PaletteDeed::Ask(text)) => {
+                self.shown.palette = Some(PaletteShown {
+                    text: text.into(),
+                    ..PaletteShown::default()
+                });
+            }
             (None, PaletteDeed::Closed) => self.shown.palette = None,
             (None, _) => {}
         }
@@ -121,8 +133,14 @@ impl Model {
     pub(super) fn tables(&mut self, deed: TableDeed) {
         match (self.late, deed) {
             (Some(late), deed) => (late.table)(self, deed),
-            (None, TableDeed::Toggle) if self.shown.table.take().is_none() => {
-                self.shown.table = Some(TableView::default());
+            (None, TableDeed::Toggle) => {
+                self.panels.table_link.clear();
+                let is_open = self.shown.table.take().is_some();
+                self.shown.table = (!is_open).then(TableView::default);
+            }
+            (None, TableDeed::Link) => {
+                let is_open = !self.panels.table_link.is_empty();
+                self.shown.table = is_open.then(TableView::default);
             }
             (None, _) => {}
         }
@@ -131,6 +149,7 @@ impl Model {
     /// Closes the tables, because another panel takes their place.
     pub(super) fn close_tables(&mut self) {
         (self.panels.table, self.shown.table) = (None, None);
+        self.panels.table_link.clear();
     }
 
     /// Handles an action on the search. Without the third part, an empty search opens, which loads that part.

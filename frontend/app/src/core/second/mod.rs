@@ -1,7 +1,8 @@
 //! A person's actions on the model, and the contents of the panels. Only the second part of the page uses this.
 //!
 //! ```text
-//!   Person ─► person ─┬─ act         keys and buttons
+//!   Person ─► person ─┬─ of_panels   actions of panels in the third part
+//!                     ├─ act         keys and buttons
 //!                     ├─ view        time, scrolling, pointers
 //!                     ├─ selection   selection, hover, going to records      ─► Shown ─► panels
 //!                     ├─ lanes       all lanes: groups, order, pins, hidden lanes
@@ -15,7 +16,9 @@
 //!                     │    note_flags   flags in the picture
 //!                     ├─ export      the input of the dialogs of exports and charts
 //!                     ├─ palette     finding an action, a lane or a place
+//!                     │    named        the resourceVersion or the uid that a text names
 //!                     ├─ search      hits in the log, and going from one to the next
+//!                     │    search_ticks   their ticks in the picture and on the overview
 //!                     ├─ table       tables: records in view, findings, watches, versions
 //!                     ├─ replay      playing a recording
 //!                     ├─ captions    the captions of a first visit
@@ -37,10 +40,12 @@ mod findings;
 mod lanes;
 mod late;
 mod lesson;
+mod named;
 mod note_flags;
 mod note_words;
 mod notes;
 mod notes_saved;
+mod of_panels;
 mod overview;
 mod palette;
 mod person;
@@ -48,9 +53,11 @@ mod range;
 mod records;
 mod replay;
 mod search;
+mod search_ticks;
 mod selection;
 mod show;
 mod table;
+mod table_link;
 mod trouble;
 mod view;
 mod why;

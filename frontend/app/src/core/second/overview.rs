@@ -58,6 +58,9 @@ impl Model {
         let counted = &mut self.panels.overview.counted;
         let scene = overview_again(&self.store, &scale, &self.view, moments, height, counted);
         self.panels.overview.drawn = Some((scale, scene));
+        if let Some(late) = self.late {
+            (late.tick_overview)(self);
+        }
         self.want(Effect::Panel(PanelEffect::PaintOverview));
     }
 

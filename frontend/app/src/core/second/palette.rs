@@ -5,7 +5,8 @@ use watchscope_timeline::{LaneId, format};
 
 use crate::core::effect::Focus;
 use crate::core::model::Model;
-use crate::core::palette::{PaletteDeed, PaletteOpen, PaletteRow, PaletteShown, RowKind};
+use crate::core::palette::{Goal, PaletteDeed, PaletteOpen, PaletteRow, PaletteShown, RowKind};
+use crate::core::search::SearchDeed;
 use crate::input::actions::Action;
 use crate::input::keys::{self, Scope};
 
@@ -20,8 +21,7 @@ const DAY_US: i64 = 86_400_000_000;
 #[derive(Clone, Debug, PartialEq)]
 enum Destination {
     Action(Action),
-    Lane(LaneId),
-    At(Time),
+    Goal(Goal),
     Recent(String),
 }
 
@@ -84,6 +84,13 @@ impl Model {
                     open.picked = 0;
                 }
             }
+            PaletteDeed::Ask(text) => {
+                self.panels.palette.open = Some(PaletteOpen {
+                    text: text.into(),
+                    ..PaletteOpen::default()
+                });
+                self.focus_soon(Focus::Palette);
+            }
             PaletteDeed::Pick(place) => self.pick_row(place),
             PaletteDeed::Do(place) => {
                 self.pick_row(place);
@@ -133,15 +140,26 @@ impl Model {
             // A field takes the focus only once the palette has closed.
             Destination::Action(Action::Filter) => self.focus_soon(Focus::Filter),
             Destination::Action(action) => self.act(action, None),
-            Destination::Lane(lane) => self.go_to_lane(lane),
-            Destination::At(at) => {
+            Destination::Goal(goal) => self.go_to_goal(goal),
+            Destination::Recent(fragment) => {
+                self.leave_place();
+                self.go_to(&fragment);
+            }
+        }
+    }
+
+    fn go_to_goal(&mut self, goal: Goal) {
+        match goal {
+            Goal::Record(record, at) => self.show_record(record, Some(at)),
+            Goal::Lane(lane) => self.go_to_lane(lane),
+            Goal::At(at) => {
                 self.leave_place();
                 self.mark_time(at);
                 self.center(at);
             }
-            Destination::Recent(fragment) => {
-                self.leave_place();
-                self.go_to(&fragment);
+            Goal::Search(text) => {
+                self.do_with_search(SearchDeed::Open);
+                self.do_with_search(SearchDeed::Typed(text.into()));
             }
         }
     }
@@ -166,6 +184,7 @@ impl Model {
 
     /// Computes the palette's rows, while it is open.
     fn show_palette(&mut self) {
+        self.look_up_named();
         self.shown.palette = self.panels.palette.open.as_ref().map(|open| {
             let found = self.found(open);
             let lanes = format::count(found.lanes as u64, "lane");
@@ -217,8 +236,11 @@ impl Model {
             };
             self.find_lanes(&wanted, most, &mut found);
         }
+        let named = self.named_places(text);
+        let most = ROWS_MOST.saturating_sub(named.len());
+        found.rows.extend(named);
         if !open.lanes_only {
-            found.rows.extend(self.found_places(text, &wanted));
+            found.rows.extend(self.recent_places(&wanted, most));
         }
         found.rows.sort_by_key(|(_, row)| row.refused.is_some());
         found
@@ -316,14 +338,25 @@ impl Model {
                 beside,
                 refused: None,
             };
-            (Destination::Lane(lane), row)
+            (Destination::Goal(Goal::Lane(lane)), row)
         }));
     }
 
-    fn found_places(&self, text: &str, wanted: &Wanted) -> Vec<(Destination, PaletteRow)> {
+    /// Returns the rows of the time, the resourceVersion and the uid that a text names; at most 4.
+    fn named_places(&self, text: &str) -> Vec<(Destination, PaletteRow)> {
         let day = self.view.right().min(self.now());
         let mut rows = Vec::new();
-        if let Some(at) = time_of(text.trim(), day) {
+        let mut add = |goal: Goal, words: String, beside: String| {
+            let row = PaletteRow {
+                kind: RowKind::Place,
+                words: vec![(words, false)],
+                beside,
+                refused: None,
+            };
+            rows.push((Destination::Goal(goal), row));
+        };
+        let text = text.trim();
+        if let Some(at) = time_of(text, day) {
             let oldest = self.store.oldest_kept();
             let is_kept = oldest.is_some_and(|oldest| oldest <= at) && at <= self.now();
             let (at, beside) = if is_kept {
@@ -334,29 +367,30 @@ impl Model {
                     Some(oldest) if at < oldest => oldest,
                     _ => self.now(),
                 };
-                let kept = oldest.map_or_else(
-                    || "nothing is kept".to_owned(),
-                    |oldest| {
-                        format!(
-                            "not kept; kept from {} {}",
-                            format::date(oldest),
-                            format::clock(oldest)
-                        )
-                    },
-                );
-                (nearest, format!("{} is {kept}", text.trim()))
+                let asked = match Time::parse(text) {
+                    Some(at) => format!("{} {}", format::date(at), format::clock(at)),
+                    None => text.to_owned(),
+                };
+                (nearest, format!("{asked} is {}", self.not_kept_words()))
             };
-            let row = PaletteRow {
-                kind: RowKind::Place,
-                words: vec![(format!("Go to {}", format::clock_ms(at)), false)],
+            add(
+                Goal::At(at),
+                format!("Go to {}", format::clock_ms(at)),
                 beside,
-                refused: None,
-            };
-            rows.push((Destination::At(at), row));
+            );
         }
+        if let Some(looked) = &self.panels.palette.looked {
+            for row in &looked.rows {
+                add(row.goal.clone(), row.words.clone(), row.beside.clone());
+            }
+        }
+        rows
+    }
+
+    fn recent_places(&self, wanted: &Wanted, most: usize) -> Vec<(Destination, PaletteRow)> {
         let recent = self.panels.palette.recent.iter();
         let recent = recent.filter(|recent| wanted.matches(&recent.words).is_some());
-        rows.extend(recent.take(ROWS_MOST - rows.len()).map(|recent| {
+        let rows = recent.take(most).map(|recent| {
             let row = PaletteRow {
                 kind: RowKind::Place,
                 words: wanted.marked(&recent.words),
@@ -364,8 +398,8 @@ impl Model {
                 refused: None,
             };
             (Destination::Recent(recent.fragment.clone()), row)
-        }));
-        rows
+        });
+        rows.collect()
     }
 
     /// Returns the scopes of the page's own keys, the narrowest first.

@@ -54,7 +54,6 @@ impl Model {
             }
             Person::ShowProblem { is_next } => self.step_trouble(is_next),
             Person::ShowTrouble(place) => self.show_trouble(place),
-            Person::StepOccurrence { is_next } => self.step_occurrence(is_next),
 
             Person::GoTo(fragment) => self.go_to(&fragment),
 
@@ -68,27 +67,29 @@ impl Model {
             Person::ShowProblemPlaces(places) => self.show_problem_places(&places),
             Person::Speed(speed) => self.set_speed(speed),
             Person::SeekShare(share) => self.seek_share(share),
-            Person::SeekBy { by_us } => self.seek_by(by_us),
             Person::NamePlace => self.name_place(),
             Person::ClearRange => self.set_range(None),
             Person::SaveRange => self.open_export(true),
             Person::TakeRange { from, to } => self.take_range(from, to),
             Person::ShowRecord(record) => self.show_record(record, None),
             Person::ShowFinding(raised) => self.show_finding(raised),
-            Person::ShowEvidence {
-                finding,
-                record,
-                since,
-            } => self.show_evidence(finding, record, since),
             Person::Light(record) => self.light(record),
             Person::CloseDetail => self.clear_selection(),
-            Person::ShowTab(tab) => self.show_tab(tab),
-            Person::Compare(lane) => self.ask_for(lane),
-            Person::FrameWatch(watch) => self.frame_watch(&watch),
-            Person::SortWatches(column) => self.sort_watches(column),
-            Person::Mute { key, reason } => self.change_muted(|muted| muted.add(&key, &reason)),
-            Person::Unmute(key) => self.change_muted(|muted| muted.remove(&key)),
-            Person::MarkRead(raising) => self.change_muted(|muted| muted.read(&raising)),
+            person @ (Person::StepOccurrence { .. }
+            | Person::ShowEvidence { .. }
+            | Person::ShowTab(_)
+            | Person::SeekBy { .. }
+            | Person::Compare(_)
+            | Person::FrameWatch(_)
+            | Person::SortWatches(_)
+            | Person::Mute { .. }
+            | Person::Unmute(_)
+            | Person::MarkRead(_)) => {
+                // Its panel is there, so the third part is.
+                if let Some(late) = self.late {
+                    (late.person)(self, person);
+                }
+            }
             Person::Muted(text) => self.muted_before(text.as_deref()),
 
             Person::LateCame => self.open_what_waits(),

@@ -10,7 +10,7 @@ use crate::core::effect::{Effect, Focus, PanelEffect};
 use crate::core::model::Model;
 use crate::core::place::Place;
 use crate::core::search::{
-    HITS_MOST, Progress, SearchDeed, SearchHit, SearchShown, SearchState, Searched,
+    HITS_MOST, Progress, SearchDeed, SearchHit, SearchShown, SearchState, Searched, Where,
 };
 
 /// A line of the server's answer. Lines of later versions are passed over.
@@ -34,6 +34,9 @@ enum Line {
         held: bool,
     },
     NotRead {},
+    Failed {
+        why: String,
+    },
     NotKept {
         kept_from: KeptFrom,
     },
@@ -41,6 +44,8 @@ enum Line {
         next: Option<String>,
         kept_from: Option<KeptFrom>,
         bodies_since: Option<String>,
+        #[serde(default)]
+        no_bodies: bool,
     },
     #[serde(other)]
     Other,
@@ -76,6 +81,7 @@ impl Model {
                 let chapters = self.store.loaded_chapters();
                 if let Some(search) = self.search_of(number) {
                     search.searched.no_bodies = true;
+                    search.searched.place = Where::Loaded;
                     self.panels.search_rest = chapters;
                     self.want(Effect::Panel(PanelEffect::SearchOn { number }));
                 }
@@ -106,6 +112,13 @@ impl Model {
         let mut search = SearchState {
             number,
             ..SearchState::default()
+        };
+        search.searched.place = if self.recording().is_some() {
+            Where::Recording
+        } else if self.link.history.is_some() {
+            Where::History
+        } else {
+            Where::Memory
         };
         self.panels.search_rest = Vec::new();
         match Query::parse(&text) {
@@ -160,6 +173,7 @@ impl Model {
                     });
                 }
                 Line::NotRead {} => search.searched.not_read += 1,
+                Line::Failed { why } => search.progress = Progress::Failed(why),
                 Line::NotKept { kept_from } => {
                     search.searched.kept_from = Time::parse(&kept_from.at);
                     search.progress = Progress::Done;
@@ -168,8 +182,10 @@ impl Model {
                     next,
                     kept_from,
                     bodies_since,
+                    no_bodies,
                 } => {
                     let searched = &mut search.searched;
+                    searched.no_bodies |= no_bodies;
                     let kept_from = kept_from.and_then(|place| Time::parse(&place.at));
                     searched.kept_from = kept_from.or(searched.kept_from);
                     let since = bodies_since.and_then(|at| Time::parse(&at));
@@ -238,6 +254,8 @@ impl Model {
         if search.progress == Progress::Looking {
             self.want(Effect::Panel(PanelEffect::SearchOn { number }));
         }
+        // The hits have ticks in the picture.
+        self.redraw();
     }
 
     fn end_local(&mut self, number: u64) {
@@ -340,7 +358,8 @@ fn count_words(search: &SearchState) -> String {
         Progress::Full => format!("{of} and further ones, which are not listed"),
         Progress::Done if count == 0 => match search.searched.kept_from {
             Some(from) => format!(
-                "No hit in what is kept since {} {}",
+                "No hit in {}, kept since {} {}",
+                place_words(search.searched.place),
                 format::date(from),
                 format::clock(from)
             ),
@@ -350,12 +369,24 @@ fn count_words(search: &SearchState) -> String {
     }
 }
 
+fn place_words(place: Where) -> &'static str {
+    match place {
+        Where::Memory => "the server's memory",
+        Where::History => "the server's memory and history",
+        Where::Recording => "the recording",
+        Where::Loaded => "what this page has loaded",
+    }
+}
+
 fn left_out(searched: &Searched) -> String {
     let mut parts = Vec::new();
     if searched.no_bodies {
-        parts.push("Bodies were not searched: no server has them".to_owned());
-    }
-    if let Some(since) = searched.bodies_since {
+        let why = match searched.place {
+            Where::Recording => "the recording has none",
+            _ => "no server has them",
+        };
+        parts.push(format!("Bodies were not searched: {why}"));
+    } else if let Some(since) = searched.bodies_since {
         parts.push(format!("Bodies searched since {}", format::clock(since)));
     }
     if searched.not_read > 0 {

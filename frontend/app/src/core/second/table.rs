@@ -7,6 +7,7 @@ use watchscope_timeline::table::{
 };
 use watchscope_timeline::{LaneId, format};
 
+use super::table_link;
 use crate::core::effect::Focus;
 use crate::core::model::Model;
 use crate::core::panel_state::Selection;
@@ -22,11 +23,14 @@ const UNKNOWN_WINDOW: usize = 40;
 impl Model {
     /// Handles an action on the tables.
     pub fn do_with_table(&mut self, deed: TableDeed) {
-        if deed == TableDeed::Toggle {
-            self.toggle_table();
+        match deed {
+            TableDeed::Toggle => self.toggle_table(),
+            TableDeed::Link => self.link_table(),
+            _ => {}
         }
         let Some(mut state) = self.panels.table.take() else {
             self.shown.table = None;
+            self.panels.table_link.clear();
             return;
         };
         let now = self.now();
@@ -34,7 +38,7 @@ impl Model {
         let mut is_filtered = false;
         let mut opens = None;
         match deed {
-            TableDeed::Toggle => {}
+            TableDeed::Toggle | TableDeed::Link => {}
             TableDeed::Renew => {
                 let is_large = state.rows.len() > OFTEN_MOST;
                 is_stale = !is_large || self.now.ms.saturating_sub(state.gathered_ms) >= 1_000;
@@ -87,6 +91,12 @@ impl Model {
         if is_filtered {
             self.say(format!("{}.", state.counts_words()));
         }
+        let link = table_link::link_of(&state);
+        if self.panels.table_link != link {
+            self.panels.table_link = link;
+            // The address bar names the table.
+            self.changed();
+        }
         self.shown.table = Some(self.table_shown(&mut state, now).into());
         self.panels.table = Some(state);
     }
@@ -96,19 +106,34 @@ impl Model {
             self.shown.table = None;
             self.focus_soon(Focus::Picture);
         } else {
-            self.panels.table = Some(Box::new(TableState {
-                window: UNKNOWN_WINDOW,
+            self.open_table(TableState {
                 orders: Tab::ALL.map(Order::first_of),
                 ..TableState::default()
-            }));
-            self.panels.watches_open = false;
-            self.panels.notes.is_open = false;
-            if self.has_room_for_one() {
-                self.panels.findings_open = false;
-            }
+            });
             self.focus_soon(Focus::Table);
         }
         self.redraw();
+    }
+
+    /// Opens the table that the page's link names.
+    fn link_table(&mut self) {
+        match table_link::state_of(&self.panels.table_link) {
+            Some(state) => self.open_table(state),
+            None => self.panels.table = None,
+        }
+        self.redraw();
+    }
+
+    fn open_table(&mut self, state: TableState) {
+        self.panels.table = Some(Box::new(TableState {
+            window: UNKNOWN_WINDOW,
+            ..state
+        }));
+        self.panels.watches_open = false;
+        self.panels.notes.is_open = false;
+        if self.has_room_for_one() {
+            self.panels.findings_open = false;
+        }
     }
 
     fn sort_table(&self, state: &mut TableState, column: usize) -> String {
