@@ -212,7 +212,7 @@ fn a_table_of_a_link_opens_once_the_third_part_is_loaded() {
     let log = log();
     let (host, mut writer) = Host::shows(&log, 2);
     host.frame(100.0);
-    host.send(Msg::Loaded(SECOND));
+    host.send(Msg::Loaded(&SECOND));
     host.live(&log, &mut writer, 2);
     host.person(Person::GoTo("#v=1&table=versions".into()));
     assert!(
@@ -221,7 +221,7 @@ fn a_table_of_a_link_opens_once_the_third_part_is_loaded() {
     );
     // Panels are published while that part is loaded.
     host.frame(2_000.0);
-    host.send(Msg::Late(LATE));
+    host.send(Msg::Late(&LATE));
     assert_eq!(shown(&host).tab, Tab::Versions);
     assert!(!shown(&host).columns.is_empty());
 }

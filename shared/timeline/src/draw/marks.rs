@@ -22,10 +22,6 @@ impl Drawer<'_> {
         places: &[u32],
         seam: Option<ListOverSeam>,
     ) {
-        let kind_of = |place: usize| match seam {
-            Some(seam) => seam.kind(trace, place),
-            None => Some(trace.marks.kind(place)),
-        };
         let marks = &trace.marks;
         let view = *self.picture.view;
         let cells = Cells::of(&view);
@@ -34,12 +30,17 @@ impl Drawer<'_> {
         let mut group: Vec<Placed> = Vec::new();
         let mut cell = i64::MIN;
         let start = places.partition_point(|&place| marks.at(place as usize) < from);
+        let mut reader = marks.reader();
         for &place in &places[start..] {
-            let at = marks.at(place as usize);
+            let (at, kind) = reader.at_and_kind(place as usize);
             if at > self.right {
                 break;
             }
-            let Some(kind) = kind_of(place as usize) else {
+            let kind = match seam {
+                Some(seam) => seam.kind(trace, place as usize),
+                None => Some(kind),
+            };
+            let Some(kind) = kind else {
                 continue;
             };
             let own = cells.at(at);

@@ -128,7 +128,9 @@ fn each_mark(
     let marks = marks.unwrap_or_default();
     let first = marks.partition_point(|&mark| (mark as usize) < places.start);
     let marks = marks[first..].iter().map(|&mark| mark as usize);
+    let mut reader = trace.marks.reader();
     for mark in marks.take_while(|&mark| mark < places.end) {
-        take(trace.marks.at(mark), trace.marks.kind(mark));
+        let (at, kind) = reader.at_and_kind(mark);
+        take(at, kind);
     }
 }

@@ -18,6 +18,28 @@ pub(crate) struct Marks {
     len: usize,
 }
 
+/// Reads marks one after the other. Marks that follow each other are nearly always in one run, so it is looked up once.
+#[derive(Clone, Copy)]
+pub(crate) struct MarkReader<'a> {
+    marks: &'a Marks,
+    run: Option<&'a MarkRun>,
+    /// The index of the run's first mark.
+    start: usize,
+}
+
+impl MarkReader<'_> {
+    /// Returns the time and the kind of the mark at an index.
+    pub(crate) fn at_and_kind(&mut self, place: usize) -> (Time, MarkKind) {
+        let within = place.wrapping_sub(self.start);
+        if let Some(run) = self.run.filter(|run| within < run.len()) {
+            return (run.at(within), run.kind(within));
+        }
+        let (run, within) = self.marks.located(place);
+        (self.run, self.start) = (Some(run), place - within);
+        (run.at(within), run.kind(within))
+    }
+}
+
 impl PartialEq for Marks {
     fn eq(&self, other: &Self) -> bool {
         let is_same = |place: usize| {
@@ -49,6 +71,15 @@ impl Marks {
             self.starts.push(self.len);
         }
         self.len += 1;
+    }
+
+    /// Returns a reader of marks one after the other.
+    pub(crate) fn reader(&self) -> MarkReader<'_> {
+        MarkReader {
+            marks: self,
+            run: None,
+            start: 0,
+        }
     }
 
     /// Returns the run of a mark, and its index in the run.
