@@ -10,7 +10,8 @@ use watchscope_timeline::scene::Hatch;
 /// Units of plotters' coordinates in a px: plotters counts in whole pixels, and this gives it eighths.
 pub(crate) const UNITS: i32 = 8;
 
-/// Dashes of lines, by number; the first is a solid line. The two lengths of each are a dash and a space, in px.
+/// Dashes of lines, by number; the first is a solid line. The two lengths of each are a dash and a space, in px. They
+/// have no source.
 const DASHES: [Option<(u8, u8)>; 4] = [None, Some((5, 3)), Some((2, 2)), Some((8, 3))];
 /// Hatches of areas. Their numbers follow those of the dashes.
 const HATCHES: [Hatch; 3] = [Hatch::Resumed, Hatch::Lost, Hatch::Stale];

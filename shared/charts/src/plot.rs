@@ -21,30 +21,31 @@ use crate::pen::{Pen, UNITS, line_of};
 use crate::sheet::{CHART_WIDTH, ChartError, OTHERS};
 use crate::text::fitted;
 
-/// Size of labels, in px.
+/// Size of labels, in px. The number has no source.
 const LABEL: u8 = 11;
 /// Room for the labels of a vertical axis, in px. It is the same in all charts over time, so that their time axes are
-/// equal.
+/// equal. The number has no source.
 const LEFT: i32 = 68;
 /// Room for the labels of rows, in px. A label is at most 179 px wide by estimate, because some typefaces are wider; a
-/// longer label ends in `…`.
+/// longer label ends in `…`. The number has no source.
 const ROW_LEFT: i32 = 226;
-/// Room right of a plot, in px, for half of the last label of its axis.
+/// Room right of a plot, in px, for half of the last label of its axis. The number has no source.
 const RIGHT: i32 = 36;
-/// Room above a plot, in px.
+/// Room above a plot, in px. The number has no source.
 const TOP: i32 = 8;
-/// Room below a plot for the labels of its axis, in px.
+/// Room below a plot for the labels of its axis, in px. The number has no source.
 const BOTTOM: i32 = 24;
-/// Height of a plot over time, in px.
+/// Height of a plot over time, in px. The number has no source.
 const HEIGHT: i32 = 150;
-/// Height of a row of bars, in px; a chart has room for at least three rows.
+/// Height of a row of bars, in px; a chart has room for at least three rows. The number has no source.
 const ROW: i32 = 21;
 /// Width in px that a chart of rows leaves behind its longest bar for words, in addition to [`RIGHT`]. Words without
-/// room between their bar and the edge of the chart end in `…`.
+/// room between their bar and the edge of the chart end in `…`. The number has no source.
 const ROW_WORDS: i32 = 190;
 /// The text in the middle of an empty chart.
 const NOTHING: &str = "nothing in this range";
-/// The least distance between the two lines of a seam, in eighths of a px, so that a short one is visible.
+/// The least distance between the two lines of a seam, in eighths of a px: 4 px, so that a short one is visible. The
+/// number has no source.
 const SEAM: i32 = 4 * UNITS;
 
 pub(crate) type Area<'a> = DrawingArea<SceneBackend<'a>, Shift>;

@@ -21,9 +21,9 @@ pub const CHART_WIDTH: Px = Px::whole(640);
 /// The name of the series that stands for those without room in the legend.
 pub(crate) const OTHERS: &str = "others";
 
-/// Room left and right of texts and of the legend, in px.
+/// Room left and right of texts and of the legend, in px. The number has no source.
 const EDGE: i32 = 16;
-/// Height of a row of the legend, in px.
+/// Height of a row of the legend, in px. The number has no source.
 const LEGEND_ROW: i32 = 18;
 /// The most rows of a legend; series that would need another row become "others". So a chart of many series stays
 /// readable. The number has no source.
@@ -31,6 +31,7 @@ const LEGEND_ROWS: usize = 2;
 /// Width of a legend's sign with the space behind it, in px: 24 for the widest sign, a line, and 6 for the space.
 const SIGN: i32 = 30;
 /// The most width of a name in a legend, in px; a longer name ends in `…`. So two of the longest names fit in a row.
+/// The number has no source.
 const NAME: Px = Px::whole(170);
 
 /// The reason why a chart could not be drawn. Our backend cannot fail, so it is an error of plotters itself.

@@ -12,7 +12,7 @@ const HOUR_US: i64 = 60 * MINUTE_US;
 const DAY_US: i64 = 24 * HOUR_US;
 
 /// Round lengths of time, in microseconds, rising. Each that is shorter than a day divides a day, so its ticks stand at
-/// round times.
+/// round times. A length above the last is a multiple of 365 days.
 const TIME_STEPS: [i64; 33] = [
     MILLISECOND_US,
     2 * MILLISECOND_US,

@@ -18,7 +18,7 @@ use crate::letters;
 use crate::taken::{Says, Taken};
 
 /// The most rows of a timeline that stands before the charts, where it takes about one page. A longer one stands behind
-/// them.
+/// them. The number has no other source.
 const SHORT_ROWS: usize = 40;
 /// The most pieces of evidence of a finding that are written, so that its row fits on a page; the report counts the
 /// others. The number has no source.

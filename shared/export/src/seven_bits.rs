@@ -4,7 +4,8 @@
 
 /// The values whose own characters a document changes (NUL, CR) or reads as markup (`<`).
 const MOVED: [u8; 3] = [0, b'\r', b'<'];
-/// A moved value is the character of this code plus the value. It takes two bytes of UTF-8.
+/// A moved value is the character of this code plus the value. It takes two bytes of UTF-8. `assets/single.js`, which
+/// decodes them, has the same code.
 const MOVED_FROM: u8 = 0xc0;
 
 /// Returns the characters of `bytes`, the first bit first: one for seven bits, with zeros after the last bit. A

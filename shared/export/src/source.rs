@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use sha2::{Digest as _, Sha256};
 
 /// The most bytes of a file that is hashed. The picture of a larger one names no hash, on host and page alike. A page
-/// has to read and hash the whole file before it can draw the picture, which takes over 2 s for a larger one.
+/// has to read and hash the whole file before it can draw the picture. The number has no source.
 const MOST_BYTES: u64 = 256 << 20;
 
 /// Returns whether the hash of a file is named: it is closed, and it has at most 256 MiB. `is_closed` is true if its

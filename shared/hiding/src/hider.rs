@@ -163,8 +163,8 @@ impl Rewriter for Hider {
 fn class_of_header(name: &str) -> TextClass {
     /// Headers, in lower case, with values that are words of a protocol.
     const FIXED: [&str; 2] = ["content-type", "retry-after"];
-    /// Headers, in lower case, with uids: priority and fairness (KEP-1040) identifies its flow schema and priority
-    /// level by them.
+    /// Headers, in lower case, with uids: of the request (`audit-id`), and of its flow schema and priority level
+    /// (KEP-1040).
     const UIDS: [&str; 3] = [
         "audit-id",
         "x-kubernetes-pf-flowschema-uid",
@@ -229,6 +229,7 @@ mod tests {
 
     #[test]
     fn a_uuid_in_upper_case_is_hidden_as_the_same_uid_or_stays() {
+        /// A UUID in lower case.
         const LOWER: &str = "0f8fad5b-d9cb-469f-a165-70867728950e";
         let upper = LOWER.to_ascii_uppercase();
         let mut hiding = hider(&NAMES, &[HiddenPart::Uids]);

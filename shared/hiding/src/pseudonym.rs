@@ -8,14 +8,14 @@ use crate::part::HiddenPart;
 /// (apimachinery, `util/rand`).
 pub(crate) const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 /// The number of letters of a pseudonym, or of its first piece: 2.8·10^11 are possible. If two names get the same
-/// pseudonym, one of them gets a further letter.
+/// pseudonym, one of them gets a further letter. The number has no source.
 const FIRST_LETTERS: usize = 8;
 /// The number of letters of each further piece: 3.9·10^8 are possible. Fewer letters suffice, because it only separates
-/// names that share the pieces before it.
+/// names that share the pieces before it. The number has no source.
 const NEXT_LETTERS: usize = 6;
 /// The most pieces of a pseudonym. So it has at most 34 characters, `name` and hyphens included, and one for each
-/// clash. The rest of a longer name goes into the last piece. A pod of a Deployment with a name of two words has four:
-/// the words, a hash and an ending.
+/// clash. The rest of a longer name goes into the last piece. The number has no source: `cart-web-7d9f8b6c4d-x2z5q` has
+/// four parts.
 const MOST_PIECES: usize = 4;
 
 /// The seed of pseudonyms: 32 random bytes. They are drawn once for all files that must agree, and stored nowhere. Its

@@ -240,7 +240,8 @@ impl Table {
     }
 
     pub(crate) fn query(&self, query: &str) -> String {
-        /// Options whose values are numbers or words of the API (docs/semantics/requests.md#parameters). They stay.
+        /// Options whose values are numbers or words of the API. They stay. All but `pretty` are in
+        /// docs/semantics/requests.md#parameters.
         const PLAIN: [&str; 8] = [
             "watch",
             "resourceVersion",

@@ -18,7 +18,7 @@ pub(crate) fn is_harmless(word: &str) -> bool {
 
 /// Whether a word is a number (with or without a unit), a version, or a part of a time or of a Go duration.
 fn is_number(word: &str) -> bool {
-    /// The units that may follow a number, in lower case.
+    /// The units that may follow a number, in lower case; the empty one stands for none.
     const UNITS: [&str; 19] = [
         "", "ns", "us", "µs", "ms", "s", "m", "min", "h", "d", "x", "k", "b", "kb", "mb", "gb",
         "kib", "mib", "gib",

@@ -28,11 +28,11 @@ pub const MAX_NOTE_BYTES: usize = 4 << 10;
 /// refused with `TooMany`. [`Notes`] keeps the latest ones, and [`decode_notes`] fails above it. The number has no
 /// source.
 pub const MAX_NOTES: usize = 10_000;
-/// The most notes that one session may write in 60 s. A further one is refused with `TooOften`. One session alone takes
-/// 1,000 minutes to reach [`MAX_NOTES`].
+/// The most notes that one session may write in 60 s. A further one is refused with `TooOften`. The number has no
+/// source: one session alone takes 1,000 minutes to reach [`MAX_NOTES`].
 pub const NOTES_A_MINUTE: usize = 10;
-/// The most bytes of an object's namespace, name or uid in a note. It is about twice the 253 bytes of Kubernetes'
-/// longest names, which are DNS subdomains as in RFC 1123. A note with a longer one is refused with `BadObject`.
+/// The most bytes of an object's namespace, name or uid in a note. A note with a longer one is refused with
+/// `BadObject`. The number has no source: it is about twice the 253 bytes of the longest DNS subdomain (RFC 1123).
 pub const MAX_OBJECT_TEXT_BYTES: usize = 512;
 
 fields! {

@@ -9,8 +9,8 @@ const FAILURE_MS: &[u64] = &[800, 1_600, 3_200, 6_400, 12_800, 25_600, 30_000];
 /// Delays in ms after refusals, before jitter: 30 s, then 60 s. The last one repeats. Only a person or a controller can
 /// change the answer. They have no source: the first one is the longest delay after failures.
 const REFUSAL_MS: &[u64] = &[30_000, 60_000];
-/// The time in ms after the end of the last delay after which the next failure or refusal counts as the first: 2 min,
-/// as in client-go's reflector (docs/semantics/clients.md#reflector).
+/// The time in ms after the end of the last delay after which the next failure or refusal counts as the first. It is 2
+/// min, as in client-go's reflector (docs/semantics/clients.md#reflector).
 const HEALTHY_MS: u64 = 120_000;
 /// The time in ms after the end of the last delay in which an expired history (410) counts as repeated: the list did
 /// not help. A later one counts as the first. The number has no source: a watch cache aims at 75 s of history

@@ -153,8 +153,8 @@ pub(crate) fn send_get(
     });
 }
 
-/// The names of the headers that an event keeps, in lower case: those that name the request in the server's own logs
-/// and limits, and those that explain the answer. All others are dropped.
+/// The names of the headers that an event keeps, in lower case and sorted. All others are dropped. They identify the
+/// request, or explain the answer. Two name the flow schema and the priority level of the request (KEP-1040).
 const KEPT_HEADERS: [&str; 7] = [
     "audit-id",
     "connection",

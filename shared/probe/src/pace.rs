@@ -12,12 +12,12 @@ use crate::spec::Freshness;
 
 /// The time in ms after a watch's own timeout at which the probe gives up on its response head. It then also gives up
 /// on a silent stream that no side watch can check. A proxy may hold the head back until the first event (k/k#75837;
-/// docs/semantics/requests.md#late-headers), but no server keeps a watch much longer than requested. The number has no
-/// source: over a buffering proxy ends were seen up to 12 s late.
+/// docs/semantics/requests.md#late-headers). But the server itself ends a watch at its timeout
+/// (docs/semantics/requests.md#parameters). The number has no source.
 const WATCH_GRACE_MS: u64 = 30_000;
 /// The least time in ms between two loads of credentials, so that many refusals cause one run of an exec plugin. An
-/// earlier load is left out. It is as long as the first delay after a refusal, so each further try has fresh
-/// credentials.
+/// earlier load is left out. It is as long as the first delay after a refusal, so a refusal after such a delay causes a
+/// load.
 const RELOAD_SPACING_MS: u64 = 30_000;
 /// The most of a Retry-After that the probe obeys, in ms. Jitter of up to half of it, and half a second, comes on top.
 /// A kube-apiserver asks for at most 32 s (docs/semantics/requests.md#too-many-requests); a longer wait than this would

@@ -31,11 +31,11 @@ pub(crate) enum Rule {
     As(&'static Rule),
 }
 
-/// The annotation in which kubectl keeps a copy of the whole object, including the values of Secrets. Its value is cut
-/// in each object and pod template.
+/// The annotation with the configuration that was last applied. It may hold a copy of any value of the object, so its
+/// value is cut in each object and pod template.
 pub(crate) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// Annotations: kubectl's copy of the object is cut.
+/// Annotations: [`LAST_APPLIED`] is cut.
 static ANNOTATIONS: Rule = Rule::At(&[(LAST_APPLIED, Rule::Cut)]);
 /// `metadata` of a template.
 static METADATA: Rule = Rule::At(&[("annotations", Rule::As(&ANNOTATIONS))]);

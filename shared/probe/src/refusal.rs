@@ -11,11 +11,11 @@ use crate::port::Effect;
 use crate::probe::{Asked, Probe, Task, Turn};
 use crate::spec::WatchSpec;
 
-/// The most bytes that are kept of a refusal's body. Further ones are dropped and counted as lost. A Status has a few
-/// hundred bytes; only pages of proxies are longer. The number has no source.
+/// The most bytes that are kept of a refusal's body. Further ones are dropped and counted as lost. The number has no
+/// source.
 const BODY_LIMIT: usize = 64 << 10;
-/// The longest time in ms for the body of a refusal, which mostly comes with its head. After it the probe acts without
-/// the rest. The number has no source.
+/// The longest time in ms for the body of a refusal, from its head on. After it the probe acts without the rest. The
+/// number has no source.
 const PATIENCE_MS: u64 = 5_000;
 /// The most characters of a message, or of a refusal's reason, that an event keeps. The rest is cut. It bounds the
 /// record. The number has no source: the messages of docs/semantics/requests.md#errors have under 100.

@@ -27,8 +27,8 @@ pub(crate) const ACCEPTED_MS: u64 = 2_000;
 /// from the stream's last bytes before one. kube-apiserver sends 13,000 initial events within about 1 s
 /// (docs/semantics/servers.md#load). The number has no source: it is ten times that.
 const INITIAL_SILENCE_MS: u64 = 10_000;
-/// The time in ms after an ERROR at which the probe ends the stream, if the server has not. kube-apiserver ends it at
-/// once (docs/semantics/requests.md#errors). The number has no source: it leaves time for the end to arrive, so that
+/// The time in ms after an ERROR at which the probe ends the stream, if the server has not. A stream ends after an
+/// ERROR (docs/semantics/requests.md#errors). The number has no source: it leaves time for the end to arrive, so that
 /// the log has the server's own.
 const ERROR_LINGER_MS: u64 = 1_000;
 

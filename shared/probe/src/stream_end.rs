@@ -12,8 +12,9 @@ use crate::stream::{ACCEPTED_MS, Facts, Opening, OwnEnd, Remedy, Stream};
 /// same bound. The number has no source: it is twice the 1 s below which client-go sees an error
 /// (docs/semantics/clients.md#reflector-end).
 const SHORT_MS: u64 = 2_000;
-/// The number of consecutive short streams without a document after which their history counts as expired (F10).
-/// Diagnosis has the same bound. One or two may end by chance, and a list costs the server more than a watch.
+/// The number of consecutive short streams without a document after which their history counts as expired (F10;
+/// docs/semantics/streams.md#rule-barren). Diagnosis has the same bound. One or two may end by chance. The number has
+/// no source.
 const BARE_STREAMS: u32 = 3;
 /// The number of watch-list streams without an end bookmark after which the probe lists instead (F37). One may end by
 /// chance. Diagnosis finds F37 likely from the second one on (docs/semantics/streams.md#rule-initial-events-cut-again).

@@ -6,9 +6,9 @@ use watchscope_model::{EpochId, LogId, State, Text};
 
 use crate::error::DamageKind;
 
-/// The most bytes in an `F`: 2,000 watches of 500 bytes fit. The writer leaves out the last half of the watches until
-/// the block fits. If it does not fit without watches either, the writer writes it all the same. A reader reports a
-/// longer one as damage.
+/// The most bytes in an `F`. The writer leaves out the last half of the watches until the block fits. If it does not
+/// fit without watches either, the writer writes it all the same. A reader reports a longer one as damage. The number
+/// has no source: 2,000 watches of 500 bytes fit.
 pub const MAX_FILE_BLOCK_BYTES: usize = 1 << 20;
 /// The most watches in an `F`, so that they usually fit in 1 MiB. The writer and the reader keep the first ones and
 /// leave out the others. The number has no source: it leaves about 500 bytes for each.

@@ -162,7 +162,7 @@ pub fn help() -> Vec<String> {
 }
 
 /// The most names that an error about an unknown name suggests, so that it stays one line: the first of those that are
-/// equally near. The others are left out.
+/// equally near. The others are left out. The number has no source.
 const NEAREST_MOST: usize = 3;
 
 /// Returns the most similar names by Levenshtein distance, to the whole name or to one of its words.

@@ -9,16 +9,16 @@ use watchscope_simulator::{Controllers, Load};
 use crate::story::Story;
 
 /// The most objects of a load; more are refused with [`NoLoad::Bounds`]. Each takes about 2 kB ([`Load`]), so these
-/// take 100 MB.
+/// take 100 MB. The number has no other source.
 const MOST_OBJECTS: u32 = 50_000;
 /// The most writes per second of a load; more are refused with [`NoLoad::Bounds`]. It is 100 times the rate of pods in
 /// a large cluster (docs/semantics/servers.md#load).
 const MOST_PER_SECOND: u32 = 20_000;
 /// The number of writes between two compactions of etcd, so that its history stays bounded. The history holds up to
-/// twice as many, which take about 200 MB at 2 kB each ([`Load`]).
+/// twice as many, which take about 200 MB at 2 kB each ([`Load`]). The number has no other source.
 const WRITES_PER_COMPACTION: u32 = 50_000;
 /// The shortest time between two compactions that a load sets; a shorter one is raised to it. It is that of 25,000
-/// writes a second, more than a load may make.
+/// writes a second, more than a load may make. The number has no other source.
 const LEAST_INTERVAL: Duration = Duration::from_secs(2);
 /// The namespace of the load if the story shows all namespaces.
 const NAMESPACE: &str = "load";

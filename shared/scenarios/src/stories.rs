@@ -14,10 +14,11 @@ use crate::story::{Story, touch};
 const SERVICES: &str = "/api/v1/namespaces/default/services";
 /// The time between two changes of the service beside a story. F34 is found if a watch gets no bookmark for over 150 s
 /// although the cluster moves on (docs/findings/F34.md). In that time the service changes at least seven times.
+/// The number has no other source.
 const CHANGES_EVERY: Duration = Duration::from_secs(20);
 
 /// The most stories that [`nearest`] returns, so that an error that names them stays short: the first of those that are
-/// equally near. The others are left out.
+/// equally near. The others are left out. The number has no source.
 const NEAREST_MOST: usize = 3;
 
 /// Returns all 51 stories: the demo's, then one for each row of the catalogue, F01 first.

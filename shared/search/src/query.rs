@@ -5,8 +5,8 @@ use watchscope_model::{Object, ResourceVersion, Uid};
 
 use crate::text::Needle;
 
-/// The most bytes of a query; a longer one is [`QueryError::TooLong`]. The longest name of an object has 253 (a DNS
-/// subdomain, RFC 1123).
+/// The most bytes of a query; a longer one is [`QueryError::TooLong`]. It is above the 253 bytes of the longest DNS
+/// subdomain (RFC 1123).
 pub const MAX_QUERY_BYTES: usize = 256;
 /// The fewest characters by which the beginning of a uid is found: the first group of a UUID. A shorter query finds
 /// only a uid that is equal.

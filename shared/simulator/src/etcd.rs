@@ -46,7 +46,7 @@ use crate::time::Time;
 const ELECTIONS_BEFORE_CANCEL: u32 = 3;
 
 /// How long etcd's client repeats a request to a member that has no leader: 100 attempts, 25 ms apart (etcd
-/// `client/v3/options.go`). Then the request fails.
+/// `client/v3/options.go`, 3.6). Then the request fails.
 const ATTEMPTS_WITHOUT_LEADER: Duration = Duration::from_millis(2500);
 
 /// etcd.

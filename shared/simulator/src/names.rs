@@ -1,6 +1,7 @@
 //! The syntax of names, labels and their values, and the words with which apimachinery refuses others.
 
-/// apimachinery's words for the name part of a key that is not allowed.
+/// apimachinery's words for the name part of a key that is not allowed (`pkg/api/validate/content`, 1.36, as the three
+/// constants below).
 const QUALIFIED: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with \
 an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
 '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";

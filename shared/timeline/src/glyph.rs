@@ -70,7 +70,8 @@ macro_rules! glyphs {
     };
 }
 
-/// Side of the box that the paths are drawn on, in px. A painter scales the box to the size of the mark.
+/// Side of the box that the paths are drawn on, in px. A painter scales the box to the size of the mark. The
+/// number has no source.
 pub const GLYPH_BOX: f64 = 12.0;
 /// Width of the halo around a glyph, in px of the page, whatever the size of the glyph. The canvas uses it beside a
 /// plate, too. The number has no source.

@@ -21,6 +21,7 @@ const LEAD: f64 = 0.025;
 const MARGIN_PX: f64 = 10.0;
 /// The spans that the axis of a young log takes one after the other, in seconds, rising. After the last one the axis
 /// moves along with now. A step is at most 5/3 of the one before, so after the first step a log fills most of its axis.
+/// The numbers have no other source.
 pub const STEPS_S: [i64; 8] = [20, 30, 45, 60, 90, 120, 180, 300];
 /// More spans, in seconds, rising, that a page opened later may begin with; a span longer than the log is cut to it. If
 /// none of them is long enough, it begins with all that is kept. The numbers have no source.

@@ -22,19 +22,21 @@ use super::own::is_plain;
 use super::runs::Runs;
 use crate::server_words;
 
-/// Time in µs within which ends are "together" (docs/semantics/streams.md#together). The number has no source. A longer
-/// one would group more ends of different causes; a shorter one would separate ends of one cause.
+/// Time in µs within which ends are "together" (docs/semantics/streams.md#together). It is also the time after a resume
+/// within which events are replayed at once. The number has no source. A longer one would group more ends of different
+/// causes; a shorter one would separate ends of one cause.
 pub const TOGETHER_US: i64 = 250_000;
 /// Time in µs after an end at which its judgement is final. Until then a judgement is published, and may be replaced
 /// (docs/semantics/streams.md#revised). It includes a watch's first retry after a failure, which comes after 1.6 s at
-/// most (docs/semantics/clients.md#reflector).
+/// most (docs/semantics/clients.md#reflector). It is also the time within which failed requests of several watches may
+/// be one finding.
 pub const REVISED_US: i64 = 2_000_000;
 /// Time in µs after an end at which a suspicion, or `unknown`, is final: 12.25 s (docs/semantics/streams.md#revised).
 /// If the watch meets a 410 when it resumes, its next list may show that the server's cache was built anew.
 pub const SUSPICION_REVISED_US: i64 = REVISED_US + TOGETHER_US + LIST_US;
 /// The most ends that are kept. A further end makes attribution forget the oldest one: its published judgement stands,
-/// and later ends are not grouped with it. An end matters for 12.25 s at most, so this is over 300 ends a second. The
-/// number has no other source.
+/// and later ends are not grouped with it. Findings wait for the judgement of as many ends. An end matters for 12.25 s
+/// at most, so this is over 300 ends a second. The number has no other source.
 pub const MAX_ENDS: usize = 4_096;
 /// The most facts, and the most edited definitions, that are kept. A further fact makes attribution forget the oldest
 /// one. A further edit makes it forget edits older than 130 s, which end no stream any more. If none is that old, the
@@ -43,14 +45,15 @@ pub const MAX_ENDS: usize = 4_096;
 pub const MAX_FACTS: usize = 4_096;
 /// Time in µs after an edit of a definition in which the watches of its resource may end because of it (F17;
 /// docs/semantics/streams.md#rule-definition-edited). The server waits up to two request timeouts, 120 s, before it
-/// ends the old storage (apiextensions-apiserver `customresource_handler.go`). 10 s more are for delays.
+/// ends the old storage (`customresource_handler.go`, docs/semantics/versions.md#crd-edit). 10 s more are for delays,
+/// and have no source.
 const EDIT_US: i64 = 130_000_000;
 /// Time in µs after a server says that it shuts down in which its streams may end because of it (F07;
-/// docs/semantics/streams.md#rule-shutting-down). It ends them over its grace period. Without one it cuts its last
-/// connections after its request timeout, 60 s (docs/semantics/servers.md#request-timeout).
+/// docs/semantics/streams.md#rule-shutting-down). It is also the time within which such ends may be one finding. The
+/// number has no source: it is as long as a request may take (docs/semantics/servers.md#request-timeout).
 pub(crate) const DRAIN_US: i64 = 60_000_000;
-/// Most servers that attribution remembers because they shut down. A further one is not remembered. A cluster has far
-/// fewer apiservers; the number has no other source.
+/// Most servers that attribution remembers because they shut down. A further one is not remembered. It bounds the
+/// memory. The number has no source.
 const MAX_DRAINING: usize = 64;
 /// Length in ms below which a pause of watchscope closes no connection (docs/semantics/streams.md#rule-short-pause). It
 /// only explains ends for lack of reading or asking. It is as long as a ping may stay unanswered before its connection

@@ -17,8 +17,8 @@ use crate::server_words;
 /// client and server.
 const TIMEOUT_SLACK_MS: u64 = 2_000;
 /// Time in ms after the timeout in which an orderly end counts as held up, as by a buffering proxy (F44;
-/// docs/semantics/streams.md#rule-timeout). A server that ends streams later does not keep to timeouts. Over a
-/// buffering proxy ends were seen 5 s to 12 s late; this is five times as long.
+/// docs/semantics/streams.md#rule-timeout). A server that ends streams later does not keep to timeouts. The number has
+/// no source.
 const TIMEOUT_LATE_MS: u64 = 60_000;
 /// Ages in ms at which a server ends a stream without a timeout: 1800 s to 3600 s
 /// (docs/semantics/servers.md#watch-lifetime). 2 s more are slack, as in [`TIMEOUT_SLACK_MS`].

@@ -14,8 +14,8 @@ pub const PER_MINUTE: usize = 120;
 pub const PER_WATCH: usize = 20;
 /// One minute in µs.
 const MINUTE_US: i64 = 60_000_000;
-/// First rest in ms after a refusal without a wait. Each refusal in a row doubles it. Many refusals with a wait ask for
-/// as long (docs/semantics/requests.md#too-many-requests).
+/// First rest in ms after a refusal. Each refusal in a row doubles it. If the server asks for a longer wait, that
+/// counts. Many refusals with a wait ask for as long as the first rest (docs/semantics/requests.md#too-many-requests).
 const REST_MS: u64 = 1_000;
 /// Longest such rest in ms. More refusals do not lengthen it. So the audit asks a server that is there again within a
 /// minute.

@@ -18,13 +18,13 @@ use watchscope_model::{Object, ResourceVersion, Time};
 /// state.
 pub const KEPT_US: i64 = 600_000_000;
 /// Most steps of one watch; a further one replaces the oldest, and states before that are unknown. 20 changes a second
-/// over ten minutes are 12,000 steps of about 400 bytes, 5 MiB (docs/benchmarks.md). At the bound they are 13 MiB.
+/// over ten minutes are 12,000 steps of about 400 bytes, 4.7 MiB (docs/benchmarks.md). At the bound they are 13 MiB.
 pub const MAX_STEPS: usize = 32_768;
 
 /// An object and its version.
 pub(super) type Version = (Arc<Object>, ResourceVersion);
 
-/// A live event, and the object that it replaced. About 300 bytes with the names it keeps alive.
+/// A live event, and the object that it replaced. About 400 bytes with the names it keeps alive (docs/benchmarks.md).
 #[derive(Clone, Debug)]
 struct Step {
     at: Time,

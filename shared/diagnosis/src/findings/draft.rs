@@ -9,7 +9,8 @@ use watchscope_model::{ConnectionId, Row, Seq, Text, Time, WatchName};
 /// further records, the first and the latest. A finding about several watches names the first ones and the latest four.
 /// All others are dropped. It bounds the size of a finding's record. The number has no source.
 pub const MAX_EVIDENCE: usize = 16;
-/// Time in µs after which a lag is a warning: two periods of bookmarks (docs/semantics/checks.md#behind).
+/// Time in µs after which a lag is a warning: two periods of bookmarks (docs/semantics/checks.md#behind). So is a
+/// request that is held up on its way (F44).
 pub(super) const BEHIND_LONG_US: i64 = 120_000_000;
 
 /// The subject of a finding.

@@ -8,7 +8,7 @@ use watchscope_timeline::format::{clock, count, duration, number};
 use super::{Measure, Scope, name_of};
 
 /// The most gaps and seams with a row, so that the chart is about as high as the others. The chart's notes count the
-/// gaps without one.
+/// gaps without one. The number has no other source.
 const ROWS: usize = 8;
 
 /// The longest gaps and seams, at most [`ROWS`], and counts of all gaps. Gaps that may have lost events come first,

@@ -15,8 +15,7 @@ use super::{MOST_LETTERS, Measure, Scope, when};
 /// of a forgotten event counts as its first. At 200 events a second, as of the pods of a large cluster
 /// (docs/semantics/servers.md#load), a server may be 20 s behind.
 const REMEMBERED: usize = 4_096;
-/// The most servers that are compared, more than a usual control plane has. Others are not measured, and the chart's
-/// notes say so. The number has no other source.
+/// The most servers that are compared. Others are not measured, and the chart's notes say so. The number has no source.
 const MOST_SERVERS: usize = 16;
 /// The p95 in microseconds from which on a server is called behind: a person notices such a lag. The number has no
 /// other source.

@@ -10,7 +10,7 @@ use super::{MOST_LETTERS, MOST_WATCHES};
 /// The name for all names without numbers of their own.
 pub(crate) const OTHERS: &str = "others";
 /// The most series of a chart with lines, which differ in width and dash. If there are more names, the last series adds
-/// up the smaller ones as "others".
+/// up the smaller ones as "others". The number has no source.
 const MOST_LINES: usize = 5;
 
 /// Counts by name and bucket. It holds the first [`MOST_WATCHES`] names; the counts of later names are added up as

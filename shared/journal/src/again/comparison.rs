@@ -16,8 +16,8 @@ pub const MAX_LISTED: usize = 10_000;
 /// has no source.
 pub const NEAR_US: i64 = 60_000_000;
 /// The most judgements that wait for their counterpart. Above it the oldest is decided at once, before [`NEAR_US`] have
-/// passed. It bounds the memory, and the search for a counterpart among them. These are 68 judgements a second over
-/// [`NEAR_US`].
+/// passed. It bounds the memory, and the search for a counterpart among them. The number has no source: these are 68
+/// judgements a second over [`NEAR_US`].
 const MAX_WAITING: usize = 4_096;
 /// The most judgements with missing evidence that are kept to recognise others like them. Above it the oldest is
 /// forgotten. It bounds the memory, and the search among them. The number has no source: it is as many as findings may

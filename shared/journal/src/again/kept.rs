@@ -11,10 +11,10 @@ use watchscope_model::{Event, Record, Seq, State, Text, Time, WatchName};
 use super::judgement::{About, Judgement, evidence};
 
 /// The most records of the audit that are remembered. Above it the oldest is forgotten, and a judgement that rests on
-/// it alone is judged again. It bounds the memory to 1 MiB, at 16 bytes a record.
+/// it alone is judged again. It bounds the memory to 1 MiB, at 16 bytes a record. The number has no source.
 const MAX_READS: usize = 65_536;
 /// The most stretches of withheld records that are remembered. Above it the oldest is forgotten, and a judgement that
-/// rests on it alone is judged again. It bounds the memory to 1 MiB, at 16 bytes a stretch.
+/// rests on it alone is judged again. It bounds the memory to 1 MiB, at 16 bytes a stretch. The number has no source.
 const MAX_WITHHELD: usize = 65_536;
 /// The most subjects that are taken as recorded at one time. Above it the end of the oldest stream is forgotten first,
 /// then the finding with the least code and subject. A forgotten subject is judged again. It bounds the memory. The

@@ -6,7 +6,8 @@ use watchscope_model::vocabulary::LossPlace;
 use watchscope_model::{Event, Seq};
 
 /// The most places that are remembered at which the distance between the two numbers changed. Above it the oldest is
-/// forgotten, and older numbers may be translated wrongly. It bounds the memory to 1 MiB, at 16 bytes a place.
+/// forgotten, and older numbers may be translated wrongly. It bounds the memory to 1 MiB, at 16 bytes a place. The
+/// number has no source.
 const MAX_SHIFTS: usize = 65_536;
 
 /// A place from which on recorded and new seqs have one distance.

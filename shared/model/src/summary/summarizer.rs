@@ -10,11 +10,11 @@ use crate::id::Seq;
 use crate::time::Time;
 use crate::vocabulary::{Divergence, Severity, Standing};
 
-/// The kind number that counts records of kinds which this build does not know. So too of further kinds once 255 kinds
-/// are counted, this one included. No kind has it.
+/// The kind number that counts records of kinds which this build does not know. It also counts records of further
+/// kinds, once 255 kinds are counted, this one included. No kind has it.
 pub const UNKNOWN_KIND: u64 = 0;
 /// The number of troubles at which neighbours are joined until [`TROUBLES_KEPT`] are left. It bounds the memory to
-/// about 200 kB; a summary keeps only [`MAX_TROUBLES`].
+/// about 200 kB; a summary keeps only [`MAX_TROUBLES`]. The number has no source.
 const TROUBLES_HELD: usize = 4_096;
 /// The number of troubles left after a join of neighbours: a quarter, so that joins are rare.
 const TROUBLES_KEPT: usize = 1_024;

@@ -181,7 +181,8 @@ impl Finds {
     }
 }
 
-/// The findings of all rows' own stories, F01 first. Each has the index of its row.
+/// The findings of all rows' own stories, F01 first. Each has the index of its row. The arguments of `row` are row,
+/// family, `strikes_s`, `waits_s` and companions.
 ///
 /// F12 strikes by itself, at the first resume after ten quiet minutes; its story ensures that this happens by 1203 s.
 /// Most waits are:

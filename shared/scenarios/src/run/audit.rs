@@ -16,7 +16,7 @@ use super::Run;
 use super::links::{opened, server_at};
 
 /// How long a read waits for its answer, in milliseconds; then it is given up and its connection closed. An apiserver
-/// answers within 60 s or not at all (docs/semantics/servers.md#request-timeout).
+/// answers within 60 s or not at all (docs/semantics/servers.md#request-timeout). The number has no other source.
 const PATIENCE_MS: u64 = 70_000;
 
 /// A connection of the audit, and the read on it.

@@ -10,7 +10,7 @@ use watchscope_simulator::{self as sim, Arrival, Cut, Delivery, Flow, Request, S
 use super::Run;
 use super::audit::AuditLink;
 
-/// The last stream in a GOAWAY that lets every open stream go on: HTTP/2's largest stream id (RFC 9113).
+/// The last stream in a GOAWAY that lets every open stream go on: HTTP/2's largest stream id (RFC 9113, section 5.1.1).
 const MAX_STREAM_ID: u64 = (1 << 31) - 1;
 
 /// A connection in the world and in the log, and the request on it.

@@ -18,9 +18,9 @@ use crate::version::Version;
 pub(super) type Objects = BTreeMap<Arc<str>, Arc<Object>>;
 
 /// The most events that a replay copies from the ring at a time (`bufferSize` of apiserver
-/// `storage/cacher/watch_cache_interval.go`). When these are sent, it copies the next ones. If the ring has dropped
-/// them, the watch ends (docs/semantics/servers.md#overrun). A watch also pauses after each such number of first
-/// events.
+/// `storage/cacher/watch_cache_interval.go`, 1.36). When these are sent, it copies the next ones. If the ring has
+/// dropped them, the watch ends (docs/semantics/servers.md#overrun). A watch also pauses after each such number of
+/// first events.
 pub(super) const REPLAY_CHUNK: usize = 100;
 
 /// The watch cache of one resource.

@@ -17,7 +17,7 @@ const VERBS: &[&str] = &[
     "update",
     "watch",
 ];
-/// The verbs in the order in which discovery lists those of custom types.
+/// The verbs in the order in which discovery of 1.36 lists those of custom types.
 const CUSTOM_VERBS: &[&str] = &[
     "delete",
     "deletecollection",
@@ -28,7 +28,7 @@ const CUSTOM_VERBS: &[&str] = &[
     "update",
     "watch",
 ];
-/// The verbs of the status and scale subresources, in the order in which discovery lists them.
+/// The verbs of the status and scale subresources, in the order in which discovery of 1.36 lists them.
 const STATUS_VERBS: &[&str] = &["get", "patch", "update"];
 
 pub(crate) fn version(git_version: &str) -> Value {

@@ -11,7 +11,7 @@ use crate::message::Request;
 use crate::version::UnsetWatch;
 
 /// The longest that a write waits for etcd's leader; then it is refused (`requestTimeoutUpperBound` of apiserver
-/// `endpoints/handlers/rest.go`).
+/// `endpoints/handlers/rest.go`, 1.36).
 const WRITE_TIMEOUT: Duration = Duration::from_secs(34);
 /// The longest that a read waits for etcd's leader; then it is refused (`--request-timeout`;
 /// docs/semantics/servers.md#request-timeout).

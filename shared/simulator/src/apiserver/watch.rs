@@ -34,7 +34,7 @@ const BOOKMARK_BEFORE_DEADLINE: Duration = Duration::from_secs(2);
 
 /// The longest delay of a due bookmark: the dispatcher's timer ticks about once a second
 /// (docs/semantics/lists-and-watches.md#bookmark-period), with up to 25 % jitter (apiserver
-/// `storage/cacher/cacher.go`).
+/// `storage/cacher/cacher.go`, 1.36).
 const BOOKMARK_TICK: Duration = Duration::from_millis(1250);
 
 /// Slots of each channel of a direct watch; an event without a slot ends the watch. Both together hold as many frames

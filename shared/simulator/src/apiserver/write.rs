@@ -362,7 +362,7 @@ fn parse(request: &Request, kind: &str) -> Result<Value, ApiError> {
 /// The first bytes of a body for an error: as text if it looks like JSON, else in hexadecimal.
 fn summary(body: &[u8]) -> String {
     /// The most bytes of a body that are shown; ` ...` stands for the rest (`summarizeData` of apiserver
-    /// `endpoints/handlers/rest.go`).
+    /// `endpoints/handlers/rest.go`, 1.36).
     const MOST: usize = 30;
     let shown = &body[..body.len().min(MOST)];
     let text = match body.first() {

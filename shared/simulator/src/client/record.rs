@@ -10,7 +10,7 @@ use crate::time::Time;
 /// the memory of a world whose records nobody takes. The number has no source.
 const WAITING_BYTES_MOST: usize = 4 * 1024 * 1024;
 /// The approximate size of a record in bytes, without its texts. It is what a record costs of [`WAITING_BYTES_MOST`]
-/// besides them.
+/// besides them. The number has no source.
 const RECORD_BYTES: usize = 128;
 
 /// The present activity of a client.

@@ -10,15 +10,16 @@ use super::machine::{Context, Input, earlier};
 use crate::message::{Arrival, ConnectionId, Cut, Request, RequestId};
 use crate::time::Time;
 
-/// Time after which dialling is given up and its requests fail. client-go (`transport/cache.go`) and kube-rs
+/// Time after which dialling is given up and its requests fail. client-go 1.36 (`transport/cache.go`) and kube-rs 4.2.0
 /// (`connect_timeout`) have the same.
 const DIAL_TIMEOUT: Duration = Duration::from_secs(30);
 /// Silence after which a connection is probed, by an HTTP/2 ping (docs/semantics/servers.md#ping) or by TCP keepalive.
 const PING_AFTER: Duration = Duration::from_secs(30);
 /// Time that an HTTP/2 ping may stay unanswered; then the connection is given up (docs/semantics/servers.md#ping).
 const PING_TIMEOUT: Duration = Duration::from_secs(15);
-/// Silence after which Linux gives up an idle connection with Go's keepalive: 30 s, then nine probes
-/// (`tcp_keepalive_probes`) 30 s apart.
+/// Silence after which Linux gives up an idle connection with the keepalive of client-go 1.9 to 1.18
+/// (`transport/cache.go`): 30 s, then nine probes (`tcp_keepalive_probes`) 30 s apart. kube-rs has the same here,
+/// without a source; its own 295 s end a stream before.
 const KEEPALIVE_GIVES_UP: Duration = Duration::from_secs(300);
 /// Time after which Linux gives up data that was sent and not acknowledged: 924.6 s for `tcp_retries2` = 15 (its
 /// `ip-sysctl`), in whole seconds.

@@ -6,7 +6,7 @@ use super::belief::{Held, Key};
 use crate::json::{self, Unreadable};
 
 /// The most bytes of an unfinished frame before a client gives the stream up. An object has at most 1.5 MB
-/// (docs/semantics/servers.md#load), so no sound frame is that long.
+/// (docs/semantics/servers.md#load), so no sound frame is that long. The number has no other source.
 const FRAME_BYTES_MOST: usize = 4 * 1024 * 1024;
 
 /// The fields of an object that the programs read, and those of a Status.

@@ -36,7 +36,7 @@ const SYNC_PERIOD: Duration = Duration::from_millis(100);
 /// Time to the next round while rounds make progress. etcd waits for as long as the round took, which takes no time
 /// here. The number has no source.
 const SYNC_AGAIN: Duration = Duration::from_millis(1);
-/// Time between two attempts to send what victims hold (`syncVictimsLoop` of `mvcc/watchable_store.go`).
+/// Time between two attempts to send what victims hold (`syncVictimsLoop` of `mvcc/watchable_store.go`, 3.6).
 const VICTIM_PERIOD: Duration = Duration::from_millis(10);
 /// The most watchers that a round catches up (`maxWatchersPerSync`); the others wait for the next round
 /// (docs/semantics/servers.md#watchers).
@@ -45,7 +45,7 @@ const WATCHERS_PER_ROUND: usize = 512;
 /// (docs/semantics/servers.md#watchers). A revision is one event here.
 const REVISIONS_PER_BATCH: usize = 1000;
 /// The age up to which writes are returned twice by a defective read (`DuplicateEvents`): etcd's commit interval
-/// (`defaultBatchInterval` of `storage/backend/backend.go`).
+/// (`defaultBatchInterval` of `storage/backend/backend.go`, 3.6).
 const UNCOMMITTED: Duration = Duration::from_millis(100);
 
 /// The parts of etcd that its watchers read.

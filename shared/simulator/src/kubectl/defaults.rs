@@ -404,7 +404,8 @@ fn select_own_pods(job: &mut Value, uid: &str) {
     );
 }
 
-/// The finalizer that keeps a deleted definition until its objects are gone.
+/// The finalizer that keeps a deleted definition until its objects are gone (`CustomResourceCleanupFinalizer` of
+/// apiextensions v1).
 pub(crate) const DEFINITION_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 /// Adds the condition Terminating to a definition that is deleted.

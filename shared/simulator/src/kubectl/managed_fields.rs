@@ -11,7 +11,8 @@ use crate::kinds::ResourceType;
 use crate::manager::Manager;
 use crate::schema::{Field, Shape, Struct, tidy};
 
-/// Metadata that the server keeps and that has no manager.
+/// Metadata that has no manager: what apimachinery strips (`managedfields/internal/stripmeta.go`, 1.36), without
+/// `selfLink` and `clusterName`, and the two fields of a deletion.
 const SYSTEM: &[&str] = &[
     "name",
     "namespace",

@@ -6,7 +6,7 @@ use watchscope_model::tree;
 use crate::schema::{Field, Shape, Struct};
 
 /// The key of a directive: `merge`, `replace` or `delete`. This key and the three below are those of apimachinery
-/// (`pkg/util/strategicpatch/patch.go`).
+/// (`pkg/util/strategicpatch/patch.go`, 1.36).
 const DIRECTIVE: &str = "$patch";
 /// The key of the list of keys that stay; all others are removed.
 const RETAIN_KEYS: &str = "$retainKeys";

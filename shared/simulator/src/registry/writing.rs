@@ -40,7 +40,7 @@ pub(crate) struct Place<'a> {
 }
 
 /// The server's words for a write whose resourceVersion is not the object's (409; `OptimisticLockErrorMsg` of apiserver
-/// `registry/generic/registry/store.go`).
+/// `registry/generic/registry/store.go`, 1.36).
 const MODIFIED_MEANWHILE: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
 

@@ -16,14 +16,14 @@ use crate::json::{items_mut, number, set, text};
 use crate::manager::Manager;
 use crate::registry::DeleteOptions;
 
-/// Time between two renewals of a lease by a node or by the control plane; it varies by up to 5 %. It is a quarter of a
-/// node's `leaseDurationSeconds`, as kubelets renew it.
+/// Time between two renewals of a lease by a node or by the control plane; it varies by up to 5 %. Kubelets renew
+/// theirs every 10 s (KEP-589). For the control plane the number has no source.
 const LEASE_PERIOD: Duration = Duration::from_secs(10);
-/// Time between two reports of a node's status (`nodeStatusReportFrequency`, whose default it is); it varies by up to 5
-/// %.
+/// Time between two reports of a node's status (the default of `nodeStatusReportFrequency` since 1.17, KEP-589); it
+/// varies by up to 5 %.
 const NODE_STATUS_PERIOD: Duration = Duration::from_secs(300);
 /// The most ended jobs that are kept. When a job starts, the oldest ones beyond it are deleted. It is the default of a
-/// CronJob's `successfulJobsHistoryLimit`.
+/// CronJob's `successfulJobsHistoryLimit` in batch/v1.
 const JOBS_KEPT: usize = 3;
 
 /// Schedules the first round of each configured activity.

@@ -15,12 +15,14 @@ use crate::object::Object;
 use crate::random::{fnv32, safe_encoded};
 use crate::registry::DeleteOptions;
 
-/// The label that distinguishes the pods of one template from those of another.
+/// The label that distinguishes the pods of one template from those of another (`DefaultDeploymentUniqueLabelKey` of
+/// apps/v1).
 const TEMPLATE_HASH: &str = "pod-template-hash";
-/// The most pods that a replicaset creates at a time (`BurstReplicas`). Their events start the next reconciliation.
+/// The most pods that a replicaset creates at a time (`BurstReplicas` of `pkg/controller/replicaset`, 1.31). Their
+/// events start the next reconciliation.
 const BURST: i64 = 500;
-/// The most pods that are made for one owner, even if it requests more. It bounds the memory of a world whose client
-/// asks for too many. The number has no source.
+/// The most pods that are made for one owner, even if it requests more; `maxSurge` and `maxUnavailable` count up to it,
+/// too. It bounds the memory of a world whose client asks for too many. The number has no source.
 const MOST_REPLICAS: i64 = 1000;
 /// The annotation with the number of a deployment's template, from 1.
 const REVISION: &str = "deployment.kubernetes.io/revision";

@@ -7,7 +7,7 @@ use crate::settings::WorkloadConfig;
 
 /// The namespace of the applications.
 pub(super) const NAMESPACE: &str = "shop";
-/// The annotation in which kubectl keeps the applied manifest.
+/// The annotation in which kubectl keeps the applied manifest (`LastAppliedConfigAnnotation` of core v1).
 pub(super) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// The shop's custom resource; [`PROMOTIONS`] are its objects.
 pub(super) const PROMOTION_RESOURCE: &str = "promotions.shop.example.com";

@@ -9,7 +9,7 @@ use super::task::Name;
 use crate::json::text;
 use crate::object::Object;
 
-/// How long an event object is kept; then it is deleted (`--event-ttl`, whose default it is).
+/// How long an event object is kept; then it is deleted (the default of kube-apiserver's `--event-ttl`, 1.31).
 pub(super) const EVENT_LIFETIME: Duration = Duration::from_secs(3600);
 
 /// Records an action of `component` on `object`, as an event of type Normal.

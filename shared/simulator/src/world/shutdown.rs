@@ -17,11 +17,12 @@ use crate::apiserver::Life;
 use crate::message::{ConnectionId, Cut, RequestId, ServerId};
 use crate::time::Time;
 
-/// The longest time since a server ceased to take requests that it waits for its open requests (`--request-timeout`).
-/// One that stopped to listen at the same time waits until then for its connections; then it is gone and they are cut.
+/// The longest time since a server ceased to take requests that it waits for its open requests
+/// (docs/semantics/servers.md#request-timeout). One that stopped to listen at the same time waits until then for its
+/// connections; then it is gone and they are cut.
 const LEAVING: Duration = Duration::from_secs(60);
-/// How long a server that has sent 429 waits for its connections once it is drained; then it is gone and they are cut
-/// (`pkg/server/genericapiserver.go`).
+/// How long a server that has sent 429 waits for its connections once it is drained (apiserver
+/// `pkg/server/genericapiserver.go`, 1.36). Then it is gone and they are cut.
 const LEAVING_DRAINED: Duration = Duration::from_secs(2);
 /// The least number of watches that are ended in a second (docs/semantics/servers.md#drain).
 const WATCHES_PER_SECOND: u32 = 200;

@@ -15,7 +15,8 @@ use crate::store::{Occurrence, Span};
 use crate::tokens::Token;
 
 /// Least distance of two chips, in px. Nearer chips of one code are one chip. Of nearer chips of two codes, the less
-/// severe one becomes a tick; of two that are as severe, the older. A selected one stays.
+/// severe one becomes a tick; of two that are as severe, the older. A selected one stays. The number has no
+/// source.
 const APART: Px = Px::whole(2);
 /// The most subjects that the words of a merged chip name, so that they fit beside it more often: those of its oldest
 /// occurrences. The chip's number counts all. The limit has no source.

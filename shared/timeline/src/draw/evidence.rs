@@ -12,17 +12,18 @@ use crate::phrases::severity_ink;
 use crate::scene::{Align, Area, Primitive, Px, Step, Stroke, Target};
 use crate::tokens::Token;
 
-/// Height of a tag, in px.
+/// Height of a tag, in px: room for its number.
 const TAG_HEIGHT: Px = Px::whole(12);
-/// Least width of a tag, in px. A number of several digits makes it wider.
+/// Least width of a tag, in px, so that it is nearly square. A number of several digits makes it wider.
 const TAG_WIDTH: Px = Px::whole(11);
-/// Font size of a tag's number, in px.
+/// Font size of a tag's number, in px, so that it fits in the tag.
 const NUMBER_SIZE: u8 = 10;
-/// Least distance between two tags of one row, in px. Nearer tags move to the right.
+/// Least distance between two tags of one row, in px, so that their outlines stay apart. Nearer tags move to the right.
+/// A cross has the same distance from its tag.
 const APART: Px = Px::whole(2);
-/// Width of the thread of a "why": 1.25 px, in 64ths of a px.
+/// Width of the thread of a "why": 1.25 px, in 64ths of a px. The number has no source.
 const STRAND_WIDTH: Px = Px(80);
-/// Half the side of the cross at a step that nobody heard, in px.
+/// Half the side of the cross at a step that nobody heard, in px. The number has no source.
 const CROSS_ARM: Px = Px::whole(4);
 
 impl<'a> Drawer<'a> {

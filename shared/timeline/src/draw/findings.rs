@@ -8,9 +8,9 @@ use crate::lanes::Row;
 use crate::phrases::severity_ink;
 use crate::scene::Px;
 
-/// Height of a chip, in px.
+/// Height of a chip, in px: room for its code.
 pub(super) const CHIP_HEIGHT: Px = Px::whole(14);
-/// Distance of a chip from its row's top edge, in px.
+/// Distance of a chip from its row's top edge, in px. The number has no source.
 pub(super) const CHIP_TOP: Px = Px::whole(5);
 
 impl Drawer<'_> {

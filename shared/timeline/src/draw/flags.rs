@@ -14,17 +14,18 @@ use crate::scene::{Align, Area, Primitive, Px, Scene, Stroke, TextLine};
 use crate::tokens::Token;
 use crate::view::View;
 
-/// Width of a thin stroke: 1 px.
+/// Width of a thin stroke, in px: the thinnest sharp one.
 const HAIR: Px = Px::whole(1);
 /// Height of the row of flags, in px. A picture without notes has no such row. The number has no source.
 pub const FLAGS_ROW: Px = Px::whole(22);
-/// Height of a flag and its least width, in px. A longer number makes it wider.
+/// Height of a flag and its least width, in px: room for a short number. A longer one makes it wider.
 pub(crate) const FLAG: Px = Px::whole(14);
-/// Least distance between two flags, in px. Nearer flags push each other apart.
+/// Least distance between two flags, in px. Nearer flags push each other apart. The number has no source.
 const APART: Px = Px::whole(2);
-/// Height of the line over a note's time span, and its distance from the row's foot, in px.
+/// Height of the line over a note's time span, and its distance from the row's foot, in px. The numbers have no
+/// source.
 const SPAN: (Px, Px) = (Px::whole(2), Px::whole(1));
-/// Font size of the numbers, in px.
+/// Font size of the numbers, in px, so that they fit in a flag.
 const NUMBER_SIZE: u8 = 10;
 /// Least distance of a flag from the edges of the row, in px, so that the ring of the selected flag is whole.
 const MARGIN: Px = Px::whole(2);

@@ -15,9 +15,9 @@ use crate::scene::{Align, Area, Primitive, Px, TextLine};
 const APART: Px = Px::whole(5);
 /// Most that words may be wider than calculated, in px. A wider face is squeezed. The number has no source.
 const MISRECKONED: Px = Px::whole(2);
-/// Height of a text over its baseline, in px.
+/// Height of a text over its baseline, in px: about that of a capital letter of 11 px.
 const ASCENT: Px = Px::whole(8);
-/// Depth of a text under its baseline, in px.
+/// Depth of a text under its baseline, in px: about that of a `g` of 11 px.
 const DESCENT: Px = Px::whole(2);
 
 impl Drawer<'_> {

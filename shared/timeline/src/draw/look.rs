@@ -32,11 +32,12 @@ pub(super) const LAYERS: usize = Layer::Pen as usize + 1;
 pub(crate) const SPILL: Px = Px::whole(16);
 /// Least width, in px, of things that must show at any zoom.
 pub(crate) const LEAST: Px = Px::whole(3);
-/// Width of a thin stroke: 1 px.
+/// Width of a thin stroke, in px: the thinnest sharp one.
 pub(crate) const HAIR: Px = Px::whole(1);
-/// Distance of a label from the beginning of its stretch, in px.
+/// Distance of a label from the visible beginning of its stretch, in px. The number has no source.
 pub(crate) const LABEL_INSET: Px = Px::whole(6);
 /// Room that a label leaves at the end of its stretch, in px. A label that cannot leave it is not written.
+/// The number has no source.
 pub(crate) const LABEL_SPARE: Px = Px::whole(10);
 
 /// A glyph to be drawn.

@@ -6,9 +6,9 @@ use crate::lanes::RowKind;
 use crate::phrases::severity_ink;
 use crate::scene::{Primitive, Px, Step};
 
-/// Side of an arrow, in px.
+/// Length and height of an arrow, in px. The number has no source.
 const ARROW: Px = Px::whole(6);
-/// Distance of an arrow from the edge of the view, in px.
+/// Distance of an arrow from the edge of the view, in px. The number has no source.
 const INSET: Px = Px::whole(3);
 
 impl Drawer<'_> {

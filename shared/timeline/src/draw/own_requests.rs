@@ -13,7 +13,7 @@ use crate::tokens::Token;
 
 /// Time in µs, 2 min, above which a request without an answer counts as abandoned, most likely because watchscope
 /// stopped. It then shows only where it began. A kube-apiserver answers within 60 s or not at all
-/// (docs/semantics/servers.md#request-timeout).
+/// (docs/semantics/servers.md#request-timeout), and this is twice that. A read of the audit may still end later.
 const GIVEN_UP_US: i64 = 120_000_000;
 /// Longest request in µs that is drawn: 3 min. A read of the audit takes at most 150 s (`backend/src/audit/reader.rs`).
 /// A request that begins or ends farther from the view is not searched for.

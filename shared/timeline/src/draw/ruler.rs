@@ -12,7 +12,7 @@ pub const RULER_HEIGHT: Px = Px::whole(26);
 
 /// Opacity in percent of a marked range's ground, on the ruler and over the lanes. The number has no source.
 pub(super) const RANGE_GROUND: u8 = 7;
-/// Width and height in px of the handles at a marked range's edges.
+/// Width and height in px of the handles at a marked range's edges. The numbers have no source.
 const HANDLE: (Px, Px) = (Px::whole(3), Px::whole(18));
 
 /// Draws the ruler of a view, [`RULER_HEIGHT`] high. A badge at `now` shows its UTC time of day; there is none if `now`
@@ -106,9 +106,9 @@ pub fn ruler(view: &View, now: Time) -> Scene {
     scene
 }
 
-/// Height of a badge, in px.
+/// Height of a badge, in px: room for a time.
 pub(super) const BADGE_HEIGHT: Px = Px::whole(17);
-/// Distance of a badge from the top of the ruler, in px.
+/// Distance of a badge from the top of the ruler, in px: about in the middle. The lines of cursors begin there, too.
 pub(super) const BADGE_TOP: Px = Px::whole(4);
 
 /// Draws a filled rectangle with corners of this radius, in px.

@@ -22,9 +22,11 @@ const PLATE_FROM: Px = Px::whole(600);
 /// Words at a seam after which the namespace `kube-system` has another uid. By convention that uid identifies a cluster
 /// (`cluster.connected` in docs/design/formats.md).
 const ANOTHER_CLUSTER: &str = "another cluster";
-/// Distance in px from line to line of the words in a seam, and of the first line from the top.
+/// Distance in px from line to line of the words in a seam, and of the first line from the top. Their font has
+/// 11 px.
 const LINE_HEIGHT: i32 = 16;
 /// The dots after a stretch that was open at the end of its run: offset in px, and opacity in percent.
+/// They fade, because its real end is unknown. The numbers have no source.
 const DOTS: [(i32, u8); 3] = [(3, 90), (8, 60), (13, 30)];
 
 impl Drawer<'_> {

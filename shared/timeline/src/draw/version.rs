@@ -383,10 +383,10 @@ impl Drawer<'_> {
 
 /// Room in px on each side of words that no line may cross, because a face wider than calculated takes that much more.
 const BESIDE: Px = Px::whole(4);
-/// Distance in px of the trace from the row's edges.
+/// Distance in px of the trace from the row's edges. The number has no source.
 const INSET: Px = Px::whole(6);
-/// Height in px of a digit over its baseline.
+/// Height in px that a digit of 11 px takes over its baseline, at most. The number has no other source.
 const CAP: Px = Px::whole(9);
 /// Distance in px of the glyph of a step from the line: over it for a jump, under it for a reversal. Words over a line
-/// keep more than that from it.
+/// keep more than that from it. The number has no source.
 const HALF: Px = Px::whole(1);

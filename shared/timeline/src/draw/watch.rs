@@ -21,8 +21,9 @@ use crate::tokens::Token;
 /// Least distance in px of a torn end from the torn end before it, because its zigzag is 7 px wide. Nearer ones are
 /// drawn as ticks.
 const TORN_APART: Px = Px::whole(8);
-/// Least distance in px of an ERROR diamond from the diamond before it. Nearer ones are drawn as ticks. Audit reads
-/// that do not differ are left out if they follow another read by less.
+/// Least distance in px of an ERROR diamond from the diamond before it. Nearer ones become ticks at least 3 px apart;
+/// those nearer still are left out. Audit reads that do not differ are left out if they follow a drawn read by less.
+/// The number has no source.
 const ERRORS_APART: Px = Px::whole(6);
 impl Drawer<'_> {
     /// Draws frames that watchscope could not read, as ticks on the plateau.

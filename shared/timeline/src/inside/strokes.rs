@@ -14,13 +14,14 @@ use crate::scene::{Primitive, Px, Step, Stroke};
 use crate::sorted::within;
 use crate::tokens::Token;
 
-/// Distance of a trace from the row's edges, in px.
+/// Distance of a trace from the row's edges, in px. The number has no source.
 const INSET: Px = Px::whole(6);
-/// Width of a density column, in px.
+/// Width of a density column, in px: that of a strip's columns.
 pub(super) const COLUMN: Px = Px::whole(2);
-/// Height of a density column, in px.
+/// Height of a density column, in px. The number has no source.
 const COLUMN_HIGH: Px = Px::whole(4);
-/// Opacity of a density column, in percent: nothing inside the cluster is brighter than a gap or a ghost.
+/// Opacity of a density column, in percent: nothing inside the cluster is brighter than a gap or a ghost. The
+/// number has no other source.
 const DENSITY: u8 = 38;
 
 impl Drawer<'_> {

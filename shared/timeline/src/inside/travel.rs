@@ -29,15 +29,15 @@ const CLIENTS_MOST: usize = 8;
 /// Most lines in a picture of writes that arrived or are travelling; those beyond are left out. Long slanted lines take
 /// a canvas the longest time. The number has no source.
 const LINES_MOST: usize = 240;
-/// Width of a line: 1.25 px, in 64ths of a px.
+/// Width of a line: 1.25 px, in 64ths of a px. The number has no source.
 const LINE_WIDTH: Px = Px(80);
-/// Distance in px of a line's beginning from the middle of its glyph, downwards.
+/// Distance in px of a line's beginning from the middle of its glyph, downwards: just below the glyph.
 const BELOW_GLYPH: Px = Px::whole(6);
-/// Distance in px of words from their stop or cross.
+/// Distance in px of words from their stop or cross. The number has no source.
 const BESIDE: Px = Px::whole(6);
-/// Half the side of a cross, in px.
+/// Half the side of a cross, in px. The number has no source.
 const CROSS_ARM: Px = Px::whole(4);
-/// Half the side of a stop's mark of the selected write, in px.
+/// Half the side of a stop's mark of the selected write, in px. The number has no source.
 const STOP_HALF: Px = Px::whole(3);
 
 /// The rows of layers on screen, each with its top edge and its middle.

@@ -8,7 +8,7 @@ use super::scale::Overview;
 use crate::scene::STRIP_COLUMN_PX;
 use crate::store::{Epoch, Store};
 
-/// Width of a density column, in px.
+/// Width of a density column, in px: that of a strip's columns.
 const COLUMN_PX: usize = STRIP_COLUMN_PX as usize;
 /// Least width in px of a listed chapter for a step of its own: three columns. Narrower chapters add up in columns. The
 /// number has no source.

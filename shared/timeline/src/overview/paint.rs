@@ -24,23 +24,25 @@ const LEAST_HEIGHT_PX: i64 = 44;
 /// Height of a strip, in px, from which its rows stand farther apart: 2 px instead of 1. The density then has at least
 /// 17 px.
 const ROOMY_PX: i64 = 56;
-/// Height of the row of hours and labels, in px.
+/// Height of the row of hours and labels, in px: room for words of 11 px.
 const LABELS_PX: i64 = 14;
-/// Baseline of labels, in px from the top.
+/// Baseline of labels, in px from the top, so that they stand in their row.
 const LABEL_BASELINE_PX: i64 = 12;
-/// Height and width of a problem tick, in px.
+/// Height and width of a problem tick, in px. The numbers have no source.
 const TICK_PX: (i64, i64) = (7, 3);
-/// Height of a divergence, in px.
+/// Height of a divergence, in px. The number has no source.
 const BAR_PX: i64 = 2;
-/// Width of the edges of a lost gap, in px.
+/// Width of the edges of a lost gap, in px, as in the lanes.
 const GAP_EDGE_PX: i64 = 2;
-/// Width of a handle, in px.
+/// Width of a handle, in px. Words keep as far from the frame. The number has no source.
 const HANDLE_PX: i64 = 4;
 /// Least distance of labels from each other, in px. A label that would be nearer to a more important one is left out.
+/// The number has no source.
 const APART_PX: i64 = 6;
 /// Distance of words from the edges of their stretch, in px. Words that cannot keep it on both sides are left out.
+/// The number has no source.
 const INSET_PX: i64 = 8;
-/// Font size of all words, in px.
+/// Font size of all words, in px: that of most words in the lanes.
 const SIZE: u8 = 11;
 
 /// The y of each row in px.

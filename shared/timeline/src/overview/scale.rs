@@ -32,7 +32,7 @@ const LEAST_WINDOW_PX: i64 = 6;
 /// so that its middle still moves it.
 const HANDLE_REACH_PX: f64 = 8.0;
 
-/// Width of a density column, in px.
+/// Width of a density column, in px: that of a strip's columns.
 const COLUMN_PX: i64 = STRIP_COLUMN_PX as i64;
 
 /// Width of the break in the axis, in px: room for its two slanted lines. Left of it are the records that are older

@@ -27,8 +27,8 @@ pub enum StoreError {
     UnknownEpoch(EpochId),
 }
 
-/// The version of frames from which records name the controllers of objects. A record of an older frame says nothing of
-/// them.
+/// The format of frames from which a change without a controller means that the object has none. In an older frame its
+/// controller may not have been recorded (`shared/model/src/field.rs`).
 const WITH_CONTROLLERS: u8 = 3;
 
 /// Whether an event may begin, change or end trouble. Nearly all records are changes, which cannot.

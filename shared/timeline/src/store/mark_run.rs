@@ -15,9 +15,10 @@ use super::mark_kind::{MarkKind, NO_VERSION};
 /// Most marks of a run that is appended to; the next mark begins another run. A run is one piece of memory, so few
 /// bytes are moved when a run is cut. The number has no source.
 pub(super) const MOST_MARKS: usize = 16_384;
-/// Marks that a block sums up. Smaller blocks take more memory: these take 1 byte for each mark.
+/// Marks that a block sums up. Smaller blocks take more memory: these take about 1 byte for each mark. The number
+/// has no other source.
 const BLOCK: usize = 64;
-/// Marks that a group sums up: those of 16 blocks.
+/// Marks that a group sums up: those of 16 blocks. The number has no source.
 const GROUP: usize = 16 * BLOCK;
 /// Most distance of a time, in µs, and of a version from the run's first: half of the range of a column of 32 bits. A
 /// farther time begins another run, after 35 minutes; farther versions are stored in `far`.

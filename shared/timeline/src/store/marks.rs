@@ -343,6 +343,7 @@ mod tests {
         })
     }
 
+    /// The kinds of random marks. About one mark in 30 has any of them; the others have the first one.
     const KINDS: [MarkKind; 6] = [
         MarkKind::Added,
         MarkKind::ModifiedByList,

@@ -12,8 +12,8 @@ use crate::audit::level::Level;
 use crate::audit::reasons::Reason;
 use crate::limits::{AHEAD_US, IDLE_US, TOO_LARGE_US};
 
-/// Time in µs that a lag waits for the second look at a silent stream (docs/semantics/clients.md#probe-silence): a side
-/// watch of 3 s, and 1 s to connect. Then the lag is published, even if the look takes longer.
+/// Time in µs that a lag waits for the second look at a silent stream (docs/semantics/clients.md#probe-silence). It
+/// covers a side watch of 3 s, and 1 s to connect. Then the lag is published, even if the look takes longer.
 const LOOK_US: i64 = 4_000_000;
 
 /// Returns when the second look at a silent stream is over, if it is under way or begins within [`AHEAD_US`].

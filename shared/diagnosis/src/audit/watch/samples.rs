@@ -23,9 +23,9 @@ const WHOLE_US: i64 = 115_000_000;
 /// It bounds the objects that the choice of each next one has to compare. The number has no source.
 const MOST_REMEMBERED: usize = 1_024;
 
-/// Most suspect objects that are remembered. Beyond it, objects without an owner are dropped first, then those with the
-/// latest deletionTimestamp. In a large watch every other one of 16 lookups a minute is of a suspect, so all have their
-/// turn within eight minutes.
+/// Most suspect objects that are remembered. Beyond it, objects whose owner was deleted are dropped first, then those
+/// with the latest deletionTimestamp. In a large watch every other one of 16 lookups a minute is of a suspect, so all
+/// have their turn within eight minutes.
 const MOST_SUSPECTS: usize = 64;
 
 /// Why an object may be a ghost. The most serious reason comes first.

@@ -21,7 +21,8 @@ use crate::audit::reasons::Reason;
 /// at most (docs/semantics/servers.md#fresh-wait), so a watch that is still behind then has another reason.
 pub(super) const AGAIN_US: i64 = 4_000_000;
 /// Most objects that are looked up at a viewer's request for a watch, if there is no sweep; the others are not. With
-/// the list and the reads to confirm they are about a watch's requests of a minute ([`PER_WATCH`]).
+/// the list and the reads to confirm they are about a watch's requests of a minute ([`PER_WATCH`]). By default, it is
+/// also the most objects of a watch that such a request sweeps.
 pub const AT_ONCE: usize = 16;
 /// Most objects that are remembered after a burst of DELETED under a selector; a further one replaces the oldest. It is
 /// also the most such lookups in a minute; beyond it they wait. The watch's other requests are for lists and samples.

@@ -19,9 +19,9 @@ pub const MAX_CLIENTS: usize = 1_024;
 /// F44, F50). kube-apiserver sends the headers at once (docs/semantics/requests.md#late-headers). It is that of
 /// watchscope's own requests, `NO_ANSWER_US`.
 pub(super) const STUCK_US: i64 = 10_000_000;
-/// Number of clients watching without a resourceVersion that weigh on a server which reads etcd for each (F20). It also
-/// bounds the paths and the scopes that are remembered of one client; a further one is skipped. The number has no
-/// source.
+/// Number of clients watching without a resourceVersion that weigh on a server which reads etcd for each (F20;
+/// docs/semantics/lists-and-watches.md#watch-without-version). It also bounds the paths and the scopes that are
+/// remembered of one client; a further one is skipped. The number has no source.
 pub(super) const CROWD: usize = 20;
 /// Number of lists in a row without progress that are a circle (F14), as for watchscope's own watches
 /// (`LISTS_AFTER_EXPIRY`). The same number of initial-event streams in a row is kept as evidence.

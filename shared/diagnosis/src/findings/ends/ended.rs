@@ -23,8 +23,8 @@ use crate::server_words;
 /// Time in µs after an end at which no better attribution can come, except for a suspicion that waits for a list
 /// (docs/semantics/streams.md#revised).
 const SETTLED_US: i64 = REVISED_US + TOGETHER_US;
-/// Most servers that are remembered as gone. A further one is not remembered. A cluster has far fewer apiservers; the
-/// number has no other source.
+/// Most servers that are remembered as gone. A further one is not remembered. It bounds the memory. The number has no
+/// source.
 const MAX_GONE: usize = 64;
 /// Number of barren streams in a row that are more than chance (F10; docs/semantics/streams.md#rule-barren): from it on
 /// the finding is raised. The number has no source.

@@ -8,11 +8,11 @@ use super::rows::{alike, is_history_gone, leaves_no_history};
 use crate::findings::draft::{Fate, FindingDraft, Lasts};
 use crate::findings::place::Place;
 
-/// Time in ms without progress above which a watch expires because its type is quiet (F12): the least time for which
-/// etcd keeps a revision (docs/semantics/servers.md#compaction).
+/// Time in ms without progress above which a watch expires because its type is quiet (F12). It is the least time for
+/// which etcd keeps a revision (docs/semantics/servers.md#compaction).
 pub(super) const QUIET_TYPE_MS: u64 = 300_000;
-/// Time in µs after an edit of a definition within which a gap may come from the edit (F17). The number has no source:
-/// with an edit the server begins its history anew at once.
+/// Time in µs after an edit of a definition within which a gap may come from the edit (F17). An edit ends the watches
+/// of its type (docs/semantics/versions.md#crd-edit). The number has no source.
 const EDITED_US: i64 = 1_000_000;
 /// Time in µs above which a blind watch is a warning, whatever ended its stream: a period of bookmarks
 /// (docs/semantics/lists-and-watches.md#bookmark-period).

@@ -22,13 +22,13 @@ pub(super) const STORM: usize = 5;
 /// take, so a storm is of several watches.
 pub(super) const STORM_US: i64 = 10_000_000;
 /// Time in µs within which lists that each follow a 410 and make no progress are a livelock (F14). The delays between
-/// three of them are 9.6 s at most (docs/semantics/clients.md#reflector); the rest is for lists of many pages.
+/// three of them are 9.6 s at most (docs/semantics/clients.md#reflector); the rest is for lists of many pages. It is
+/// also the time within which livelocks of several watches may be one finding.
 pub(super) const LISTS_AFTER_EXPIRY_US: i64 = 60_000_000;
 /// Number of streams over one connection at which it may be at the other side's limit (F50). RFC 9113 recommends a
 /// limit of 100 or more.
 pub(super) const MANY_STREAMS: usize = 100;
-/// Number of refusals in a row that are believed. A server that has just started may refuse by mistake. The number has
-/// no source.
+/// Number of refusals in a row that are believed; a single one may be a mistake. The number has no source.
 pub(super) const SURE: u64 = 2;
 
 /// The memory of one watch's requests.

@@ -17,8 +17,8 @@ use crate::text::{count, seconds};
 use crate::versions::server_version;
 
 /// Like [`NO_ANSWER_US`], in µs, if the watch's stream has just ended and the server may be older than 1.31. Such a
-/// server does not answer 429 while its cache of the type begins anew; it lets requests wait (F16, F17). The number has
-/// no source: it is time for a cache to list its type.
+/// server lets requests wait while its cache of the type begins anew (F16, F17; docs/semantics/requests.md#not-ready).
+/// The number has no source: it is time for a cache to list its type.
 const NO_ANSWER_OF_OLD_US: i64 = 30_000_000;
 /// The first minor version that answers 429 while a cache is not ready (ResilientWatchCacheInitialization;
 /// docs/semantics/versions.md#not-ready-429).
@@ -27,8 +27,7 @@ const ANSWERS_UNREADY: u64 = 31;
 /// first delays (docs/semantics/clients.md#reflector). The number has no source.
 const JUST_ENDED_US: i64 = 30_000_000;
 /// Time in µs before an answer within which an ended stream made room for it on the connection (F50). An end that comes
-/// later than that after its stream's timeout made none. The number has no source: the other side answers as soon as it
-/// has room.
+/// later than that after its stream's timeout made none. The number has no source.
 const LET_IN_US: i64 = 1_000_000;
 
 impl Requests {

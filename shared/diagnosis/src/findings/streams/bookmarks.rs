@@ -16,7 +16,8 @@ use crate::text::seconds;
 use crate::versions::server_version;
 
 /// Time in µs within which a stream that asked for bookmarks must get one (F34): two and a half of their periods
-/// (docs/semantics/lists-and-watches.md#bookmark-period). A stream with a shorter timeout is not judged.
+/// (docs/semantics/lists-and-watches.md#bookmark-period). A stream with a shorter timeout is not judged. The factor has
+/// no source.
 const NO_BOOKMARK_US: i64 = 150_000_000;
 /// Time in µs until a stream is judged again, if no other watch had passed it that long before. It is a period of
 /// bookmarks, and 15 s for late ones, which have no source.

@@ -21,6 +21,7 @@ fn begin_anew() -> Deed {
 }
 
 /// The number of writes that are undone: others write fewer in the meantime, so etcd stays below its former revision.
+/// The number has no other source.
 const BEYOND: u64 = 200;
 
 /// A finding that depends on whether the cache is ready again at the time of the request.

@@ -10,7 +10,7 @@ use super::super::belief::Key;
 use crate::time::Time;
 
 /// The per-key limiter's wait after a first failure. Each further failure doubles it, up to `MAX_DELAY` (client-go's
-/// `DefaultTypedControllerRateLimiter`, as the three constants below).
+/// `DefaultTypedControllerRateLimiter`, 1.36, as the three constants below).
 const BASE_DELAY: Duration = Duration::from_millis(5);
 /// The per-key limiter's longest wait. Further failures do not lengthen it.
 const MAX_DELAY: Duration = Duration::from_secs(1000);
