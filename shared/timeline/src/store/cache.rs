@@ -10,8 +10,8 @@ use super::notes::KnownNotes;
 use crate::levels::LayerNames;
 use crate::record_run::RecordRun;
 
-/// Default for the bytes that the page may hold of logs: 384 MiB. Beyond it chapters are dropped. Ten million change
-/// records take 145 MiB encoded, and 180 MiB in traces (measured in November 2026). The number has no other source.
+/// Default for the bytes that the page may hold of logs: 384 MiB. Beyond it chapters are dropped. It holds ten
+/// million change records: at 15.2 B encoded (docs/benchmarks.md, record-bytes) and 19 B in traces, they take 326 MiB.
 pub const DEFAULT_BUDGET_BYTES: usize = 384 << 20;
 /// Most encoded bytes after which the live log is cut: 1 MiB, or 1/128 of a budget below 128 MiB. So its oldest part
 /// can be dropped alone. The server seals its chapters at 1 MiB, too (`shared/log/src/sealer.rs`).
