@@ -19,6 +19,7 @@ mod change;
 pub mod chapter;
 pub mod codec;
 pub mod event;
+mod event_use;
 pub mod field;
 mod finding;
 pub mod fnv;

@@ -356,7 +356,7 @@ const MODEL: Crate = Crate {
         room("rewrite", &["rewrite"], &["base", "field"]),
         room(
             "event",
-            &["event", "change", "finding", "kinds"],
+            &["event", "change", "event_use", "finding", "kinds"],
             &["base", "codec", "field", "rewrite"],
         ),
         room(
