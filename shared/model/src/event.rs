@@ -260,7 +260,7 @@ events! {
         watch "watch": WatchName,
         /// The stream.
         stream "stream": StreamId,
-        /// The code of an [`Attributed`]: `F` and two digits, `ours`, `normal` or `unknown`.
+        /// The code of an [`Attributed`](crate::row::Attributed): `F` and two digits, `ours`, `normal` or `unknown`.
         code "code": Text as Fixed,
         /// How certain the attribution is.
         certainty "certainty": Certainty,
@@ -354,12 +354,12 @@ events! {
         watch "watch": WatchName,
         /// The resourceVersion at which they were compared, or that the read showed; absent if unknown.
         resource_version "resourceVersion": Option<ResourceVersion>,
-        /// How the read was made: the word of an [`AuditMethod`].
+        /// How the read was made: the word of an [`AuditMethod`](crate::vocabulary::AuditMethod).
         method "method": Text as Fixed,
         /// The number of objects compared; for a second watch, of this watch's events. 0 if nothing was compared, or if
         /// the comparison was given up.
         compared "compared": u64,
-        /// The result of the comparison: the word of an [`AuditOutcome`].
+        /// The result of the comparison: the word of an [`AuditOutcome`](crate::vocabulary::AuditOutcome).
         outcome "outcome": Text as Fixed,
         /// What this read cannot reveal, or why it decides nothing, in a sentence: reasons joined by `; `. Absent if
         /// there is no reason.
@@ -480,7 +480,7 @@ events! {
     24 "client.started" ClientStarted {
         /// The client's name, unique in the log.
         client "client": Text as Name,
-        /// The program: the word of a [`ClientProgram`], or another word.
+        /// The program: the word of a [`ClientProgram`](crate::vocabulary::ClientProgram), or another word.
         program "program": Text as Fixed,
         /// The program's version; absent if it has only one.
         version "version": Option<Text> as Fixed,
@@ -496,7 +496,7 @@ events! {
     26 "client.report" ClientReport {
         /// The client.
         client "client": Text as Name,
-        /// Its phase: the word of a [`ClientPhase`], or another word.
+        /// Its phase: the word of a [`ClientPhase`](crate::vocabulary::ClientPhase), or another word.
         phase "phase": Text as Fixed,
         /// The number of iterations of its loop since its start.
         iterations "iterations": u64,

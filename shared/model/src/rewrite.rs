@@ -61,7 +61,7 @@ pub enum TextClass {
 }
 
 /// Rewrites the texts of records and folds. Each method but [`Rewriter::headers`] returns the new form, or `None` to
-/// keep the text as it is. The fields of a record come in their order.
+/// keep the text as it is. The fields of a record come in the order of their declaration.
 pub trait Rewriter {
     /// Rewrites a text of a class.
     fn text(&mut self, class: TextClass, text: &str) -> Option<Text>;

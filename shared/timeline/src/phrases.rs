@@ -77,7 +77,7 @@ pub(crate) fn step_words(step: &StepMark) -> String {
     format!("{sign}{}", number(step.by))
 }
 
-/// Returns the kind of a verdict and for how many µs it lasts, or at which versions it shows, in a few words.
+/// Returns the kind of a verdict and how long it lasts, or at which resourceVersions it shows, in a few words.
 pub(crate) fn verdict_words(verdict: &VerdictSpan, lasting_us: i64) -> String {
     let held_for = duration(lasting_us);
     let mut words = match (verdict.kind, &verdict.listed, &verdict.held) {

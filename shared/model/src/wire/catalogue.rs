@@ -12,7 +12,7 @@ use crate::summary::Summary;
 pub enum Availability {
     /// The chapter is in memory or in a file.
     Kept,
-    /// No file holds the chapter, and it left the memory: its file was removed, or files did not keep it then.
+    /// No file holds the chapter, and it left the memory: its file was removed, or files kept no chapters when it left.
     Expired,
     /// The chapter, its rest, or a stretch of records between two chapters left the memory before a file had it.
     Lost,

@@ -187,7 +187,7 @@ impl Overview {
         cut(from)..cut(to.max(from))
     }
 
-    /// Returns the distance of the labelled hours, in µs: that of the ruler, so that labels are at least 90 px apart.
+    /// Returns the distance of the labelled times, in µs: that of the ruler, doubled until labels are 90 px apart.
     pub(super) fn tick_step(&self) -> i64 {
         let view = View::between(self.left, self.right(), self.width_px as f64);
         let (mut step, _) = view.tick_steps();

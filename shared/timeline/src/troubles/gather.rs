@@ -56,8 +56,8 @@ pub(super) fn gather(store: &Store, muted: &Muted, now: Time) -> (Vec<Trouble>, 
     (found, due)
 }
 
-/// Adds the occurrences of findings. Returns those about watches, by watch and then by record; muted ones too, because
-/// they stand for their gaps.
+/// Adds the occurrences of findings. Returns those about watches, by watch and then by record; muted ones too, so that
+/// the gaps and outages that they stand for are not listed.
 fn occurrences<'a>(
     store: &Store,
     epoch: &'a Epoch,
