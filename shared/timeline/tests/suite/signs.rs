@@ -395,7 +395,7 @@ fn stretches() -> Vec<(&'static str, Scene)> {
     ]
 }
 
-/// Returns the pictures of what a viewer marks or selects.
+/// Returns the pictures of marks of a viewer, and of a selection.
 fn marks() -> Vec<(&'static str, Scene)> {
     let store = streaming().store();
     let plain = Extra::default();
