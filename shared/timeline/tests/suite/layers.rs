@@ -376,6 +376,21 @@ fn view() -> View {
     View::between(START, at(60.0), 1_200.0)
 }
 
+/// Returns the picture of docs/page.md that shows the inside of a simulated cluster: a write that never came to one of
+/// two clients.
+pub(crate) fn picture_of_the_page() -> Scene {
+    let (story, _) = reported();
+    let store = story.store();
+    let view = View::between(at(5.0), at(35.0), 544.0);
+    let rows = lanes().rows(&store, &view, at(35.0));
+    let picture = Picture {
+        height: rows.height,
+        ways: Ways::All,
+        ..Picture::new(&store, &rows, &view, at(35.0))
+    };
+    watchscope_timeline::picture::small(&picture)
+}
+
 #[test]
 fn a_real_cluster_has_no_layers() {
     let mut log = Log::new("e1");

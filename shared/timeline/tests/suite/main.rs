@@ -17,6 +17,7 @@ mod past;
 mod quiet;
 mod rules;
 mod scenes;
+mod signs;
 mod snapshot;
 mod standing;
 mod story;
