@@ -286,6 +286,68 @@ impl Tab {
     }
 }
 
+/// A script for a page of [`Tab::open`] that measures the page's work in its animation frames, and the tasks that it
+/// leaves to run after them. `window.bench.script` has the milliseconds since a script set it to 0;
+/// `window.bench.timed(action)` measures another action, and `window.bench.frame` requests a frame that is not measured.
+pub const WATCH_FRAMES: &str = "
+    const frame = window.requestAnimationFrame.bind(window);
+    const bench = window.bench = {frame, script: 0};
+    const settle = async from => {
+        // Tasks queue further tasks; each await lets one more generation of them run.
+        for (let turn = 0; turn < 20; turn++) await null;
+        bench.script += performance.now() - from;
+    };
+    bench.timed = action => {
+        const from = performance.now();
+        action();
+        settle(from);
+    };
+    window.requestAnimationFrame = callback => frame(now => bench.timed(() => callback(now)));
+";
+
+/// Frames that a script drove: the work of each and its interval, in milliseconds, each list sorted.
+#[derive(Debug)]
+pub struct DrivenFrames {
+    /// The time of handlers, animation frames and the tasks that these leave, by the page's clock.
+    pub work: Vec<f64>,
+    /// The time from one animation frame of the browser to the next.
+    pub intervals: Vec<f64>,
+}
+
+impl DrivenFrames {
+    /// Runs a script that drives frames over [`WATCH_FRAMES`], and calls back with `{script, intervals}`.
+    ///
+    /// # Errors
+    /// If the script fails, or calls back with something else.
+    pub async fn by(tab: &Tab, script: &str, arguments: Vec<Value>) -> Result<Self> {
+        let answer = tab.driver().execute_async(script, arguments).await?;
+        let list = |name: &str| -> Result<Vec<f64>> {
+            Ok(sorted(serde_json::from_value(answer.json()[name].clone())?))
+        };
+        Ok(Self {
+            work: list("script")?,
+            intervals: list("intervals")?,
+        })
+    }
+
+    /// Returns the percentiles of both lists, a line for each.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let of = |name: &str, values: &[f64]| {
+            let at = |share| percentile(values, share);
+            format!(
+                "{name} ms: p50 {:.1}, p90 {:.1}, p95 {:.1}, p99 {:.1}, worst {:.1}",
+                at(0.5),
+                at(0.9),
+                at(0.95),
+                at(0.99),
+                at(1.0)
+            )
+        };
+        [of("work", &self.work), of("interval", &self.intervals)].join("\n")
+    }
+}
+
 /// The height in px of headless Chromium's own bars, above the page.
 const CHROME_PX: u32 = 143;
 

@@ -11,6 +11,7 @@ use crate::browser::{LONG, Tab, Visit};
 use crate::exporting::{export, preview_is_made};
 use crate::lessons::{console_is_quiet, open_files};
 use crate::looking::{Mouse, corner};
+use crate::search::opens_search;
 
 /// Drops files on the page, as a person drags them there.
 pub(crate) async fn drop_files(tab: &Tab<'_>, files: &[(&str, &[u8])]) -> Result<()> {
@@ -234,13 +235,7 @@ async fn a_saved_range_opens_over_the_page_which_keeps_its_place() -> Result<()>
 /// Searches the opened file as a whole, for a text that it has and for one that it has not.
 async fn searches_file(driver: &WebDriver, tab: &Tab<'_>) -> Result<()> {
     let types = async |keys: &str| driver.action_chain().send_keys(keys).perform().await;
-    tab.press(Key::Control + "f").await?;
-    eventually("the field has the focus", LONG, async || {
-        let script = "return document.activeElement.matches('.search input')";
-        ensure!(tab.script(script).await? == true);
-        Ok(())
-    })
-    .await?;
+    opens_search(tab).await?;
     types("shop/").await?;
     eventually("all is searched", LONG, async || {
         let words = tab.text("[data-part=search-count]").await?;

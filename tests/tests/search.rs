@@ -4,7 +4,18 @@ use anyhow::{Result, ensure};
 use thirtyfour::Key;
 use watchscope_tests::{eventually, or_skip};
 
-use crate::browser::{LONG, Visit};
+use crate::browser::{LONG, Tab, Visit};
+
+/// Opens the search by its key, and waits until its field has the focus.
+pub(crate) async fn opens_search(tab: &Tab<'_>) -> Result<()> {
+    tab.press(Key::Control + "f").await?;
+    eventually("the field has the focus", LONG, async || {
+        let script = "return document.activeElement.matches('.search input')";
+        ensure!(tab.script(script).await? == true);
+        Ok(())
+    })
+    .await
+}
 
 #[tokio::test]
 async fn the_search_finds_records_in_the_log_and_enter_goes_from_one_to_the_next() -> Result<()> {
@@ -20,13 +31,7 @@ async fn the_search_finds_records_in_the_log_and_enter_goes_from_one_to_the_next
     };
     let types = async |keys: &str| driver.action_chain().send_keys(keys).perform().await;
 
-    tab.press(Key::Control + "f").await?;
-    eventually("the field has the focus", LONG, async || {
-        let script = "return document.activeElement.matches('.search input')";
-        ensure!(tab.script(script).await? == true);
-        Ok(())
-    })
-    .await?;
+    opens_search(&tab).await?;
     types("feature-flags").await?;
     eventually("all is searched", LONG, async || {
         let words = tab.text("[data-part=search-count]").await?;

@@ -6,8 +6,8 @@ use std::future::Future;
 
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
-use watchscope_model::{EpochId, LogId, Seq, Time};
-use watchscope_search::QueryError;
+use watchscope_model::LogId;
+use watchscope_search::{KeptFrom, QueryError};
 
 /// Lines of the JSON form. Each chunk is one or more whole lines with their line feeds.
 ///
@@ -162,19 +162,8 @@ pub enum SearchError {
     #[error("not kept; kept from {}.{}", from.epoch, from.seq)]
     NotKept {
         /// The first record that is kept.
-        from: Place,
+        from: KeptFrom,
     },
-}
-
-/// A record's place in a log, and its time.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Place {
-    /// The run of the log's writer.
-    pub epoch: EpochId,
-    /// The record.
-    pub seq: Seq,
-    /// Its time.
-    pub at: Time,
 }
 
 /// Why a body cannot be returned.

@@ -6,8 +6,9 @@ use http::Uri;
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
 use thiserror::Error;
+use watchscope_search::KeptFrom;
 
-use crate::hub::api::{Place, SearchRequest};
+use crate::hub::api::SearchRequest;
 
 /// Why a query part is no search.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -53,12 +54,12 @@ pub(super) fn request(uri: &Uri) -> Result<SearchRequest, BadSearch> {
 }
 
 /// Returns the line that says what is kept.
-pub(super) fn not_kept(from: &Place) -> Vec<u8> {
+pub(super) fn not_kept(from: &KeptFrom) -> Vec<u8> {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
     struct NotKept<'a> {
         r#type: &'static str,
-        kept_from: &'a Place,
+        kept_from: &'a KeptFrom,
     }
     let mut line = Vec::new();
     let not_kept = NotKept {

@@ -12,7 +12,6 @@ use wasm_bindgen::JsCast as _;
 use wasm_bindgen::closure::Closure;
 use watchscope_timeline::Store;
 use watchscope_timeline::records::RECORDS;
-use watchscope_timeline::store::StoreError;
 
 use crate::core::model::{Model, Second};
 use crate::core::msg::Msg;
@@ -29,7 +28,8 @@ fn second_part() -> Result<&'static Second, SplitLoaderError> {
     }
     Ok(&Second {
         segment: Model::take_segment,
-        chapter: take_chapter,
+        keep,
+        chapter: Store::chapter,
         catalogue: Model::take_catalogue,
         records: RECORDS,
         forget: Model::forget,
@@ -43,14 +43,11 @@ fn second_part() -> Result<&'static Second, SplitLoaderError> {
     })
 }
 
-/// Reads a chapter. The page keeps its bytes as a JavaScript array: ten million records would fill half of the
-/// WebAssembly memory with them, and they are read again only for details.
-fn take_chapter(store: &mut Store, bytes: &[u8]) -> Result<usize, StoreError> {
-    store.keep_outside(|bytes| {
-        let kept = Uint8Array::from(bytes);
-        Box::new(move || kept.to_vec())
-    });
-    store.chapter(bytes)
+/// Keeps the bytes of a chapter as a JavaScript array. Ten million records would fill half of the WebAssembly memory
+/// with them, and they are read again only for details.
+fn keep(bytes: &[u8]) -> Box<dyn Fn() -> Vec<u8>> {
+    let kept = Uint8Array::from(bytes);
+    Box::new(move || kept.to_vec())
 }
 
 type Loading = Pin<Box<dyn Future<Output = Result<&'static Second, SplitLoaderError>>>>;

@@ -8,6 +8,7 @@ mod host;
 
 use common::at;
 use host::{Host, log};
+use watchscope_app::core::lanes::LanesDeed;
 use watchscope_app::core::person::Person;
 use watchscope_app::core::search::{HITS_MOST, SearchDeed, SearchShown};
 use watchscope_app::input::actions::Action;
@@ -258,6 +259,22 @@ fn a_hit_of_a_hidden_lane_has_no_tick_in_the_picture() {
     host.frame(3_000.0);
     assert!(ticks(&host).is_empty());
     assert_eq!(overview_ticks(&host).len(), 1);
+    // Another lane is hidden in its place before the next frame, as a link does.
+    host.person(Person::Lanes(LanesDeed::Show("shop/pods".into())));
+    let other = {
+        let model = host.model.borrow();
+        let is_other = |lane: &LaneId| !model.lane_key(*lane).ends_with("cart-1");
+        model
+            .store
+            .lanes()
+            .filter(|lane| lane.object().is_some())
+            .find(is_other)
+    };
+    host.model.borrow_mut().pick.focused = other;
+    host.person(Person::Act(Action::Hide));
+    assert_eq!(host.model.borrow().lanes.setup().hidden().len(), 1);
+    host.frame(4_000.0);
+    assert_eq!(ticks(&host).len(), 1);
 }
 
 #[test]

@@ -10,13 +10,11 @@ use watchscope_recording::{
     BlockPlace, Bodies, ChapterEntry, Contents, Damage, Input, ReadBodies, ReadChapter, Step,
 };
 use watchscope_search::{
-    BodiesSince, ChapterSearch, End, Ended, KeptFrom, NotRead, Query, Searched, held,
+    BodiesSince, ChapterSearch, End, Ended, HITS_MOST, KeptFrom, NotRead, Query, Searched, held,
 };
 
 use crate::joined::JoinedFiles;
 
-/// The most hits of one answer, without held ones; those of `/api/search` are the same. The next answer goes on.
-const HITS_MOST: usize = 1_000;
 /// The bytes of bodies after which a step ends: 256 KiB. A step looks at one body at least.
 const BODIES_BYTES: usize = 256 << 10;
 

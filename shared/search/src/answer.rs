@@ -30,6 +30,9 @@ impl Serialize for NotRead {
     }
 }
 
+/// The most hits of one answer, without held ones. The next answer goes on behind them. The number has no source.
+pub const HITS_MOST: usize = 1_000;
+
 /// Why an answer ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {

@@ -20,7 +20,7 @@ mod query;
 mod text;
 mod versions;
 
-pub use self::answer::{BodiesSince, End, Ended, KeptFrom, NotRead, Searched};
+pub use self::answer::{BodiesSince, End, Ended, HITS_MOST, KeptFrom, NotRead, Searched};
 pub use self::chapter::{ChapterHits, ChapterSearch};
 pub use self::held::{HeldHits, MAX_HELD, held};
 pub use self::hit::{Hit, Matched, What};

@@ -20,7 +20,9 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 use watchscope_model::Time;
-use watchscope_tests::stage::{Stage, Tab, load_average, percentile, row, sorted};
+use watchscope_tests::stage::{
+    DrivenFrames, Stage, Tab, WATCH_FRAMES, load_average, percentile, row,
+};
 
 const RECORDS: u64 = 100_000;
 const LANES: u64 = 300;
@@ -34,23 +36,6 @@ const FRAMES: u32 = 1_800;
 const BAR_SCRIPT_MS: f64 = 12.0;
 const BAR_MEDIAN_MS: f64 = 17.5;
 const BAR_WORST_MS: f64 = 50.0;
-
-/// Measures the page's work in its animation frames, and the tasks that it leaves to run after them.
-const WATCH_FRAMES: &str = "
-    const frame = window.requestAnimationFrame.bind(window);
-    const bench = window.bench = {frame, script: 0, left: 0, depth: 0};
-    const settle = async from => {
-        // Tasks queue further tasks; each await lets one more generation of them run.
-        for (let turn = 0; turn < 20; turn++) await null;
-        bench.script += performance.now() - from;
-    };
-    bench.timed = action => {
-        const from = performance.now();
-        action();
-        settle(from);
-    };
-    window.requestAnimationFrame = callback => frame(now => bench.timed(() => callback(now)));
-";
 
 /// Opens all watches whole: stores them as the page stores opened watches, and loads the page again.
 const OPEN_WHOLE: &str = "
@@ -167,7 +152,7 @@ async fn main() -> Result<()> {
         cdp.send_raw("Profiler.start", json!({})).await?;
     }
     let before = load_average();
-    let (script, intervals) = pan(&tab, FRAMES, reach_px).await?;
+    let frames = pan(&tab, FRAMES, reach_px).await?;
     let after = load_average();
     if let Some(path) = profile {
         let answer = cdp.send_raw("Profiler.stop", json!({})).await?;
@@ -178,24 +163,14 @@ async fn main() -> Result<()> {
     let all = tab.summary().await?;
     let has_lanes = all["rows"].as_u64() >= Some(LANES);
     ensure!(all["records"] == RECORDS && has_lanes, "{all}");
-    for (what, values) in [("script", &script), ("interval", &intervals)] {
-        let at = |share| percentile(values, share);
-        eprintln!(
-            "{what} ms: p50 {:.1}, p90 {:.1}, p95 {:.1}, p99 {:.1}, worst {:.1}",
-            at(0.5),
-            at(0.9),
-            at(0.95),
-            at(0.99),
-            at(1.0)
-        );
-    }
+    eprintln!("{}", frames.words());
     eprintln!("load average {before} before, {after} after; {}", all);
     println!(
         "{}",
         row(
             "panning 100,000 records in 300 lanes, script time of a frame, p95",
             BAR_SCRIPT_MS,
-            percentile(&script, 0.95),
+            percentile(&frames.work, 0.95),
             "ms"
         )
     );
@@ -204,7 +179,7 @@ async fn main() -> Result<()> {
         row(
             "the same, frame interval, median",
             BAR_MEDIAN_MS,
-            percentile(&intervals, 0.5),
+            percentile(&frames.intervals, 0.5),
             "ms"
         )
     );
@@ -213,20 +188,15 @@ async fn main() -> Result<()> {
         row(
             "the same, frame interval, worst",
             BAR_WORST_MS,
-            percentile(&intervals, 1.0),
+            percentile(&frames.intervals, 1.0),
             "ms"
         )
     );
     Ok(())
 }
 
-async fn pan(tab: &Tab, frames: u32, reach_px: f64) -> Result<(Vec<f64>, Vec<f64>)> {
-    let arguments = vec![json!(frames), json!(reach_px)];
-    let answer = tab.driver().execute_async(PAN, arguments).await?;
-    let list = |name: &str| -> Result<Vec<f64>> {
-        Ok(sorted(serde_json::from_value(answer.json()[name].clone())?))
-    };
-    Ok((list("script")?, list("intervals")?))
+async fn pan(tab: &Tab, frames: u32, reach_px: f64) -> Result<DrivenFrames> {
+    DrivenFrames::by(tab, PAN, vec![json!(frames), json!(reach_px)]).await
 }
 
 async fn look(tab: &Tab, factor: f64, by_px: f64) -> Result<()> {

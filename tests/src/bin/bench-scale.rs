@@ -22,7 +22,9 @@ use serde_json::json;
 use thirtyfour::By;
 use watchscope_tests::change_file::write_run;
 use watchscope_tests::change_load::{BUSY, Pace};
-use watchscope_tests::stage::{Tab, fresh_link, load_average, percentile, row, sorted};
+use watchscope_tests::stage::{
+    DrivenFrames, Tab, WATCH_FRAMES, fresh_link, load_average, percentile, row,
+};
 use watchscope_tests::{Served, WatchscopeBinary, eventually};
 
 const SIZE_PX: (u32, u32) = (1_920, 1_080);
@@ -58,22 +60,9 @@ const SCALES: [Scale; 2] = [
     },
 ];
 
-/// Measures the page's work in its animation frames, and the tasks that it leaves to run after them. Keeps each
-/// WebAssembly memory, and answers the question of the page before it opens a file.
-const WATCH: &str = "
-    const frame = window.requestAnimationFrame.bind(window);
-    const bench = window.bench = {frame, script: 0, memories: new Set()};
-    const settle = async from => {
-        // Tasks queue further tasks; each await lets one more generation of them run.
-        for (let turn = 0; turn < 20; turn++) await null;
-        bench.script += performance.now() - from;
-    };
-    bench.timed = action => {
-        const from = performance.now();
-        action();
-        settle(from);
-    };
-    window.requestAnimationFrame = callback => frame(now => bench.timed(() => callback(now)));
+/// Keeps each WebAssembly memory of the page.
+const KEEP_MEMORIES: &str = "
+    bench.memories = new Set();
     const keep = ({instance}) => {
         for (const value of Object.values(instance.exports)) {
             if (value instanceof WebAssembly.Memory) bench.memories.add(value);
@@ -151,7 +140,12 @@ async fn main() -> Result<()> {
 }
 
 async fn measure(binary: &WatchscopeBinary, file: &Path, scale: &Scale) -> Result<()> {
-    let tab = Tab::open(SIZE_PX.0, SIZE_PX.1, WATCH).await?;
+    let tab = Tab::open(
+        SIZE_PX.0,
+        SIZE_PX.1,
+        &format!("{WATCH_FRAMES}{KEEP_MEMORIES}"),
+    )
+    .await?;
     let driver = tab.driver();
     driver.set_script_timeout(LONG).await?;
     let served = Served::start(binary.with(&["demo"])).await?;
@@ -273,37 +267,30 @@ async fn drive(tab: &Tab, name: &str, bar_ms: f64, is_profiled: bool) -> Result<
         cdp.send_raw("Profiler.enable", json!({})).await?;
         cdp.send_raw("Profiler.start", json!({})).await?;
     }
-    let (script, intervals) = frames(tab, FRAMES).await?;
+    let driven = frames(tab, FRAMES).await?;
     if let Some(path) = profile {
         let answer = cdp.send_raw("Profiler.stop", json!({})).await?;
         std::fs::write(&path, answer["profile"].to_string())?;
         let picture = Path::new(&path).with_extension("png");
         tab.driver().screenshot(&picture).await?;
     }
-    for (what, values) in [("work", &script), ("interval", &intervals)] {
-        let at = |share| percentile(values, share);
-        eprintln!(
-            "{name}: {what} ms: p50 {:.1}, p90 {:.1}, p95 {:.1}, p99 {:.1}, worst {:.1}",
-            at(0.5),
-            at(0.9),
-            at(0.95),
-            at(0.99),
-            at(1.0)
-        );
-    }
+    eprintln!("{name}: {}", driven.words());
     eprintln!("load average {}", load_average());
     let work = format!("{name}: frame work, p95");
-    println!("{}", row(&work, bar_ms, percentile(&script, 0.95), "ms"));
+    println!(
+        "{}",
+        row(&work, bar_ms, percentile(&driven.work, 0.95), "ms")
+    );
     println!(
         "{}",
         row(
             "the same: frame interval, median",
             MEDIAN_INTERVAL_BAR_MS,
-            percentile(&intervals, 0.5),
+            percentile(&driven.intervals, 0.5),
             "ms"
         )
     );
-    let long = intervals.iter().filter(|of| **of > LONG_INTERVAL_MS);
+    let long = driven.intervals.iter().filter(|of| **of > LONG_INTERVAL_MS);
     println!(
         "{}",
         row(
@@ -316,15 +303,8 @@ async fn drive(tab: &Tab, name: &str, bar_ms: f64, is_profiled: bool) -> Result<
     Ok(())
 }
 
-async fn frames(tab: &Tab, count: u32) -> Result<(Vec<f64>, Vec<f64>)> {
-    let driven = tab
-        .driver()
-        .execute_async(DRIVE, vec![json!(count)])
-        .await?;
-    let list = |name: &str| -> Result<Vec<f64>> {
-        Ok(sorted(serde_json::from_value(driven.json()[name].clone())?))
-    };
-    Ok((list("script")?, list("intervals")?))
+async fn frames(tab: &Tab, count: u32) -> Result<DrivenFrames> {
+    DrivenFrames::by(tab, DRIVE, vec![json!(count)]).await
 }
 
 async fn key(tab: &Tab, key: &str) -> Result<()> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
-use watchscope_search::Ended;
+use watchscope_search::{Ended, HITS_MOST};
 
 /// What one answer may cost. A limit is checked after each chapter, so an answer reads at least one.
 #[derive(Clone, Copy, Debug)]
@@ -17,12 +17,12 @@ pub(crate) struct SearchLimits {
 }
 
 impl Default for SearchLimits {
-    /// 64 MiB, 500 ms and 1,000 hits.
+    /// 64 MiB, 500 ms and [`HITS_MOST`] hits.
     fn default() -> Self {
         Self {
             inflated_bytes: 64 << 20,
             processor: Duration::from_millis(500),
-            hits: 1_000,
+            hits: HITS_MOST,
         }
     }
 }

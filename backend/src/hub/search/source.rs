@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use watchscope_log::{Chapter, FileChapter, Ring};
 use watchscope_model::{EpochId, Seq, Time};
+use watchscope_search::KeptFrom;
 
-use crate::hub::api::Place;
 use crate::log::LogHandle;
 
 /// The next chapter of a search.
@@ -117,9 +117,9 @@ fn is_kept(ring: &Ring, epoch: &EpochId, first: Seq) -> bool {
 }
 
 /// Returns the first record that is kept; `None` if there is no record.
-pub(super) fn kept_from(log: &LogHandle) -> Option<Place> {
+pub(super) fn kept_from(log: &LogHandle) -> Option<KeptFrom> {
     log.with_ring(|ring| {
-        let place = |(epoch, seq, at): (&EpochId, Seq, Time)| Place {
+        let place = |(epoch, seq, at): (&EpochId, Seq, Time)| KeptFrom {
             epoch: epoch.clone(),
             seq,
             at,
@@ -136,7 +136,7 @@ pub(super) fn is_position_kept(
     log: &LogHandle,
     epoch: &EpochId,
     before: Seq,
-    from: &Place,
+    from: &KeptFrom,
 ) -> bool {
     log.with_ring(|ring| {
         let place = |of: &EpochId| ring.catalogue().runs().position(|(run, _)| run == of);

@@ -9,8 +9,8 @@ use watchscope_model::codec::{DecodeError, Frame, split_frame};
 use watchscope_model::json::push_line;
 use watchscope_model::{EpochId, Seq};
 use watchscope_search::{
-    BodiesSince, ChapterHits, ChapterSearch, End, Ended, Index, IndexedChapter, KeptFrom, NotRead,
-    Query, Searched, Wanted, held,
+    BodiesSince, ChapterHits, ChapterSearch, End, Ended, Index, IndexedChapter, NotRead, Query,
+    Searched, Wanted, held,
 };
 
 use super::bodies::{self, Bodies};
@@ -110,11 +110,7 @@ impl Work {
             next: (ended != Ended::All).then(|| self.next.clone()),
             hits: self.used.hits as u64,
             held_more: self.held_more,
-            kept_from: kept_from(&self.sources.log).map(|place| KeptFrom {
-                epoch: place.epoch,
-                seq: place.seq,
-                at: place.at,
-            }),
+            kept_from: kept_from(&self.sources.log),
             bodies_since: self.bodies.since(),
             has_no_bodies: false,
         }

@@ -24,7 +24,7 @@ use watchscope_model::{Seq, Time};
 use super::page::tests::SHORT;
 use super::{Limits, PageSource, Policy, Refusal, Refusals, Traffic, WebConfig, router, serve};
 use crate::hub::api::{
-    BadPosition, Close, Hub, JsonLines, NotesForm, ObjectError, Outgoing, Place, SearchError,
+    BadPosition, Close, Hub, JsonLines, NotesForm, ObjectError, Outgoing, SearchError,
     SearchRequest, SessionId, Viewer,
 };
 use crate::origin::{AllowedHosts, Scheme};
@@ -93,7 +93,7 @@ impl Hub for FakeHub {
                 Ok(first.chain(rest).boxed())
             }
             "kept" => Err(SearchError::NotKept {
-                from: Place {
+                from: watchscope_search::KeptFrom {
                     epoch: "e".into(),
                     seq: Seq(7),
                     at: Time(0),

@@ -135,6 +135,7 @@ impl Model {
     /// Takes the loaded second part, and then the deliveries that waited for it.
     pub(super) fn join(&mut self, second: &'static Second) {
         self.second = Some(second);
+        self.store.keep_outside(second.keep);
         self.effects.push(Effect::Panel(PanelEffect::Mount));
         for delivery in std::mem::take(&mut self.link.held) {
             if let Some(input) = self.deliver(delivery) {

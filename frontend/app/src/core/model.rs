@@ -7,7 +7,7 @@ use watchscope_timeline::draw::Marked;
 use watchscope_timeline::evidence::Evidence;
 use watchscope_timeline::lanes::{Lanes, Rows};
 use watchscope_timeline::records::Records;
-use watchscope_timeline::store::StoreError;
+use watchscope_timeline::store::{KeepOutside, StoreError};
 use watchscope_timeline::{LaneId, RecordId, Scene, Store, View};
 
 use super::cursors::CursorDeed;
@@ -236,11 +236,33 @@ pub struct Late {
     pub tick_overview: fn(&mut Model),
 }
 
+impl Late {
+    /// The functions of the third part. Only code of that part may name it, because it carries their code.
+    pub const ALL: Self = Self {
+        palette: Model::do_with_palette,
+        search: Model::do_with_search,
+        cursors: Model::do_with_cursors,
+        table: Model::do_with_table,
+        why: Model::explain_selection,
+        beliefs: Model::compare_beliefs,
+        detail: Model::update_detail,
+        range: Model::update_range,
+        findings: Model::fill_findings,
+        note: Model::do_with_note,
+        notes: Model::fill_notes,
+        person: Model::person_of_panel,
+        tick_lanes: Model::tick_lanes,
+        tick_overview: Model::tick_overview,
+    };
+}
+
 /// The table of functions that the first part calls in the second. The second part fills it when it is loaded.
 #[derive(Clone, Copy, Debug)]
 pub struct Second {
     /// Takes a segment of live records. Returns an input for the connection if the segment is undecodable.
     pub segment: fn(&mut Model, &[u8]) -> Option<Input<'static>>,
+    /// Keeps the bytes of chapters outside of the WebAssembly memory.
+    pub keep: KeepOutside,
     /// Takes a chapter of the past, as [`Store::chapter`] does; returns the number of new records.
     pub chapter: fn(&mut Store, &[u8]) -> Result<usize, StoreError>,
     /// Takes a part of the catalogue.

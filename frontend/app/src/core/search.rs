@@ -31,8 +31,10 @@ pub struct SearchState {
 pub struct SearchTicks {
     /// The lane of each hit; `None` while the store does not know it.
     pub lanes: Vec<Option<LaneId>>,
-    /// The number of lanes that the store knew, and of lanes that were hidden, when the marks were made.
-    pub known: (usize, usize),
+    /// The number of lanes that the store knew when the marks were made.
+    pub known: usize,
+    /// The keys of the lanes that were hidden then.
+    pub hidden: Vec<String>,
     /// The marks of the hits whose lanes are known and not hidden.
     pub marks: Vec<FoundMark>,
 }

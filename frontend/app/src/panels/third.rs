@@ -84,22 +84,7 @@ fn third_part() -> Result<Third, SplitLoaderError> {
         },
         compared: |panels| view! { <CursorsPanel panels/> }.into_any(),
         tables: |panels| view! { <TablesPanel panels/> }.into_any(),
-        late: &Late {
-            palette: Model::do_with_palette,
-            search: Model::do_with_search,
-            cursors: Model::do_with_cursors,
-            table: Model::do_with_table,
-            why: Model::explain_selection,
-            beliefs: Model::compare_beliefs,
-            detail: Model::update_detail,
-            range: Model::update_range,
-            findings: Model::fill_findings,
-            note: Model::do_with_note,
-            notes: Model::fill_notes,
-            person: Model::person_of_panel,
-            tick_lanes: Model::tick_lanes,
-            tick_overview: Model::tick_overview,
-        },
+        late: &Late::ALL,
         show: signals::show_late,
         drawn: || {
             cursors::drawn();

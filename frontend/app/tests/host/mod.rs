@@ -29,6 +29,10 @@ use crate::common::{Log, START, at};
 /// The functions of the second part, without its panels.
 pub(crate) const SECOND: Second = Second {
     segment: Model::take_segment,
+    keep: |bytes| {
+        let kept = bytes.to_vec();
+        Box::new(move || kept.clone())
+    },
     chapter: Store::chapter,
     records: RECORDS,
     forget: Model::forget,
@@ -56,22 +60,7 @@ pub(crate) fn action_of(code: &str, key: &str, shift: bool) -> Option<Action> {
 }
 
 /// The functions of the third part.
-pub(crate) const LATE: Late = Late {
-    cursors: Model::do_with_cursors,
-    palette: Model::do_with_palette,
-    search: Model::do_with_search,
-    table: Model::do_with_table,
-    why: Model::explain_selection,
-    beliefs: Model::compare_beliefs,
-    detail: Model::update_detail,
-    range: Model::update_range,
-    findings: Model::fill_findings,
-    note: Model::do_with_note,
-    notes: Model::fill_notes,
-    person: Model::person_of_panel,
-    tick_lanes: Model::tick_lanes,
-    tick_overview: Model::tick_overview,
-};
+pub(crate) const LATE: Late = Late::ALL;
 
 /// The second part without publishing: a frame is about the picture alone.
 pub(crate) const UNPUBLISHED: Second = Second {

@@ -27,16 +27,27 @@ pub(crate) struct MarkReader<'a> {
     start: usize,
 }
 
-impl MarkReader<'_> {
+impl<'a> MarkReader<'a> {
     /// Returns the time and the kind of the mark at an index.
     pub(crate) fn at_and_kind(&mut self, place: usize) -> (Time, MarkKind) {
+        let (run, within) = self.located(place);
+        (run.at(within), run.kind(within))
+    }
+
+    /// Returns its resourceVersion as a number, or [`NO_VERSION`].
+    pub(crate) fn version(&mut self, place: usize) -> u64 {
+        let (run, within) = self.located(place);
+        run.version(within)
+    }
+
+    fn located(&mut self, place: usize) -> (&'a MarkRun, usize) {
         let within = place.wrapping_sub(self.start);
         if let Some(run) = self.run.filter(|run| within < run.len()) {
-            return (run.at(within), run.kind(within));
+            return (run, within);
         }
         let (run, within) = self.marks.located(place);
         (self.run, self.start) = (Some(run), place - within);
-        (run.at(within), run.kind(within))
+        (run, within)
     }
 }
 

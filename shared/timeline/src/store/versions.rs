@@ -38,8 +38,9 @@ impl Store {
                     continue;
                 };
                 let marks = &trace.marks;
+                let mut reader = marks.reader();
                 for place in 0..marks.len() {
-                    let found = marks.version(place);
+                    let found = reader.version(place);
                     let distance = found.abs_diff(version);
                     let is_farther = best.is_some_and(|((least, ..), _)| least < distance);
                     if is_farther || found == NO_VERSION {

@@ -309,10 +309,10 @@ fn words_of(between: &Between, lasted: String) -> ComparedShown {
 
 /// Returns which sides held an object at B: `At B: held by this watch; not held by etcd.`
 fn held_at_b(sides: &[String], held: &[[Holding; 2]]) -> String {
-    let said = [
-        ("held by", [Holding::Held, Holding::Ghost]),
-        ("not held by", [Holding::NotHeld, Holding::NotHeld]),
-        ("unknown of", [Holding::Unknown, Holding::Unknown]),
+    let said: [(&str, &[Holding]); 3] = [
+        ("held by", &[Holding::Held, Holding::Ghost]),
+        ("not held by", &[Holding::NotHeld]),
+        ("unknown of", &[Holding::Unknown]),
     ];
     let parts = said.iter().filter_map(|(words, kinds)| {
         let of = sides

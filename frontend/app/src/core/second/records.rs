@@ -34,6 +34,9 @@ impl Model {
     /// Drops all records, because the log has begun again.
     pub fn forget(&mut self) {
         self.store = Store::default();
+        if let Some(second) = self.second {
+            self.store.keep_outside(second.keep);
+        }
         self.panels.troubles = Default::default();
         self.lanes.forget();
         self.redraw();

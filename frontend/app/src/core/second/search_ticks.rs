@@ -44,12 +44,14 @@ impl Model {
 impl SearchState {
     /// Finds the lanes of new hits, and of those whose lanes were unknown if the store met new ones.
     fn find_lanes(&mut self, store: &Store, hidden: &[String]) {
-        let known = (store.count_lanes(), hidden.len());
+        let known = store.count_lanes();
         let ticks = &mut self.ticks;
-        if ticks.known == known && ticks.lanes.len() == self.hits.len() {
+        let is_whole = ticks.lanes.len() == self.hits.len();
+        if is_whole && ticks.known == known && ticks.hidden == hidden {
             return;
         }
         ticks.known = known;
+        ticks.hidden = hidden.to_vec();
         ticks.lanes.resize(self.hits.len(), None);
         for (lane, hit) in ticks.lanes.iter_mut().zip(&self.hits) {
             *lane = lane.or_else(|| lane_of(store, &hit.lane));
