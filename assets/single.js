@@ -5,6 +5,7 @@
 //
 // It opens the recording. Then it is the parent for boot.js, as the page around the frame of an opened file is.
 
+import init, { unpacked } from "./{{unpacker.js}}";
 import { make } from "./{{elements.js}}";
 import { read } from "./{{recordings.js}}";
 
@@ -25,16 +26,36 @@ const decoded = (text) => {
   }
   return bytes;
 };
-const inflated = (name) => {
-  const stream = new Blob([decoded(held(name))]).stream();
-  return stream.pipeThrough(new DecompressionStream(FORMAT));
+const inflated = (bytes) => {
+  const stream = new Blob([bytes]).stream();
+  return new Response(stream.pipeThrough(new DecompressionStream(FORMAT))).arrayBuffer();
 };
-const whole = (name) => new Response(inflated(name));
+
+// The parts of the page by name: modules, the worker's program, styles and findings. single.rs writes them: a line of
+// JSON with their names and lengths, then their bytes.
+const parts = new Map();
+// Returns whether they are whole.
+const unpack = async () => {
+  await init({ module_or_path: await inflated(decoded(held("unpacker"))) });
+  const all = unpacked(decoded(held("parts")));
+  if (!all) return false;
+  const line = all.indexOf(10);
+  let at = line + 1;
+  for (const [name, length] of JSON.parse(text(all.subarray(0, line)))) parts.set(name, all.slice(at, at += length));
+  return true;
+};
+const text = (bytes) => new TextDecoder().decode(bytes);
+// Returns a module, which is read once.
+const taken = (name) => {
+  const module = parts.get(name);
+  parts.delete(name);
+  return module;
+};
 
 // The addresses of blobs share a beginning, so pictures lie beside the texts.
 const address = (blob) => URL.createObjectURL(blob);
-const findings = async () => {
-  const { texts, pictures } = await whole("findings.json").json();
+const findings = () => {
+  const { texts, pictures } = JSON.parse(text(parts.get("findings.json")));
   for (const said of Object.values(texts)) {
     const picture = new Blob([pictures[said[0]]], { type: "image/svg+xml" });
     said[0] = address(picture).split("/").pop();
@@ -45,18 +66,19 @@ const findings = async () => {
 globalThis.fetch = async (asked) => {
   const name = String(asked).split("/").pop();
   if (name === "findings.json") return findings();
-  return new Response(inflated(name), { headers: { "Content-Type": "application/wasm" } });
+  return new Response(taken(name), { headers: { "Content-Type": "application/wasm" } });
 };
 
 // The address of the texts; in other pages the loader of the second part sets it.
 globalThis.watchscopeTexts = address(new Blob()).replace(/[^/]*$/, "findings.json");
 
-const addStyles = async () => {
+const addStyles = () => {
   const sheet = new CSSStyleSheet();
-  sheet.replaceSync(await whole("panels.css").text());
+  sheet.replaceSync(text(parts.get("panels.css")));
   document.adoptedStyleSheets = [sheet];
 };
 
+const CHANGED = "The file was changed on its way here: get it once more.";
 // Replaces the page by an error and its advice.
 const fail = (what, advice) => {
   document.body.replaceChildren(make("p", { class: "plain", role: "alert" }, `${what} ${advice}`));
@@ -77,14 +99,14 @@ const hireWith = (program, module) => {
 const parent = {};
 const opened = async () => {
   if (!held("opened").startsWith('{"')) return fail("This page holds no recording.", "watchscope export a.wscope -o a.html makes one that does.");
-  await addStyles();
-  const program = await whole("recording-worker.js").text();
-  const module = await whole("recording_bg.wasm").arrayBuffer();
-  hireWith(address(new Blob([program], { type: "text/javascript" })), module);
+  if (!await unpack()) return fail("This page is not whole.", CHANGED);
+  addStyles();
+  const program = new Blob([parts.get("recording-worker.js")], { type: "text/javascript" });
+  hireWith(address(program), taken("recording_bg.wasm"));
   const { title, view } = JSON.parse(held("opened"));
   if (view && !/[#&]v=/.test(location.hash)) history.replaceState(null, "", `#${view}`);
   const { worker, about, refused } = await read(new File([decoded(held("recording"))], title));
-  if (refused) return fail(`${refused.what}.`, "The file was changed on its way here: get it once more.");
+  if (refused) return fail(`${refused.what}.`, CHANGED);
   // Here no other file can be opened, and there is no page to return to.
   const none = () => {};
   parent.watchscopeOpening = {
@@ -101,4 +123,4 @@ for (const name of ["dragenter", "dragover", "drop"]) {
 
 // boot.js comes next, if there is something to show.
 const isOpened = await opened().catch((error) =>
-  fail(`The page did not start: ${error}.`, "A browser of the last two years is needed."));
+  fail(`The page did not start: ${error}.`, "Get the file once more, or open it in a browser of the last two years."));

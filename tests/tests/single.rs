@@ -160,7 +160,31 @@ async fn opens_in(kind: BrowserKind) -> Result<Result<(), Missing>> {
     })";
     let forbidden = browser.script(&format!("await {forbidden}")).await?;
     ensure!(forbidden == "img-src", "{forbidden}");
+    refuses_half_of_its_parts(&mut browser, &made).await?;
     Ok(Ok(()))
+}
+
+/// Cuts the parts of the page in the file `made`, opens it, and checks what a person reads then.
+async fn refuses_half_of_its_parts(browser: &mut RemoteBrowser, made: &Path) -> Result<()> {
+    let text = std::fs::read_to_string(made)?;
+    let (before, rest) = text.split_once("id=\"parts\">").context("parts")?;
+    let (parts, behind) = rest.split_once("</script>").context("an end of parts")?;
+    let half: String = parts.chars().take(parts.chars().count() / 2).collect();
+    let cut = made.with_file_name("cut.html");
+    std::fs::write(
+        &cut,
+        format!("{before}id=\"parts\">{half}</script>{behind}"),
+    )?;
+    browser.goto(&format!("file://{}", cut.display())).await?;
+    eventually("the page says that it is not whole", LONG, async || {
+        let said = browser.script("document.body.innerText").await?;
+        ensure!(
+            said == "This page is not whole. The file was changed on its way here: get it once more.",
+            "{said:?}"
+        );
+        Ok(())
+    })
+    .await
 }
 
 #[tokio::test]

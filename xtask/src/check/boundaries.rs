@@ -125,6 +125,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "watchscope-search",
         ],
     ),
+    ("watchscope-unpacker", &[]),
     (
         "watchscope-story-digests",
         &["watchscope-export", "watchscope-scenarios"],

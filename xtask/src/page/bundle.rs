@@ -11,34 +11,39 @@ use anyhow::{Context as _, Result, bail, ensure};
 const RUNTIME: &str = "const made = {};\nconst bundled = (name) => (made[name] ??= modules[name]());\n\
                        const bundledLater = async (name) => bundled(name);\n";
 
-/// A bundled script: its entry, and the modules that the entry uses.
-pub(super) struct Bundle {
-    /// The modules, and the function `bundled`, with which the entry gets one.
+/// A bundled script: its entries, and the modules that they use.
+pub(super) struct Bundle<const N: usize> {
+    /// The modules, and the function `bundled`, with which an entry gets one.
     pub(super) modules: String,
-    /// The entry's own statements.
-    pub(super) entry: String,
+    /// Each entry's own statements.
+    pub(super) entries: [String; N],
 }
 
-/// Bundles an entry with all modules that it imports, directly or through others. Modules of `absent` are left out:
+/// Bundles entries with all modules that they import, directly or through others. Modules of `absent` are left out:
 /// they may only be imported later, and then fail. The scripts are shortened ones: one statement a line, without
 /// indentation.
-pub(super) fn bundle(
-    entry: &str,
+pub(super) fn bundle<const N: usize>(
+    entries: [&str; N],
     scripts: &BTreeMap<String, String>,
     absent: &[&str],
-) -> Result<Bundle> {
+) -> Result<Bundle<N>> {
     let script = |name: &str| {
         let script = scripts.get(name);
         script.with_context(|| format!("no script is called {name}"))
     };
-    let entry_script = Module::of(script(entry)?).with_context(|| entry.to_owned())?;
-    ensure!(
-        entry_script.exports.is_empty(),
-        "{entry} is where a bundle begins, so nobody has its exports"
-    );
     let is_there = |name: &String| !absent.contains(&name.as_str());
-    let mut wanted = entry_script.imports;
-    wanted.extend(entry_script.later.into_iter().filter(is_there));
+    let mut wanted = Vec::new();
+    let mut texts = entries.map(|_| String::new());
+    for (entry, text) in entries.iter().zip(&mut texts) {
+        let read = Module::of(script(entry)?).with_context(|| (*entry).to_owned())?;
+        ensure!(
+            read.exports.is_empty(),
+            "{entry} is where a bundle begins, so nobody has its exports"
+        );
+        wanted.extend(read.imports);
+        wanted.extend(read.later.into_iter().filter(is_there));
+        *text = read.text;
+    }
     let mut modules: BTreeMap<String, String> = BTreeMap::new();
     while let Some(name) = wanted.pop() {
         if modules.contains_key(&name) {
@@ -59,7 +64,7 @@ pub(super) fn bundle(
     text.push_str(RUNTIME);
     Ok(Bundle {
         modules: text,
-        entry: entry_script.text,
+        entries: texts,
     })
 }
 
@@ -196,8 +201,8 @@ mod tests {
             ),
             ("unused.js", ""),
         ]);
-        let bundle = bundle("entry.js", &scripts, &["none.js"]).unwrap();
-        insta::assert_snapshot!(bundle.modules.replace(RUNTIME, "…") + &bundle.entry, @r#"
+        let Bundle { modules, entries } = bundle(["entry.js"], &scripts, &["none.js"]).unwrap();
+        insta::assert_snapshot!(modules.replace(RUNTIME, "…") + &entries[0], @r#"
         const modules = {
         "b.js": () => {
         const { A } = bundled("glue.js");
@@ -227,11 +232,11 @@ mod tests {
             "import(\"./{{missing.js}}\")",
         ] {
             let scripts = scripts(&[("entry.js", script)]);
-            assert!(bundle("entry.js", &scripts, &[]).is_err(), "{script}");
+            assert!(bundle(["entry.js"], &scripts, &[]).is_err(), "{script}");
         }
         let import = scripts(&[("entry.js", "import { a } from \"./{{none.js}}\";")]);
-        assert!(bundle("entry.js", &import, &["none.js"]).is_err());
+        assert!(bundle(["entry.js"], &import, &["none.js"]).is_err());
         let exports = scripts(&[("entry.js", "export const a = 1;")]);
-        assert!(bundle("entry.js", &exports, &[]).is_err());
+        assert!(bundle(["entry.js"], &exports, &[]).is_err());
     }
 }

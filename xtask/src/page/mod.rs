@@ -6,6 +6,7 @@
 //!                                             └─► frontend_second.wasm, …third.wasm, …export.wasm … ───────┤
 //! frontend/lesson-worker ─► cargo (wasm32) ─► wasm-bindgen ─► glue.rs ─► lesson.js, lesson_bg.wasm ────────┤
 //! frontend/recording-worker ─► the same ─► recording.js, recording_bg.wasm ────────────────────────────────┤
+//! frontend/unpacker ─► the same ─► for the page in one file alone ─────────────────────────────────────────┤
 //! assets/index.html with boot.js and styles.css in it; panels.css, findings.json … ────────────────────────┤
 //! docs/findings/F01.svg … ─────────────────────────────────────────────────────────────────────────────────┴─► names.rs ─► dist.rs
 //! ```
@@ -19,6 +20,7 @@ mod dist;
 mod glue;
 mod names;
 mod order;
+mod packed;
 mod parts;
 mod sections;
 #[path = "../../../shared/export/src/seven_bits.rs"]
@@ -40,10 +42,11 @@ use crate::project::{PAGE as APP, Project};
 use crate::setup::{Installs, targets};
 use crate::shell;
 
-/// The workers: their packages, and the stem of each one's files.
-const WORKERS: [(&str, &str); 2] = [
+/// The modules beside the page: their packages, and the stem of each one's files.
+const MODULES: [(&str, &str); 3] = [
     ("watchscope-lesson-worker", "lesson"),
     ("watchscope-recording-worker", "recording"),
+    ("watchscope-unpacker", "unpacker"),
 ];
 /// With this flag Leptos has one type for all elements, instead of one for each shape of a view; the page gets 4 %
 /// smaller. All builds for wasm32 have the flag, so that they share compiled crates.
@@ -87,9 +90,9 @@ pub(crate) fn build(project: &Project, installs: Installs, profile: PageProfile)
             "-Clink-arg=--emit-relocs",
         ]))
     })?;
-    // A call for each worker: no worker gets a feature that another wants of a shared crate.
-    for (package, name) in WORKERS {
-        shell::step(&format!("building the worker of a {name}"), || {
+    // A call for each module: none gets a feature that another wants of a shared crate.
+    for (package, name) in MODULES {
+        shell::step(&format!("building the module {name}"), || {
             shell::run(&mut module(project, package, cargo_profile))
         })?;
     }
@@ -109,7 +112,7 @@ pub(crate) fn build(project: &Project, installs: Installs, profile: PageProfile)
         files.extend(bind(parts, profile)?);
         let uncut = uncut::uncut(&module, &folder.join("page-parts/uncut"))?;
         let whole = bind_uncut(&uncut, profile)?;
-        for (package, name) in WORKERS {
+        for (package, name) in MODULES {
             let (script, module) = bind_alone(&folder, package, name, profile)?;
             let script = names::Source::Finished(script.into());
             files.insert(format!("{name}.js"), script);

@@ -1,9 +1,9 @@
 //! Builds the page in one file: a template that an export puts a recording into. The result opens from a disk.
 //!
 //! ```text
-//!   frontend/app, not cut ─► wasm-bindgen ─┬─► deflated, 7 bits ──► elements that do nothing ─┐
-//!   recording worker, its module, findings ┘                                                 ├─► names.rs ─► single.html
-//!   boot.js, open.js, glue … ─► bundle.rs ─► one script, allowed by its hash ────────────────┘
+//!   frontend/app, not cut ─► wasm-bindgen ─┬─► packed.rs, 7 bits ──► elements that do nothing ─┐
+//!   recording worker, its module, findings ┘                                                  ├─► names.rs ─► single.html
+//!   boot.js, open.js, glue … ─► bundle.rs ─► one script, allowed by its hash ─────────────────┘
 //! ```
 //! assets/single.html says where each piece stands; shared/export/src/html.rs fills in title, view and recording.
 
@@ -17,9 +17,10 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use super::bundle::bundle;
+use super::bundle::{Bundle, bundle};
 use super::dist::deflated;
 use super::names::{INDEX, Source};
+use super::packed::packed;
 use super::seven_bits::seven_bits;
 
 /// The files of assets/ that only this file uses.
@@ -46,8 +47,11 @@ pub(super) struct Whole {
     pub(super) module: Vec<u8>,
 }
 
-/// Adds the sources that assets/single.html is made of, and removes those that nothing else uses. Deflated bytes are
-/// kept in `folder`, since deflating takes long.
+/// The files of the module that unpacks the others. Only this page has them.
+const UNPACKER: [&str; 2] = ["unpacker.js", "unpacker_bg.wasm"];
+
+/// Adds the sources that assets/single.html is made of, and removes those that nothing else uses. Compressed bytes are
+/// kept in `folder`, since compressing takes long.
 pub(super) fn add(
     files: &mut BTreeMap<String, Source>,
     whole: &Whole,
@@ -76,22 +80,32 @@ pub(super) fn add(
         STANDARD.encode(text(files, "icon.svg")?)
     );
     let findings = findings(files)?;
-    let recording = match files.get("recording_bg.wasm") {
-        Some(Source::Finished(module)) => module.clone(),
-        _ => anyhow::bail!("there is no module of the recording's worker"),
+    let module = |name: &str| match files.get(name) {
+        Some(Source::Finished(module)) => Ok(module.clone()),
+        _ => anyhow::bail!("there is no module {name}"),
     };
-    let inert = |name: &str, bytes: &[u8]| inert(folder, name, bytes);
+    let [_, unpacker] = UNPACKER;
+    let parts = [
+        ("frontend_bg.wasm", whole.module.clone()),
+        ("recording_bg.wasm", module("recording_bg.wasm")?),
+        ("recording-worker.js", worker.into_bytes()),
+        ("panels.css", panels.into_bytes()),
+        ("findings.json", findings.into_bytes()),
+    ];
     let sources = [
         ("single-page.js", script),
         ("single-body.html", body),
         ("single-icon", icon),
-        ("single-frontend", inert("frontend", &whole.module)?),
-        ("single-recording", inert("recording", &recording)?),
-        ("single-panels", inert("panels", panels.as_bytes())?),
-        ("single-worker", inert("worker", worker.as_bytes())?),
-        ("single-findings", inert("findings", findings.as_bytes())?),
+        (
+            "single-unpacker",
+            inert(folder, "unpacker", &module(unpacker)?, deflated)?,
+        ),
+        (
+            "single-parts",
+            inert(folder, "parts", &joined(&parts)?, packed)?,
+        ),
     ];
-    for name in OWN {
+    for name in OWN.into_iter().chain(UNPACKER) {
         files.remove(name);
     }
     for (name, text) in sources {
@@ -102,13 +116,9 @@ pub(super) fn add(
 
 /// Returns the one script of the file.
 fn page_script(scripts: &BTreeMap<String, String>) -> Result<String> {
-    let begin = bundle("single.js", scripts, &[])?;
-    let boot = bundle("boot.js", scripts, &ABSENT)?;
-    // The modules that boot.js reaches include all that single.js needs.
-    let script = format!(
-        "{}{}if (isOpened) {{\n{}}}\n",
-        boot.modules, begin.entry, boot.entry
-    );
+    let Bundle { modules, entries } = bundle(["single.js", "boot.js"], scripts, &ABSENT)?;
+    let [begin, boot] = entries;
+    let script = format!("{modules}{begin}if (isOpened) {{\n{boot}}}\n");
     for end in ["</script", "<!--"] {
         ensure!(
             !script.contains(end),
@@ -120,10 +130,11 @@ fn page_script(scripts: &BTreeMap<String, String>) -> Result<String> {
 
 /// Returns the program of a recording's worker.
 fn worker_script(scripts: &BTreeMap<String, String>) -> Result<String> {
-    let worker = bundle("recording-worker.js", scripts, &[])?;
+    let Bundle { modules, entries } = bundle(["recording-worker.js"], scripts, &[])?;
     let own = scripts.get("single-worker.js");
     let own = own.context("assets/ has no single-worker.js")?;
-    Ok(format!("{own}{}{}", worker.modules, worker.entry))
+    let [worker] = entries;
+    Ok(format!("{own}{modules}{worker}"))
 }
 
 fn text<'a>(files: &'a BTreeMap<String, Source>, name: &str) -> Result<&'a str> {
@@ -157,22 +168,42 @@ fn findings(files: &BTreeMap<String, Source>) -> Result<String> {
     Ok(serde_json::json!({ "texts": texts, "pictures": pictures }).to_string())
 }
 
-/// Returns the bytes deflated, as characters of seven bits. The deflated bytes are kept under `name`, with a hash of their
-/// source.
-fn inert(folder: &Path, name: &str, bytes: &[u8]) -> Result<String> {
-    let path = folder.join(format!("single-{name}.deflated"));
+/// Returns parts as one run of bytes: a line of JSON with the name and the length of each, then their bytes. Packed
+/// together they are 40 kB shorter than alone.
+fn joined(parts: &[(&str, Vec<u8>)]) -> Result<Vec<u8>> {
+    let table: Vec<(&str, usize)> = parts
+        .iter()
+        .map(|(name, bytes)| (*name, bytes.len()))
+        .collect();
+    let mut all = serde_json::to_vec(&table)?;
+    all.push(b'\n');
+    for (_, bytes) in parts {
+        all.extend_from_slice(bytes);
+    }
+    Ok(all)
+}
+
+/// Returns the bytes compressed by `compress`, as characters of seven bits. The compressed bytes are kept under `name`,
+/// with a hash of their source.
+fn inert(
+    folder: &Path,
+    name: &str,
+    bytes: &[u8],
+    compress: impl Fn(&[u8]) -> Result<Vec<u8>>,
+) -> Result<String> {
+    let path = folder.join(format!("single-{name}.compressed"));
     let hash = Sha256::digest(bytes);
     let kept = fs::read(&path).unwrap_or_default();
-    let deflated = match kept.strip_prefix(&hash[..]) {
+    let compressed = match kept.strip_prefix(&hash[..]) {
         Some(kept) => kept.to_vec(),
         None => {
-            let made = deflated(bytes)?;
+            let made = compress(bytes)?;
             fs::write(&path, [&hash[..], &made].concat())
                 .with_context(|| format!("writing {}", path.display()))?;
             made
         }
     };
-    Ok(seven_bits(&deflated))
+    Ok(seven_bits(&compressed))
 }
 
 #[cfg(test)]
@@ -206,11 +237,19 @@ mod tests {
     }
 
     #[test]
-    fn deflated_bytes_are_kept_until_their_source_changes() {
+    fn compressed_bytes_are_kept_until_their_source_changes() {
         let folder = tempfile::tempdir().unwrap();
-        let one = inert(folder.path(), "a", b"one").unwrap();
-        assert_eq!(inert(folder.path(), "a", b"one").unwrap(), one);
-        assert_ne!(inert(folder.path(), "a", b"two").unwrap(), one);
-        assert_eq!(inert(folder.path(), "a", b"one").unwrap(), one);
+        let inert = |bytes: &[u8]| inert(folder.path(), "a", bytes, deflated).unwrap();
+        let one = inert(b"one");
+        assert_eq!(inert(b"one"), one);
+        assert_ne!(inert(b"two"), one);
+        assert_eq!(inert(b"one"), one);
+    }
+
+    #[test]
+    fn joined_parts_stand_behind_a_line_with_their_names_and_lengths() {
+        let parts = [("a.wasm", b"\0asm".to_vec()), ("b.css", b"p{}\n".to_vec())];
+        let all = joined(&parts).unwrap();
+        assert_eq!(all, b"[[\"a.wasm\",4],[\"b.css\",4]]\n\0asmp{}\n");
     }
 }
