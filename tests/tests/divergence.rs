@@ -139,7 +139,7 @@ async fn a_history_that_began_anew_is_shown_above_the_picture_until_it_is_dismis
     let (driver, tab) = visit.open().await?;
     let banner = eventually("the banner is shown", LONG, async || {
         let said = tab.text("[data-part=restored]").await?;
-        ensure!(said.contains("began anew at"), "{said:?}");
+        ensure!(said.contains("began anew, seen since"), "{said:?}");
         Ok(said)
     })
     .await?;

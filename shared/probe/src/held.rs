@@ -222,8 +222,13 @@ impl Equivalent<Place> for Key<'_> {
     }
 }
 
-/// Values that recur (managers, subresources, controllers), shared. It keeps at most 64; a further one replaces the
-/// oldest.
+/// The most characters of a text that recurs. A longer one is cut behind them. Kubernetes allows 128 bytes for the name
+/// of a field manager (FieldManagerMaxLength in apimachinery), and a Status names its
+/// reason in a word, so no real server sends more.
+const MOST_CHARACTERS: usize = 512;
+
+/// Values that recur (managers, subresources, reasons, controllers), shared. It keeps at most 64; a further one replaces
+/// the oldest.
 #[derive(Clone, Debug)]
 pub(crate) struct Recent<T> {
     values: Vec<T>,
@@ -257,8 +262,10 @@ impl<T: Clone> Recent<T> {
 }
 
 impl Recent<Text> {
-    /// The shared copy of a text.
+    /// The shared copy of a text's first 512 characters.
     pub(crate) fn text(&mut self, text: &str) -> Text {
+        let end = text.char_indices().nth(MOST_CHARACTERS).map(|(at, _)| at);
+        let text = &text[..end.unwrap_or(text.len())];
         self.share(|known| **known == *text, || text.into())
     }
 }
@@ -299,6 +306,16 @@ mod tests {
         assert_eq!(relate(&held, "u0", 4), "Newer");
         let (again, _) = held.relate(Some("a"), "b", "u1", &9.into());
         assert!(Arc::ptr_eq(&object, &again));
+    }
+
+    #[test]
+    fn a_text_that_recurs_is_cut_at_512_characters() {
+        let mut texts = Recent::<Text>::default();
+        for long in ["ö".repeat(513), "ö".repeat(8 << 20)] {
+            assert_eq!(texts.text(&long).chars().count(), 512);
+        }
+        assert_eq!(texts.values.len(), 1);
+        assert_eq!(&*texts.text("kubelet"), "kubelet");
     }
 
     #[test]

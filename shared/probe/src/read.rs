@@ -125,7 +125,7 @@ fn read_ends(reader: &mut Reader<'_>, seen: &mut Seen) -> Result<(), JsonError> 
     in_field(reader, "metadata", |reader| {
         reader.object(|reader, key| {
             match &*key {
-                "deletionTimestamp" => {
+                "deletionTimestamp" if reader.peek()? == Next::String => {
                     seen.deleted_at = reader.optional_string()?.map(|at| (&*at).into());
                 }
                 "ownerReferences" if reader.peek()? == Next::Array => {
@@ -191,6 +191,14 @@ mod tests {
         let seen = read_object(body).unwrap();
         assert_eq!(seen.deleted_at.as_deref(), Some("2026-01-02T03:04:05Z"));
         assert_eq!(seen.owners, [Uid::parse("u7"), Uid::parse("u8")]);
+    }
+
+    #[test]
+    fn a_deletion_timestamp_that_is_no_text_leaves_the_owners() {
+        let body = br#"{"kind":"Pod","metadata":{"deletionTimestamp":7,"name":"a","resourceVersion":"11","ownerReferences":[{"uid":"u7"}]}}"#;
+        let seen = read_object(body).unwrap();
+        assert_eq!(seen.deleted_at, None);
+        assert_eq!(seen.owners, [Uid::parse("u7")]);
     }
 
     #[test]

@@ -450,11 +450,15 @@ pub fn restored(store: &Store, muted: &Muted) -> Option<Restored> {
     let (_, open) = findings.iter().find(|(key, open)| {
         open.finding.row() == Some(Row::F33) && !muted.has(key) && !muted.is_read(&raising(open))
     })?;
-    let since = open.finding.since.unwrap_or(open.since.at);
+    // Each record states one occurrence. A later one shows the same restore once more.
+    let since = open
+        .finding
+        .since
+        .map_or(open.since.at, |since| since.min(open.since.at));
     Some(Restored {
         raising: raising(open),
         words: format!(
-            "The cluster's history began anew at {} (F33, {}): {} What was held before may never have been; every client has to list again.",
+            "The cluster's history began anew, seen since {} (F33, {}): {} What was held before may never have been; every client has to list again.",
             clock(since),
             open.finding.certainty,
             open.finding.summary
@@ -468,7 +472,8 @@ pub fn restored(store: &Store, muted: &Muted) -> Option<Restored> {
 pub struct Restored {
     /// Id of this raising, by which it is remembered as read: `EPOCH.SEQ` of the record that first raised it.
     pub raising: String,
-    /// Words about the restore: when, how certain, what happened, and what clients have to do. Hostile: show as text.
+    /// Words about the restore: since when it is seen, how certain, what happened, and what clients have to do. Hostile:
+    /// show as text.
     pub words: String,
     /// The record that raised it the last time.
     pub raised: RecordId,

@@ -91,7 +91,7 @@ fn the_version_that_a_stream_resumes_from_is_not_shown_as_a_number() {
 3.000 F10 raised warning likely x1 */policyreports.wgpolicyk8s.io: 3 streams of */policyreports.wgpolicyk8s.io in a row were accepted and ended at once, without an event and without an ERROR.
 ");
     insta::assert_snapshot!(own, @r"
-0.000 F11 raised warning definite x1 */policyreports.wgpolicyk8s.io: The server's watch cache no longer has the history that */policyreports.wgpolicyk8s.io asked for (410). It asked to resume from 10; the oldest version left is 90, 80 later.
+0.000 F11 raised warning definite x1 */policyreports.wgpolicyk8s.io: The server's watch cache no longer has the history that */policyreports.wgpolicyk8s.io asked for (410). It asked to resume from 10; the oldest version to resume from is 90, 80 later.
 3.000 F10 raised warning likely x1 */policyreports.wgpolicyk8s.io: 3 streams of */policyreports.wgpolicyk8s.io in a row from 10 were accepted and ended at once, without an event and without an ERROR.
 ");
 }

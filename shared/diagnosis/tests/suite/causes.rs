@@ -183,7 +183,7 @@ fn a_410_after_a_lone_end_without_such_a_cause_is_a_finding_of_its_own() {
     stage.after_s(5);
     insta::assert_snapshot!(stage.found(), @"
     32.250 F08 raised warning definite x1 */pods: The connection of */pods was reset after 30.0 s and 0 events. It could not resume from its version (F11).
-    32.250 F11 raised warning definite x1 */pods: The server's watch cache no longer has the history that */pods asked for (410). It asked to resume from 10; the oldest version left is 90, 80 later. It listed again; what happened in between is unknown.
+    32.250 F11 raised warning definite x1 */pods: The server's watch cache no longer has the history that */pods asked for (410). It asked to resume from 10; the oldest version to resume from is 90, 80 later. It listed again; what happened in between is unknown.
     ");
 }
 

@@ -72,7 +72,7 @@ fn a_servers_reason_for_an_end_is_reported_and_nobody_else_is_blamed() {
     );
     stage.ended("*/pods", Cause::ErrorEvent).after_s(5);
     insta::assert_snapshot!(stage.attributions(), @"28821.000 */pods F11 definite [6, 7]");
-    insta::assert_snapshot!(stage.found(), @"28821.000 F11 raised note definite x1 */pods: The server's watch cache no longer has the history that */pods asked for (410). It asked to resume from 10; the oldest version left is 90, 80 later. Just before that, watchscope itself had not run.");
+    insta::assert_snapshot!(stage.found(), @"28821.000 F11 raised note definite x1 */pods: The server's watch cache no longer has the history that */pods asked for (410). It asked to resume from 10; the oldest version to resume from is 90, 80 later. Just before that, watchscope itself had not run.");
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn history_that_expired_in_a_gap_long_after_a_pause_is_not_due_to_it() {
     stage.ended("*/pods", Cause::ErrorEvent).after_s(5);
     insta::assert_snapshot!(stage.found(), @"
     304.250 F08 raised note definite x1 */pods: The connection of */pods was reset after 302.0 s and 0 events.
-    304.250 F11 raised warning definite x1 */pods: The server's watch cache no longer has the history that */pods asked for (410). It asked to resume from 10; the oldest version left is 90, 80 later.
+    304.250 F11 raised warning definite x1 */pods: The server's watch cache no longer has the history that */pods asked for (410). It asked to resume from 10; the oldest version to resume from is 90, 80 later.
     ");
 }
 

@@ -5,8 +5,8 @@ use watchscope_model::vocabulary::Cause;
 
 const WIDGETS: &str = "*/widgets.example.com";
 
-/// Ends the stream of a watch in order 12 s after it was opened. Its resume from 10 gets a 410: the oldest version left
-/// is 15. Then the watch waits 1.2 s before it lists.
+/// Ends the stream of a watch in order 12 s after it was opened. Its resume from 10 gets a 410: the oldest version to
+/// resume from is 15. Then the watch waits 1.2 s before it lists.
 fn expired(stage: &mut Stage, watch: &str) {
     stage.after_s(12).ended_after(watch, Cause::End, 3);
     gone(stage, watch, "too old resource version: 10 (15)");
@@ -56,7 +56,7 @@ fn a_cache_that_may_hold_all_the_events_it_keeps_has_run_over() {
     insta::assert_snapshot!(judged("*/pods", 115), @r"
 12.250 */pods unknown unknown [5]
 12.302 */pods F11 definite [10, 11]
-14.250 F11 raised warning definite x1 */pods: The server's watch cache no longer has the history that */pods asked for (410). It asked to resume from 10; the oldest version left is 15, 5 later. It listed again; what happened in between is unknown.
+14.250 F11 raised warning definite x1 */pods: The server's watch cache no longer has the history that */pods asked for (410). It asked to resume from 10; the oldest version to resume from is 15, 5 later. It listed again; what happened in between is unknown.
 ");
 }
 

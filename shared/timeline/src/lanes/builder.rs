@@ -211,12 +211,7 @@ impl RowBuilder {
             ..
         } = found;
         let place = store.names().object_at(watch, object);
-        let name = store.names().watch_name(watch);
-        let everywhere = name.extent() == Extent::All;
-        let prefix = match &place.namespace {
-            Some(namespace) if everywhere => format!("{namespace}/"),
-            _ => String::new(),
-        };
+        let prefix = namespace_before(store, watch, object);
         let lane = LaneId::Object(watch, object);
         let row = self.push(
             lane,
@@ -249,9 +244,16 @@ impl RowBuilder {
         row
     }
 
-    /// Adds the row of a watch's objects that are gone.
-    pub(super) fn gone(&mut self, watch: WatchId, gone: &[ObjectId], is_open: bool) {
-        let name = format!("{} gone", number(gone.len() as u64));
+    /// Adds the row of a watch's objects that are gone. It names a single one.
+    pub(super) fn gone(&mut self, store: &Store, watch: WatchId, gone: &[ObjectId], is_open: bool) {
+        let name = match *gone {
+            [object] => {
+                let place = store.names().object_at(watch, object);
+                let before = namespace_before(store, watch, object);
+                format!("{before}{}, gone", place.name)
+            }
+            _ => format!("{} gone", number(gone.len() as u64)),
+        };
         let (id, kind) = (LaneId::Gone(watch), RowKind::Gone);
         let row = self.push(id, kind, false, "", name.into(), None);
         row.expanded = Some(is_open);
@@ -260,5 +262,14 @@ impl RowBuilder {
         }
         let gone = gone.iter().map(|&object| (watch, object));
         self.rows.gone_of.extend(gone);
+    }
+}
+
+/// Returns the namespace of an object with a slash, where its watch has several; else nothing.
+fn namespace_before(store: &Store, watch: WatchId, object: ObjectId) -> String {
+    let has_all = store.names().watch_name(watch).extent() == Extent::All;
+    match &store.names().object_at(watch, object).namespace {
+        Some(namespace) if has_all => format!("{namespace}/"),
+        _ => String::new(),
     }
 }

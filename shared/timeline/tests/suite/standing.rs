@@ -1,7 +1,7 @@
 //! The findings as a list, the table of watches, and why an object is here.
 
 use crate::common::random::random_log;
-use crate::common::{FOREVER, Log, at};
+use crate::common::{FOREVER, Log, at, finding};
 use insta::assert_snapshot;
 use watchscope_model::chapter::ChapterWriter;
 use watchscope_model::event::{Attribution, Audit, Change, Finding, Note, Verdict, WatchStopped};
@@ -466,9 +466,16 @@ fn the_banner_of_a_restored_etcd_stays_until_it_is_cleared_or_muted() {
     );
     let store = log.store();
     let restored = findings::restored(&store, &Muted::default()).expect("it stands");
-    assert_snapshot!(restored.words, @"The cluster's history began anew at 09:31:40 (F33, likely): the revision went from 140 back to 90. What was held before may never have been; every client has to list again.");
+    assert_snapshot!(restored.words, @"The cluster's history began anew, seen since 09:31:40 (F33, likely): the revision went from 140 back to 90. What was held before may never have been; every client has to list again.");
     let known = muted(&[("F33 shop/pods", "ticket 42")]);
     assert_eq!(findings::restored(&store, &known), None);
+    // A later read shows the same restore once more.
+    let mut later = log.clone();
+    let update = finding("F33", Severity::Error, Standing::Updated, PODS, summary);
+    let since = Some(at(74.0));
+    later.push(74.0, Finding { since, ..update });
+    let seen = findings::restored(&later.store(), &Muted::default()).expect("it stands");
+    assert_eq!(seen.words, restored.words);
     // After the banner was read, the finding is still in the list. A restore after that one shows the banner again.
     let mut read = Muted::default();
     read.read(&restored.raising);

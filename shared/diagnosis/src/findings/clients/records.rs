@@ -91,8 +91,8 @@ impl Clients {
             let is_again = client.watched_paths.contains(line.path) && holds > 0;
             if version.is_none_or(|version| version == 0) && is_again {
                 let summary = format!(
-                    "{} watches again without a resourceVersion. The {holds} objects that it holds come again, but \
-                     deletions in between do not.",
+                    "{} watches again without a resourceVersion. It holds {holds} objects. Those that still exist come again, \
+                     but deletions in between do not.",
                     event.client
                 );
                 let evidence = vec![record.seq];

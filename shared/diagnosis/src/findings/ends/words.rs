@@ -13,7 +13,7 @@ fn asked_from(end: &Pending) -> String {
         end.error_facts.oldest,
     ) {
         (Some(from), Some(oldest)) if oldest > from => format!(
-            ". It asked to resume from {from}; the oldest version left is {oldest}, {} later",
+            ". It asked to resume from {from}; the oldest version to resume from is {oldest}, {} later",
             oldest - from
         ),
         (Some(from), _) => format!(". It asked to resume from {from}"),

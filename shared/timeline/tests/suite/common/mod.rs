@@ -69,6 +69,39 @@ pub struct Log {
     pub epoch: EpochId,
 }
 
+/// Returns a finding about a watch, which does not say since when.
+pub fn finding(
+    code: &str,
+    severity: Severity,
+    state: Standing,
+    watch: &str,
+    summary: &str,
+) -> Finding {
+    Finding {
+        code: code.into(),
+        candidates: Vec::new(),
+        name: format!("{code} name").as_str().into(),
+        severity,
+        state,
+        certainty: Certainty::Likely,
+        watch: Some(watch.into()),
+        server: None,
+        evidence: vec![Seq(1)],
+        summary: summary.into(),
+        client: None,
+        count: None,
+        since: None,
+        worst: None,
+        connection: None,
+        group: None,
+        resource: None,
+        watches: None,
+        resumed: None,
+        relisted: None,
+        names: Vec::new(),
+    }
+}
+
 impl Log {
     pub fn new(epoch: &str) -> Self {
         Self {
@@ -425,32 +458,7 @@ impl Log {
         watch: &str,
         summary: &str,
     ) -> Seq {
-        self.push(
-            s,
-            Finding {
-                code: code.into(),
-                candidates: Vec::new(),
-                name: format!("{code} name").as_str().into(),
-                severity,
-                state,
-                certainty: Certainty::Likely,
-                watch: Some(watch.into()),
-                server: None,
-                evidence: vec![Seq(1)],
-                summary: summary.into(),
-                client: None,
-                count: None,
-                since: None,
-                worst: None,
-                connection: None,
-                group: None,
-                resource: None,
-                watches: None,
-                resumed: None,
-                relisted: None,
-                names: Vec::new(),
-            },
-        )
+        self.push(s, finding(code, severity, state, watch, summary))
     }
 
     pub fn verdict(
