@@ -16,15 +16,15 @@ use crate::ticks::{
 enum Kind {
     /// Microseconds since 1970-01-01T00:00:00Z, with ticks `step_us` microseconds apart.
     Time { step_us: i64 },
-    /// Thousandths of a number.
+    /// A number, in thousandths.
     Number,
-    /// Microseconds.
+    /// A duration in microseconds, on a linear scale.
     Duration,
-    /// Microseconds, on a logarithmic scale.
+    /// A duration in microseconds, on a logarithmic scale.
     Log,
 }
 
-/// An axis with its ticks. A value outside the axis stands at its nearer end.
+/// An axis with its ticks. A value outside the axis is drawn at its nearer end.
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
     kind: Kind,
@@ -45,12 +45,12 @@ impl Axis {
         }
     }
 
-    /// Makes an axis of thousandths, from 0.
+    /// Makes a linear axis of numbers in thousandths, from 0.
     pub(crate) fn numbers(most: i64, is_whole: bool) -> Self {
         Self::of(Kind::Number, number_ticks(most, is_whole))
     }
 
-    /// Makes an axis of durations, from 0.
+    /// Makes a linear axis of durations, from 0.
     pub(crate) fn durations(most: i64) -> Self {
         Self::of(Kind::Duration, duration_ticks(most))
     }
@@ -100,7 +100,8 @@ impl Ranged for Axis {
         limit.0 + i32::try_from(pixels).unwrap_or(0)
     }
 
-    /// plotters calls this twice. The second call is for light lines, which our charts do not have.
+    /// Returns the ticks. plotters calls this function twice. The second call is for light lines, which our charts do
+    /// not have, so it gets no ticks.
     fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<i64> {
         if hint.weight().allow_light_points() {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! The backend of plotters: it writes the display list of `timeline`, and measures text as `timeline` does.
+//! A backend for plotters that writes the display list of `timeline`, and measures text as `timeline` does.
 
 use std::convert::Infallible;
 
@@ -73,7 +73,7 @@ fn through(points: impl IntoIterator<Item = BackendCoord>) -> Vec<Step> {
     steps
 }
 
-/// plotters clamps coordinates to its area before it calls these functions.
+/// Writes what plotters draws. plotters clamps coordinates to its area before it calls these functions.
 impl DrawingBackend for SceneBackend<'_> {
     type ErrorType = Infallible;
 

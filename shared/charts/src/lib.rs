@@ -5,8 +5,8 @@
 //!   Frame (time, seams) ───┘   sheet: title, unit, notes, legend ───────────────────────────────┘
 //! ```
 //!
-//! The crate knows times and numbers, and no log. All arithmetic is in integers. It does not use plotters' fonts,
-//! ticks, log axes and number formats. On wasm32 these need the document, and call functions that differ from the
+//! The crate knows times and numbers, but no log. All arithmetic is in integers. The crate does not use plotters'
+//! fonts, ticks, log axes and number formats, which on wasm32 need the document or functions that differ from the
 //! host's. So host and wasm32 produce the same bytes.
 
 #![forbid(unsafe_code)]

@@ -1,12 +1,13 @@
-//! The logarithm of an integer, in integers: it is the same on every machine.
+//! The logarithm of an integer, computed in integers, so that it is the same on every machine.
 
-/// Binary places of the result behind the point. A log axis then has over 300 steps of the result in each eighth of a
-/// px, so rounding does not show.
+/// Binary places of the result behind the point. A log axis has over 300 steps of this size in each eighth of a px, so
+/// rounding does not show.
 const PLACES: u32 = 16;
 
 /// Returns the logarithm to base 2 in steps of 1/65,536; 0 for a value below 1.
 ///
-/// Each squaring of the mantissa yields the next binary place. So no table and no floating-point function is needed.
+/// Each squaring of the mantissa gives the next binary place, so the function needs no table and no floating-point
+/// function.
 pub(crate) fn log2(value: i64) -> i64 {
     let Ok(value) = u64::try_from(value.max(1)) else {
         return 0;

@@ -1,17 +1,19 @@
-//! Inks and line patterns, and their passage through plotters: as a colour whose three parts are indexes of our tables.
+//! Colours and line patterns, and how they pass through plotters: as a colour whose three parts are indexes of our
+//! tables.
 //!
-//! plotters knows colours as values. Ours have values only when a theme is painted. A line also has dashes, and an area
-//! a hatch. So red is the number of the token, green the number of the dash or hatch, and blue the opacity in percent.
+//! plotters knows colours as values. Our tokens get values only when a theme is painted. A line also has dashes, and an
+//! area a hatch. So red is the number of the token, green the number of the dash or hatch, and blue the opacity in
+//! percent.
 
 use plotters::style::{RGBColor, ShapeStyle};
 use watchscope_timeline::Token;
 use watchscope_timeline::scene::Hatch;
 
-/// Units of plotters' coordinates in a px: plotters counts in whole pixels, and this gives it eighths.
+/// Units of plotters' coordinates in a px: plotters counts in whole units, so that each unit is an eighth of a px.
 pub(crate) const UNITS: i32 = 8;
 
-/// Dashes of lines, by number; the first is a solid line. The two lengths of each are a dash and a space, in px. They
-/// have no source.
+/// Dashes of lines, by number; the first is a solid line. The two lengths of each are those of a dash and of a space,
+/// in px. The lengths have no source.
 const DASHES: [Option<(u8, u8)>; 4] = [None, Some((5, 3)), Some((2, 2)), Some((8, 3))];
 /// Hatches of areas. Their numbers follow those of the dashes.
 const HATCHES: [Hatch; 3] = [Hatch::Resumed, Hatch::Lost, Hatch::Stale];
@@ -32,7 +34,7 @@ pub(crate) enum Pattern {
 }
 
 impl Pen {
-    /// A pen of full opacity without a dash.
+    /// Returns a pen of full opacity without a dash.
     pub(crate) const fn of(token: Token) -> Self {
         Self {
             token,
@@ -41,24 +43,24 @@ impl Pen {
         }
     }
 
-    /// The same pen with the dash of a number.
+    /// Returns the same pen with the dash of this number in [`DASHES`].
     pub(crate) const fn dashed(self, pattern: u8) -> Self {
         Self { pattern, ..self }
     }
 
-    /// The same pen with an opacity in percent.
+    /// Returns the same pen with this opacity, in percent.
     pub(crate) const fn faint(self, opacity: u8) -> Self {
         Self { opacity, ..self }
     }
 
-    /// A pen that hatches.
+    /// Returns a pen that hatches an area.
     pub(crate) fn hatch(hatch: Hatch) -> Self {
         let place = HATCHES.iter().position(|known| *known == hatch);
         let pattern = DASHES.len() + place.unwrap_or(0);
         Self::of(Token::Lost).dashed(pattern as u8)
     }
 
-    /// The pen of a text, with bold letters or a halo.
+    /// Returns the pen of a text, with bold letters and a halo if the flags say so.
     pub(crate) const fn text(token: Token, is_bold: bool, has_halo: bool) -> Self {
         Self::of(token).dashed(is_bold as u8 + 2 * has_halo as u8)
     }
@@ -67,18 +69,18 @@ impl Pen {
         RGBColor(self.token as u8, self.pattern, self.opacity)
     }
 
-    /// Returns the style of an area.
+    /// Returns the style of an area in plotters' terms.
     pub(crate) fn area(self) -> ShapeStyle {
         ShapeStyle::from(self.colour()).filled()
     }
 
-    /// Returns the style of a line, with its width in eighths of a px.
+    /// Returns the style of a line in plotters' terms, `eighths` eighths of a px wide.
     pub(crate) fn line(self, eighths: u32) -> ShapeStyle {
         ShapeStyle::from(self.colour()).stroke_width(eighths)
     }
 
-    /// Returns the pen of a plotters' colour. An unknown token becomes that of text, an unknown hatch the one of lost
-    /// gaps.
+    /// Returns the pen that a colour of plotters stands for. An unknown token becomes that of text; an unknown hatch
+    /// becomes that of lost gaps.
     pub(crate) fn read((red, green, blue): (u8, u8, u8)) -> Self {
         let token = Token::ALL.get(usize::from(red)).copied();
         Self {
@@ -107,7 +109,7 @@ impl Pen {
     }
 }
 
-/// Returns pen and width of a line by its index. Lines differ first in width, then in dash, then in ink.
+/// Returns pen and width of a line by its index. Lines differ in width, in dash and in colour.
 pub(crate) fn line_of(place: usize, is_others: bool) -> (Pen, u32) {
     let (strong, weak) = (Pen::of(Token::Text1), Pen::of(Token::Stream));
     match place {

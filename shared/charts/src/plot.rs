@@ -23,10 +23,10 @@ use crate::text::fitted;
 
 /// Size of labels, in px. The number has no source.
 const LABEL: u8 = 11;
-/// Room for the labels of a vertical axis, in px. It is the same in all charts over time, so that their time axes are
-/// equal. The number has no source.
+/// Room for the labels of a vertical axis, in px. This room is the same in all charts over time, so that their time
+/// axes are equal. The number has no source.
 const LEFT: i32 = 68;
-/// Room for the labels of rows, in px. A label is at most 179 px wide by estimate, because some typefaces are wider; a
+/// Room for the labels of rows, in px. A label is at most 179 px wide by estimate, which leaves room for wider fonts; a
 /// longer label ends in `…`. The number has no source.
 const ROW_LEFT: i32 = 226;
 /// Room right of a plot, in px, for half of the last label of its axis. The number has no source.
@@ -39,19 +39,19 @@ const BOTTOM: i32 = 24;
 const HEIGHT: i32 = 150;
 /// Height of a row of bars, in px; a chart has room for at least three rows. The number has no source.
 const ROW: i32 = 21;
-/// Width in px that a chart of rows leaves behind its longest bar for words, in addition to [`RIGHT`]. Words without
+/// Width in px that a chart of rows leaves right of its longest bar for words, in addition to [`RIGHT`]. Words without
 /// room between their bar and the edge of the chart end in `…`. The number has no source.
 const ROW_WORDS: i32 = 190;
 /// The text in the middle of an empty chart.
 const NOTHING: &str = "nothing in this range";
-/// The least distance between the two lines of a seam, in eighths of a px: 4 px, so that a short one is visible. The
+/// The least distance between the two lines of a seam, in eighths of a px: 4 px, so that a short seam is visible. The
 /// number has no source.
 const SEAM: i32 = 4 * UNITS;
 
 pub(crate) type Area<'a> = DrawingArea<SceneBackend<'a>, Shift>;
 type Context<'a, 'b> = ChartContext<'a, SceneBackend<'b>, Cartesian2d<Axis, Axis>>;
 
-/// Draws the plot of a chart, as wide as all charts.
+/// Draws the plot of a chart, [`CHART_WIDTH`] wide.
 pub(crate) fn plot(plot: &Plot, frame: &Frame) -> Result<Scene, ChartError> {
     match plot {
         Plot::Lines(lines) => {
@@ -103,7 +103,7 @@ fn thousandths(count: u64) -> i64 {
         .saturating_mul(1_000)
 }
 
-/// Returns a vertical axis for all values. Without values it has the usual range: up to 1, or from 10 ms to 10 s.
+/// Returns a vertical axis for all values. Without values the axis has the usual range: up to 1, or from 10 ms to 10 s.
 fn axis_of(scale: Scale, values: impl Iterator<Item = i64> + Clone) -> Axis {
     let most = values.clone().max();
     match scale {
@@ -115,7 +115,7 @@ fn axis_of(scale: Scale, values: impl Iterator<Item = i64> + Clone) -> Axis {
     }
 }
 
-/// Makes a scene for a plot of a height in px.
+/// Returns an empty scene for a plot of this height, in px.
 fn scene_of(height: i32) -> Scene {
     Scene {
         width: CHART_WIDTH,
@@ -124,7 +124,7 @@ fn scene_of(height: i32) -> Scene {
     }
 }
 
-/// Draws axes over the time of a frame with its band and seams, and what `draw` adds.
+/// Draws axes over the time of a frame, with the frame's band and seams, and what `draw` adds.
 fn over_time(
     frame: &Frame,
     axis: Axis,
@@ -157,7 +157,7 @@ fn over_time(
     Ok(scene)
 }
 
-/// Returns the edges of a stretch of time in a plot: left, right, top, bottom, in units.
+/// Returns the edges of a stretch of time in a plot: left, right, top, bottom, in eighths of a px.
 fn edges(chart: &Context<'_, '_>, span: Span) -> (i32, i32, i32, i32) {
     let y = chart.y_range();
     let (left, top) = chart.backend_coord(&(span.from.0, y.end));
@@ -165,8 +165,8 @@ fn edges(chart: &Context<'_, '_>, span: Span) -> (i32, i32, i32, i32) {
     (left, right, top, bottom)
 }
 
-/// Draws axes with labels. It draws a line for each tick of the vertical axis if `is_level`, else of the horizontal
-/// one.
+/// Draws axes with labels. Draws a line for each tick of the vertical axis if `is_level`, else for each tick of the
+/// horizontal axis.
 fn mesh(chart: &mut Context<'_, '_>, is_level: bool) -> Result<(), ChartError> {
     let mut mesh = chart.configure_mesh();
     if is_level {
@@ -265,7 +265,7 @@ fn pieces(line: &Line, grid: Grid, frame: &Frame) -> Vec<Vec<(i64, i64)>> {
     pieces
 }
 
-/// Returns the parts of a stretch outside the seams.
+/// Returns the parts of a stretch that lie outside all seams.
 fn without(span: Span, seams: &[Span]) -> Vec<Span> {
     let mut left = Vec::new();
     let mut from = span.from;
@@ -355,7 +355,8 @@ pub(crate) fn fill(
     Ok(())
 }
 
-/// Draws the mark of a read that differs: a square with a stroke. Nothing else has its colour.
+/// Draws the mark of an audit read that differs from the watch: a square with a stroke. Nothing else in a chart has
+/// this colour.
 pub(crate) fn divergence(root: &Area<'_>, (x, y): (i32, i32)) -> Result<(), ChartError> {
     let (pen, r) = (Pen::of(Token::Divergence).line(12), 4 * UNITS);
     root.draw(&Rectangle::new([(x - r, y - r), (x + r, y + r)], pen))?;
@@ -372,7 +373,7 @@ fn draw_dots(dots: &Dots, chart: &Context<'_, '_>, root: &Area<'_>) -> Result<()
     Ok(())
 }
 
-/// Draws a dot with this middle.
+/// Draws a dot with its middle at (`x`, `y`).
 pub(crate) fn dot(root: &Area<'_>, shape: Shape, (x, y): (i32, i32)) -> Result<(), ChartError> {
     let r = 24;
     let halo = |reach: i32| {
@@ -410,7 +411,7 @@ pub(crate) fn dot(root: &Area<'_>, shape: Shape, (x, y): (i32, i32)) -> Result<(
     Ok(())
 }
 
-/// Draws words beside a point that lasts for some microseconds.
+/// Draws a callout's words beside its point, which extends to the right by `lasts_us` µs of the axis.
 fn callout(
     callout: Option<&Callout>,
     lasts_us: i64,

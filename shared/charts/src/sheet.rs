@@ -15,8 +15,8 @@ use crate::pen::{Pen, UNITS, line_of};
 use crate::plot::{self, divergence, dot, fill, label_width, plot, seam_lines, style_of};
 use crate::text::{fitted, lines};
 
-/// Width of every chart, in px, so that their time axes are equal. Titles and notes that are wider continue on the next
-/// line, at most on two. Beyond that they end in `…`. The number has no source.
+/// Width of every chart, in px, so that their time axes are equal. Titles and notes that are wider take two lines. A
+/// text for which two lines are too short ends in `…`. The number has no source.
 pub const CHART_WIDTH: Px = Px::whole(640);
 /// The name of the series that stands for those without room in the legend.
 pub(crate) const OTHERS: &str = "others";
@@ -28,13 +28,14 @@ const LEGEND_ROW: i32 = 18;
 /// The most rows of a legend; series that would need another row become "others". So a chart of many series stays
 /// readable. The number has no source.
 const LEGEND_ROWS: usize = 2;
-/// Width of a legend's sign with the space behind it, in px: 24 for the widest sign, a line, and 6 for the space.
+/// Width of a legend's sign with the space right of it, in px: 24 for the widest sign, which is a line, and 6 for the
+/// space.
 const SIGN: i32 = 30;
-/// The most width of a name in a legend, in px; a longer name ends in `…`. So two of the longest names fit in a row.
-/// The number has no source.
+/// The greatest width of a name in a legend, in px; a longer name ends in `…`. So two of the longest names fit in a
+/// row. The number has no source.
 const NAME: Px = Px::whole(170);
 
-/// The reason why a chart could not be drawn. Our backend cannot fail, so it is an error of plotters itself.
+/// The reason why a chart could not be drawn. Our backend cannot fail, so the error is one of plotters itself.
 #[derive(Debug, Error)]
 pub enum ChartError {
     /// plotters could not place an element.
@@ -42,15 +43,15 @@ pub enum ChartError {
     Plotters(#[from] DrawingAreaErrorKind<Infallible>),
 }
 
-/// Draws a chart; returns a scene of [`CHART_WIDTH`] that is as high as its texts and rows need. If the legend would
-/// have more than two rows, the least important series are drawn as one, "others". A chart without numbers says that
-/// nothing is in its range.
+/// Draws a chart; returns a scene that is [`CHART_WIDTH`] wide and as high as the chart's texts and rows need. If the
+/// legend would have more than two rows, the least important series are merged into one, "others". A chart without
+/// numbers says that nothing is in its range.
 ///
 /// # Errors
 /// [`ChartError::Plotters`] if plotters cannot place an element.
 ///
 /// # Panics
-/// If the frame's time ends before it begins, and something has to be placed in it.
+/// If the frame's time ends before it begins, and something has to be drawn in it.
 pub fn draw(chart: &Chart, frame: &Frame) -> Result<Scene, ChartError> {
     let (shown, legend) = with_legend(&chart.plot, frame);
     let mut sheet = Sheet::default();
@@ -79,7 +80,8 @@ enum Sign {
 
 type Entry = (Sign, String);
 
-/// Merges series until the legend has at most two rows; returns the plot and these rows.
+/// Merges series until the legend has at most two rows, or no two series are left; returns the plot and the legend's
+/// rows.
 fn with_legend(plot: &Plot, frame: &Frame) -> (Plot, Vec<Vec<Entry>>) {
     let mut shown = plot.clone();
     loop {
@@ -90,7 +92,8 @@ fn with_legend(plot: &Plot, frame: &Frame) -> (Plot, Vec<Vec<Entry>>) {
     }
 }
 
-/// Returns the legend's entries: for series that are not empty, and for band and seams.
+/// Returns the legend's entries: one for each series that is not empty, and those for divergences, band and seams if
+/// the chart has them.
 fn entries(plot: &Plot, frame: &Frame) -> Vec<Entry> {
     let mut entries = Vec::new();
     let mut add = |sign, name: &str| {
@@ -133,7 +136,7 @@ fn entries(plot: &Plot, frame: &Frame) -> Vec<Entry> {
     entries
 }
 
-/// Breaks entries into rows.
+/// Breaks the legend's entries into rows that fit.
 fn rows_of(entries: Vec<Entry>) -> Vec<Vec<Entry>> {
     let room = CHART_WIDTH - Px::whole(2 * EDGE);
     let mut rows: Vec<Vec<Entry>> = Vec::new();
@@ -158,7 +161,7 @@ fn width_of((_, name): &Entry) -> Px {
     label_width(name) + Px::whole(SIGN + 12)
 }
 
-/// Merges the two least important series into one; returns whether there were two.
+/// Merges the two least important series into one; returns whether there were at least two.
 fn merge_two(plot: &mut Plot) -> bool {
     match plot {
         Plot::Lines(lines) if lines.series.len() > 1 => {
@@ -226,7 +229,7 @@ fn draw_legend(rows: &[Vec<Entry>]) -> Result<Scene, ChartError> {
     Ok(scene)
 }
 
-/// Draws a sign of a legend; `x` is its left edge, `y` its middle.
+/// Draws a sign of a legend; `x` is the sign's left edge, `y` its middle.
 fn sign(root: &plot::Area<'_>, sign: Sign, (x, y): (i32, i32)) -> Result<(), ChartError> {
     let corners = [(x + 4, y - 5 * UNITS), (x + 16 * UNITS, y + 5 * UNITS)];
     let middle = (x + 12 * UNITS, y);
@@ -266,7 +269,7 @@ impl Default for Sheet {
 }
 
 impl Sheet {
-    /// Appends a text in lines of `high` px, at most `most` of them.
+    /// Appends a text in at most `most` lines, each `high` px high.
     fn text(&mut self, text: &str, size: u8, weight: u16, ink: Token, high: i32, most: usize) {
         let room = CHART_WIDTH - Px::whole(2 * EDGE);
         // Some typefaces are wider than estimated, most of all in bold.
@@ -288,14 +291,14 @@ impl Sheet {
         }
     }
 
-    /// Appends another scene, `space` px below.
+    /// Appends another scene below, after `space` px.
     fn append(&mut self, other: Scene, space: i32) {
         let y = self.y + Px::whole(space);
         self.y = y + other.height;
         self.scene.append(other, Px::ZERO, y);
     }
 
-    /// Returns the scene on its ground.
+    /// Returns the whole chart's scene, with its ground painted first.
     fn finish(self) -> Scene {
         let height = (self.y + Px::whole(14)).floor();
         let ground = Primitive::Rect {

@@ -15,7 +15,7 @@ pub fn shortened(text: &str, most: usize) -> String {
     short
 }
 
-/// Shortens a text to at most `width`, but to no less than `…`.
+/// Returns a text shortened so that it is at most `width` wide, with `…` at its end; `…` alone if nothing more fits.
 pub(crate) fn fitted(text: &str, size: u8, weight: u16, width: Px) -> String {
     let mut letters = text.chars().count();
     let mut fitted = text.to_owned();

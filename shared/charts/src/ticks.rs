@@ -11,8 +11,8 @@ const HOUR_US: i64 = 60 * MINUTE_US;
 /// A day, in microseconds.
 const DAY_US: i64 = 24 * HOUR_US;
 
-/// Round lengths of time, in microseconds, rising. Each that is shorter than a day divides a day, so its ticks stand at
-/// round times. A length above the last is a multiple of 365 days.
+/// Round lengths of time, in microseconds, rising. Each length shorter than a day divides a day, so its ticks stand at
+/// round times. A length above the last one is a multiple of 365 days.
 const TIME_STEPS: [i64; 33] = [
     MILLISECOND_US,
     2 * MILLISECOND_US,
@@ -49,8 +49,8 @@ const TIME_STEPS: [i64; 33] = [
     365 * DAY_US,
 ];
 
-/// Durations at which a log axis has ticks, in microseconds, rising. Each is 6 to 10 times the one before, and its
-/// label has one unit and no fraction. A longer duration stands at the end of the axis.
+/// Durations at which a log axis has ticks, in microseconds, rising. Each duration is 6 to 10 times the one before, and
+/// its label has one unit and no fraction. A duration above the last tick stands at the end of the axis.
 const LOG_TICKS: [i64; 16] = [
     1,
     10,
@@ -70,14 +70,15 @@ const LOG_TICKS: [i64; 16] = [
     4_000 * DAY_US,
 ];
 
-/// The most steps between the ticks of a time axis, so it has at most 9 ticks. A longer span has longer steps. In a
-/// chart of 640 px ticks are then at least 67 px apart, and a label with seconds takes 46 px. A label with milliseconds
-/// takes about 68 px and may touch its neighbour.
+/// The most steps between the ticks of a time axis, so it has at most 9 ticks. For a longer span, the steps are longer.
+/// In a chart of 640 px, ticks are at least 67 px apart, and a label with seconds takes 46 px. A label with
+/// milliseconds takes about 68 px and may touch its neighbour.
 pub const MOST_TICKS: i64 = 8;
 
-/// Returns the shortest round length of time, in microseconds, that fits at most `most` times into `span_us`. It is at
-/// least 1 ms, even for a span of 0 or below. For a longer span than the table has, it returns a multiple of 365 days,
-/// not always the shortest. A `most` below 1 counts as 1; for one above 1,000 the length may fit a few times more.
+/// Returns the shortest round length of time, in microseconds, that fits at most `most` times into `span_us`. The
+/// length is at least 1 ms, even for a span of 0 or below. If no length of the table is long enough, the result is a
+/// multiple of 365 days, not always the shortest. A `most` below 1 counts as 1; for a `most` above 1,000, the length
+/// may fit a few times more than `most`.
 #[must_use]
 pub fn time_step(span_us: i64, most: i64) -> i64 {
     let most = most.max(1);
@@ -90,9 +91,9 @@ pub fn time_step(span_us: i64, most: i64) -> i64 {
     })
 }
 
-/// Returns the round times of a stretch, rising, and their distance in microseconds. The stretch includes both ends.
-/// There are at most [`MOST_TICKS`] + 1. There is none if no whole millisecond lies in the stretch, or if it ends
-/// before it begins.
+/// Returns the round times of a stretch, rising, and their distance in microseconds. Both ends belong to the stretch.
+/// At most [`MOST_TICKS`] + 1 times are returned. None is returned if no whole millisecond lies in the stretch, or if
+/// it ends before it begins.
 #[must_use]
 pub fn time_ticks(from: Time, to: Time) -> (Vec<Time>, i64) {
     let step = time_step(to.micros_since(from), MOST_TICKS);
@@ -110,18 +111,18 @@ pub fn time_ticks(from: Time, to: Time) -> (Vec<Time>, i64) {
     (ticks, step)
 }
 
-/// Returns the label of a tick of time, in UTC: `09:31:15`. Ticks `step_us` microseconds apart have milliseconds if
-/// they are closer than 1 s, and no seconds from 1 min on. From 1 day on, the label is a date, `11-19`. If the ticks
-/// are at least 1 s apart, midnight has its date, too.
+/// Returns the label of a tick of time, in UTC: `09:31:15`. The label has milliseconds if `step_us`, the distance of
+/// ticks, is less than 1 s, and has no seconds from 1 min on. From 1 day on, the label is a date, `11-19`. If the ticks
+/// are at least 1 s apart, the label of midnight is its date, too.
 #[must_use]
 pub fn time_label(at: Time, step_us: i64) -> String {
     let begins_day = at.0.rem_euclid(DAY_US) == 0 && step_us >= SECOND_US;
     tick(at, if begins_day { DAY_US } else { step_us })
 }
 
-/// Returns ticks from 0 to `most` thousandths or the next tick above it: rising, two to five. They are 1, 2 or 5 times
-/// a power of ten apart. If `is_whole`, they are whole numbers. A `most` below 1 counts as 1, and one over 5.7·10^17 as
-/// that.
+/// Returns ticks from 0 to `most` thousandths or the next tick above it: rising, two to five of them. The ticks are 1,
+/// 2 or 5 times a power of ten apart. If `is_whole`, the ticks are whole numbers (multiples of 1,000). A `most` below 1
+/// counts as 1, and a `most` over 5.7·10^17 as 5.7·10^17.
 #[must_use]
 pub fn number_ticks(most: i64, is_whole: bool) -> Vec<i64> {
     let most = most.clamp(1, i64::MAX / 16);
@@ -140,7 +141,7 @@ pub fn number_ticks(most: i64, is_whole: bool) -> Vec<i64> {
     (0..=count).map(|place| place * step).collect()
 }
 
-/// Returns the label of a tick of thousandths: `0.5`, `1,200`. It drops the sign.
+/// Returns the label of a tick given in thousandths: `0.5`, `1,200`. The label has no sign.
 #[must_use]
 pub fn number_label(thousandths: i64) -> String {
     let value = thousandths.unsigned_abs();
@@ -153,9 +154,10 @@ pub fn number_label(thousandths: i64) -> String {
     text
 }
 
-/// Returns the ticks of a log axis for durations from `least` to `most` microseconds: rising, three to nine. If there
-/// would be more than seven, it returns every other one, down from the last, and one at or below `least`. A `least`
-/// below 1 counts as 1, and one above `most` as `most`. The last possible tick is at 4,000 days, whatever `most` is.
+/// Returns the ticks of a log axis for durations from `least` to `most` microseconds: rising, three to nine of them. If
+/// there would be more than seven, every other tick is returned, counted down from the last, and one tick at or below
+/// `least`. A `least` below 1 counts as 1, and a `least` above `most` as `most`. The last possible tick is at 4,000
+/// days, whatever `most` is.
 #[must_use]
 pub fn log_ticks(least: i64, most: i64) -> Vec<i64> {
     let last = LOG_TICKS.len() - 1;
@@ -178,8 +180,8 @@ pub fn log_ticks(least: i64, most: i64) -> Vec<i64> {
     ticks
 }
 
-/// Returns the ticks of a linear axis of durations, in microseconds: rising from 0, two to six. The last is `most` or
-/// above it, but no tick is above [`i64::MAX`]. A `most` below 1 counts as 1.
+/// Returns the ticks of a linear axis of durations, in microseconds: rising from 0, two to six of them. The last tick
+/// is `most` or above it, but at most [`i64::MAX`]. A `most` below 1 counts as 1.
 #[must_use]
 pub fn duration_ticks(most: i64) -> Vec<i64> {
     let most = most.max(1);
@@ -190,7 +192,7 @@ pub fn duration_ticks(most: i64) -> Vec<i64> {
         .collect()
 }
 
-/// Returns the label of a tick of a duration of µs: `0`, else as [`duration`] does.
+/// Returns the label of a tick of a duration, given in µs: `0` for 0, else the words of [`duration`].
 #[must_use]
 pub fn duration_label(micros: i64) -> String {
     if micros == 0 {

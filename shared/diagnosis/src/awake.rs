@@ -1,30 +1,30 @@
 //! The time in which watchscope ran: the log's time without the pauses of watchscope.
 //!
-//! While the machine sleeps, or the process is stopped, watchscope reads nothing. An event that is late after that is
-//! late because of watchscope. So all of diagnosis runs in awake time, and only its records have the log's time. A
-//! lesson has no pauses, so there both times are the same.
+//! While the machine sleeps, or the process is stopped, watchscope reads nothing. An event that is late after such a
+//! pause is late because of watchscope. So all of diagnosis runs in awake time, and only its records have the log's
+//! time. A lesson has no pauses, so in a lesson both times are the same.
 
 use std::collections::VecDeque;
 
 use watchscope_model::Time;
 use watchscope_model::time::MILLISECOND_US;
 
-/// Most pauses that are remembered; a further one replaces the oldest. A moment before the oldest of them counts as
-/// before all of them. The number has no source: a pause lasts over 1 s, so 64 of them span over a minute.
+/// Most pauses that are remembered; a further pause replaces the oldest. A moment before the oldest remembered pause
+/// counts as before all pauses. The number has no source: a pause lasts over 1 s, so 64 pauses span over a minute.
 const MAX_PAUSES: usize = 64;
 
 /// A stretch of the log's time in which watchscope did not run.
 #[derive(Clone, Copy, Debug)]
 struct Pause {
-    /// When it began and ended, in awake time.
+    /// When the pause began and ended, which is one moment in awake time.
     at: Time,
-    /// When it ended, in the log's time.
+    /// When the pause ended, in the log's time.
     until: Time,
     /// The length of all pauses so far, this one included.
     total_us: i64,
 }
 
-/// Translates between the log's time and awake time. [`MAX_PAUSES`] bounds it.
+/// Translates between the log's time and awake time. [`MAX_PAUSES`] bounds its size.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Awake(VecDeque<Pause>);
 
@@ -60,8 +60,8 @@ impl Awake {
         after.map_or(at, |first| at.min(first))
     }
 
-    /// Returns the moment of the log at an awake time. If there was a pause at that time, it is the beginning of the
-    /// pause.
+    /// Returns the moment of the log at an awake time. If there was a pause at that awake time, returns the begin of
+    /// the pause.
     pub(crate) fn logged(&self, awake: Time) -> Time {
         let before = self.0.iter().rev().find(|pause| pause.at < awake);
         before.map_or(awake, |pause| awake.plus_micros(pause.total_us))

@@ -1,4 +1,4 @@
-//! Finds the texts about a row of the failure catalogue: the one source of `watchscope explain` and docs/findings.
+//! Finds the texts about a row of the failure catalogue: the only source of `watchscope explain` and docs/findings.
 
 mod explanation;
 mod texts;
@@ -14,8 +14,9 @@ pub fn explanation(row: Row) -> &'static Explanation {
     &EXPLANATIONS[row as usize]
 }
 
-/// Returns the row whose code is nearest to a typed code: that of its number, which its digits in order make. F50 for a
-/// greater number. F01 for 0, for a code without digits, and for a number that no `usize` holds.
+/// Returns the row whose code is nearest to a typed code: the row whose number the code's digits, in their order, make.
+/// Returns F50 for a number above 50. Returns F01 for 0, for a code without digits, and for a number that no `usize`
+/// holds.
 #[must_use]
 pub fn nearest(asked: &str) -> Row {
     let digits: String = asked.chars().filter(char::is_ascii_digit).collect();
@@ -27,7 +28,8 @@ pub fn nearest(asked: &str) -> Row {
 mod tests {
     use super::*;
 
-    /// Checks facts that were read in the release tags of client-go, apiserver, apimachinery and etcd.
+    /// Checks that the texts name facts that were read in the release tags of client-go, apiserver, apimachinery and
+    /// etcd.
     #[test]
     fn rows_name_the_releases_and_intervals_that_were_read_in_the_sources() {
         for (code, part, fact) in [

@@ -6,9 +6,9 @@
 //!                     the log's time ─► conclude ┘
 //! ```
 //!
-//! Diagnosis has no clock and no fold of its own. The writer of the log is the backend, a story or a replay. It passes
-//! each record with the fold before it, asks when to call again, and appends the judgements. The same records give the
-//! same judgements, whoever wrote them.
+//! Diagnosis has no clock and no fold of its own. The writer of the log (the backend, a story or a replay) passes each
+//! record with the fold before it, asks when to call again, and appends the judgements. The same records give the same
+//! judgements, whoever wrote the log.
 //!
 //! * [`attribution`] says why each stream ended (docs/semantics/streams.md#rules).
 //! * [`findings`] says which failures of the catalogue (docs/findings) the records show.
@@ -41,10 +41,10 @@ pub use self::findings::{
     MAX_CLIENTS, MAX_EVIDENCE, MAX_FINDINGS, QUIET_US, REPORTED_AGAIN_US, REPORTED_RARELY_US,
 };
 
-/// Returns whether an event raises that the cluster holds an older state than its watches have seen (F33;
-/// docs/semantics/versions.md#restored-measured). False for a recurrence while that finding is open, and for a finding
-/// about a single watch, server or client. Each watch must begin anew then, because its objects may belong to a history
-/// that is gone.
+/// Returns whether an event raises F33: the cluster holds an older state than its watches have received
+/// (docs/semantics/versions.md#restored-measured). False for a recurrence while that finding is open, and for a finding
+/// about a single watch, server or client. After such an event each watch must list again, because its objects may
+/// belong to a history that etcd no longer has.
 #[must_use]
 pub fn is_restored(event: &Event) -> bool {
     matches!(
@@ -61,10 +61,10 @@ pub fn is_restored(event: &Event) -> bool {
     )
 }
 
-/// The machine of diagnosis. It holds open streams, ends and facts while they can matter, and the open findings.
-/// [`MAX_ENDS`], [`MAX_FACTS`], [`MAX_FINDINGS`] and [`MAX_CLIENTS`] bound it; each says what happens at its bound. All
-/// else that it holds has entries of bounded size: for each watch, stream, connection or server of the log, for each
-/// object with an open verdict, and for each watch of a finding about several.
+/// The state machine of diagnosis. The machine holds open streams, ends and facts while these can matter, and the open
+/// findings. [`MAX_ENDS`], [`MAX_FACTS`], [`MAX_FINDINGS`] and [`MAX_CLIENTS`] bound these; the doc of each says what
+/// happens at its bound. All other entries have bounded size. There is one entry for each watch, stream, connection or
+/// server of the log, each object with an open verdict, and each watch of a finding about several.
 #[derive(Clone, Debug, Default)]
 pub struct Diagnosis {
     facts: StreamFacts,
@@ -74,7 +74,7 @@ pub struct Diagnosis {
 
 impl Diagnosis {
     /// Returns a diagnosis that continues after a fold. The fold's open streams are judged when they end. Findings that
-    /// were open are unknown to it, so it neither counts on nor clears them.
+    /// are open in the fold are unknown to the diagnosis, so it neither counts nor clears them.
     #[must_use]
     pub fn since(state: &State) -> Self {
         Self {
@@ -84,8 +84,8 @@ impl Diagnosis {
         }
     }
 
-    /// Adds the next record of the log, judgements included: each once, in the log's order. `before` is the fold of all
-    /// records before it.
+    /// Adds the next record of the log, judgements included. Each record must be added once, in the log's order.
+    /// `before` is the fold of all records before it.
     pub fn observe(&mut self, before: &State, record: &Record) {
         if let Event::Clock(Clock {
             paused_ms: Some(paused_ms),
@@ -108,8 +108,8 @@ impl Diagnosis {
             .observe(before, &record.event, &options, now, awake, facts);
     }
 
-    /// Returns when [`Diagnosis::conclude`] may have an event, on the log's clock, if no record comes before; `None` if
-    /// never. A past time means now.
+    /// Returns when [`Diagnosis::conclude`] may have an event, on the log's clock, if no record comes before that;
+    /// `None` if no event is to come. A past time means now.
     #[must_use]
     pub fn wake_at(&self) -> Option<Time> {
         let due = [self.facts.wake_at(), self.findings.wake_at()];
@@ -117,12 +117,12 @@ impl Diagnosis {
         due.map(|due| self.awake.logged(due))
     }
 
-    /// Returns the events to append at `now`, in their order: findings, then attributions. There are none before
-    /// [`Diagnosis::wake_at`], and there may be none at it.
+    /// Returns the events to append at `now`, in their order: findings, then attributions. There are no events before
+    /// [`Diagnosis::wake_at`], and there may be none at that time.
     ///
-    /// An attribution says why a stream ended. It is repeated with a better judgement if a later event gives one:
-    /// within [`REVISED_US`] after the end, or within [`SUSPICION_REVISED_US`] for a suspicion. Findings are raised,
-    /// updated and cleared.
+    /// An attribution says why a stream ended. An attribution is repeated with a better judgement if a later event
+    /// gives one: within [`REVISED_US`] after the end, or within [`SUSPICION_REVISED_US`] for a suspicion. Findings are
+    /// raised, updated and cleared.
     #[must_use]
     pub fn conclude(&mut self, now: Time) -> Vec<Event> {
         let now = self.awake.of(now);

@@ -1,4 +1,4 @@
-//! Recognizes the messages of servers. This is the one place of this crate that matches text.
+//! Recognizes the messages of servers. No other file of this crate matches text.
 //!
 //! The message of a Status is not part of the API. Each function here says which versions use the words that it
 //! searches for, and names the source (F numbers are rows of docs/findings). If a server uses other words, the
@@ -6,13 +6,13 @@
 
 /// Returns whether the cache of a server no longer has the history: "too old resource version: X (Y)".
 ///
-/// Every version with a watch cache, as an ERROR 410 in the stream (docs/semantics/requests.md#expired).
+/// Every version with a watch cache sends this, as an ERROR 410 in the stream (docs/semantics/requests.md#expired).
 pub(crate) fn is_expired(message: &str) -> bool {
     message.contains("too old resource version")
 }
 
-/// Returns the oldest version from which a server can go on: the number in brackets that ends "too old resource
-/// version: X (Y)" (docs/semantics/requests.md#expired).
+/// Returns the oldest resourceVersion from which a server can resume a watch: the number in brackets that ends "too old
+/// resource version: X (Y)" (docs/semantics/requests.md#expired).
 pub(crate) fn oldest_left(message: &str) -> Option<u64> {
     let (mut oldest, mut unit) = (0_u64, 1_u64);
     for digit in message.strip_suffix(')')?.bytes().rev() {
@@ -28,65 +28,68 @@ pub(crate) fn oldest_left(message: &str) -> Option<u64> {
     None
 }
 
-/// Returns whether etcd has compacted the version: "The resourceVersion for the provided watch is too old."
+/// Returns whether etcd has compacted the requested resourceVersion: "The resourceVersion for the provided watch is too
+/// old."
 ///
-/// Every version over etcd 3, as an ERROR 410 of a watch that goes to etcd itself
+/// Every version with etcd 3 sends this, as an ERROR 410 of a watch that bypasses the watch cache
 /// (docs/semantics/requests.md#compacted).
 pub(crate) fn is_compacted(message: &str) -> bool {
     message.contains("for the provided watch is too old")
 }
 
-/// Returns whether the server has not reached the requested version: "Too large resource version: X, current: Y".
+/// Returns whether the server has not reached the requested resourceVersion: "Too large resource version: X, current:
+/// Y".
 ///
-/// Every version that refuses such a version, as a 504 of a list or an ERROR 504 in the stream
+/// Every server that refuses such a resourceVersion sends this, as a 504 of a list or an ERROR 504 in the stream
 /// (docs/semantics/requests.md#too-large, F32).
 pub(crate) fn is_too_large(message: &str) -> bool {
     message.contains("Too large resource version")
 }
 
-/// Returns whether the cache of a type is not ready: "storage is (re)initializing".
+/// Returns whether the watch cache of a resource is not ready: "storage is (re)initializing".
 ///
-/// Since 1.31, with 429 (docs/semantics/requests.md#not-ready); earlier servers let the request wait.
+/// Servers send this since 1.31, with 429 (docs/semantics/requests.md#not-ready); earlier servers let the request wait.
 pub(crate) fn is_initializing(message: &str) -> bool {
     message.contains("initializing")
 }
 
-/// Returns whether the server shuts down: "apiserver is shutting down".
+/// Returns whether a message says that the server shuts down, as "apiserver is shutting down" does.
 ///
-/// With 503 to new watches while it drains, since 1.18 (500 before). Since 1.23 also with 429 if it sends retries to
-/// other servers (docs/semantics/requests.md#shutting-down, F07).
+/// A server sends this with 503 to new watches while it drains, since 1.18 (with 500 before). Since 1.23 it also sends
+/// it with 429 if clients are to retry at other servers (docs/semantics/requests.md#shutting-down, F07).
 pub(crate) fn is_shutting_down(message: &str) -> bool {
     message.contains("shutting down")
 }
 
 /// Returns whether etcd has no leader: "etcdserver: no leader".
 ///
-/// Every version, as an ERROR 500 of a watch that goes to etcd itself (docs/semantics/requests.md#no-leader).
+/// Every version sends this, as an ERROR 500 of a watch that bypasses the watch cache
+/// (docs/semantics/requests.md#no-leader).
 pub(crate) fn is_leaderless(message: &str) -> bool {
     message.contains("no leader")
 }
 
-/// Returns whether etcd sent a change without the value before: "etcd event received with PrevKv=nil"; some storages
+/// Returns whether etcd sent a change without the previous value: "etcd event received with PrevKv=nil"; some storages
 /// write "prevKV=nil".
 ///
-/// Since 1.12.9, 1.13.6 and 1.14.2, as an ERROR 500 (docs/semantics/requests.md#prev-kv, F24, F26); earlier servers
-/// lose the event.
+/// Servers send this since 1.12.9, 1.13.6 and 1.14.2, as an ERROR 500 (docs/semantics/requests.md#prev-kv, F24, F26);
+/// earlier servers lose the event.
 pub(crate) fn is_prev_kv_lost(message: &str) -> bool {
     message.contains("PrevKv=nil") || message.contains("prevKV=nil")
 }
 
-/// Returns whether a corrupt object was deleted: the reason `StorageReadError` of a Status.
+/// Returns whether a corrupt object was deleted, by the reason of a Status: `StorageReadError`.
 ///
-/// Since 1.32, with 500 (docs/semantics/requests.md#storage-read-error).
+/// Servers send this reason since 1.32, with 500 (docs/semantics/requests.md#storage-read-error).
 pub(crate) fn is_storage_read_error(reason: &str) -> bool {
     reason == "StorageReadError"
 }
 
 /// Returns whether an object cannot be read or converted.
 ///
-/// Every version, with 500 or as an ERROR 500. The words differ: conversion webhooks, decoding and transformation
-/// (at-rest encryption) have their own, and some errors begin with a capital (docs/semantics/requests.md#unreadable,
-/// F38).
+/// Every version sends such messages, with 500 or as an ERROR 500. The words of such messages differ: conversion
+/// webhooks, decoding and transformation (at-rest encryption) have their own, and some errors begin with a capital
+/// (docs/semantics/requests.md#unreadable, F38).
 pub(crate) fn is_about_objects(message: &str) -> bool {
     let message = message.to_ascii_lowercase();
     ["conversion", "decod", "convert", "transform"]

@@ -1,11 +1,12 @@
-//! Versions of servers, and which of them may answer: a cluster that is being upgraded has two at a time.
+//! Kubernetes versions of servers, and which of these servers may answer: a cluster that is being upgraded has two
+//! versions at a time.
 
 use watchscope_model::tree::BTreeMap;
 use watchscope_model::{ConnectionId, Event, State};
 
 /// Minor and patch of a server's version, 1.x; `None` if it is unknown.
 ///
-/// An unknown version counts as the newest one, which has the most caches.
+/// An unknown version counts as the newest one, which answers the most reads from watch caches.
 pub(crate) type ServerVersion = Option<(u64, u64)>;
 
 /// Returns the servers' version as the cluster reported it.
@@ -13,7 +14,7 @@ pub(crate) fn server_version(state: &State) -> ServerVersion {
     minor_and_patch(&state.cluster.as_ref()?.version)
 }
 
-/// Returns minor and patch of a `gitVersion`, 1.x; `None` if it is none.
+/// Returns minor and patch of a `gitVersion`, 1.x; `None` if the text is no such version.
 fn minor_and_patch(version: &str) -> ServerVersion {
     let mut numbers = version
         .trim_start_matches('v')
@@ -26,18 +27,19 @@ fn minor_and_patch(version: &str) -> ServerVersion {
     }
 }
 
-/// The versions that servers reported. A process has one version during its life, and no connection outlives its
-/// process. So the version reported over a connection is that of all answers there.
+/// The versions that servers reported. A server process has one version during its life, and no connection outlives its
+/// process. So the version reported over a connection holds for all answers over it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Versions {
-    /// By open connection. Only the audit's own connections report a version, at most two for each server.
+    /// The reported version of each open connection. Only the audit's own connections report a version, at most two for
+    /// each server.
     reported: BTreeMap<ConnectionId, (u64, u64)>,
     /// The oldest and the newest version that any server reported.
     seen: Option<[(u64, u64); 2]>,
 }
 
 impl Versions {
-    /// Reads the next event.
+    /// Takes the next event of the log.
     pub(crate) fn observe(&mut self, event: &Event) {
         let reported = match event {
             Event::ClusterConnected(event) => minor_and_patch(&event.version),
@@ -60,7 +62,7 @@ impl Versions {
         }
     }
 
-    /// Returns the version of the server at a connection.
+    /// Returns the version that the server reported over a connection; `None` if it reported none.
     pub(crate) fn at(&self, connection: ConnectionId) -> ServerVersion {
         self.reported.get(&connection).copied()
     }

@@ -1,4 +1,5 @@
-//! The content of a timeline and a report: the findings of a stretch, and its failures in order of time.
+//! The content of a timeline and a report: the findings of the exported range, and the range's failures in order of
+//! time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,16 +16,16 @@ use watchscope_timeline::words::event_words;
 use crate::by_hand::ByHand;
 use crate::taken::Taken;
 
-/// The most rows of a table, so that it can be pasted and printed; the table's last line counts the others. The number
-/// has no source.
+/// The most rows of a table, so that it can be pasted and printed; the table's last line counts further rows. The
+/// number has no source.
 pub(crate) const MOST_ROWS: usize = 1_000;
-/// The most pieces of evidence whose words are held in memory; a report has only the seqs of the others, and says so.
-/// It bounds the memory for any log. The number has no source.
+/// The most pieces of evidence whose words are held in memory; a report has only the seqs of further pieces, and says
+/// so. The bound holds for any log. The number has no source.
 const MOST_EVIDENCE: usize = 10_000;
 
 /// A finding in the range.
 pub(crate) struct Found {
-    /// Index of its run, and the finding's key in that run.
+    /// The index of the finding's run, and the finding's key in that run.
     pub(crate) key: (usize, Text),
     pub(crate) since: Time,
     pub(crate) until: Option<Time>,
@@ -32,10 +33,11 @@ pub(crate) struct Found {
     pub(crate) name: String,
     pub(crate) summary: String,
     pub(crate) evidence: Vec<Seq>,
-    /// The worst severity of its occurrences.
+    /// The worst severity of the finding's occurrences.
     pub(crate) severity: Severity,
     pub(crate) certainty: Certainty,
-    /// What it is about; empty if it is about the whole cluster.
+    /// The watch, connection, resource type, server or client that the finding is about, in words; empty if it is about
+    /// the whole cluster.
     pub(crate) subject: String,
 }
 
@@ -64,11 +66,11 @@ pub(crate) struct TimelineRow {
     run: usize,
     place: String,
     words: String,
-    /// The seq of its record; for a note from another run `epoch.seq`.
+    /// The seq of the line's record; for a note from another run `epoch.seq`.
     record: String,
 }
 
-/// The lines of the timeline: it holds at most [`MOST_ROWS`] and counts the others.
+/// The lines of the timeline: at most [`MOST_ROWS`] are held, and further ones are counted.
 #[derive(Default)]
 pub(crate) struct Lines {
     held: Vec<TimelineRow>,
@@ -82,29 +84,30 @@ pub(crate) struct Account {
     pub(crate) checks: ByHand,
     /// The words of records in the range that are evidence of findings, by run and seq.
     pub(crate) evidence: BTreeMap<(usize, Seq), String>,
-    /// Whether more than [`MOST_EVIDENCE`] records in the range are evidence: `evidence` lacks the later ones.
+    /// Whether more than [`MOST_EVIDENCE`] records in the range are evidence, so that `evidence` lacks the later
+    /// records.
     is_evidence_cut: bool,
-    /// The first record of each run; `None` for a run without one.
+    /// The seq of the first record of each run; `None` for a run without a record.
     begins: Vec<Option<Seq>>,
     pub(crate) missed: Missed,
-    /// The first and the last record's time of each run.
+    /// The times of the first and the last record of each run; twice the begin of the range for a run without records.
     pub(crate) runs: Vec<(Time, Time)>,
 }
 
-/// Counts of events that did not arrive.
+/// Counts of gaps, and of the events, records, bodies and documents that were lost or could not be read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Missed {
-    /// Gaps that were not resumed.
+    /// The number of gaps that were not resumed from progress.
     pub(crate) gaps: u64,
-    /// The number of these gaps whose lost events cannot be counted.
+    /// The number of gaps whose lost events cannot be counted.
     pub(crate) unknown: u64,
-    /// Events that the other gaps lost.
+    /// The number of events that were lost in gaps whose lost events can be counted.
     pub(crate) events: u64,
-    /// Records that watchscope itself lost.
+    /// The number of records that watchscope itself lost.
     pub(crate) records: u64,
-    /// Bodies that its ring of bodies dropped.
+    /// The number of bodies that watchscope's ring of bodies dropped.
     pub(crate) bodies: u64,
-    /// Documents of streams that could not be read.
+    /// The number of documents in watch streams that could not be read.
     pub(crate) documents: u64,
 }
 
@@ -138,12 +141,12 @@ pub(crate) struct Line<'a> {
     pub(crate) at: Time,
     pub(crate) place: &'a str,
     pub(crate) words: String,
-    /// The seq of its record, for a note from another run `epoch.seq`; `None` between two runs.
+    /// The seq of the line's record; for a note from another run `epoch.seq`; `None` for a line between two runs.
     pub(crate) record: Option<&'a str>,
 }
 
 impl Account {
-    /// Reads all records twice: first for findings and notes, then for the evidence of the findings.
+    /// Reads all records of the export twice: first for findings and notes, then for the evidence of the findings.
     ///
     /// # Errors
     /// If a frame cannot be read.
@@ -209,7 +212,7 @@ impl Account {
         })
     }
 
-    /// Returns the words of a record that is evidence, or why it is not described.
+    /// Returns the words of a record that is evidence, or words that say why the record is not described.
     pub(crate) fn evidence_words(&self, run: usize, seq: Seq) -> &str {
         let begins = self.begins.get(run).copied().flatten();
         match self.evidence.get(&(run, seq)) {
@@ -220,7 +223,7 @@ impl Account {
         }
     }
 
-    /// Says until when a finding was open.
+    /// Returns words that say until when a finding was open.
     pub(crate) fn until(&self, finding: &Found) -> String {
         let run = finding.key.0;
         match (finding.until, self.runs.get(run)) {
@@ -268,7 +271,7 @@ fn note_standing(run: usize, state: &State, found: &mut Vec<Found>) {
     found.extend(standing.map(|open| Found::new(run, open.since.at, &open.finding)));
 }
 
-/// Takes in a record of a finding: a finding has one line from raised to cleared.
+/// Adds a record of a finding to the findings. A finding has one line from its raised to its cleared record.
 fn note(run: usize, record: &Record, finding: &Finding, found: &mut Vec<Found>) {
     let key = (run, finding.key());
     let mut known = found.iter_mut().rev();
@@ -293,8 +296,8 @@ fn note(run: usize, record: &Record, finding: &Finding, found: &mut Vec<Found>) 
     }
 }
 
-/// Returns whether an event has a line in the timeline of its own accord, not as evidence. `before` is the fold before
-/// it.
+/// Returns whether an event has a line in the timeline even if it is no evidence. `before` is the fold before the
+/// event.
 fn has_own_line(event: &Event, before: &State) -> bool {
     match event {
         Event::Finding(finding) => finding.state != Standing::Updated,
@@ -333,7 +336,8 @@ impl Lines {
         }
     }
 
-    /// Adds the current notes of persons, numbered in the range. Each stands at the begin of the time that it is about.
+    /// Adds the current notes of persons, numbered within the range. A note's line stands at the begin of the time that
+    /// the note is about.
     fn note(&mut self, notes: &Notes, taken: &Taken, runs: &[(Time, Time)]) {
         let standing = notes.in_range(taken.from, taken.to);
         self.count += standing.len();

@@ -1,4 +1,4 @@
-//! Commands with which a person checks what a finding rests on. They only read.
+//! Commands with which a person checks the evidence of a finding. The commands only read from the cluster.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,15 +13,15 @@ use watchscope_recording::Watched;
 
 use crate::taken::Taken;
 
-/// The most gaps and the most objects of a watch with a command, so that a person can run all. The first ones have a
-/// command, the others none. The number has no source.
+/// The most gaps, and the most objects, of a watch that get a command, so that a person can run all commands. Only the
+/// first gaps and objects get one. The number has no source.
 const MOST_OF_WATCH: usize = 3;
-/// The checks of a watch.
+/// The checks of one watch.
 #[derive(Default)]
 struct WatchChecks {
-    /// The resourceVersions from which it could not resume.
+    /// The resourceVersions from which the watch could not resume.
     gone: Vec<ResourceVersion>,
-    /// Objects that differed between a read and the watch.
+    /// Objects that differed between a read of the audit and the watch.
     objects: BTreeSet<Place>,
 }
 
@@ -30,14 +30,14 @@ struct WatchChecks {
 pub(crate) struct ByHand(BTreeMap<WatchName, WatchChecks>);
 
 impl ByHand {
-    /// Takes in an event.
+    /// Collects the checks that an event gives reason for.
     pub(crate) fn take(&mut self, event: &Event) {
         if let (Event::Gap(_) | Event::Verdict(_), Some(watch)) = (event, event.watch()) {
             self.0.entry(watch.clone()).or_default().take(event);
         }
     }
 
-    /// Returns the commands with comments, one in a line; an empty text if no finding concerns a watch.
+    /// Returns the commands, one per line, with comments; an empty text if no finding concerns a watch.
     ///
     /// # Errors
     /// If a frame cannot be read.
@@ -69,7 +69,7 @@ impl WatchChecks {
         }
     }
 
-    /// Writing to a String does not fail.
+    /// Writes the commands of one watch; writing to a String does not fail.
     fn write(&self, watched: &Watched, out: &mut String) {
         let path = collection(watched, watched.namespace.as_deref());
         let selected = ListOptions {
@@ -119,7 +119,7 @@ impl WatchChecks {
     }
 }
 
-/// Returns the path of a watch's resource in a namespace, or in all.
+/// Returns the URL path of a watch's resource in a namespace; in all namespaces for `None`.
 fn collection(watched: &Watched, namespace: Option<&str>) -> String {
     collection_path(
         &watched.group,
@@ -129,7 +129,7 @@ fn collection(watched: &Watched, namespace: Option<&str>) -> String {
     )
 }
 
-/// Encodes a name for a path. So no name from a cluster means anything to a shell.
+/// Percent-encodes a name for a URL path. The encoding leaves no character that has a meaning to a shell.
 fn encoded(text: &str) -> String {
     let mut out = String::new();
     percent_encode(text, &mut out);

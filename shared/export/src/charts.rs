@@ -12,9 +12,11 @@ use crate::taken::{Says, Taken};
 /// A chart as SVG.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DrawnChart {
-    /// The name of its file without the ending, as `life-of-streams`; it is the same in every export.
+    /// The name of the chart's file without the ending, such as `life-of-streams`; a chart has the same name in every
+    /// export.
     pub name: &'static str,
-    /// Its title: a sentence that states the finding. Names in it come from a cluster and are hostile.
+    /// The chart's title: a sentence that states what the chart shows. Names in the title come from a cluster and are
+    /// hostile text.
     pub title: String,
     /// The chart as SVG.
     pub svg: String,
@@ -36,10 +38,11 @@ pub enum ChartsError {
     },
 }
 
-/// Draws all charts of an export: eight, in the order of a report. Their time axes show `taken.from` to `taken.to`, at
-/// least 1 µs. A grey band marks `reported`, if it differs from that; `None` draws no band. A chart without numbers is
-/// drawn, too, and says so. Of `says`, only the time zone is used. A chart has at most 122 buckets of time. It keeps
-/// the numbers of at most 256 watches or other names apart; those of further ones are added up or left out.
+/// Draws all eight charts of an export, in the order of a report. The charts' time axes show `taken.from` to
+/// `taken.to`, at least 1 µs. A grey band marks `reported`, if it differs from the time axes; `None` draws no band. A
+/// chart without numbers is drawn, too, and says so. Of `says`, only the time zone is used. A chart has at most 122
+/// buckets of time. A chart keeps separate numbers for at most 256 watches or other names; the numbers of further names
+/// are added up or left out.
 ///
 /// # Errors
 /// If a frame cannot be read, or a chart cannot be drawn.
@@ -68,7 +71,7 @@ fn scene(chart: &Chart, frame: &Frame) -> Result<Scene, ChartError> {
     draw(chart, frame)
 }
 
-/// Measures the data of all charts, each with the name of its file.
+/// Measures the data of all charts; each chart comes with the name of its file.
 fn measured(taken: &Taken, scope: &Scope) -> Result<[(&'static str, Chart); 8], DecodeError> {
     let (mut lives, mut ends) = (Lives::new(scope), Ends::new(scope));
     let (mut events, mut gaps) = (Events::new(scope), Gaps::default());

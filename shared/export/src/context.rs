@@ -2,17 +2,18 @@
 
 use watchscope_model::Time;
 
-/// The length of the charts' time as a multiple of the range, unless a person chooses another. The number has no
-/// source: the range is then a tenth of a chart, about 54 px.
+/// The length of the charts' time as a multiple of the range, unless a person chooses another length. With this number,
+/// which has no source, the range is a tenth of a chart, about 54 px.
 const CONTEXT: i64 = 10;
 
-/// Returns the time that charts show around a range, as its begin and end. It always holds the range. It reaches
-/// equally far before and behind the range, within the recorded time `all`. Time that is missing on one side is added
-/// on the other. Neither `all` nor the range may end before it begins; else the result means nothing.
+/// Returns the time that charts show around a range, as begin and end of the charts' time. The charts' time always
+/// contains the range. It reaches equally far before and after the range, within the recorded time `all`. Time that
+/// `all` lacks on one side of the range is added on the other side. Neither `all` nor the range may end before its own
+/// begin; else the result is meaningless.
 ///
 /// `wanted_us` is the wanted length in microseconds. With `None`, the length is ten times the range, so 0 for a range
-/// of 0. The length is at least the range, and at most the longer of the range and `all`. A part of the range outside
-/// of `all` may add to that.
+/// of 0. The length is at least that of the range, and at most that of the longer of the range and `all`. A part of the
+/// range outside of `all` may lengthen the result further.
 #[must_use]
 pub fn context(
     (from, to): (Time, Time),

@@ -9,7 +9,7 @@ use watchscope_timeline::words::{event_words, inside_words};
 
 use crate::taken::Taken;
 
-/// The names of the columns, in their order.
+/// The names of the table's columns, from left to right.
 const COLUMNS: [&str; 12] = [
     "epoch",
     "seq",
@@ -25,10 +25,10 @@ const COLUMNS: [&str; 12] = [
     "words",
 ];
 
-/// Returns a line of column names, then a line for each record, run by run in the order of their seqs. A line follows
-/// for each person's note about the range whose record lies elsewhere, in the order of their records' times. Times are
-/// RFC 3339 in UTC; a cell without a value is empty. The text is UTF-8, and lines end as in RFC 4180. A cell that a
-/// spreadsheet would compute begins with an apostrophe.
+/// Returns a line of column names, then a line for each record, run by run in the order of their seqs. After these
+/// lines comes one for each person's note about the range whose own record is in none of the runs. These notes are in
+/// the order of their records' times. Times are RFC 3339 in UTC; a cell without a value is empty. The text is UTF-8,
+/// and lines end as in RFC 4180. A cell that a spreadsheet would take for a formula gets an apostrophe in front.
 ///
 /// # Errors
 /// If a frame cannot be read.
@@ -89,7 +89,7 @@ fn cells<'a>(epoch: &'a str, entry: &'a Entry) -> [Cow<'a, str>; COLUMNS.len()] 
     ]
 }
 
-/// Returns the object that an event is about.
+/// Returns the object that an event is about; `None` if it is about no single object.
 fn object_of(event: &Event) -> Option<&Object> {
     match event {
         Event::Change(change) => Some(&change.object),
@@ -100,7 +100,7 @@ fn object_of(event: &Event) -> Option<&Object> {
     }
 }
 
-/// Returns the resourceVersion in an event.
+/// Returns the resourceVersion in an event; `None` if the event has none.
 fn version_of(event: &Event) -> Option<&ResourceVersion> {
     match event {
         Event::Change(change) => Some(&change.resource_version),

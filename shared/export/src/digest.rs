@@ -1,4 +1,4 @@
-//! A hash of each chart of some records, so that two machines can check that they draw the same.
+//! A hash of each chart of given records, so that two machines can check that they draw the same charts.
 
 use std::fmt::Write as _;
 
@@ -20,7 +20,7 @@ pub enum DigestError {
     /// The charts could not be drawn.
     #[error(transparent)]
     Charts(#[from] ChartsError),
-    /// There is no record, or the last one has an earlier time than the first.
+    /// No record was given, or the last record has an earlier time than the first.
     #[error("there is no record")]
     Nothing,
 }
@@ -30,8 +30,8 @@ pub enum DigestError {
 /// digits. All light charts come first, in the order of [`charts`].
 ///
 /// # Errors
-/// If there is no record, or the last has an earlier time than the first. Also if the records do not make a readable
-/// chapter, or the charts cannot be drawn.
+/// If there is no record, or the last record has an earlier time than the first. It also fails if the records do not
+/// make a readable chapter, or the charts cannot be drawn.
 pub fn digest_of_charts(records: &[Record]) -> Result<String, DigestError> {
     let (Some(first), Some(last)) = (records.first(), records.last()) else {
         return Err(DigestError::Nothing);

@@ -2,29 +2,31 @@
 
 use std::fmt;
 
-/// The other ending of a file's name for a trace, which Perfetto's own files have. Only [`Form::of_name`] knows it.
+/// The second ending of a file's name that means a trace; Perfetto's own files have it. Only [`Form::of_name`] knows
+/// this ending.
 const PERFETTO: &str = "pftrace";
 
 /// The form of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// A picture that needs no other file.
+    /// A picture as SVG that needs no other file.
     Svg,
-    /// The same picture in pixels; a host makes it from the SVG.
+    /// The picture of [`Form::Svg`] in pixels; a host makes it from the SVG.
     Png,
-    /// A timeline of the incident in Markdown, to be pasted.
+    /// A timeline of the incident in Markdown, to be pasted into an issue or a postmortem.
     Markdown,
     /// One HTML file with a recording and the page that shows it.
     Html,
-    /// A report to print. Its ending is that of [`Form::Html`], so a file's name never asks for it.
+    /// A report to print, as one HTML file. A report's ending is that of [`Form::Html`], so a file's name never means a
+    /// report.
     Report,
-    /// Records as a table.
+    /// Records as a table for spreadsheets (CSV).
     Csv,
     /// Records as JSON lines.
     Jsonl,
     /// A trace for Perfetto.
     Trace,
-    /// A recording.
+    /// A recording, which opens in `watchscope replay` and on the page.
     Recording,
 }
 
@@ -57,8 +59,8 @@ impl Form {
         }
     }
 
-    /// Returns the form that a file's name asks for by the part behind its last dot, in either case. `pftrace` asks for
-    /// a trace, too, and `html` never for a report. `None` if the ending is unknown or missing.
+    /// Returns the form that a file's name asks for by the part behind its last dot, in either case. `pftrace` means a
+    /// trace, too, and `html` never means a report. Returns `None` if the ending is unknown or missing.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         let (_, ending) = name.rsplit_once('.')?;
@@ -71,7 +73,7 @@ impl Form {
     }
 }
 
-/// Writes the ending.
+/// Writes the form's ending of a file's name.
 impl fmt::Display for Form {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.ending())

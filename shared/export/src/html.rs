@@ -1,7 +1,7 @@
-//! One HTML file with a recording and the page that shows it. It opens from a disk and makes no request.
+//! One HTML file with a recording and the page that shows it. The file opens from a disk and makes no request.
 //!
-//! The build makes the page as a template (xtask/src/page/single.rs), whose policy allows its one script by hash. This
-//! module writes only into elements without behaviour, so none of its texts is markup or a script.
+//! The build makes the page as a template (xtask/src/page/single.rs), whose Content-Security-Policy allows its one
+//! script by hash. This module writes only into elements without behaviour, so no written text is markup or a script.
 
 use thiserror::Error;
 use watchscope_timeline::Theme;
@@ -9,24 +9,26 @@ use watchscope_timeline::Theme;
 use crate::letters;
 use crate::seven_bits::seven_bits;
 
-/// The template's placeholder for the document's title. Each placeholder occurs once, in the order of these constants.
+/// The template's placeholder for the document's title. Each placeholder occurs once in the template, in the order in
+/// which this file declares them.
 const TITLE: &str = "{{watchscope:title}}";
-/// The placeholder for title and view as JSON, as the script reads them.
+/// The template's placeholder for title and view as JSON, as the page's script reads them.
 const OPENED: &str = "{{watchscope:opened}}";
-/// The placeholder for the recording, as characters of seven bits each.
+/// The template's placeholder for the recording, as characters of seven bits each.
 const RECORDING: &str = "{{watchscope:recording}}";
 
-/// Why no file can be made.
+/// Why no HTML file can be made.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum HtmlError {
-    /// The template lacks this placeholder behind the one before it: it belongs to another version.
+    /// The template lacks this placeholder after the previous one: the template belongs to another version of
+    /// watchscope.
     #[error("the template of the page has no {0}")]
     NoPlace(&'static str),
 }
 
-/// Returns the whole file: the page's `template` with title, view and recording in place of its placeholders. `view` is
-/// the fragment of a link without `#`; if it is empty, the file opens like any recording. `recording` is the file of a
-/// recording. Of the title, the first 400 letters are kept; `…` stands for the rest.
+/// Returns the whole HTML file: the page's `template` with title, view and recording in place of its placeholders.
+/// `view` is the fragment of a link without `#`; if `view` is empty, the file opens like any recording. `recording` has
+/// the bytes of a recording's file. The first 400 letters of the title are kept; `…` replaces further letters.
 ///
 /// # Errors
 /// [`HtmlError::NoPlace`] if the template lacks a placeholder, or has them in another order.
@@ -55,8 +57,8 @@ pub fn html(
     .concat())
 }
 
-/// Returns the view of the whole file in a theme, as the fragment of a link without `#`. For `None` it is empty: the
-/// file opens in the theme of the viewer's system.
+/// Returns the view of the whole recording in a theme, as the fragment of a link without `#`. For `None` the fragment
+/// is empty: the file opens in the theme of the viewer's system.
 #[must_use]
 pub const fn view(theme: Option<Theme>) -> &'static str {
     match theme {
@@ -78,7 +80,7 @@ fn opened(title: &str, view: &str) -> String {
     )
 }
 
-/// Writes a letter of a JSON string, so that no string can end the element around it.
+/// Writes a letter of a JSON string, escaped so that no string can end the HTML element around the JSON.
 fn put_in_json(letter: char, out: &mut String) {
     match letter {
         '"' | '\\' | '<' | '>' | '&' | '\0'..='\u{1f}' => {
@@ -92,7 +94,7 @@ fn put_in_json(letter: char, out: &mut String) {
 mod tests {
     use super::*;
 
-    /// The template of these tests: the three placeholders in their order.
+    /// The template of these tests: the three placeholders in the required order.
     const TEMPLATE: &str = "<title>{{watchscope:title}}</title><script type=\"application/json\">{{watchscope:opened}}</script>\
                             <script type=\"application/octet-stream\">{{watchscope:recording}}</script><script>run()</script>";
 

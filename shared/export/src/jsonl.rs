@@ -7,8 +7,8 @@ use watchscope_model::json::{LogLine, push_line};
 use crate::taken::{Taken, TakenRun};
 
 /// Returns all records as lines of JSON in UTF-8, run by run in the order of their seqs, with a `log` line before each
-/// run. Persons' notes about the range whose records lie elsewhere follow, each with its log and epoch, in the order of
-/// their records' times.
+/// run. After these lines come persons' notes about the range whose own records are in none of the runs. Each such note
+/// has its log and epoch, and the notes are in the order of their records' times.
 ///
 /// # Errors
 /// If a frame cannot be read.

@@ -9,31 +9,31 @@ use watchscope_recording::ExcerptError;
 
 use crate::taken::Taken;
 
-/// The watches that a person wants to export. Records about no watch and no client go with them. Inside records only go
-/// with all watches.
+/// The watches that a person wants to export. Records about no watch and no client are always exported, too. Inside
+/// records are exported only with all watches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WantedLanes {
     /// All watches: nothing is left out.
     All,
-    /// The watches that a finding of the range names. A finding that was open at the begin of a run counts. One about
-    /// many watches names only some of them ([`Finding::names`](watchscope_model::event::Finding::names)).
+    /// The watches that a finding of the range names. A finding that was open at the begin of a run counts. A finding
+    /// about many watches names only some of them ([`Finding::names`](watchscope_model::event::Finding::names)).
     WithFindings,
-    /// The watches with these names; without one, only records about no watch and no client.
+    /// The watches with these names; with an empty set, only records about no watch and no client.
     Named(BTreeSet<WatchName>),
 }
 
 /// Why lanes cannot be exported.
 #[derive(Debug, Error)]
 pub enum LanesError {
-    /// No finding of the range names a watch of it.
+    /// No finding of the range names a watch of the range.
     #[error("no finding of the range concerns a watch")]
     NoFinding,
-    /// The range has no watch of this name. It is the first such name in the order of names.
+    /// The range has no watch of a wanted name. Of several such names the error has the first in the order of names.
     #[error("no watch of the range is called {name}")]
     Unknown {
-        /// The wanted name.
+        /// The wanted name that no watch of the range has.
         name: WatchName,
-        /// The names of the range's watches, sorted; may be empty.
+        /// The names of the range's watches, sorted; the set may be empty.
         known: BTreeSet<WatchName>,
     },
     /// The range has no record. Records that the lanes leave out count as records.
@@ -48,11 +48,11 @@ pub enum LanesError {
 }
 
 impl WantedLanes {
-    /// Narrows an export to these lanes. [`WantedLanes::All`] returns it unchanged, and without an error.
+    /// Narrows an export to these lanes. [`WantedLanes::All`] returns the export unchanged, and without an error.
     ///
     /// # Errors
-    /// If no finding names a watch, or if a named watch is not in the range. Also if the range has no record, if a
-    /// frame cannot be read, or if the chapters cannot be read as those of one log.
+    /// If no finding names a watch, or if a named watch is not in the range. It also fails if the range has no record,
+    /// if a frame cannot be read, or if the chapters cannot be read as those of one log.
     pub fn of(self, taken: Taken) -> Result<Taken, LanesError> {
         let watches = match self {
             Self::All => return Ok(taken),

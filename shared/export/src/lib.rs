@@ -1,4 +1,4 @@
-//! Exports a stretch of a log: as a picture, a table, lines, a report, a trace or a recording.
+//! Exports a range of a log: as a picture, a table, JSON lines, a timeline, a report, a trace, a recording or charts.
 //!
 //! ```text
 //!   chapters of a log ─► Excerpt (stretch, lanes) ─► Taken ─┬─► jsonl, csv, markdown, trace, recording ─► html
@@ -6,8 +6,8 @@
 //!                                                           └─► measured (series) ─► charts ─► SVG
 //! ```
 //!
-//! All forms are made from one [`Taken`], so they agree. Nothing here reads a file or knows the time. The same records
-//! give the same bytes, on a host and in a browser.
+//! All forms are made from one [`Taken`], so they agree. Nothing in this crate reads a file or knows the current time.
+//! The same records give the same bytes, on a host and in a browser.
 //!
 //! Text from a cluster is hostile: each form escapes it by its own rules.
 

@@ -1,4 +1,4 @@
-//! A timeline of the incident in Markdown, to be pasted into an issue or a postmortem. Times are UTC.
+//! A timeline of the incident in Markdown, to be pasted into an issue or a postmortem. All times in it are UTC.
 
 use std::fmt::Write as _;
 
@@ -10,14 +10,15 @@ use crate::account::{Account, MOST_ROWS};
 use crate::letters;
 use crate::taken::{Says, Taken};
 
-/// Returns findings with their evidence, and the failures in order of time; relists, evidence and persons' notes stand
-/// among these. Findings come run by run: first those open at its begin, then the others as they were raised. Each
-/// table has at most 1,000 rows, and a last line counts the others. Rows for a new day or a restart do not count. A
-/// sentence stands in place of an empty table.
+/// Returns findings with their evidence, and a table of failures in order of time, which also has relists, evidence and
+/// persons' notes. Findings come run by run: first those that are open at the run's begin, then the others in the order
+/// in which they were raised. Each table has at most 1,000 rows, and a last line counts further rows. Rows for a new
+/// day or a restart do not count towards the 1,000. A sentence stands in place of an empty table.
 ///
-/// Commands follow that repeat the checks of watches that a finding names: of the first 3 lost gaps with a known
-/// version, and of the first 3 objects with a verdict of each. Without such a watch, there are none. Of each text
-/// outside the commands, the first 400 letters are kept; `…` stands for the rest.
+/// After the tables come commands that repeat the checks of each watch that a finding names. They check the watch's
+/// first 3 lost gaps with a known resourceVersion, and its first 3 objects with a verdict. If no finding names a watch,
+/// there are no commands. The first 400 letters of each text outside the commands are kept; `…` replaces further
+/// letters.
 ///
 /// # Errors
 /// If a frame cannot be read.
@@ -134,7 +135,7 @@ fn timeline(out: &mut String, account: &Account) {
     more(out, account.timeline.count);
 }
 
-/// Writes the commands that repeat the checks.
+/// Writes the section of commands with which a person repeats the checks.
 fn by_hand(out: &mut String, commands: &str) {
     if commands.is_empty() {
         return;
@@ -156,7 +157,7 @@ fn more(out: &mut String, rows: usize) {
     }
 }
 
-/// Escapes a text for Markdown: nothing in it is markup, a link, a mention or the end of a cell.
+/// Escapes a text for Markdown: nothing in the escaped text is markup, a link, a mention or the end of a cell.
 fn escaped(text: &str) -> String {
     let out = letters::escaped(text, |letter, out| match letter {
         '&' => out.push_str("&amp;"),

@@ -1,4 +1,4 @@
-//! The picture of all exported lanes. It needs no other file.
+//! The picture of all exported lanes, as an SVG that needs no other file.
 
 use watchscope_model::Notes;
 use watchscope_model::codec::DecodeError;
@@ -14,24 +14,25 @@ use watchscope_timeline::{Lanes, Picture, Px, Row, Store, Theme, View};
 use crate::taken::{Says, Taken, frames};
 
 /// The memory for the records of a picture, in bytes: 384 MiB, as the page has by default (`DEFAULT_BUDGET_BYTES`).
-/// Beyond it, the store drops records, and the picture lacks them.
+/// Above 384 MiB the store drops records, and the picture lacks them.
 const BUDGET_BYTES: usize = 384 << 20;
-/// The most height of the lanes, in px of the picture: a PNG and its viewers need memory for each px. Taller lanes are
-/// drawn as on the page, where quiet watches are strips. Rows that still have no room are left out and counted. The
-/// number has no other source.
+/// The most height of the lanes, in px of the picture: a PNG and its viewers need memory for each px. If the lanes are
+/// taller, they are drawn as on the page, where quiet watches are strips. Rows that even then have no room are left out
+/// and counted. The number has no other source.
 const MOST_HEIGHT_PX: u32 = 8_192;
 
 /// The size of a picture in px.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// Width in px. In a picture of less than 319 px the lanes would be under 1 px wide: it is drawn wider and shrunk.
+    /// Width of the picture in px. In a picture of less than 319 px the lanes would be under 1 px wide, so the picture
+    /// is drawn wider and scaled down.
     pub width_px: u32,
-    /// Least height in px; more lanes make it higher, up to 8,192 px of lanes.
+    /// Least height of the picture in px; more lanes make the picture higher, up to 8,192 px of lanes.
     pub height_px: u32,
 }
 
-/// The size of a report's picture: as wide as a page of A4 with 150 px an inch. So its letters can be read there. The
-/// least height has no source.
+/// The size of a report's picture: as wide as a page of A4 with 150 px an inch. At this width the picture's letters are
+/// readable on the page. The least height has no source.
 pub const REPORT_SIZE: Size = Size {
     width_px: 1_240,
     height_px: 900,
@@ -40,22 +41,22 @@ pub const REPORT_SIZE: Size = Size {
 /// The rows that a picture shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown<'a> {
-    /// All rows; if they are taller than 8,192 px, those that a page shows.
+    /// All rows; if all rows together are taller than 8,192 px, only the rows that the page would show.
     All,
-    /// The rows that a page shows: a quiet watch is one strip.
+    /// The rows that watchscope's page would show: a quiet watch is one strip.
     AsOnPage {
-        /// The rows that a person opened and closed, as [`Lanes::choices`] writes them; empty for none. Lines that
-        /// cannot be read are skipped.
+        /// The rows that a person opened and closed, as [`Lanes::choices`] writes them; empty if the person changed
+        /// none. Lines of this text that cannot be parsed are skipped.
         choices: &'a str,
-        /// The filter as typed; empty for none. The caption names it.
+        /// The filter as the person typed it; empty for no filter. The picture's caption names the filter.
         filter: &'a str,
     },
 }
 
 /// Draws the picture as SVG, with title, notes and caption. The caption says what is hidden, and counts the rows
-/// without room. It names the hash of the source file if nothing is hidden. Lanes have at most 8,192 px; beyond 384 MiB
-/// of records, the picture lacks some. The first 40 notes are drawn, the rest is counted. The time range is that of
-/// [`View::between`].
+/// without room. The caption names the hash of the source file if nothing is hidden. Lanes have at most 8,192 px; above
+/// 384 MiB of records, the picture lacks some records. The first 40 notes are drawn; further notes are counted. The
+/// time range is that of [`View::between`].
 ///
 /// # Errors
 /// [`StoreError`] if a frame cannot be read.
@@ -143,7 +144,7 @@ fn flags(notes: &Notes, taken: &Taken) -> Vec<Flag> {
     flags.collect()
 }
 
-/// Returns a store with the export's records, like that of a page.
+/// Returns a store with the export's records, like the store of a page.
 fn store_of(taken: &Taken) -> Result<Store, StoreError> {
     let mut store = Store::new(BUDGET_BYTES);
     // A page receives the newest chapter first and live, and the others as its past.
@@ -173,7 +174,7 @@ fn store_of(taken: &Taken) -> Result<Store, StoreError> {
     Ok(store)
 }
 
-/// Returns a catalogue's entry of a chapter, as a server makes it.
+/// Returns the catalogue's entry of a chapter, as a server would make it.
 fn listed(chapter: &Out) -> Result<CatalogueEntry, DecodeError> {
     let mut summarizer = FrameSummarizer::open(&chapter.head)?;
     for segment in &chapter.segments {

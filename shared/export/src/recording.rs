@@ -4,11 +4,12 @@ use watchscope_recording::{ExcerptFile, WriteError};
 
 use crate::taken::Taken;
 
-/// Returns the whole file. `deflate` is the host's raw deflate (RFC 1951); it is called once for each chapter. Notes
-/// that do not fit in a block are left out.
+/// Returns the whole recording file. `deflate` is the host's raw deflate (RFC 1951); it is called once for each
+/// chapter. Notes that do not fit in a block of the file are left out.
 ///
 /// # Errors
-/// [`WriteError::TooLarge`] if a part does not fit in a block. [`WriteError::Frame`] if a frame cannot be read.
+/// Returns [`WriteError::TooLarge`] if a part other than the notes does not fit in a block. Returns
+/// [`WriteError::Frame`] if a frame cannot be read.
 pub fn recording(
     taken: &Taken,
     mut deflate: impl FnMut(&[u8]) -> Vec<u8>,
@@ -21,16 +22,17 @@ pub fn recording(
     Ok(file.into_bytes())
 }
 
-/// The machine that makes the file. Its host deflates, because a browser deflates asynchronously.
+/// The machine that makes a recording file step by step. The machine's host deflates, because a browser deflates
+/// asynchronously.
 ///
-/// It holds one chapter and the whole file, so the export bounds its memory.
+/// The machine holds one chapter and the whole file, so the export's size bounds its memory.
 #[derive(Debug, Default)]
 pub struct RecordingFile(ExcerptFile);
 
 impl RecordingFile {
-    /// Takes in the deflated bytes (raw deflate, RFC 1951) of the last step; `None` at the first step. Returns the next
-    /// bytes to deflate, or `None` at the end. `taken` must be the same at each step. Notes that do not fit in a block
-    /// are left out.
+    /// Takes in the deflated form (raw deflate, RFC 1951) of the bytes that the previous step returned; `None` at the
+    /// first step. Returns the next bytes to deflate, or `None` at the end. `taken` must be the same at each step.
+    /// Notes that do not fit in a block of the file are left out.
     ///
     /// # Errors
     /// If a part does not fit in a block, if a frame cannot be read, or if the deflated bytes are missing. After an

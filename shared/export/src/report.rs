@@ -1,7 +1,7 @@
 //! A report to print, as one HTML file without scripts: picture, findings with evidence, timeline and charts.
 //!
-//! Pictures are `data:` images, so nothing in one reaches another or the page. The policy allows only the style sheet
-//! and these images, so the file makes no request.
+//! Pictures are `data:` images, so nothing in a picture reaches another picture or the page. The file's
+//! Content-Security-Policy allows only the style sheet and `data:` images, so the file makes no request.
 
 use std::fmt::Write as _;
 
@@ -17,30 +17,31 @@ use crate::charts::DrawnChart;
 use crate::letters;
 use crate::taken::{Says, Taken};
 
-/// The most rows of a timeline that stands before the charts, where it takes about one page. A longer one stands behind
-/// them. The number has no other source.
+/// The most rows of a timeline that stands before the charts, where it takes about one page. A longer timeline stands
+/// after the charts. The number has no other source.
 const SHORT_ROWS: usize = 40;
-/// The most pieces of evidence of a finding that are written, so that its row fits on a page; the report counts the
-/// others. The number has no source.
+/// The most pieces of evidence of a finding that are written, so that its row fits on a page; the report counts further
+/// pieces. The number has no source.
 const MOST_EVIDENCE: usize = 8;
-/// The most subjects that are named as affected, in one line; the report counts the others. The number has no source.
+/// The most subjects of findings that the report names as affected, in one line; the report counts further subjects.
+/// The number has no source.
 const MOST_AFFECTED: usize = 3;
 
 /// The alternative text of the picture, for people who do not see it.
 const PICTURE: &str = "The lanes of the range";
-/// The style sheet. The policy allows it by its hash.
+/// The style sheet of the report. The report's Content-Security-Policy allows the style sheet by its hash.
 const STYLE: &str = include_str!("report.css");
 
-/// The parts of a report beside the records.
+/// The parts of a report that are not made from the records.
 #[derive(Clone, Copy, Debug)]
 pub struct ReportParts<'a> {
-    /// Title and time zone.
+    /// The report's title and time zone.
     pub says: &'a Says<'a>,
     /// The picture of the range, as SVG; see [`REPORT_SIZE`](crate::REPORT_SIZE).
     pub picture: &'a str,
-    /// The charts, in their order; if there are none, the report has no part about them.
+    /// The charts, in the order of the report; if the list is empty, the report has no section of charts.
     pub charts: &'a [DrawnChart],
-    /// Begin and end of the charts' time axes. The report names them if it has charts.
+    /// Begin and end of the charts' time axes. The report names these two times if it has charts.
     pub context: (Time, Time),
 }
 
@@ -49,10 +50,11 @@ macro_rules! put {
     ($out:expr, $($arg:tt)*) => {{ let _ = writeln!($out, $($arg)*); }};
 }
 
-/// Returns the whole file in HTML. Findings have the order of [`markdown`](crate::markdown()). It has at most 1,000
-/// findings and 1,000 rows of the timeline; a last line counts the others. Rows for a new day or a restart do not
-/// count. A finding has its first 8 pieces of evidence, a row each, and a row counts the others. Words are written for
-/// the first 10,000 pieces in all. Of each text, the first 400 letters are kept; `…` stands for the rest.
+/// Returns the whole file in HTML. Findings have the order of [`markdown`](crate::markdown()). The report has at most
+/// 1,000 findings and 1,000 rows of the timeline; a last line counts further ones. Rows for a new day or a restart do
+/// not count towards the 1,000. A finding has its first 8 pieces of evidence, a row each, and a row counts further
+/// pieces. Only the first 10,000 pieces of evidence in all are described in words. The first 400 letters of each text
+/// are kept; `…` replaces further letters.
 ///
 /// # Errors
 /// If a frame cannot be read.
@@ -103,7 +105,7 @@ pub fn report(taken: &Taken, parts: &ReportParts<'_>) -> Result<String, DecodeEr
     Ok(out)
 }
 
-/// Writes the summary of the worst finding; of several, the earliest.
+/// Writes the summary of the worst finding; of several equally bad findings, of the earliest.
 fn lead(out: &mut String, account: &Account) {
     let worst = account
         .found
@@ -165,7 +167,8 @@ fn facts(out: &mut String, taken: &Taken, account: &Account, parts: &ReportParts
     put!(out, "</dl>");
 }
 
-/// `2026-11-19 03:11:48 – 03:41:07`; it names the second day only if it is another.
+/// Returns a range of time in words: `2026-11-19 03:11:48 – 03:41:07`. The end's day is named only if it differs from
+/// the begin's.
 fn span_words(from: Time, to: Time) -> String {
     let (first, last) = (date(from), date(to));
     let last = match first == last {
@@ -175,7 +178,7 @@ fn span_words(from: Time, to: Time) -> String {
     format!("{first} {} – {last}", clock(from))
 }
 
-/// `2 errors, 1 warning`.
+/// Returns the number of findings by severity in words: `2 errors, 1 warning`.
 fn what(found: &[Found]) -> String {
     let of = |severity: Severity, noun: &str| {
         let number = found
@@ -197,7 +200,7 @@ fn what(found: &[Found]) -> String {
     }
 }
 
-/// Says how many events the gaps lost; an unknown number is not 0.
+/// Returns words that say how many events the gaps lost; an unknown number is not written as 0.
 fn missed_words(gaps: u64, unknown: u64, events: u64) -> String {
     let known = count(events, "event");
     match (gaps, unknown) {
@@ -212,7 +215,7 @@ fn missed_words(gaps: u64, unknown: u64, events: u64) -> String {
     }
 }
 
-/// Names the first subjects of findings, and counts the others.
+/// Returns words that name the first [`MOST_AFFECTED`] subjects of findings, and count further ones.
 fn affected(found: &[Found]) -> String {
     let mut subjects: Vec<&str> = Vec::new();
     for found in found.iter().filter(|found| !found.subject.is_empty()) {
@@ -347,7 +350,7 @@ fn timeline(out: &mut String, account: &Account) {
     over(out, account.timeline.count);
 }
 
-/// Says how many rows a table lacks.
+/// Writes how many rows a table lacks; nothing if it lacks none.
 fn over(out: &mut String, rows: usize) {
     if let Some(over @ 1..) = rows.checked_sub(MOST_ROWS) {
         put!(
@@ -412,7 +415,7 @@ fn image(alt: &str, svg: &str) -> String {
     )
 }
 
-/// Returns the style sheet's source as a policy names it: `sha256-…`.
+/// Returns the style sheet's source as a Content-Security-Policy names it: `sha256-…`.
 fn style_hash() -> String {
     use sha2::{Digest as _, Sha256};
     format!(
@@ -421,8 +424,8 @@ fn style_hash() -> String {
     )
 }
 
-/// Escapes a text for HTML, in elements and in quoted attributes: nothing in it is markup or turns the direction of
-/// others.
+/// Escapes a text for HTML, in elements and in quoted attributes: nothing in the text is markup or changes the
+/// direction of other text.
 fn escaped(text: &str) -> String {
     letters::escaped(text, letters::put_in_markup)
 }

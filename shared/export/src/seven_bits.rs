@@ -1,15 +1,17 @@
-//! Bytes as characters of seven bits, for elements of a document: seven bytes take 8.2, where base 64 takes 9.3.
+//! Encodes bytes as characters of seven bits each, for elements of an HTML document: 7 bytes become about 8.2 bytes,
+//! where base64 needs 9.3.
 //!
-//! xtask writes the modules of a page in one file with it. assets/single.js decodes both.
+//! xtask encodes the WebAssembly modules of the page in one file likewise. assets/single.js decodes both the recording
+//! and the modules.
 
-/// The values whose own characters a document changes (NUL, CR) or reads as markup (`<`).
+/// The seven-bit values whose own characters an HTML document changes (NUL, CR) or reads as markup (`<`).
 const MOVED: [u8; 3] = [0, b'\r', b'<'];
-/// A moved value is the character of this code plus the value. It takes two bytes of UTF-8. `assets/single.js`, which
-/// decodes them, has the same code.
+/// A value of [`MOVED`] becomes the character with this code plus the value. Such a character takes two bytes of UTF-8.
+/// `assets/single.js`, which decodes them, has the same code.
 const MOVED_FROM: u8 = 0xc0;
 
-/// Returns the characters of `bytes`, the first bit first: one for seven bits, with zeros after the last bit. A
-/// character is the code of its value, but for three that stand at 0xC0 and above.
+/// Encodes `bytes`, the highest bit of the first byte first: one character for seven bits, with zeros after the last
+/// bit. A character's code is its value; only the three values of [`MOVED`] become 0xC0 plus the value.
 pub(crate) fn seven_bits(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len() + bytes.len() / 5 + 2);
     let (mut bits, mut count) = (0_u16, 0);
@@ -27,7 +29,7 @@ pub(crate) fn seven_bits(bytes: &[u8]) -> String {
     out
 }
 
-/// Returns the character of the lowest seven bits.
+/// Returns the character for the lowest seven bits of `bits`.
 fn character(bits: u16) -> char {
     let value = (bits & 0x7f) as u8;
     char::from(if MOVED.contains(&value) {
@@ -41,7 +43,7 @@ fn character(bits: u16) -> char {
 mod tests {
     use super::*;
 
-    /// Decodes as assets/single.js does.
+    /// Decodes characters to bytes as assets/single.js does.
     fn decoded(text: &str) -> Vec<u8> {
         let values = text.chars().map(|letter| match u32::from(letter) {
             code @ 0..0x80 => code,

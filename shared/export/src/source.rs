@@ -1,31 +1,31 @@
-//! The hash of the closed file that an export was made of. A picture's caption names it.
+//! The hash of the closed recording file that an export was made of. A picture's caption names this hash.
 
 use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 
-/// The most bytes of a file that is hashed. The picture of a larger one names no hash, on host and page alike. A page
-/// has to read and hash the whole file before it can draw the picture. The number has no source.
+/// The most bytes of a file that is hashed. The picture of a larger file names no hash, whether a host or a page draws
+/// it. A page has to read and hash the whole file before it can draw the picture. The number has no source.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// Returns whether the hash of a file is named: it is closed, and it has at most 256 MiB. `is_closed` is true if its
-/// writer ended it; `bytes` is its length.
+/// Returns whether a picture names the hash of a file: the file is closed, and it has at most 256 MiB. `is_closed` is
+/// true if the file's writer ended it; `bytes` is the file's length.
 #[must_use]
 pub fn is_hashed(is_closed: bool, bytes: u64) -> bool {
     is_closed && bytes <= MOST_BYTES
 }
 
-/// The SHA-256 of a file, from its bytes in order. It holds no bytes of the file.
+/// The SHA-256 of a file, computed from the file's bytes in order. The value holds no bytes of the file.
 #[derive(Clone, Debug, Default)]
 pub struct SourceHash(Sha256);
 
 impl SourceHash {
-    /// Takes in the next bytes, in pieces of any length.
+    /// Adds the next bytes of the file to the hash, in pieces of any length.
     pub fn add(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
-    /// Returns the hash in 64 hex digits, in lower case. Without a byte, it is that of an empty file.
+    /// Returns the hash in 64 hex digits, in lower case. Without any added byte, the hash is that of an empty file.
     #[must_use]
     pub fn finish(self) -> String {
         let mut text = String::new();

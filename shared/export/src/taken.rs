@@ -1,4 +1,4 @@
-//! The data of an export: a stretch and some lanes of a log, by the runs of its writer.
+//! The data of an export: a range of time and some lanes of a log, by the runs of the log's writer.
 
 use std::collections::BTreeSet;
 
@@ -16,44 +16,44 @@ use watchscope_timeline::picture;
 /// The title and the time zone of an export, for the forms that show them.
 #[derive(Clone, Copy, Debug)]
 pub struct Says<'a> {
-    /// The title, chosen by a person or made by [`Taken::title`]. Markdown, HTML and reports keep its first 400
-    /// letters; `…` stands for the rest. A picture cuts it off at its edge.
+    /// The title, chosen by a person or made by [`Taken::title`]. Markdown, HTML and reports keep the title's first 400
+    /// letters; `…` replaces further letters. A picture cuts the title off at the picture's edge.
     pub title: &'a str,
-    /// The viewer's offset from UTC in minutes, positive in the east. Pictures and charts name it; their times stay
-    /// UTC.
+    /// The viewer's offset from UTC in minutes, positive in the east. Pictures and charts name this offset; the times
+    /// that they write stay UTC.
     pub zone_offset_min: i32,
 }
 
-/// The data of an export. It holds the frames: about 24 bytes for each record, and a snapshot about every 1 MiB. The
-/// range bounds them. Its times are on the log's clock. In place of each record that was left out, it has a record of
-/// `loss`.
+/// The data of an export. `Taken` holds the log's frames: about 24 bytes for each record, and a snapshot about every 1
+/// MiB. The range bounds this memory. All times are on the log's clock. In place of each record that was left out,
+/// `Taken` has a record of `loss`.
 #[derive(Debug)]
 pub struct Taken {
-    /// Begin of the range, included.
+    /// The begin of the range; records of exactly this time are included.
     pub from: Time,
-    /// End of the range, included.
+    /// The end of the range; records of exactly this time are included.
     pub to: Time,
-    /// The runs with a record in the range, in their order; never empty.
+    /// The runs of the log's writer with a record in the range, in their order; never empty.
     pub(crate) runs: Vec<TakenRun>,
-    /// Persons' notes about the range whose records are in none of the runs, in the order of their records' times.
+    /// Persons' notes about the range whose own records are in none of the runs, in the order of these records' times.
     pub(crate) notes: Vec<KeptNote>,
-    /// The SHA-256 of the one closed file that it was made of, in hex digits; `None` for other sources.
+    /// The SHA-256 of the one closed file that the export was made of, in hex digits; `None` for other sources.
     pub(crate) source: Option<String>,
 }
 
-/// Counts of an export.
+/// Counts of the content of an export.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// The number of watches, without watchscope's own requests about them.
+    /// The number of watches; watchscope's own requests about watches do not count as watches.
     pub watches: usize,
-    /// The number of records that the export keeps, without those left out.
+    /// The number of records that the export keeps, without the records left out.
     pub records: u64,
     /// The number of changes of objects among these records.
     pub changes: u64,
-    /// The number of findings that are open at any time of the range. A finding that goes on over a restart counts once
-    /// for each run. One that is raised again within a run counts once.
+    /// The number of findings that are open at any time of the range. A finding that stays open over a restart of the
+    /// log's writer counts once for each run. A finding that is raised again within a run counts once.
     pub findings: usize,
-    /// The number of current notes of persons about the range: replaced and withdrawn ones do not count.
+    /// The number of current notes of persons about the range: replaced and withdrawn notes do not count.
     pub notes: usize,
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct TakenRun {
 
 impl Taken {
     /// Makes an export from the runs of an excerpt, in their order; `None` if there is no run. `from` and `to` are the
-    /// range of the excerpt. It has no notes from elsewhere and no source.
+    /// range of the excerpt. The new export has no notes from outside these runs and no source.
     #[must_use]
     pub fn new(from: Time, to: Time, runs: Vec<ExcerptRun>) -> Option<Self> {
         let runs: Vec<TakenRun> = runs.into_iter().map(TakenRun::of).collect();
@@ -80,16 +80,16 @@ impl Taken {
         })
     }
 
-    /// Sets the SHA-256 of the one closed file that it was made of, as
-    /// [`SourceHash::finish`](crate::SourceHash::finish) returns it; `None` for other sources. Hiding forgets it,
-    /// because it would name the file.
+    /// Sets the SHA-256 of the one closed file that the export was made of, as
+    /// [`SourceHash::finish`](crate::SourceHash::finish) returns it; `None` for other sources. Hiding
+    /// ([`Taken::hiding`]) removes this hash, because the hash would identify the file.
     #[must_use]
     pub fn with_source(self, source: Option<String>) -> Self {
         Self { source, ..self }
     }
 
-    /// Takes from `notes` those of persons about the range whose records are in none of the runs. They replace the
-    /// notes from an earlier call.
+    /// Keeps those of `notes` that persons made about the range and whose own records are in none of the runs. The kept
+    /// notes replace the notes from an earlier call.
     #[must_use]
     pub fn with_notes(self, notes: &Notes) -> Self {
         let runs = self.runs.iter().map(|run| &run.run);
@@ -97,7 +97,7 @@ impl Taken {
         Self { notes, ..self }
     }
 
-    /// Returns the notes of persons whose records are in none of its runs.
+    /// Returns the notes of persons whose own records are in none of the export's runs.
     pub(crate) fn notes_elsewhere(&self) -> Notes {
         let mut notes = Notes::default();
         for note in &self.notes {
@@ -107,8 +107,8 @@ impl Taken {
     }
 
     /// Narrows the export to some watches, and to records about no watch and no client. Names without a watch in the
-    /// export are ignored. Notes about other watches and inside records are left out; the source stays. `None` if the
-    /// range has no record; records that are left out count.
+    /// export are ignored. Notes about other watches and inside records are left out; the source's hash stays. Returns
+    /// `None` if the range has no record at all, left-out records included.
     ///
     /// # Errors
     /// If a frame cannot be read.
@@ -137,7 +137,7 @@ impl Taken {
         }))
     }
 
-    /// Returns all names in the export and in its notes, by the parts that can be hidden.
+    /// Returns all names in the export and in its notes, by the kinds of names that can be hidden.
     ///
     /// # Errors
     /// If a frame cannot be read; the error counts the chapters of all runs from 1.
@@ -156,8 +156,8 @@ impl Taken {
         Ok(known)
     }
 
-    /// Hides parts of the export. Also returns the hider, which hides the same names in other texts. The hash of the
-    /// source is forgotten.
+    /// Hides the kinds of names in `parts` throughout the export. Also returns the hider, which hides the same names in
+    /// other texts. The hash of the source is removed.
     ///
     /// # Errors
     /// If a frame cannot be read.
@@ -167,7 +167,7 @@ impl Taken {
     }
 
     /// Like [`hiding`](Self::hiding), with names that [`known`](Self::known) returned for this export. Names that
-    /// `known` lacks may stay.
+    /// `known` lacks may stay unhidden.
     ///
     /// # Errors
     /// If a frame cannot be read.
@@ -202,14 +202,14 @@ impl Taken {
         ))
     }
 
-    /// Says what is hidden; an empty text if nothing is.
+    /// Returns words that say what is hidden; an empty text if nothing is hidden.
     pub(crate) fn hidden(&self) -> String {
         let hidden = self.runs.first().map(|run| &run.run.of.hidden);
         let words = hidden.into_iter().flatten().map(|part| part.words());
         words.collect::<Vec<&str>>().join(", ")
     }
 
-    /// Counts watches, records, changes, findings and notes. It reads all records.
+    /// Counts watches, records, changes, findings and notes. The function reads all records of the export.
     ///
     /// # Errors
     /// If a frame cannot be read.
@@ -234,8 +234,8 @@ impl Taken {
         Ok(counts)
     }
 
-    /// Returns the names of the export's watches, sorted, without watchscope's own requests about them. It may be
-    /// empty.
+    /// Returns the names of the export's watches, sorted, without watchscope's own requests about watches. The set may
+    /// be empty.
     #[must_use]
     pub fn watches(&self) -> BTreeSet<WatchName> {
         let watches = self.runs.iter().flat_map(|run| &run.run.of.watches);
@@ -244,8 +244,8 @@ impl Taken {
             .collect()
     }
 
-    /// Returns the watches that a finding of the range names, sorted; empty if none does. A finding that was open at
-    /// the begin of a run counts. One about many watches names only some of them
+    /// Returns the watches that a finding of the range names, sorted; empty if no finding names a watch. A finding that
+    /// was open at the begin of a run counts. A finding about many watches names only some of them
     /// ([`Finding::names`](watchscope_model::event::Finding::names)).
     ///
     /// # Errors
@@ -263,8 +263,8 @@ impl Taken {
     }
 
     /// Returns a title that names the namespaces of the last run's watches, sorted, each once, and its cluster:
-    /// `Watches of shop in prod`. It names all of them, with commas. Without namespaces it is `Watches of prod`; an
-    /// unknown cluster is `a cluster`.
+    /// `Watches of shop in prod`. The title names all namespaces, with commas. Without namespaces the title is `Watches
+    /// of prod`; an unknown cluster is written as `a cluster`.
     #[must_use]
     pub fn title(&self) -> String {
         let of = self.runs.last().map(|run| &run.run.of);
@@ -288,7 +288,7 @@ impl TakenRun {
         }
     }
 
-    /// Returns the first and the last of its records.
+    /// Returns the seqs of the first and the last record of the run.
     pub(crate) fn seqs(&self) -> Option<(Seq, Seq)> {
         let chapters = self.run.chapters.iter();
         let mut kept = chapters.flat_map(|chapter| &chapter.kept);
@@ -296,7 +296,7 @@ impl TakenRun {
         Some((first, kept.last().map_or(last, |&(_, last)| last)))
     }
 
-    /// Reads its records, and its findings: those open at its begin, and those in its records.
+    /// Reads the run's records, and its findings: those that are open at the run's begin, and those in its records.
     fn read_findings(
         &self,
         mut found: impl FnMut(&Finding),
@@ -317,7 +317,7 @@ impl TakenRun {
         })
     }
 
-    /// Reads its records; `take` gets each with the fold before it.
+    /// Reads the run's entries; `take` gets each entry with the fold before it.
     pub(crate) fn read(&self, mut take: impl FnMut(&Entry, &State)) -> Result<(), DecodeError> {
         for chapter in &self.run.chapters {
             let (mut reader, opening) = ChapterReader::open(&chapter.head)?;
@@ -336,7 +336,7 @@ impl TakenRun {
     }
 }
 
-/// Makes an excerpt of an excerpt.
+/// Makes an excerpt of the runs of an earlier excerpt.
 fn again(
     runs: Vec<TakenRun>,
     stretch: Stretch,
@@ -353,7 +353,7 @@ fn again(
     excerpt.runs(chapters.map(|chapter| frames(&chapter)))
 }
 
-/// Returns a chapter's frames, one behind the other.
+/// Returns a chapter's frames, concatenated.
 pub(crate) fn frames(chapter: &Out) -> Vec<u8> {
     let mut frames = chapter.head.clone();
     let segments = &chapter.segments;

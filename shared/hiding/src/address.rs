@@ -2,21 +2,21 @@
 
 use core::net::IpAddr;
 
-/// The parts of an address; together they are the whole text.
+/// The parts of an address; joined, they are the whole text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Address<'a> {
-    /// The scheme, `https://`, or nothing; with the opening bracket of an IPv6 address.
+    /// The scheme, `https://`, or nothing, and the opening bracket if the host is an IPv6 address.
     pub(crate) begin: &'a str,
-    /// A name or an IP address.
+    /// The host: a name or an IP address.
     pub(crate) host: &'a str,
-    /// The closing bracket of an IPv6 address, and the port.
+    /// The closing bracket if the host is an IPv6 address, and the port with its colon; may be empty.
     pub(crate) port: &'a str,
-    /// The path with its slash, and everything after it.
+    /// The path with its slash, and everything after the path; may be empty.
     pub(crate) path: &'a str,
 }
 
 impl<'a> Address<'a> {
-    /// Splits a text; every text is an address.
+    /// Splits a text into the parts of an address; every text can be split.
     pub(crate) fn of(text: &'a str) -> Self {
         let authority_at = text.find("://").map_or(0, |at| at + 3);
         let (scheme, rest) = text.split_at(authority_at);
@@ -31,7 +31,7 @@ impl<'a> Address<'a> {
     }
 }
 
-/// The length of the part before the host, the host, and the port.
+/// Returns the length of the text before the host (an opening bracket), the host, and the text after the host.
 fn split(authority: &str) -> (usize, &str, &str) {
     if let Some(inside) = authority.strip_prefix('[') {
         let host = &inside[..inside.find(']').unwrap_or(inside.len())];
@@ -48,7 +48,7 @@ fn split(authority: &str) -> (usize, &str, &str) {
     (0, host, port)
 }
 
-/// The length of the IP address at the start of a text; `None` if there is none.
+/// Returns the length of the IP address at the start of a text; `None` if the text begins with none.
 pub(crate) fn leading_ip(text: &str) -> Option<usize> {
     let is_part = |c: char| c.is_ascii_hexdigit() || matches!(c, '.' | ':');
     let run = &text[..text.find(|c| !is_part(c)).unwrap_or(text.len())];

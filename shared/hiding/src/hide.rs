@@ -8,10 +8,10 @@ use watchscope_model::{Entry, Layers, LogId, State};
 use crate::hider::Hider;
 use crate::part::Parts;
 
-/// Hides names in the parts of an extract. Without a hidden part, or with bodies alone, its methods change nothing.
+/// Hides names in the parts of an extract. If no part is hidden, or bodies alone, the methods change nothing.
 ///
-/// It is a trait, so a program that only makes extracts without hiding has no code of it: a browser downloads that
-/// code.
+/// This is a trait, so that a program that only makes extracts without hiding has no code for hiding: a browser would
+/// have to download that code.
 pub trait Hide: Debug {
     /// Returns the parts that are hidden.
     fn parts(&self) -> Parts;
@@ -19,10 +19,11 @@ pub trait Hide: Debug {
     /// Hides names in the name of the log.
     fn log(&mut self, log: &mut LogId);
 
-    /// Hides names in the folds at the opening of a chapter: that of the records, and that of the inside records.
+    /// Hides names in the folds at the opening of a chapter: the fold of the records, and the fold of the inside
+    /// records.
     fn opening(&mut self, state: &mut State, layers: &mut Layers);
 
-    /// Hides names in a record. Its seq and its time stay.
+    /// Hides names in a record. The record's seq and time stay.
     fn entry(&mut self, entry: &mut Entry);
 
     /// Returns a copy that hides the same parts with the same pseudonyms.

@@ -14,15 +14,17 @@ use crate::pseudonym::Seed;
 use crate::sentence::Check;
 use crate::table::Table;
 
-/// The most rewritten texts that are cached: many records repeat a text. Before one more, all are dropped, which costs
-/// time only. It bounds the memory. The number has no source.
+/// The most rewritten texts that are cached, because many records repeat a text. Before one more is cached, all are
+/// dropped, which costs only time. The limit bounds the memory. The number has no source.
 const REMEMBERED: usize = 4_096;
 
-/// Rewrites the texts of a log whose names are all known. It is the [`Rewriter`] of the second pass over the records.
+/// Rewrites the texts of a log whose names are all known. A hider is the [`Rewriter`] of the second pass over the
+/// records.
 ///
-/// It holds each known text with its new form, shared with its clones. Of its own it holds each object and each
-/// controller that it has rewritten, with its new form; the log bounds them. It also holds at most 4,096 other texts:
-/// before a further one, it drops all of them and makes them anew when they come again.
+/// A hider holds each known text with its new form, shared with its clones. Each clone holds for itself every object
+/// and every controller that it has rewritten, with its new form; the log bounds their number. A hider also holds at
+/// most 4,096 other rewritten texts: before a further text, it drops all of these, and rewrites a dropped text anew
+/// when that text comes again.
 #[derive(Clone, Debug)]
 pub struct Hider {
     names: Arc<Table>,
@@ -32,9 +34,9 @@ pub struct Hider {
 }
 
 impl Hider {
-    /// Makes a hider of parts of a log, with pseudonyms from a seed. `known` must have the names of the whole log: one
-    /// that it lacks may stay. If `parts` has nothing but bodies, or nothing at all, the hider changes no text of a
-    /// record.
+    /// Makes a hider of parts of a log, with pseudonyms from a seed. `known` must have the names of the whole log: a
+    /// name that it lacks may stay in the texts. If `parts` has only bodies, or is empty, the hider changes no text of
+    /// a record.
     #[must_use]
     pub fn new(known: Known, parts: Parts, seed: Seed) -> Self {
         Self {
@@ -51,15 +53,15 @@ impl Hider {
         self.names.parts
     }
 
-    /// Returns a person's text with the hidden names in it replaced, and with hidden uids and IP addresses, which it
-    /// finds by their form. All other words stay, so a name that the log does not know stays, too. A name that is an
+    /// Returns a person's text with the hidden names in it replaced, and with hidden uids and IP addresses, which are
+    /// found by their form. All other words stay, so a name that the log does not have stays, too. A name that is an
     /// ordinary word or a number also stays, unless `"`, `'`, `/` or `=` stands beside it.
     #[must_use]
     pub fn said(&self, text: &str) -> String {
         self.names.inside(text)
     }
 
-    /// The new form of a text that is not a name as a whole.
+    /// Returns the new form of a text that is not a name as a whole.
     fn anew(&self, class: TextClass, text: &str) -> String {
         let names = &self.names;
         match class {
@@ -159,12 +161,12 @@ impl Rewriter for Hider {
     }
 }
 
-/// The class of a header's value.
+/// Returns the class of the text in a header's value.
 fn class_of_header(name: &str) -> TextClass {
     /// Headers, in lower case, with values that are words of a protocol.
     const FIXED: [&str; 2] = ["content-type", "retry-after"];
-    /// Headers, in lower case, with uids: of the request (`audit-id`), and of its flow schema and priority level
-    /// (KEP-1040).
+    /// Headers, in lower case, with uids: the uid of the request (`audit-id`), and those of its flow schema and
+    /// priority level (KEP-1040).
     const UIDS: [&str; 3] = [
         "audit-id",
         "x-kubernetes-pf-flowschema-uid",

@@ -18,24 +18,24 @@ use crate::pseudonym::LETTERS;
 use crate::request::{Segment, named_by, segments};
 use crate::selector;
 
-/// The names in a log: each text that names something, with the parts that it names. It is a [`Rewriter`] that changes
-/// nothing.
+/// The names in a log: each text that names something, with the parts that it names. The collector is a [`Rewriter`]
+/// that changes nothing.
 ///
-/// The records that it reads bound it: each text and each watch is held once. Empty texts are not held. Uids with the
-/// form of a UUID in lower case are not held either, because a hider finds them by their form.
+/// The records that are read bound the size: each text and each watch is held once. Empty texts are not held. Uids with
+/// the form of a UUID in lower case are not held either, because a hider finds such uids by their form.
 #[derive(Clone, Debug)]
 pub struct Known {
-    /// Texts, each with the parts that it names.
+    /// Texts that name something, each with the parts that it names.
     pub(crate) texts: BTreeMap<Text, Parts>,
-    /// API groups.
+    /// The API groups in the log.
     pub(crate) groups: BTreeSet<Text>,
-    /// Resources, with or without their groups.
+    /// The resources in the log, with or without their groups.
     pub(crate) resources: BTreeSet<Text>,
     /// The watches by name, each with its selectors; watchscope's own requests about a watch are not among them.
     pub(crate) watches: BTreeMap<WatchName, Selectors>,
-    /// The part that the objects of the last watch name.
+    /// The part that the names of objects of the last rewritten watch belong to.
     objects: HiddenPart,
-    /// The last watch.
+    /// The watch that was rewritten last.
     watch: Option<WatchName>,
 }
 
@@ -60,12 +60,13 @@ impl Default for Known {
 }
 
 impl Known {
-    /// Reads a chapter: a head frame, and segment frames in their order; there may be none. It adds the names in the
-    /// opening snapshot and in all records to those of earlier calls. Records of kinds from a later version are
+    /// Reads a chapter: a head frame, and segment frames in their order; there may be no segment frame. Adds the names
+    /// in the opening snapshot and in all records to those of earlier calls. Records of kinds from a later version are
     /// skipped.
     ///
     /// # Errors
-    /// If a frame cannot be read or does not follow. Names from the frames before it stay.
+    /// If a frame cannot be read, or does not continue the frame before it. Names from the frames before the bad one
+    /// stay.
     pub fn chapter<'a>(
         &mut self,
         head: &[u8],
@@ -87,17 +88,17 @@ impl Known {
         Ok(())
     }
 
-    /// Returns the number of different texts that name a part. A text that names several parts counts for each. Uids
-    /// with the form of a UUID in lower case do not count. [`HiddenPart::Bodies`] and [`HiddenPart::Later`] have no
-    /// texts.
+    /// Returns the number of different texts that name a part. A text that names several parts counts for each of them.
+    /// Uids with the form of a UUID in lower case do not count. [`HiddenPart::Bodies`] and [`HiddenPart::Later`] have
+    /// no texts.
     #[must_use]
     pub fn count(&self, part: HiddenPart) -> usize {
         let parts = self.texts.values();
         parts.filter(|parts| parts.has(part)).count()
     }
 
-    /// Iterates over the texts that name a part, sorted by their bytes; there may be none. A text may name several
-    /// parts. Uids with the form of a UUID in lower case are not among them.
+    /// Iterates over the texts that name a part, sorted by their bytes; there may be none. A text may name other parts,
+    /// too. Uids with the form of a UUID in lower case are not among the texts.
     pub fn texts_of(&self, part: HiddenPart) -> impl Iterator<Item = &str> {
         let texts = self.texts.iter();
         texts.filter_map(move |(text, parts)| parts.has(part).then_some(&**text))
@@ -257,7 +258,7 @@ impl Rewriter for Known {
 }
 
 impl Known {
-    /// The selectors of the last watch.
+    /// Returns the selectors of the last watch; `None` if it is watchscope's own request.
     fn selectors(&mut self) -> Option<&mut Selectors> {
         let name = self.watch.as_ref()?;
         self.watches
@@ -271,7 +272,7 @@ fn keep(texts: &mut BTreeSet<Text>, text: &str) {
     }
 }
 
-/// The part that objects of a kind name.
+/// Returns the part that the names of objects of a kind belong to.
 fn kind_names(kind: &str) -> HiddenPart {
     match kind {
         "Node" => HiddenPart::Nodes,
@@ -279,7 +280,8 @@ fn kind_names(kind: &str) -> HiddenPart {
     }
 }
 
-/// The Deployment of a ReplicaSet, whose name is the Deployment's plus a hash of its template.
+/// Returns the name of the Deployment of a ReplicaSet. The ReplicaSet's name is that of the Deployment plus a hash of
+/// its template.
 fn deployment_of(owner: &Owner) -> Option<&str> {
     if owner.kind() != "ReplicaSet" {
         return None;
@@ -290,8 +292,9 @@ fn deployment_of(owner: &Owner) -> Option<&str> {
         .map(|(deployment, _)| deployment)
 }
 
-/// The names that a generated pod name begins with: `cart-7d9f8b6c4d-x2z5q` belongs to the ReplicaSet
-/// `cart-7d9f8b6c4d`, and that to the Deployment `cart`. Those names are hidden too, though no record may have them.
+/// Returns the names of controllers that a generated pod name begins with: `cart-7d9f8b6c4d-x2z5q` belongs to the
+/// ReplicaSet `cart-7d9f8b6c4d`, and this ReplicaSet to the Deployment `cart`. These names are hidden, too, even if no
+/// record has them.
 ///
 /// Generated endings have 5 characters, and the hash of a template 6 to 10, from an alphabet without vowels
 /// (apimachinery, `util/rand`).
@@ -312,7 +315,7 @@ fn makers_of(name: &str) -> impl Iterator<Item = &str> {
 pub(crate) struct WatchParts<'a> {
     pub(crate) client: Option<&'a str>,
     pub(crate) namespace: &'a str,
-    /// The resource and its group.
+    /// The resource, with its group if it has one.
     pub(crate) what: &'a str,
     pub(crate) selectors: Option<&'a str>,
     /// The ordinal such as `#2`, or nothing.
@@ -320,7 +323,7 @@ pub(crate) struct WatchParts<'a> {
 }
 
 impl<'a> WatchParts<'a> {
-    /// Splits the name of a watch that is not watchscope's own request about another one.
+    /// Splits the name of a watch. The name must not be that of watchscope's own requests about a watch.
     pub(crate) fn of(name: &'a WatchName) -> Self {
         let text = name.as_str();
         let (unnumbered, _) = name.what_and_ordinal();

@@ -1,9 +1,9 @@
-//! The parts of a log that can be hidden, and sets of them.
+//! The parts of a log that can be hidden, and sets of such parts.
 
 use serde::{Deserialize, Serialize};
 
-/// A part of a log that can be hidden. Lists of parts have this order. In JSON it is the name of its variant in camel
-/// case: `names`.
+/// A part of a log that can be hidden. Lists of parts have this order. In JSON a part is the name of its variant in
+/// camel case: `names`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum HiddenPart {
@@ -19,11 +19,12 @@ pub enum HiddenPart {
     Addresses,
     /// Names of nodes.
     Nodes,
-    /// The name of the cluster, and that of the log.
+    /// The name of the cluster, and the name of the log.
     Cluster,
-    /// Bodies of objects. They are left out if any part is hidden, because a body may name anything.
+    /// Bodies of objects. All bodies are left out if any part is hidden, because a body may name anything.
     Bodies,
-    /// A part that a later version added: every unknown word in a file. This build cannot hide it.
+    /// A part that only a later version knows: every unknown word for a part in a file is read as this. This build
+    /// cannot hide such a part.
     #[serde(other)]
     Later,
 }
@@ -58,7 +59,7 @@ impl HiddenPart {
     }
 }
 
-/// A set of parts. It may be empty.
+/// A set of parts. The set may be empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parts(u16);
 
@@ -69,13 +70,13 @@ impl Parts {
         self.0 & 1 << part as u16 != 0
     }
 
-    /// Returns the set with one more part. It is the same set if the part was in it.
+    /// Returns the set with one more part, or the same set if the part was in it already.
     #[must_use]
     pub const fn with(self, part: HiddenPart) -> Self {
         Self(self.0 | 1 << part as u16)
     }
 
-    /// Whether both sets have a common part.
+    /// Whether the two sets have a part in common.
     pub(crate) const fn meets(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
@@ -86,21 +87,23 @@ impl Parts {
         self.0 == 0
     }
 
-    /// Returns whether texts may change: a part other than bodies is in the set, even if only [`HiddenPart::Later`] is.
+    /// Returns whether hiding this set may change texts: a part other than bodies is in the set. [`HiddenPart::Later`]
+    /// alone counts, too.
     #[must_use]
     pub const fn changes_texts(self) -> bool {
         self.0 & !(1 << HiddenPart::Bodies as u16) != 0
     }
 
-    /// Iterates over the parts in the set, in the order of [`HiddenPart::ALL`]. It leaves out [`HiddenPart::Later`].
+    /// Iterates over the parts in the set, in the order of [`HiddenPart::ALL`]. The iterator leaves out
+    /// [`HiddenPart::Later`].
     pub fn iter(self) -> impl Iterator<Item = HiddenPart> {
         let all = HiddenPart::ALL.into_iter();
         all.filter(move |&part| self.has(part))
     }
 
-    /// Returns the contents that are not hidden, each as a phrase: first parts in their order, then contents that are
-    /// never hidden. The list is never empty. Bodies are never in it, not even for an empty set: they are left out if
-    /// anything is hidden.
+    /// Returns what is not hidden, each item as a phrase: first the parts that are not in the set, in their order, then
+    /// what is never hidden. The list is never empty. Bodies are never in the list, not even for an empty set, because
+    /// they are left out if anything is hidden.
     #[must_use]
     pub fn not_hidden(self) -> Vec<&'static str> {
         let kept = HiddenPart::ALL.into_iter();

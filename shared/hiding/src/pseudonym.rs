@@ -4,26 +4,26 @@ use sha2::{Digest as _, Sha256};
 
 use crate::part::HiddenPart;
 
-/// Letters and digits without vowels, which spell no words. Kubernetes makes the endings of generated names from them
-/// (apimachinery, `util/rand`).
+/// Letters and digits without vowels, which spell no words. Kubernetes makes the endings of generated names from these
+/// letters and digits (apimachinery, `util/rand`).
 pub(crate) const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 /// The number of letters of a pseudonym, or of its first piece: 2.8·10^11 are possible. If two names get the same
-/// pseudonym, one of them gets a further letter. The number has no source.
+/// pseudonym, the pseudonym of one name gets a further letter. The number has no source.
 const FIRST_LETTERS: usize = 8;
-/// The number of letters of each further piece: 3.9·10^8 are possible. Fewer letters suffice, because it only separates
-/// names that share the pieces before it. The number has no source.
+/// The number of letters of each further piece: 3.9·10^8 are possible. Fewer letters suffice, because such a piece only
+/// separates names that share the pieces before it. The number has no source.
 const NEXT_LETTERS: usize = 6;
-/// The most pieces of a pseudonym. So it has at most 34 characters, `name` and hyphens included, and one for each
-/// clash. The rest of a longer name goes into the last piece. The number has no source: `cart-web-7d9f8b6c4d-x2z5q` has
-/// four parts.
+/// The most pieces of a pseudonym. So a pseudonym has at most 34 characters, `name` and hyphens included, and one more
+/// for each clash with another pseudonym. The last piece of a name with more parts stands for all its further parts.
+/// The number has no source: `cart-web-7d9f8b6c4d-x2z5q` has four parts.
 const MOST_PIECES: usize = 4;
 
-/// The seed of pseudonyms: 32 random bytes. They are drawn once for all files that must agree, and stored nowhere. Its
-/// debug form does not show them.
+/// The seed of pseudonyms: 32 random bytes. The bytes are drawn once for all files whose pseudonyms must agree, and
+/// stored nowhere. The seed's debug form does not show them.
 #[derive(Clone)]
 pub struct Seed([u8; 32]);
 
-/// Does not show the bytes.
+/// Writes a form of the seed that does not show its bytes.
 impl std::fmt::Debug for Seed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Seed(…)")
@@ -31,8 +31,8 @@ impl std::fmt::Debug for Seed {
 }
 
 impl Seed {
-    /// Makes a seed of 32 random bytes that the caller drew. They must be unpredictable: with the seed, anybody can try
-    /// names.
+    /// Makes a seed of 32 random bytes that the caller drew. The bytes must be unpredictable: whoever has the seed can
+    /// find names by trying them.
     #[must_use]
     pub const fn new(chance: [u8; 32]) -> Self {
         Self(chance)
@@ -45,10 +45,11 @@ impl Seed {
         hash.finalize().into()
     }
 
-    /// The pseudonym of a name: `ns-4xk2p7dz`. Each further `attempt` adds a letter.
+    /// Returns the pseudonym of a name: `ns-4xk2p7dz`. Each further `attempt`, after a clash, adds a letter.
     ///
-    /// The pseudonym of an object has a piece for each part between hyphens, at most 4: `name-4xk2p7dz-9fk2dw`. A
-    /// piece depends on the name up to the piece's end. So the pods of a Deployment begin alike, as their names do.
+    /// The pseudonym of an object has a piece for each part between hyphens, at most 4: `name-4xk2p7dz-9fk2dw`. A piece
+    /// depends on the name up to the end of that part. So the pseudonyms of a Deployment's pods begin alike, as the
+    /// pods' names do.
     pub(crate) fn pseudonym(&self, part: HiddenPart, name: &str, attempt: usize) -> String {
         let begin = match part {
             HiddenPart::Namespaces => "ns",
@@ -74,7 +75,7 @@ impl Seed {
         pseudonym
     }
 
-    /// Derives another uid from a uid.
+    /// Returns another uid, derived from a uid and the seed.
     pub(crate) fn uid(&self, uid: [u8; 16]) -> [u8; 16] {
         let mut hash = Sha256::new();
         hash.update(self.0);

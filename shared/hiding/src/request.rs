@@ -5,17 +5,18 @@ use crate::part::HiddenPart;
 /// The kind of a path segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Segment {
-    /// A word of the API, a version, a resource or a subresource.
+    /// A word of the API, an API version, a resource or a subresource, which stays.
     Fixed,
     /// An API group.
     Group,
-    /// A name, of this part.
+    /// A name that belongs to this part.
     Names(HiddenPart),
-    /// A part of the server's address, before the start of the API.
+    /// A segment of the server's address, before the start of the API's path.
     Address,
 }
 
-/// The part that a resource's objects name: `nodes` name nodes, `namespaces` namespaces.
+/// Returns the part that the names of a resource's objects belong to: those of `nodes` name nodes, those of
+/// `namespaces` namespaces.
 pub(crate) fn named_by(resource: &str) -> HiddenPart {
     match resource {
         "namespaces" => HiddenPart::Namespaces,

@@ -2,8 +2,8 @@
 
 use crate::part::HiddenPart;
 
-/// Rewrites the words of a label selector: `app=cart,tier in (web,db),!canary`. Operators, and keys of Kubernetes
-/// itself, stay.
+/// Rewrites the words of a label selector: `app=cart,tier in (web,db),!canary`. Operators, and keys with a prefix of
+/// Kubernetes itself, stay.
 pub(crate) fn labels(selector: &str, mut word: impl FnMut(&str, &mut String)) -> String {
     let mut out = String::with_capacity(selector.len());
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
@@ -44,7 +44,7 @@ fn is_of_kubernetes(word: &str) -> bool {
 }
 
 /// Rewrites the values of a field selector: `metadata.name=cart,spec.nodeName!=n1`. Keys stay. `value` gets the part
-/// that a value names, or `None` if it is not known.
+/// that a value names, or `None` if that part is not known.
 pub(crate) fn fields(
     selector: &str,
     mut value: impl FnMut(Option<HiddenPart>, &str, &mut String),
@@ -68,7 +68,7 @@ pub(crate) fn fields(
     out
 }
 
-/// The requirements between commas without a backslash before them.
+/// Returns the requirements of a selector: the texts between commas that have no backslash before them.
 fn requirements(selector: &str) -> impl Iterator<Item = &str> {
     let mut is_escaped = false;
     selector.split(move |c| {
@@ -78,7 +78,8 @@ fn requirements(selector: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The part that the values of a field name, by the API's documentation of field selectors.
+/// Returns the part that the values of a field name, by the API's documentation of field selectors; `None` if they may
+/// name anything.
 fn names(key: &str) -> Option<HiddenPart> {
     /// The keys of field selectors whose values name a part. Values of other keys may name anything.
     const KEYS: [(&str, HiddenPart); 7] = [

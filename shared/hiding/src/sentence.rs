@@ -3,28 +3,28 @@
 use crate::address::leading_ip;
 use crate::words::is_harmless;
 
-/// The words that may stay, other than known names.
+/// Which words of a text may stay, besides known names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Check {
-    /// All words: only known names are replaced.
+    /// All words may stay: only known names are replaced.
     None,
-    /// Numbers, and words of the list.
+    /// Numbers, and words of the list in `words.txt`, may stay.
     Words,
-    /// As [`Check::Words`], but only numbers between quotation marks, because servers put names there.
+    /// Like [`Check::Words`], but between quotation marks only numbers may stay, because servers put names there.
     Quoting,
 }
 
-/// The known names, as a text is rewritten with them.
+/// The known names and their new forms, by which a text is rewritten.
 pub(crate) trait Names {
-    /// The new form of a known text, which may be the text itself; `None` if it is unknown.
+    /// Returns the new form of a known text, which may be the text itself; `None` if the text is unknown.
     fn shown<'a>(&'a self, text: &'a str) -> Option<&'a str>;
-    /// Whether a known text is also a number or an ordinary word. Then it counts as a name only where it is marked as
-    /// one.
+    /// Whether a known text is also a number or an ordinary word. Such a text counts as a name only beside `"`, `'`,
+    /// `/` or `=`.
     fn is_weak(&self, text: &str) -> bool;
-    /// The length of the longest known text, in bytes.
+    /// Returns the length of the longest known text, in bytes.
     fn longest(&self) -> usize;
-    /// The known text at the start of `rest` that begins or ends with neither a letter nor a digit, by its length and
-    /// new form.
+    /// Returns the length and the new form of the known text at the start of `rest`, if its first or last character is
+    /// neither a letter nor a digit.
     fn odd<'a>(&'a self, rest: &str) -> Option<(usize, &'a str)>;
     /// Writes the new form of a text with the form of a uid.
     fn uid(&self, uid: &str, out: &mut String);
@@ -107,7 +107,8 @@ fn word_end(text: &str) -> usize {
         .unwrap_or(text.len())
 }
 
-/// The uid at the start of a text: 36 characters, in groups of 8, 4, 4, 4 and 12 hexadecimal digits.
+/// Returns the uid at the start of a text, if it begins with one: 36 characters, in groups of 8, 4, 4, 4 and 12
+/// hexadecimal digits.
 fn leading_uid(text: &str) -> Option<&str> {
     let uid = text.get(..36)?;
     let is_right = uid.bytes().enumerate().all(|(place, byte)| match place {

@@ -1,4 +1,4 @@
-//! The table of known texts and their new forms, and the rules that rewrite each class of text with it.
+//! The table of known texts and their new forms, and the rules that rewrite each class of text by this table.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,9 +33,9 @@ pub(crate) struct Table {
     names: BTreeMap<Text, Text>,
     /// API groups and resources, with their new forms.
     types: BTreeMap<Text, Text>,
-    /// Watches, by name.
+    /// The new names of watches, by their names.
     watches: BTreeMap<Text, WatchName>,
-    /// Names of watches that begin or end with neither a letter nor a digit, the longest first.
+    /// Names of watches that begin or end with a character that is neither a letter nor a digit, the longest first.
     odd: Vec<WatchName>,
     longest: usize,
 }
@@ -114,14 +114,14 @@ impl Table {
         self.odd.sort_by_key(by_length);
     }
 
-    /// The pseudonym of a hidden name.
+    /// Returns the pseudonym of a hidden name.
     fn pseudonym(&self, name: &str, named: Parts, attempt: usize) -> String {
         let part = named.iter().find(|part| self.parts.has(*part));
         self.seed
             .pseudonym(part.unwrap_or(HiddenPart::Names), name, attempt)
     }
 
-    /// The new form of a name. In an unknown name, the known names inside it are replaced.
+    /// Returns the new form of a name. In an unknown name, the known names inside it are replaced.
     pub(crate) fn name<'a>(&'a self, name: &'a str) -> Cow<'a, str> {
         match self.names.get(name) {
             Some(new) => Cow::Borrowed(new),
@@ -129,8 +129,8 @@ impl Table {
         }
     }
 
-    /// The new form of an API group. Those of Kubernetes stay: none is named after a part of a cluster, though a part
-    /// may have their name.
+    /// Returns the new form of an API group. The groups of Kubernetes itself stay: none is named after something in a
+    /// cluster, though something in a cluster may have the same name.
     pub(crate) fn group<'a>(&'a self, group: &'a str) -> Cow<'a, str> {
         if is_built_in_group(group) {
             Cow::Borrowed(group)
@@ -139,7 +139,7 @@ impl Table {
         }
     }
 
-    /// The new form of a resource with its group.
+    /// Returns the new form of a resource with its group.
     pub(crate) fn what(&self, what: &str) -> String {
         match what.split_once('.') {
             Some((resource, group)) => format!("{resource}.{}", self.group(group)),
@@ -147,12 +147,12 @@ impl Table {
         }
     }
 
-    /// A text with known names replaced.
+    /// Returns a text with known names replaced.
     pub(crate) fn inside(&self, text: &str) -> String {
         self.sentence(text, Check::None)
     }
 
-    /// Like [`Self::inside`], if each other word passes the check; else [`HIDDEN`].
+    /// Like [`Self::inside`], if each word outside of known names passes the check; else returns [`HIDDEN`].
     pub(crate) fn sentence(&self, text: &str, check: Check) -> String {
         rewritten(text, self, check).unwrap_or_else(|| HIDDEN.to_owned())
     }
@@ -205,7 +205,7 @@ impl Table {
         selector::labels(selector, |word, out| out.push_str(&self.label(word)))
     }
 
-    /// The new form of a word in a label selector. An unknown word is hidden if labels are.
+    /// Returns the new form of a word in a label selector. An unknown word is hidden if labels are hidden.
     fn label<'a>(&'a self, word: &'a str) -> Cow<'a, str> {
         if self.has(HiddenPart::Labels) && !self.names.contains_key(word) {
             return Cow::Owned(self.seed.pseudonym(HiddenPart::Labels, word, 0));
@@ -240,7 +240,7 @@ impl Table {
     }
 
     pub(crate) fn query(&self, query: &str) -> String {
-        /// Options whose values are numbers or words of the API. They stay. All but `pretty` are in
+        /// Request parameters whose values are numbers or words of the API, which stay. All but `pretty` are in
         /// docs/semantics/requests.md#parameters.
         const PLAIN: [&str; 8] = [
             "watch",
@@ -293,7 +293,8 @@ impl Table {
         out
     }
 
-    /// A belief with only the parts that [`watchscope_model::belief`] reads.
+    /// Returns a client's belief (its report of held objects), rewritten, with only the fields that
+    /// [`watchscope_model::belief`] reads.
     pub(crate) fn belief(&self, text: &str) -> String {
         let Ok(Value::Array(parts)) = serde_json::from_str(text) else {
             return "[]".to_owned();

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 /// The words of apiservers' messages (Kubernetes 1.20 to 1.36), of Go's and Rust's network errors, and of watchscope's
-/// own sentences. They are sorted and in lower case, one a line. Each stands beside a name in a message, never in a
-/// name's place.
+/// own sentences. The words are sorted and in lower case, one a line. In messages each word stands beside names, never
+/// in the position of a name.
 const LIST: &str = include_str!("words.txt");
 
 /// Whether a word names nothing in a cluster.
 pub(crate) fn is_harmless(word: &str) -> bool {
-    /// The words of [`LIST`]; made at the first call.
+    /// The words of [`LIST`] as a set, made at the first call.
     static WORDS: OnceLock<BTreeSet<&str>> = OnceLock::new();
     let words = WORDS.get_or_init(|| LIST.lines().collect());
     words.contains(word) || is_number(word) || words.contains(&*word.to_lowercase())
@@ -18,7 +18,7 @@ pub(crate) fn is_harmless(word: &str) -> bool {
 
 /// Whether a word is a number (with or without a unit), a version, or a part of a time or of a Go duration.
 fn is_number(word: &str) -> bool {
-    /// The units that may follow a number, in lower case; the empty one stands for none.
+    /// The units that may follow a number, in lower case; the empty text stands for no unit.
     const UNITS: [&str; 19] = [
         "", "ns", "us", "µs", "ms", "s", "m", "min", "h", "d", "x", "k", "b", "kb", "mb", "gb",
         "kib", "mib", "gib",

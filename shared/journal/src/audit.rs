@@ -6,19 +6,19 @@ use std::sync::Arc;
 use watchscope_diagnosis::audit::{Auditor, Read, Reply};
 use watchscope_model::{Event, Object, Record, State, Time, WatchName};
 
-/// A comparison with etcd that a person requests; by default, of all objects of all watches.
+/// A person's request for a comparison with etcd; the default is a comparison of all objects of all watches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompareRequest {
-    /// The watch; `None`: all watches.
+    /// The watch to compare; `None` for all watches.
     pub watch: Option<WatchName>,
-    /// An object of that watch; `None`: all its objects. Without a watch, each watch looks this object up. The watch
-    /// need not hold it.
+    /// The object to compare; `None` for all objects of the watch. If no watch is named, the object is looked up for
+    /// each watch. A watch need not hold this object.
     pub object: Option<Arc<Object>>,
 }
 
 /// Plans reads and judges their answers. The trait is a table of functions that
-/// [`Journal::audit`](crate::Journal::audit) fills with the [`Auditor`]'s. A lesson never calls that, so its module
-/// has no code of an auditor.
+/// [`Journal::audit`](crate::Journal::audit) fills with those of the [`Auditor`]. A lesson never calls
+/// `Journal::audit`, so the lessons' module has no code of an auditor.
 pub(crate) trait Audit: Debug + Send {
     fn observe(&mut self, before: &State, record: &Record);
     fn wake_at(&self) -> Option<Time>;

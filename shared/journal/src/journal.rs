@@ -8,10 +8,10 @@ use crate::audit::{Audit, CompareRequest};
 use crate::sink::Sink;
 
 /// The machine of a log: it stamps, folds, judges and audits events. The crate's documentation states in which order a
-/// host calls it. The default one is [`Journal::new`] at time 0.
+/// host calls it. The default journal is [`Journal::new`] at time 0.
 ///
-/// It holds the fold, the diagnosis and the audit; each states its own bounds. Without [`Journal::audit`] it has no
-/// audit.
+/// It holds the fold, the diagnosis and the audit; the docs of each state its bounds. A journal has no audit until
+/// [`Journal::audit`] is called.
 #[derive(Debug, Default)]
 pub struct Journal {
     state: State,
@@ -20,8 +20,8 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Makes a journal without records and without an audit that begins at `at`; no record is stamped earlier. Its
-    /// first record has seq 1.
+    /// Makes a journal without records and without an audit, which begins at the time `at`. No record is stamped with
+    /// an earlier time. The first record has seq 1.
     #[must_use]
     pub fn new(at: Time) -> Self {
         let state = State {
@@ -34,8 +34,8 @@ impl Journal {
         }
     }
 
-    /// Appends an event and concludes nothing; returns the seq of its record. A time before the last record's is
-    /// raised to that.
+    /// Appends an event, without asking diagnosis for judgements; returns the seq of its record. A time before the last
+    /// record's is raised to the last record's.
     pub fn append(&mut self, event: Event, at: Time, sink: &mut dyn Sink) -> Seq {
         let record = self.state.stamp(event, at);
         let (seq, is_restored) = (record.seq, is_restored(&record.event));
@@ -51,8 +51,8 @@ impl Journal {
         seq
     }
 
-    /// Appends an event inside a simulated cluster; returns the seq of its record. Neither diagnosis nor audit sees it.
-    /// A time before the last record's is raised to that.
+    /// Appends an event inside a simulated cluster; returns the seq of its record. Neither diagnosis nor audit gets
+    /// this event. A time before the last record's is raised to the last record's.
     pub fn append_inside(&mut self, inside: Inside, at: Time, sink: &mut dyn Sink) -> Seq {
         let record = self.state.stamp_inside(inside, at);
         let seq = record.seq;
@@ -62,13 +62,13 @@ impl Journal {
     }
 
     /// Appends the judgements that are due at or before `now`, in the order of their due times; often there are none.
-    /// Each is stamped with its due time, or with the last record's time if that is later.
+    /// Each judgement is stamped with its due time, or with the last record's time if that is later.
     pub fn settle(&mut self, now: Time, sink: &mut dyn Sink) {
         self.settle_while(|due| due <= now, sink);
     }
 
-    /// Appends the judgements that were due before `at`, as [`Journal::settle`] does; those due at `at` wait. A host
-    /// whose events carry their own times calls it before it appends an event of that time.
+    /// Appends the judgements that were due before `at`, as [`Journal::settle`] does; judgements due exactly at `at`
+    /// wait. A host whose events carry their own times calls this with an event's time before it appends the event.
     pub fn settle_before(&mut self, at: Time, sink: &mut dyn Sink) {
         self.settle_while(|due| due < at, sink);
     }
@@ -88,15 +88,15 @@ impl Journal {
         }
     }
 
-    /// Audits the records from now on, also of watches that run already: each from its next record on. It replaces an
-    /// earlier audit. Audit records of the earlier one that are not appended yet are lost.
+    /// Starts an audit, which follows each watch from its next record on, also a watch that already runs. The new audit
+    /// replaces an earlier one. Audit records of the earlier audit that are not appended yet are lost.
     pub fn audit(&mut self, auditor: Auditor) {
         self.audit = Some(Box::new(auditor));
     }
 
     /// Appends the records of the audit, stamped with `now`, or with the last record's time if that is later. If there
-    /// are any, it also appends the judgements that are due by `now`. Passes the reads that are due to the sink until
-    /// it takes no more or none is due. Without an audit it does nothing.
+    /// are such records, it also appends the judgements that are due by `now`. Passes due reads to the sink until the
+    /// sink takes no more or no read is due. Without an audit it does nothing.
     pub fn ask(&mut self, now: Time, sink: &mut dyn Sink) {
         self.append_audits(now, sink);
         while let Some(read) = self.next_read(now) {
@@ -113,8 +113,8 @@ impl Journal {
     }
 
     /// Processes the answer to a read. Appends the conclusions of the audit, stamped as in [`Journal::ask`]. If there
-    /// are any, it also appends the judgements that are due by `now`. An answer to a read that is not under way changes
-    /// no verdict. Without an audit it does nothing.
+    /// are conclusions, it also appends the judgements that are due by `now`. An answer to a read that is not pending
+    /// changes no verdict. Without an audit it does nothing.
     pub fn answer(&mut self, read: &Read, reply: Reply, now: Time, sink: &mut dyn Sink) {
         if let Some(audit) = &mut self.audit {
             audit.answer(read, reply, now, &self.state);
@@ -135,16 +135,17 @@ impl Journal {
         }
     }
 
-    /// Requests a comparison at once; returns whether the watch exists, or any watch if the request names none. `false`
-    /// also if there is no audit. The reads follow in [`Journal::ask`]. A later request for the same watch replaces an
-    /// earlier one. While 64 reads of a watch wait, an object is not looked up for it.
+    /// Requests a comparison at once; returns whether the watch exists, or, if the request names no watch, whether any
+    /// watch exists. Without an audit the result is `false`. [`Journal::ask`] makes the reads later. A later request
+    /// for the same watch replaces an earlier one. While 64 reads of a watch wait, no object is looked up for that
+    /// watch.
     pub fn compare(&mut self, asked: &CompareRequest, now: Time) -> bool {
         let audit = self.audit.as_mut();
         audit.is_some_and(|audit| audit.compare(asked, now))
     }
 
-    /// Returns whether a requested comparison is complete, so that no more records come of it. `true` also if there is
-    /// no audit or no such watch.
+    /// Returns whether a requested comparison is complete, so that no more records result from the request. The result
+    /// is `true`, too, if there is no audit or no such watch.
     #[must_use]
     pub fn is_compared(&self, asked: &CompareRequest, now: Time) -> bool {
         let audit = self.audit.as_ref();
@@ -152,7 +153,7 @@ impl Journal {
     }
 
     /// Returns when [`Journal::settle`] or [`Journal::ask`] may have something to do, without further events. `None`
-    /// means never, or not before a read under way is answered. A past time means now.
+    /// means never, or not before a pending read is answered. A past time means now.
     #[must_use]
     pub fn due(&self) -> Option<Time> {
         let audit = self.audit.as_ref().and_then(|audit| audit.wake_at());
@@ -162,7 +163,7 @@ impl Journal {
             .min()
     }
 
-    /// Returns the fold of all records, those of the inside as far as seq and time.
+    /// Returns the fold of all records. Of records of the inside it has only the seq and the time.
     #[must_use]
     pub fn state(&self) -> &State {
         &self.state

@@ -1,4 +1,5 @@
-//! The machine behind every log: it stamps events, folds them, judges them, and audits what watches hold.
+//! The machine that makes every log's records: it stamps events, folds them, judges them, and audits the objects that
+//! watches hold.
 //!
 //! ```text
 //!                    ┌──────────────── Journal ────────────────┐
@@ -9,22 +10,24 @@
 //! ```
 //!
 //! A [`Journal`] has no bytes, clock, queue or channel. A host passes time in, carries out the calls of the [`Sink`],
-//! and decides nothing. The log's writer is one host; the recorder of stories is another one.
+//! and decides nothing. The log's writer is one host; the recorder of stories is another.
 //!
 //! # Two orders
 //!
-//! [`Journal::append`] never concludes anything, so the host chooses when silence counts. There are two orders:
+//! [`Journal::append`] never appends judgements, so the host chooses when silence counts as evidence. There are two
+//! orders of calls:
 //!
-//! * A host that stamps events on arrival appends all that it has, then calls [`Journal::settle`]. Such a host may run
-//!   late while events wait in its queue. If it settled first, an event that arrived in time would count as silence.
-//! * A host whose events carry their own times calls [`Journal::settle_before`] with that time, then appends. No event
-//!   of an earlier time can follow, so the silence up to that time is real. If it appended first, a judgement would
-//!   rest on events after its due time, and would stand after them.
+//! * A host that stamps events on arrival appends all events that it has, then calls [`Journal::settle`]. Such a host
+//!   may run late while events wait in its queue. If it settled first, events that arrived in time would be missed, and
+//!   their absence would count as silence.
+//! * A host whose events carry their own times calls [`Journal::settle_before`] with an event's time, then appends the
+//!   event. No event of an earlier time can follow, so the silence up to that time is real. If the host appended first,
+//!   a judgement would rest on events after its due time, and its record would come after theirs.
 //!
-//! Both orders stamp a judgement with its due time, never before the last record. So a judgement does not depend on
-//! how late a timer of the host fires.
+//! Both orders stamp a judgement with its due time, never before the last record's time. A judgement therefore does not
+//! depend on how late a timer of the host fires.
 //!
-//! [`again::Again`] judges a recorded log again; it has the records of a journal and no journal.
+//! [`again::Again`] judges a recorded log again; it works on records that a journal made, without a journal.
 
 pub mod again;
 mod audit;

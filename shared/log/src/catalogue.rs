@@ -8,26 +8,29 @@ use watchscope_model::summary::Summary;
 use watchscope_model::wire::{self, Availability, CatalogueEntry, push_catalogue_entry};
 use watchscope_model::{EpochId, LogId, Seq, Time};
 
-/// The most entries. Above it the two oldest chapters of the oldest run become one entry, until that run has one entry;
-/// then those of the next run. It bounds the memory of the server, and of each viewer, which gets all entries. The
-/// number has no source: full chapters have more than 1 MiB, so 10,000 of them are about 10 GiB before deflating.
+/// The most entries. Above this number the two oldest entries of the oldest run become one entry. Once the oldest run
+/// has one entry, entries of the next run are joined. The number bounds the memory of the server, and of each viewer,
+/// which gets all entries. The number has no source: full chapters have more than 1 MiB, so 10,000 of them are about 10
+/// GiB before deflating.
 pub const MAX_ENTRIES: usize = 10_000;
-/// The most runs, the one that is being written included. Above it the oldest runs are forgotten with their entries. It
-/// bounds the memory, because the last entry of a run is not joined with others. The number has no source.
+/// The most runs, the one that is being written included. Above this number the oldest runs are forgotten with their
+/// entries. The number bounds the memory, because the last entry of a run is not joined with those of other runs. The
+/// number has no source.
 pub const MAX_RUNS: usize = 1_000;
-/// The order of the run that is being written; the orders of all others are below it. So it stays the last run.
+/// The order of the run that is being written. The orders of all other runs are lower, so that this run stays the last
+/// one.
 const LIVE: u64 = u64::MAX;
-/// The bytes of entries at which a message of the catalogue is complete and sent. An entry has at most about 16 KiB
-/// (`MAX_SUMMARY_BYTES`), so a message stays below the 64 KiB that a message may have.
+/// The number of bytes of entries at which a message of the catalogue is complete and sent. An entry has at most about
+/// 16 KiB (`MAX_SUMMARY_BYTES`), so a message stays below the 64 KiB that a message may have.
 const MESSAGE_BYTES: usize = 40 << 10;
 
 /// All known chapters, run by run.
 ///
-/// They are bounded by [`MAX_ENTRIES`] and [`MAX_RUNS`]. Above the first, the two oldest entries of the oldest run that
-/// has several become one, which joins their troubles. Above the second, the oldest runs are forgotten.
+/// [`MAX_ENTRIES`] and [`MAX_RUNS`] bound the entries. Above [`MAX_ENTRIES`], the two oldest entries of the oldest run
+/// that has several become one, which joins their troubles. Above [`MAX_RUNS`], the oldest runs are forgotten.
 ///
-/// A chapter without records is not listed. The ring lists a chapter when it closes, and the open one up to its last
-/// head snapshot.
+/// A chapter without records is not listed. The ring lists a chapter when it closes, and the open chapter up to its
+/// last head snapshot.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
     /// The runs in their order, the oldest first.
@@ -52,64 +55,65 @@ struct Listed {
     summary: Summary,
     in_ring: bool,
     in_file: bool,
-    /// Whether it can be had no more: its file was removed, or it left the ring while there were no files.
+    /// Whether the chapter's file was removed, or the chapter left the ring while no files kept chapters.
     has_expired: bool,
     is_merged: bool,
     changed: u64,
 }
 
-/// A run and those of its chapters that are in files, each with its summary. The files of the history bound it.
+/// A run and those of its chapters that are in files, each with its summary. The files of the history bound its size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileRun {
     /// The name of the run.
     pub epoch: EpochId,
-    /// The place of the run among all runs, below `u64::MAX`: a later run has a greater one. No two runs share one, and
-    /// it never changes. For the run that is being written, and for a run that is listed already, it is ignored.
+    /// The number that orders the run among all runs, below `u64::MAX`: a later run has a greater number. No two runs
+    /// share a number, and a run's number never changes. For the run that is being written, and for a run that is
+    /// listed already, it is ignored.
     pub order: u64,
-    /// The summaries of its chapters sorted by their first records, each once. It may be empty. A chapter without
-    /// records is passed over.
+    /// The summaries of the run's chapters sorted by their first records, each once. The list may be empty. A chapter
+    /// without records is passed over.
     pub chapters: Vec<Summary>,
 }
 
-/// A chapter that files have, or several of the oldest chapters as one entry.
+/// A chapter that is in a file, or several of the oldest chapters as one entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileChapter {
-    /// The seq of its first record.
+    /// The seq of the entry's first record.
     pub first: Seq,
-    /// The seq of its last record.
+    /// The seq of the entry's last record.
     pub last: Seq,
-    /// The time of its first record.
+    /// The time of the entry's first record.
     pub first_at: Time,
-    /// The time of its last record.
+    /// The time of the entry's last record.
     pub last_at: Time,
-    /// Whether the entry stands for several chapters. They may have holes between them that no file holds.
+    /// Whether the entry is for several chapters. Between these chapters may be holes that no file holds.
     pub is_merged: bool,
 }
 
 /// The part of a catalogue that a reader has received.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cursor {
-    /// The last change up to which the reader has received all entries.
+    /// The number of the last change up to which, included, the reader has received all entries.
     received: u64,
-    /// The pass that is under way.
+    /// The pass over the entries that has begun and not ended; `None` if there is none.
     pass: Option<Pass>,
 }
 
-/// A pass over the entries that a reader has not received, the newest first. It takes several messages.
+/// A pass over the entries that a reader has not received, the newest first. One pass may take several messages.
 #[derive(Clone, Copy, Debug)]
 struct Pass {
-    /// The last change that it covers.
+    /// The number of the last change that the pass covers.
     until: u64,
-    /// The last entry that it has sent; `None` before the first.
+    /// The last entry that the pass has sent; `None` before the first.
     sent: Option<EntryPlace>,
 }
 
-/// The place of an entry in a catalogue.
+/// The position of an entry in a catalogue.
 #[derive(Clone, Copy, Debug)]
 struct EntryPlace {
-    /// The order of its run.
+    /// The order of the entry's run.
     order: u64,
-    /// The first record of its chapter.
+    /// The seq of the entry's first record.
     first: Seq,
 }
 
@@ -135,7 +139,7 @@ impl Listed {
         }
     }
 
-    /// Joins this chapter and the next one of the run.
+    /// Joins this entry and the next one of the run.
     fn join(self, next: Self) -> Self {
         Self {
             summary: self.summary.join(next.summary),
@@ -149,13 +153,13 @@ impl Listed {
 }
 
 impl Run {
-    /// The entry that holds a record.
+    /// Returns the entry that covers a record; `None` if no entry does.
     fn entry(&self, seq: Seq) -> Option<&Listed> {
         let (_, listed) = self.chapters.range(..=seq).next_back()?;
         (seq <= listed.summary.last).then_some(listed)
     }
 
-    /// Joins the two oldest chapters into one.
+    /// Joins the two oldest entries into one.
     fn merge_oldest(&mut self, changed: u64) {
         let Some((first, oldest)) = self.chapters.pop_first() else {
             return;
@@ -187,16 +191,17 @@ impl Catalogue {
         self.runs.iter().find(|run| run.epoch == *epoch)
     }
 
-    /// Returns whether files hold the listed chapter of a record; `false` if no chapter with it is listed. For several
-    /// chapters as one entry: whether files hold any of them, so the record itself may be missing.
+    /// Returns whether files hold the listed chapter of a record; `false` if no chapter with the record is listed. For
+    /// several chapters as one entry it tells whether files hold any of them, so the record itself may be missing.
     #[must_use]
     pub fn is_in_file(&self, epoch: &EpochId, seq: Seq) -> bool {
         let listed = self.run(epoch).and_then(|run| run.entry(seq));
         listed.is_some_and(|listed| listed.in_file)
     }
 
-    /// Returns the first chapter in files that holds `seq` or a later record of a run, as its first and last record.
-    /// Several chapters as one entry may have holes between these. `None` if no file holds one, or the run is unknown.
+    /// Returns the first chapter in files that holds `seq` or a later record of a run, as the seqs of its first and
+    /// last record. An entry for several chapters may have holes between its first and last record. `None` if no file
+    /// holds such a chapter, or the run is unknown.
     #[must_use]
     pub fn next_in_file(&self, epoch: &EpochId, seq: Seq) -> Option<(Seq, Seq)> {
         let mut chapters = self.run(epoch)?.chapters.values();
@@ -204,8 +209,8 @@ impl Catalogue {
         Some((next.summary.first, next.summary.last))
     }
 
-    /// Returns the last chapter in files that begins before `seq` in a run; `None` if no file holds one, or the run is
-    /// unknown.
+    /// Returns the last chapter in files that begins before `seq` in a run; `None` if no file holds such a chapter, or
+    /// the run is unknown.
     #[must_use]
     pub fn last_in_file(&self, epoch: &EpochId, seq: Seq) -> Option<FileChapter> {
         let chapters = self.run(epoch)?.chapters.range(..seq).rev();
@@ -221,9 +226,9 @@ impl Catalogue {
         })
     }
 
-    /// Returns the oldest record that is listed and can be had from the ring or a file: its run, its seq and its time.
-    /// If several chapters are one entry, it is the first of them, even if only a later one can be had. `None` if
-    /// there is none.
+    /// Returns the oldest listed record that the ring or a file holds: its run, its seq and its time. If several
+    /// chapters are one entry, it is the first record of the entry, even if only a later chapter is held. `None` if
+    /// there is no such record.
     #[must_use]
     pub fn kept_from(&self) -> Option<(&EpochId, Seq, Time)> {
         self.runs.iter().find_map(|run| {
@@ -233,8 +238,8 @@ impl Catalogue {
         })
     }
 
-    /// Returns all runs, the oldest first and the one that is being written last. Each has the seq of its last listed
-    /// record; 0 if it has no entry.
+    /// Returns all runs, the oldest first and the one that is being written last. Each run comes with the seq of its
+    /// last listed record; 0 if the run has no entry.
     pub fn runs(&self) -> impl Iterator<Item = (&EpochId, Seq)> {
         self.runs.iter().map(|run| {
             let last = run.chapters.values().next_back();
@@ -255,7 +260,8 @@ impl Catalogue {
         self.len() == 0
     }
 
-    /// Lists a chapter of the ring, of the run that is being written; for the open chapter, its summary so far.
+    /// Lists a chapter of the ring, which is of the run that is being written. The summary of the open chapter is its
+    /// summary so far.
     pub(crate) fn put(&mut self, summary: Summary) {
         let changed = self.changes + 1;
         let Some(live) = self.runs.last_mut() else {
@@ -290,8 +296,9 @@ impl Catalogue {
     }
 
     /// Notes that files hold the records from `first` to `last`, both included, of the run that is being written. Only
-    /// listed chapters that lie wholly in that range count. From now on files count as keeping chapters that leave the
-    /// ring. Returns whether an entry changed; `false` if all these chapters were noted before, or if there are none.
+    /// listed chapters that lie wholly between `first` and `last` count. From now on files count as keeping chapters
+    /// that leave the ring. Returns whether an entry changed; `false` if all chapters in the range were noted before,
+    /// or if there are none.
     pub fn keep(&mut self, first: Seq, last: Seq) -> bool {
         self.has_files = true;
         let changed = self.changes + 1;
@@ -311,10 +318,10 @@ impl Catalogue {
     }
 
     /// Replaces the list of all chapters in files; `files` has each run once, in any order. A listed chapter that no
-    /// file holds any more stays listed, and counts as expired once it is not in the ring either. So do the chapters of
-    /// a run that is not in `files`. A stretch between two chapters in a run's files is listed as lost if no entry has
-    /// its first record. So is the rest of a chapter that a file holds cut short, if the ring has dropped it. From now
-    /// on files count as keeping chapters that leave the ring.
+    /// file holds any more stays listed, and counts as expired once it is not in the ring either. The same holds for
+    /// the chapters of a run that is not in `files`. A stretch between two chapters in a run's files is listed as lost
+    /// if no entry has its first record. The rest of a chapter that a file holds cut short is listed as lost, too, if
+    /// the ring has dropped the chapter. From now on files count as keeping chapters that leave the ring.
     pub fn set_files(&mut self, files: &[FileRun]) {
         self.has_files = true;
         let changed = self.next_change();
@@ -372,7 +379,7 @@ impl Catalogue {
         cursor.pass.is_some() || cursor.received < self.changes
     }
 
-    /// The next message for a reader: the newest entries that it has not received; `None` once it has all.
+    /// Returns the next message for a reader, with the newest entries that it has not received; `None` once it has all.
     pub(crate) fn next_message(&self, log: &LogId, cursor: &mut Cursor) -> Option<Vec<u8>> {
         if !self.has_news(cursor) {
             return None;
@@ -423,7 +430,8 @@ impl Catalogue {
     }
 }
 
-/// Whether a run's files hold an entry; for several chapters as one, whether they hold any.
+/// Whether a run's files hold the chapter of an entry; for several chapters as one entry, whether the files hold any of
+/// them.
 fn holds(file: &FileRun, first: Seq, listed: &Listed) -> bool {
     let last = listed.summary.last;
     let place = file
@@ -495,7 +503,7 @@ fn add(run: &mut Run, chapters: &[Summary], changed: u64) {
     }
 }
 
-/// A summary of the lost records from `first` up to `next`, without counts or troubles.
+/// A summary of the lost records from `first` up to `next`, excluded, without counts or troubles.
 fn lost((first, next): (Seq, Seq), (from, to): (Time, Time)) -> Summary {
     Summary {
         first,

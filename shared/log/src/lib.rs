@@ -5,8 +5,8 @@
 //!                   (one)               (one)     (one a viewer) ◄─ client messages
 //! ```
 //!
-//! A [`Reader`] is a cursor into the [`Ring`], not a queue, so a slow reader costs the log nothing. Nothing here has a
-//! clock: the caller (the hub, or a worker in a browser) passes the log's time.
+//! A [`Reader`] is a cursor into the [`Ring`], not a queue, so a slow reader costs the log nothing. No code of this
+//! crate has a clock: the caller (the hub, or a worker in a browser) passes the log's time.
 
 #[cfg(feature = "catalogue")]
 mod catalogue;

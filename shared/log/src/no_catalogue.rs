@@ -3,12 +3,12 @@
 use watchscope_model::summary::Summary;
 use watchscope_model::{EpochId, LogId, Record, Seq, State, Time};
 
-/// A catalogue that lists nothing. Builds without the feature `catalogue`, such as that of lessons, have it in place of
-/// the full one.
+/// A catalogue that lists nothing. Builds without the feature `catalogue`, such as that of lessons, have this type in
+/// place of the full catalogue.
 #[derive(Clone, Debug)]
 pub struct Catalogue;
 
-/// The part of it that a reader has received: none.
+/// The part of the catalogue that a reader has received: nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cursor;
 

@@ -10,36 +10,37 @@ use watchscope_model::{Entry, EpochId, LogId, Seq, Time};
 use crate::catalogue::{Catalogue, Summing};
 use crate::segment::{HeadSnapshot, NextChapter, Sealed, SealedSegment};
 
-/// The greatest age in microseconds of a head snapshot that serves joining readers. If records were sealed since, an
-/// older one does not, and the reader asks for a new one. While little is written, readers so cost at most four
-/// snapshots a second. A reader that is moved also needs one that goes beyond the records that it has. The number has
-/// no source.
+/// The greatest age in microseconds of a head snapshot that serves joining readers. If records were sealed after the
+/// snapshot, an older snapshot does not serve, and the reader asks for a new one. While little is written, readers thus
+/// cost at most four snapshots a second. A reader that is moved also needs a snapshot that goes beyond its own records.
+/// The number has no source.
 pub const SNAPSHOT_AGE_US: i64 = 250_000;
-/// The most bytes that were sealed since a head snapshot that serves joining readers: as many as one message may have.
-/// Above it the reader asks for a new one. Thus 100 readers that join at once cost one snapshot, and the segments since
-/// bring them to the head.
+/// The most bytes that may be sealed after a head snapshot while it serves joining readers: as many as one message may
+/// have. Above this number the reader asks for a new snapshot. Thus 100 readers that join at once cost one snapshot,
+/// and the segments after it bring them to the head.
 pub const SNAPSHOT_BEHIND_BYTES: u64 = 64 << 10;
 
-/// The longest name of a log or epoch in a file, in bytes; [`Ring::recorded`] refuses a longer one. Each message
-/// carries the log's name. The number has no source: it is about four times the 253 bytes of a DNS name.
+/// The longest name of a log or epoch in a file, in bytes; [`Ring::recorded`] refuses a longer name. Most messages to
+/// viewers carry the log's name. The number has no source: it is about four times the 253 bytes of a DNS name.
 pub const MAX_NAME_BYTES: usize = 1_024;
 
-/// The bytes that the ring counts for a segment beside its message: its entry, and 64 for its allocation. The 64 are an
-/// estimate.
+/// The bytes that the ring counts for a segment beside its message: its entry in the list of segments, and 64 bytes for
+/// its allocation. The 64 bytes are an estimate.
 const SEGMENT_COST: u64 = size_of::<SealedSegment>() as u64 + 64;
 
-/// Consecutive segments with an opening, which can be read alone. The sealer bounds it: a chapter closes when its
-/// segments exceed [`CHAPTER_BYTES`](crate::CHAPTER_BYTES) and its opening. The chapter of a recording is as large as
-/// its writer made it.
+/// Consecutive segments with an opening, which can be read alone. The sealer bounds a chapter: it closes when its
+/// segments exceed both [`CHAPTER_BYTES`](crate::CHAPTER_BYTES) and the size of its opening. The chapter of a recording
+/// is as large as its writer made it.
 #[derive(Clone, Debug)]
 pub struct Chapter {
-    /// The head frame of its opening: the encoded folds, of records and of the inside, before it.
+    /// The head frame of the chapter's opening: the encoded folds, of records and of the inside, before the chapter.
     pub opening: Bytes,
-    /// The seq of its first record, or of the log's next one if it has none.
+    /// The seq of the chapter's first record; if the chapter has no record, the seq of the log's next record.
     pub first: Seq,
-    /// When it was opened: the time of the last record before it, or the start of the epoch.
+    /// When the chapter was opened: the time of the last record before it, or the start of the epoch.
     pub at: Time,
-    /// Its segments, the oldest first and without holes. Empty in an open chapter before its first segment is sealed.
+    /// The chapter's segments, the oldest first and without holes. Empty in an open chapter before its first segment is
+    /// sealed.
     pub segments: Vec<SealedSegment>,
     cost: u64,
 }
@@ -55,7 +56,7 @@ impl Chapter {
         }
     }
 
-    /// Returns the segment that holds a record; `None` if none of this chapter does.
+    /// Returns the segment that holds a record; `None` if no segment of this chapter does.
     #[must_use]
     pub fn segment(&self, seq: Seq) -> Option<&SealedSegment> {
         let place = self.segments.partition_point(|segment| segment.last < seq);
@@ -64,8 +65,9 @@ impl Chapter {
             .filter(|segment| segment.first <= seq)
     }
 
-    /// Returns the number of its segments that hold at least one record before `seq`. They are the first ones. It is 0
-    /// up to the chapter's first record, and the number of all segments behind its last.
+    /// Returns the number of the chapter's segments that hold at least one record before `seq`; these are the chapter's
+    /// first segments. It is 0 if `seq` is at most the chapter's first record, and the number of all segments if `seq`
+    /// is after its last.
     #[must_use]
     pub fn segments_before(&self, seq: Seq) -> usize {
         self.segments.partition_point(|segment| segment.first < seq)
@@ -74,12 +76,12 @@ impl Chapter {
 
 /// The ring of chapters in memory.
 ///
-/// It is bounded by bytes, its own bookkeeping included. When a push exceeds the bound, it drops whole chapters, the
-/// oldest first. The open chapter always stays, so a ring may exceed a bound that is smaller than that chapter. The
-/// head snapshot and the catalogue do not count.
+/// A number of bytes bounds the ring, its own bookkeeping included. When a push exceeds the bound, the ring drops whole
+/// chapters, the oldest first. The open chapter always stays, so a ring may exceed a bound that is smaller than that
+/// chapter. The head snapshot and the catalogue do not count.
 ///
-/// [`Ring::first`] shows what was dropped. For each watch, so does the difference between the counts in a reader's own
-/// fold and those in the first opening held.
+/// [`Ring::first`] shows which records were dropped. For each watch, the difference between the counts in a reader's
+/// own fold and those in the first held opening shows how many were.
 #[derive(Debug)]
 pub struct Ring {
     log: LogId,
@@ -96,8 +98,8 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// Returns an empty ring of at most `capacity` bytes; [`Ring`] states when it has more. Its first record is the one
-    /// that `first` names, and its head is the seq before.
+    /// Returns an empty ring of at most `capacity` bytes; [`Ring`] states when it has more. The ring's first record
+    /// will be the one that `first` names, and its head is the seq before that.
     #[must_use]
     pub fn new(log: LogId, epoch: EpochId, capacity: u64, first: NextChapter) -> Self {
         let head = Seq(first.first.0.saturating_sub(1));
@@ -116,13 +118,13 @@ impl Ring {
         }
     }
 
-    /// Returns a ring of a finished run. It holds the run's last chapter, and a snapshot of its end. `head` is the
-    /// chapter's head frame; `segments` are its segment frames in order, and may be empty. The ring has no bound of
-    /// its own: it keeps the whole chapter.
+    /// Returns a ring of a finished run. The ring holds the run's last chapter, and a snapshot of the run's end. `head`
+    /// is the chapter's head frame; `segments` are its segment frames in order, and may be empty. The ring has no bound
+    /// of its own: it keeps the whole chapter.
     ///
     /// # Errors
-    /// If a frame cannot be read or does not follow the one before. If the log's or the run's name is longer than
-    /// [`MAX_NAME_BYTES`].
+    /// A [`DecodeError`] if a frame cannot be read or does not follow the frame before. A log or run name longer than
+    /// [`MAX_NAME_BYTES`] is a [`DecodeError`], too.
     pub fn recorded<'a>(
         head: &[u8],
         segments: impl IntoIterator<Item = &'a [u8]>,
@@ -174,9 +176,9 @@ impl Ring {
         Ok(ring)
     }
 
-    /// Adds the next sealed segment of the run, and lists the chapter that it closed in the catalogue. Whether the
-    /// segment follows is not checked. Then it drops the oldest chapters while the ring exceeds its capacity, and the
-    /// head snapshot if records after it were dropped.
+    /// Adds the next sealed segment of the run, and lists the chapter that it closed in the catalogue. It is not
+    /// checked whether the segment follows the one before. After that, the ring drops the oldest chapters while it
+    /// exceeds its capacity. The ring drops the head snapshot, too, if records after the snapshot were dropped.
     pub fn push(&mut self, sealed: Sealed) {
         let Sealed {
             mut segment,
@@ -211,9 +213,9 @@ impl Ring {
             .filter(|snapshot| snapshot.seq.next() >= first);
     }
 
-    /// Sets the head snapshot for joining readers. It replaces the one before. The catalogue gets its summary of the
-    /// open chapter, unless that was closed since or has no record. The caller has pushed all segments up to the
-    /// snapshot.
+    /// Sets the head snapshot for joining readers. The new snapshot replaces the one before. The catalogue gets the
+    /// snapshot's summary of the open chapter, unless that chapter was closed after the snapshot or has no record. The
+    /// caller has pushed all segments up to the snapshot.
     pub fn set_snapshot(&mut self, snapshot: HeadSnapshot) {
         self.snapshot_bytes = self.bytes;
         // If the chapter was closed since, the catalogue already has a newer summary of it.
@@ -223,9 +225,9 @@ impl Ring {
         self.snapshot = Some(snapshot);
     }
 
-    /// Returns the head snapshot if it serves a reader that joins at `now`. It does at any age while it ends with the
-    /// last sealed record, and else within both [`SNAPSHOT_AGE_US`] and [`SNAPSHOT_BEHIND_BYTES`]. `None` if it does
-    /// not, or there is none; then the caller must set a new one.
+    /// Returns the head snapshot if it serves a reader that joins at `now`. A snapshot that ends with the last sealed
+    /// record serves at any age; any other one serves within both [`SNAPSHOT_AGE_US`] and [`SNAPSHOT_BEHIND_BYTES`].
+    /// `None` if no snapshot serves, so that the caller must set a new one.
     #[must_use]
     pub fn snapshot(&self, now: Time) -> Option<&HeadSnapshot> {
         self.snapshot.as_ref().filter(|snapshot| {
@@ -258,14 +260,14 @@ impl Ring {
         &self.epoch
     }
 
-    /// Returns the seq of the first record in the ring, or of the log's next one if the ring is empty.
+    /// Returns the seq of the first record in the ring; if the ring is empty, the seq of the log's next record.
     #[must_use]
     pub fn first(&self) -> Seq {
         self.first_chapter().first
     }
 
-    /// Returns the time of the first record in the ring, as [`SealedSegment::first_at`] states it. If its first chapter
-    /// is empty, it is the time at which that chapter was opened.
+    /// Returns the time of the first record in the ring, as [`SealedSegment::first_at`] states it. If the ring's first
+    /// chapter is empty, it is the time at which that chapter was opened.
     #[must_use]
     pub fn first_at(&self) -> Time {
         let chapter = self.first_chapter();
@@ -275,34 +277,35 @@ impl Ring {
             .map_or(chapter.at, |segment| segment.first_at)
     }
 
-    /// The seq of the last sealed record. Before the first, it is the seq before [`Ring::first`]: 0 in a new run.
+    /// The seq of the last sealed record. Before the first sealed record it is the seq before [`Ring::first`]: 0 in a
+    /// new run.
     #[must_use]
     pub fn head(&self) -> Seq {
         self.head
     }
 
-    /// Returns the bytes of the chapters held, bookkeeping included. The head snapshot and the catalogue do not count.
-    /// It is above [`Ring::capacity_bytes`] only if the open chapter alone is.
+    /// Returns the number of bytes of the chapters held, bookkeeping included. The head snapshot and the catalogue do
+    /// not count. The number is above [`Ring::capacity_bytes`] only if the open chapter alone is.
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
         self.cost
     }
 
-    /// Returns the most bytes that the ring may hold; `u64::MAX` for [`Ring::recorded`]. Above it closed chapters are
-    /// dropped.
+    /// Returns the most bytes that the ring may hold; `u64::MAX` for [`Ring::recorded`]. Above this number closed
+    /// chapters are dropped.
     #[must_use]
     pub fn capacity_bytes(&self) -> u64 {
         self.capacity
     }
 
-    /// Returns the bytes of all segment messages that were pushed, including the dropped ones.
+    /// Returns the number of bytes of all segment messages that were pushed, including the dropped ones.
     #[must_use]
     pub fn total_bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Returns the chapter that holds a record, or will hold it if it is the next one. `None` for a record before
-    /// [`Ring::first`], and for one after the next.
+    /// Returns the chapter that holds a record, or that will hold it if it is the log's next record. `None` for a
+    /// record before [`Ring::first`], and for a record after the next.
     #[must_use]
     pub fn chapter(&self, seq: Seq) -> Option<&Chapter> {
         if seq > self.head.next() {
@@ -314,8 +317,8 @@ impl Ring {
         self.chapters.get(after.checked_sub(1)?)
     }
 
-    /// Returns the segment that holds a record. `None` for a record before [`Ring::first`], and for one that is not
-    /// sealed yet.
+    /// Returns the segment that holds a record. `None` for a record before [`Ring::first`], and for a record that is
+    /// not sealed yet.
     #[must_use]
     pub fn segment(&self, seq: Seq) -> Option<&SealedSegment> {
         self.chapter(seq)?.segment(seq)

@@ -13,29 +13,31 @@ use watchscope_model::{Entry, EpochId, InsideRecord, Layers, LogId, Record, Stat
 use crate::catalogue::Summing;
 use crate::segment::{HeadSnapshot, NextChapter, Sealed, SealedSegment};
 
-/// The time in microseconds after a seal at which the next one is due, if records keep coming. A full segment is sealed
-/// earlier. The first record after a longer quiet time is due at once. 16 ms is about one frame of a screen at 60 Hz,
-/// and the page draws once a frame.
+/// The time in microseconds after a seal at which the next seal is due, if records keep coming. A full segment is
+/// sealed earlier. A first record that comes after a longer quiet time is due at once. 16 ms is about one frame of a
+/// screen at 60 Hz, and the page draws once a frame.
 pub const SEAL_US: i64 = 16_000;
 /// The bytes of records and definitions at which a segment is sealed: 60 KiB. The 4 KiB up to [`MAX_MESSAGE_BYTES`] are
-/// for the headers and the rest of its last record; a larger message goes in pieces.
+/// for the headers and the rest of the segment's last record; a larger message is sent in pieces.
 pub const SEAL_BYTES: usize = MAX_MESSAGE_BYTES - (4 << 10);
-/// The number of records at which a segment is sealed, whatever its bytes. It bounds the records that a viewer takes in
-/// one piece. The number has no source: at 15 bytes a change (docs/benchmarks.md) such a segment has about 4 kB.
+/// The number of records at which a segment is sealed, whatever its bytes. The number bounds the records that a viewer
+/// processes at once. The number has no source: at 15 bytes a change (docs/benchmarks.md) such a segment has about 4
+/// kB.
 pub const SEAL_RECORDS: u64 = 256;
-/// The bytes of a chapter's segment frames above which it closes, with the segment that exceeds them. They must also
-/// exceed the bytes of its opening, so that a log of many objects does not consist of openings. The number has no
-/// source. A chapter is read, dropped and sent as a whole, so larger ones make all of that coarser.
+/// The bytes of a chapter's segment frames above which the chapter closes, with the segment that exceeds this number.
+/// The segment frames must also exceed the bytes of the chapter's opening, so that a log of many objects does not
+/// consist mostly of openings. The number has no source. A chapter is read, dropped and sent as a whole, so larger
+/// chapters make reading, dropping and sending coarser.
 pub const CHAPTER_BYTES: usize = 1 << 20;
 
 /// The encoder of the log's one writer.
 ///
-/// It holds the chapter's dictionary, the open segment, and the fold of the inside, which is empty if there is none. It
-/// also holds the chapter's summary so far, with a fold that lacks the objects of the opening. The segment is bounded
-/// by [`SEAL_BYTES`] and [`SEAL_RECORDS`]: the record that reaches one of them seals it.
+/// The sealer holds the chapter's dictionary, the open segment, and the fold of the inside, which is empty without an
+/// inside. It also holds the chapter's summary so far, with a fold that lacks the objects of the opening. The segment
+/// is bounded by [`SEAL_BYTES`] and [`SEAL_RECORDS`]: the record that reaches one of these bounds causes a seal.
 ///
-/// The caller keeps the whole fold of the records. Each call gets that fold with exactly the records taken so far. The
-/// chapter bounds the dictionary; [`CHAPTER_BYTES`] and its opening bound the chapter.
+/// The caller keeps the whole fold of the records. The caller passes that fold, with exactly the records taken so far,
+/// to each call. The chapter bounds the dictionary; [`CHAPTER_BYTES`] and the size of the opening bound the chapter.
 #[derive(Debug)]
 pub struct Sealer {
     log: LogId,
@@ -85,15 +87,16 @@ impl Sealer {
         (sealer, next)
     }
 
-    /// Returns the fold of the inside after all records taken so far. It begins empty, or with that of
-    /// [`Sealer::after`], and changes when a layer reports, or a client program starts, requests or reports.
+    /// Returns the fold of the inside after all records taken so far. The fold begins empty, or with the fold given to
+    /// [`Sealer::after`]. The fold of the inside changes when a layer reports, or a client program starts, requests or
+    /// reports.
     #[must_use]
     pub fn layers(&self) -> &Layers {
         &self.layers
     }
 
-    /// Encodes the next record; `after` is the fold with it. Returns the sealed segment if the record filled it, and
-    /// `None` while it stays open. Debug builds panic if `after` does not end with the record.
+    /// Encodes the next record; `after` is the fold that includes the record. Returns the sealed segment if the record
+    /// filled it, and `None` while the segment stays open. Debug builds panic if `after` does not end with the record.
     pub fn take(&mut self, record: &Record, after: &State) -> Option<Sealed> {
         debug_assert_eq!(record.seq, after.seq, "the fold ends with the record");
         self.open.get_or_insert(record.into());
@@ -103,8 +106,8 @@ impl Sealer {
         self.seal_if_full(after)
     }
 
-    /// Encodes the next record of the inside, with the results and the panic of [`Sealer::take`]. `after` is the fold
-    /// of records, which counts this seq and time, too.
+    /// Encodes the next record of the inside; returns and panics as [`Sealer::take`] does. `after` is the fold of
+    /// records, whose `seq` and `at` are those of this record.
     pub fn take_inside(&mut self, record: InsideRecord, after: &State) -> Option<Sealed> {
         debug_assert_eq!(record.seq, after.seq, "the fold ends with the record");
         self.open.get_or_insert(Moment {
@@ -127,9 +130,9 @@ impl Sealer {
         }
     }
 
-    /// Returns when the open segment is due: at the time of its first record if nothing was sealed before, or if
-    /// [`SEAL_US`] had passed since the last seal by then. Else at the end of that time. `None` while no segment is
-    /// open.
+    /// Returns when the open segment is due: [`SEAL_US`] after the last seal, but not before the segment's first
+    /// record. If nothing was sealed before, the segment is due at the time of its first record. `None` while no
+    /// segment is open.
     #[must_use]
     pub fn seal_at(&self) -> Option<Time> {
         let first_at = self.open?.at;
@@ -139,8 +142,8 @@ impl Sealer {
         )
     }
 
-    /// Seals the open segment at `now`, whether due or not, and closes the chapter if it is full. `state` is the fold
-    /// of all records taken. Returns `None` if no segment is open.
+    /// Seals the open segment at `now`, whether due or not, and closes the chapter if the chapter is full. `state` is
+    /// the fold of all records taken. Returns `None` if no segment is open.
     pub fn seal(&mut self, now: Time, state: &State) -> Option<Sealed> {
         let first = self.open.take()?;
         let frame = self.writer.seal()?;
@@ -172,8 +175,8 @@ impl Sealer {
     }
 
     /// Returns a snapshot of the head for readers that join, and the segment that had to be sealed for it, due or not.
-    /// The segment is `None` if none was open; the ring gets it before the snapshot. `state` is the fold of all records
-    /// taken.
+    /// The segment is `None` if no segment was open; the caller passes the segment to the ring before the snapshot.
+    /// `state` is the fold of all records taken.
     pub fn snapshot(&mut self, now: Time, state: &State) -> (Option<Sealed>, HeadSnapshot) {
         let sealed = self.seal(now, state);
         let frame = self.writer.head_snapshot(Fold::new(state, &self.layers));

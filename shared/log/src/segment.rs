@@ -8,26 +8,27 @@ use watchscope_model::{LogId, Seq, State, Time};
 
 /// A sealed sequence of records, encoded once for all readers.
 ///
-/// The sealer bounds it: the record that reaches [`SEAL_BYTES`](crate::SEAL_BYTES) or
-/// [`SEAL_RECORDS`](crate::SEAL_RECORDS) is its last. A segment of a file is as large as its writer made it.
+/// The sealer bounds a segment: the record that reaches [`SEAL_BYTES`](crate::SEAL_BYTES) or
+/// [`SEAL_RECORDS`](crate::SEAL_RECORDS) is the segment's last. A segment of a file is as large as its writer made it.
 #[derive(Clone, Debug)]
 pub struct SealedSegment {
     /// The seq of the first record.
     pub first: Seq,
-    /// The seq of the last record. A segment has no holes. In a segment of a file without records: the seq before
+    /// The seq of the last record. A segment has no holes. If a segment of a file has no records, it is the seq before
     /// `first`.
     pub last: Seq,
-    /// The time of the first record. In a segment of a file: of the first whose kind this build knows. If there is
-    /// none, it is the time of the last known record before it, or of the chapter's opening.
+    /// The time of the first record. In a segment of a file, it is that of the first record whose kind this build
+    /// knows. Without such a record, it is the time of the last known record before the segment, or of the chapter's
+    /// opening.
     pub first_at: Time,
-    /// The time of the last record. In a segment of a file: of the last one up to there whose kind this build knows, or
-    /// of the chapter's opening.
+    /// The time of the last record. In a segment of a file, it is that of the chapter's last record so far whose kind
+    /// this build knows, or of its opening.
     pub last_at: Time,
-    /// The whole wire message: the header [`wire::Segment`], then the segment frame. It may be larger than a message
-    /// may be; then a reader sends it in pieces.
+    /// The whole wire message: the header [`wire::Segment`], then the segment frame. If it is larger than a message may
+    /// be, a reader sends it in pieces.
     pub message: Bytes,
     pub(crate) frame_at: usize,
-    /// The bytes of all messages before it in the epoch; the ring sets it.
+    /// The number of bytes of all segment messages before this one in the ring's epoch; the ring sets it.
     pub(crate) bytes_before: u64,
 }
 
@@ -59,21 +60,21 @@ impl SealedSegment {
     }
 }
 
-/// The folds of records and of the inside at a head of the log, for readers that join. What they hold bounds its size,
-/// above all the objects of the watches.
+/// A snapshot of two folds at a head of the log, for readers that join: of the records, and of the inside records of a
+/// simulated cluster. The contents of the folds bound its size, above all the objects of the watches.
 #[derive(Clone, Debug)]
 pub struct HeadSnapshot {
     /// The seq of the last record folded; 0 before the first record of a new run.
     pub seq: Seq,
-    /// When it was made, on the log's clock. In [`Ring::recorded`](crate::Ring::recorded), the time of the last record
-    /// whose kind this build knows, or of the chapter's opening.
+    /// When the snapshot was made, on the log's clock. In [`Ring::recorded`](crate::Ring::recorded), it is the time of
+    /// the last record whose kind this build knows, or of the chapter's opening.
     pub taken_at: Time,
-    /// The summary of the open chapter up to that record. It counts no record if the chapter has none yet. In
-    /// [`Ring::recorded`](crate::Ring::recorded), it leaves out records of kinds that this build does not know. Builds
-    /// without the feature `catalogue` leave all its fields 0, empty or `None`.
+    /// The summary of the open chapter up to the last folded record. The summary counts no record if the chapter has
+    /// none yet. In [`Ring::recorded`](crate::Ring::recorded), the summary leaves out records of kinds that this build
+    /// does not know. Builds without the feature `catalogue` leave all fields of the summary 0, empty or `None`.
     pub chapter: Summary,
-    /// The whole wire message: the header [`wire::Snapshot`], then the head frame. It may be larger than a message may
-    /// be; then a reader sends it in pieces.
+    /// The whole wire message: the header [`wire::Snapshot`], then the head frame. If it is larger than a message may
+    /// be, a reader sends it in pieces.
     pub message: Bytes,
     pub(crate) frame_at: usize,
 }
@@ -118,13 +119,13 @@ pub struct Sealed {
     pub closed: Option<(Summary, NextChapter)>,
 }
 
-/// The opening of a chapter. As for a [`HeadSnapshot`], what the folds hold bounds its size.
+/// The opening of a chapter. The content of the folds bounds its size, as for a [`HeadSnapshot`].
 #[derive(Clone, Debug)]
 pub struct NextChapter {
     /// The head frame: the encoded folds, of records and of the inside, before the chapter.
     pub opening: Bytes,
     /// The seq that the chapter's first record will have.
     pub first: Seq,
-    /// When it was opened: the time of the last record before it, or the start of the epoch.
+    /// When the chapter was opened: the time of the last record before it, or the start of the epoch.
     pub at: Time,
 }

@@ -11,15 +11,17 @@ use crate::vocabulary::ClientPhase;
 pub struct Belief {
     /// The resource: `pods`, `deployments.apps`; empty if the report names none.
     pub resource: Text,
-    /// The part of the client that holds it, if the client has several parts; else empty.
+    /// The part of the client that holds this belief, if the client has several parts; else empty.
     pub part: Text,
-    /// The revision up to which the client believes to know everything. `None` if it keeps none, or one that is no
-    /// decimal text of at most 64 bits without leading zeros.
+    /// The revision up to which the client believes to know everything. `None` if the client keeps no revision, or one
+    /// that is no decimal text of at most 64 bits without leading zeros.
     pub revision: Option<u64>,
-    /// The number of objects that the client holds; if the report states none, the number that it names.
+    /// The number of objects that the client holds; if the report does not state it, the number of objects that the
+    /// report names.
     pub objects: u64,
-    /// The objects that the report names, in its order; one that it names twice stands at its first place, as last
-    /// named. They may be fewer than the client holds, or none: client programs of the simulator name at most 64.
+    /// The objects that the report names, in its order. An object that the report names twice is listed once, at its
+    /// first position, as last named. The report may name fewer objects than the client holds, or none: client programs
+    /// of the simulator name at most 64.
     pub held: Vec<Held>,
 }
 
@@ -28,16 +30,17 @@ pub struct Belief {
 pub struct Held {
     /// The object: its namespace (`None` if the report names none), name and uid.
     pub object: Arc<Object>,
-    /// Its resourceVersion, as the client reported it; any text.
+    /// The object's resourceVersion, as the client reported it; any text.
     pub version: Text,
 }
 
 impl Belief {
     /// Reads the `belief` of a `client.report`: a JSON list with an entry for each resource, whose order is kept.
     ///
-    /// A text that is no JSON list, or has 128 levels or more, gives an empty list. An absent field, or one of another
-    /// type, reads as empty; [`Belief::objects`] then counts `held`. Entries of `held` of another form are skipped. Of a
-    /// field that appears twice, the last counts. The text bounds the result.
+    /// A text that is no JSON list, or has 128 levels or more, gives an empty list. An absent field, or a field of
+    /// another type, reads as empty. If the number of objects is absent, [`Belief::objects`] is the number of objects
+    /// in `held`. Entries of `held` of another form are skipped. If a field appears twice, the last one counts. The
+    /// length of the text bounds the result.
     #[must_use]
     pub fn read(text: &str) -> Vec<Self> {
         let mut reader = Reader::new(text);
@@ -81,7 +84,8 @@ impl Belief {
         Ok(belief)
     }
 
-    /// Whether the report names each object that the client holds: as many as it counts. True if it states no count.
+    /// Whether the report names each object that the client holds: as many as its count states. True if the report
+    /// states no count.
     #[must_use]
     pub fn names_all(&self) -> bool {
         self.objects == self.held.len() as u64
@@ -89,7 +93,7 @@ impl Belief {
 }
 
 impl Held {
-    /// Reads an object with an entry for each object that is held; none if it is no object.
+    /// Reads a JSON object with an entry for each held object; returns none if the value is no JSON object.
     fn all(reader: &mut Reader<'_>) -> Result<Vec<Self>, JsonError> {
         let mut all = Vec::new();
         if reader.peek()? != Next::Object {
@@ -129,14 +133,14 @@ impl Held {
         number(&self.version)
     }
 
-    /// Whether both have the same namespace and name; uids may differ.
+    /// Whether this and the other object have the same namespace and name; uids may differ.
     #[must_use]
     pub fn is_in_place_of(&self, other: &Self) -> bool {
         self.object.name == other.object.name && self.object.namespace == other.object.namespace
     }
 }
 
-/// Reads a value; `None` if it is no string.
+/// Reads a value as a text; `None` if the value is no string.
 fn text(reader: &mut Reader<'_>) -> Result<Option<Text>, JsonError> {
     if reader.peek()? == Next::String {
         return Ok(Some(reader.string()?.as_ref().into()));

@@ -1,21 +1,22 @@
-//! Random numbers for tests and simulations: a seeded ChaCha8, so one seed gives one run on every machine.
+//! Random numbers for tests, simulations and delays: a seeded ChaCha8, so that one seed gives the same numbers on every
+//! machine.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore as _, SeedableRng as _};
 
-/// A seeded source of random numbers (ChaCha8). It is for tests and simulations, not for secrets.
+/// A seeded source of random numbers (ChaCha8). Its numbers are for tests, simulations and jitter, not for secrets.
 #[derive(Clone, Debug)]
 pub struct Chance(ChaCha8Rng);
 
 impl Chance {
-    /// A source that draws the numbers of `seed`, from the first.
+    /// A source that draws the numbers of `seed`, from the first number on.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(ChaCha8Rng::seed_from_u64(seed))
     }
 
-    /// A source for one part of a run. Each number `part` is a stream of its own, so its draws do not change those of
-    /// another part. Part 0 draws the numbers of [`Chance::new`].
+    /// A source for one part of a program. Each number `part` selects a sequence of its own, so draws of one part do
+    /// not change those of another part. Part 0 draws the numbers of [`Chance::new`].
     #[must_use]
     pub fn of_part(seed: u64, part: u64) -> Self {
         let mut source = Self::new(seed);
@@ -23,7 +24,8 @@ impl Chance {
         source
     }
 
-    /// Draws a number, each of 64 bits equally likely. It is never inlined, so the cipher is compiled once.
+    /// Draws a number of 64 bits; all numbers are equally likely. The function is never inlined, so that the cipher is
+    /// compiled once.
     #[inline(never)]
     pub fn next_u64(&mut self) -> u64 {
         self.0.next_u64()

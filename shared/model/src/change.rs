@@ -1,8 +1,8 @@
-//! The binary form of a `change` since format 4: a pattern's number, then the other fields. A pattern is the fields
+//! The binary form of a `change` since format 4: a pattern's number, then the other fields. A pattern has the fields
 //! that many changes share.
 //!
-//! Up to format 3 the fields of a `change` stand in their order, as those of other kinds do. New fields of `change`
-//! come after `owner`.
+//! Up to format 3 the fields of a `change` are written in their order, like those of other kinds. New fields of
+//! `change` will come after `owner`.
 
 use std::sync::Arc;
 
@@ -12,25 +12,25 @@ use crate::event::Change;
 use crate::field::{Field, read_field, write_last};
 use crate::id::{Object, ResourceVersion, Text, WatchName};
 
-/// The parts of a `change` that a search looks at. They are borrowed from the chapter's dictionary, or from the record
-/// where the record has them in place.
+/// The fields of a `change` that a search looks at. The fields are borrowed from the chapter's dictionary, or from the
+/// record if the record has them in place.
 #[derive(Clone, Copy, Debug)]
 pub struct ChangeGlance<'a> {
     /// The watch.
     pub watch: &'a WatchName,
     /// The object.
     pub object: &'a Arc<Object>,
-    /// The object's number in the dictionary. It stands for this very `Arc`, unless a later segment defines it again.
-    /// `None` if the record has the object in place.
+    /// The object's number in the dictionary. The number means this very `Arc`, until a later segment defines the
+    /// number again. `None` if the record has the object in place.
     pub number: Option<u64>,
     /// The object's resourceVersion; for a DELETED as in
     /// [`Change::resource_version`](crate::event::Change::resource_version).
     pub resource_version: &'a ResourceVersion,
-    /// The manager, as in [`Change::manager`](crate::event::Change::manager); `None` if that is absent.
+    /// The field manager, as in [`Change::manager`](crate::event::Change::manager); `None` if it is absent there.
     pub manager: Option<&'a Text>,
 }
 
-/// Reads the parts of a `change` that [`write_change`] wrote, up to its object, and passes them to `see`. Returns the
+/// Reads the fields of a `change` that [`write_change`] wrote, up to its object, and passes them to `see`. Returns the
 /// resourceVersion; `None` if the bytes cannot be read.
 pub(crate) fn glance_change(
     reader: &mut Reader<'_>,
@@ -56,7 +56,7 @@ pub(crate) fn glance_change(
     Some(resource_version)
 }
 
-/// Writes the fields; absent fields at the end are left out.
+/// Writes the fields of a `change`; absent fields at the end are left out.
 pub(crate) fn write_change(change: &Change, writer: &mut Writer<'_>) {
     writer.pattern(PatternParts {
         watch: &change.watch,

@@ -17,7 +17,7 @@ use crate::inside::{Entry, Inside, InsideRecord};
 use crate::layers::Layers;
 use crate::time::Time;
 
-/// The folds that a snapshot holds: that of the records, and that of the inside if the log has one.
+/// The folds that a snapshot holds: that of the records, and that of the inside if the log has records of the inside.
 #[derive(Clone, Copy, Debug)]
 pub struct Fold<'a> {
     state: &'a State,
@@ -47,9 +47,10 @@ impl<'a> From<&'a State> for Fold<'a> {
 
 /// Encodes consecutive chapters: an opening, then segments of the pushed records, then the next opening.
 ///
-/// It holds the chapter's dictionary and the open segment. It bounds neither: the caller does, by sealing segments and
-/// opening the next chapter. A payload over [`MAX_FRAME_BYTES`](crate::codec::MAX_FRAME_BYTES) is written, but cannot
-/// be read. The caller must push records in the order of their seqs, without holes; nothing here checks that.
+/// The writer holds the chapter's dictionary and the open segment. The caller bounds their size, by sealing segments
+/// and opening the next chapter. A frame payload over [`MAX_FRAME_BYTES`](crate::codec::MAX_FRAME_BYTES) is written,
+/// but cannot be read. The caller must push records in the order of their seqs, without holes; nothing here checks
+/// that.
 #[derive(Debug)]
 pub struct ChapterWriter {
     log: LogId,
@@ -67,7 +68,7 @@ pub struct ChapterWriter {
 
 impl ChapterWriter {
     /// Opens a chapter after the last record that `fold` has folded; returns the writer and the opening frame. The
-    /// first record to push has the seq after it.
+    /// first record to push must have the seq after the fold's last.
     #[must_use]
     pub fn open<'a>(log: LogId, epoch: EpochId, fold: impl Into<Fold<'a>>) -> (Self, Vec<u8>) {
         let fold = fold.into();
@@ -92,11 +93,11 @@ impl ChapterWriter {
     /// Closes this chapter and opens the next; returns the opening frame. `fold` must have folded exactly the records
     /// that have been sealed.
     ///
-    /// The next chapter keeps the numbers of the dictionary's entries that `fold` uses, and drops the other entries. So
-    /// a reader of this chapter's segments can read the next chapter's without its opening.
+    /// The next chapter keeps the numbers of the dictionary's entries that `fold` uses, and drops the other entries.
+    /// Because of that, a reader of this chapter's segments can read the next chapter's segments without its opening.
     ///
-    /// The open segment must be empty: a debug build panics if it is not, and else its records may be read with other
-    /// texts.
+    /// The open segment must be empty: a debug build panics if it is not. In a release build its records may be read
+    /// with other texts.
     #[must_use]
     pub fn open_next<'a>(&mut self, fold: impl Into<Fold<'a>>) -> Vec<u8> {
         debug_assert_eq!(self.open_count, 0, "a chapter is opened between segments");
@@ -106,8 +107,8 @@ impl ChapterWriter {
         self.head(&dictionary, &body)
     }
 
-    /// Appends a record to the open segment. Times must not decrease: after a decrease, the times of this record and of
-    /// later ones in the segment are read too late.
+    /// Appends a record to the open segment. Times must not decrease. If a record's time is before the last one's, that
+    /// record and later ones of the segment get too late times.
     pub fn push(&mut self, record: &Record) {
         let (seq, at, kind) = (record.seq, record.at, record.event.kind());
         match &record.event {
@@ -166,8 +167,8 @@ impl ChapterWriter {
         self.base_version = writer.base_version;
     }
 
-    /// The size of the open segment in bytes: its records, plus an upper bound of their dictionary definitions. 0 if it
-    /// has no record.
+    /// The size of the open segment in bytes: its records, plus an upper bound of their dictionary definitions. 0 if
+    /// the segment has no record.
     #[must_use]
     pub fn open_bytes(&self) -> usize {
         self.open.len() + self.interner.unwritten_bytes()
@@ -179,8 +180,8 @@ impl ChapterWriter {
         self.open_count
     }
 
-    /// Seals the open segment and returns its frame, then begins an empty one; `None` if it has no record. A payload
-    /// over [`MAX_FRAME_BYTES`](crate::codec::MAX_FRAME_BYTES) cannot be read.
+    /// Seals the open segment, returns its frame and begins an empty segment; `None` if the segment has no record. A
+    /// payload over [`MAX_FRAME_BYTES`](crate::codec::MAX_FRAME_BYTES) cannot be read.
     pub fn seal(&mut self) -> Option<Vec<u8>> {
         let Moment { seq, at } = self.first.take()?;
         let mut head = Vec::new();
@@ -195,9 +196,10 @@ impl ChapterWriter {
         Some(frame)
     }
 
-    /// Returns a snapshot for a reader that joins between two segments. It carries this chapter's dictionary, so the
-    /// reader can read the segments that follow. `fold` must have folded exactly the records that have been sealed. The
-    /// open segment must be empty: a debug build panics if it is not, and a release build does not check it.
+    /// Returns a snapshot for a reader that joins between two segments. The snapshot carries this chapter's dictionary,
+    /// so the reader can read the segments that follow. `fold` must have folded exactly the records that have been
+    /// sealed. The open segment must be empty: a debug build panics if it is not, and a release build does not check
+    /// it.
     #[must_use]
     pub fn head_snapshot<'a>(&self, fold: impl Into<Fold<'a>>) -> Vec<u8> {
         debug_assert_eq!(
@@ -210,7 +212,8 @@ impl ChapterWriter {
         self.head(&dictionary, &body)
     }
 
-    /// Encodes a fold with the numbers of this chapter's dictionary; returns the entries that it uses, and the bytes.
+    /// Encodes a fold with the numbers of this chapter's dictionary; returns the entries that the fold uses, and the
+    /// bytes.
     fn body(&self, fold: Fold<'_>) -> (Used, Vec<u8>) {
         let (mut used, mut body) = (Used::default(), Vec::new());
         write_fold(fold, &mut Frozen(&self.interner, &mut used), &mut body);
@@ -253,7 +256,7 @@ pub struct Opening {
     pub log: LogId,
     /// The run of the log's writer.
     pub epoch: EpochId,
-    /// The fold of all records before the chapter; of a head snapshot, of all records before it.
+    /// The fold of all records before the chapter; in a head snapshot, the fold of all records before the snapshot.
     pub state: State,
     /// The encoded fold of the inside; empty if there is none. [`ChapterReader::layers`] decodes it.
     pub layers: Vec<u8>,
@@ -264,11 +267,11 @@ pub struct Opening {
 pub enum Glance<'a> {
     /// A `change`, without the fields that no search looks at.
     Change(ChangeGlance<'a>),
-    /// The event of a record of another kind. Up to format 3 that of a `change`, too.
+    /// The event of a record of another kind. Up to format 3 a `change` comes as an event, too.
     Event(&'a Event),
 }
 
-/// What a reader decodes a record into: a record of events alone, or any entry of the log.
+/// The type into which a reader decodes a record: [`Record`], without records of the inside, or [`Entry`], with them.
 trait Wanted: Sized {
     fn read(kind: u64, fields: &mut Reader<'_>, seq: Seq, at: Time) -> Option<Self>;
 
@@ -308,10 +311,10 @@ impl Wanted for Entry {
     }
 }
 
-/// Decodes the segments that follow one opening, and those of the chapters after it.
+/// Decodes the segments that follow one opening, and the segments of the chapters after that.
 ///
-/// It holds the dictionary. The numbers that the writer uses bound it: a number that is defined again replaces its old
-/// meaning.
+/// The reader holds the dictionary. The numbers that the writer uses bound its size: a number that is defined again
+/// replaces its old meaning.
 #[derive(Clone, Debug)]
 pub struct ChapterReader {
     tables: Tables,
@@ -322,7 +325,8 @@ impl ChapterReader {
     /// Reads the opening of a chapter, or a head snapshot. Bytes after the frame are ignored.
     ///
     /// # Errors
-    /// Those of [`split_frame`]; [`DecodeError::Tag`] if it is no head frame; the first error in its payload.
+    /// The errors of [`split_frame`]; [`DecodeError::Tag`] if the frame is no head frame; the first error in its
+    /// payload.
     pub fn open(frame: &[u8]) -> Result<(Self, Opening), DecodeError> {
         let (frame, _) = split_frame(frame)?;
         Self::open_frame(frame)
@@ -363,11 +367,11 @@ impl ChapterReader {
         Ok((Self { tables, next }, opening))
     }
 
-    /// Reads the dictionary of a chapter's opening. It leaves the fold unread, which is most of an opening. Returns the
+    /// Reads the dictionary of a chapter's opening. The fold, which is most of an opening, stays unread. Returns the
     /// reader, the log and the run of its writer.
     ///
     /// # Errors
-    /// [`DecodeError::Tag`] if it is no head frame; the first error in the part that is read.
+    /// [`DecodeError::Tag`] if the frame is no head frame; the first error in the part that is read.
     pub fn open_dictionary(frame: Frame<'_>) -> Result<(Self, LogId, EpochId), DecodeError> {
         if frame.kind != FrameKind::Head {
             return Err(DecodeError::Tag(b'S'));
@@ -381,7 +385,7 @@ impl ChapterReader {
         reader.finish((Self { tables, next }, log, epoch))
     }
 
-    /// Decodes the layers of an opening, which came with `state`; empty bytes give no layers. The caller must do so
+    /// Decodes the layers of an opening, which came with `state`; empty bytes give no layers. The caller must call this
     /// before it reads the first segment, because later segments may give dictionary numbers another meaning.
     ///
     /// # Errors
@@ -402,25 +406,27 @@ impl ChapterReader {
         self.next
     }
 
-    /// Decodes the next segment; returns its records in order, one for each seq; empty if the segment has none. A
+    /// Decodes the next segment; returns its records in order, one entry for each seq; empty if the segment has none. A
     /// record of the inside, or of a kind that this build does not know, becomes `None`. Bytes after the frame are
     /// ignored.
     ///
     /// # Errors
-    /// Those of [`split_frame`]; [`DecodeError::Tag`] if it is no segment; [`DecodeError::Discontinuous`] if it is not
-    /// the next one; the first error in its payload. After an error in the payload the reader is unusable.
+    /// The errors of [`split_frame`]; [`DecodeError::Tag`] if the frame is no segment; [`DecodeError::Discontinuous`]
+    /// if it is not the next segment; the first error in its payload. After an error in the payload the reader is
+    /// unusable.
     pub fn segment(&mut self, frame: &[u8]) -> Result<Vec<Option<Record>>, DecodeError> {
         let (frame, _) = split_frame(frame)?;
         self.read_segment(frame)
     }
 
     /// Reads the next segment for a search, and passes each record of a known kind to `see`, in order. Records of the
-    /// inside are of no known kind here. Since format 4 it copies no text of a `change` that the dictionary has, so it
-    /// takes a fraction of the time of [`Self::segment`].
+    /// inside are passed over. From format 4 on it copies no text of a `change` that the dictionary has, so it takes a
+    /// fraction of the time of [`Self::segment`].
     ///
     /// # Errors
-    /// As [`Self::segment`], but for those of [`split_frame`]. The records before the damage were passed. Since format
-    /// 4 an error behind the object of a `change` is not found, because those fields are not read.
+    /// The errors of [`Self::segment`], except those of [`split_frame`]. The records before the damage were passed to
+    /// `see`. From format 4 on, an error in the fields after the object of a `change` is not found, because those
+    /// fields are not read.
     pub fn glance(
         &mut self,
         frame: Frame<'_>,
@@ -458,10 +464,11 @@ impl ChapterReader {
         reader.finish(())
     }
 
-    /// Like [`Self::segment`], with the records of the inside. Only a record of an unknown kind becomes `None`.
+    /// Like [`Self::segment`], but returns the records of the inside, too. Only a record of an unknown kind becomes
+    /// `None`.
     ///
     /// # Errors
-    /// As [`Self::segment`].
+    /// The errors of [`Self::segment`].
     pub fn entries(&mut self, frame: &[u8]) -> Result<Vec<Option<Entry>>, DecodeError> {
         let (frame, _) = split_frame(frame)?;
         self.frame_entries(frame)
@@ -470,17 +477,17 @@ impl ChapterReader {
     /// Like [`Self::entries`], for a frame that the caller has already split off.
     ///
     /// # Errors
-    /// As [`Self::segment`], but for those of [`split_frame`].
+    /// The errors of [`Self::segment`], except those of [`split_frame`].
     pub fn frame_entries(&mut self, frame: Frame<'_>) -> Result<Vec<Option<Entry>>, DecodeError> {
         self.read_segment(frame)
     }
 
-    /// Returns the seq after a segment's last record, or its first seq if it has none; needs no other frame. It
+    /// Returns the seq after a segment's last record, or its first seq if it has none; needs no other frame. The seq
     /// saturates. For a frame that is no segment the result means nothing.
     ///
     /// # Errors
     /// [`DecodeError::Truncated`] if the payload ends within the first seq and the count, or is too short for that
-    /// count. [`DecodeError::NumberTooLarge`] if one of the two is too large.
+    /// count. [`DecodeError::NumberTooLarge`] if the first seq or the count is too large.
     pub fn end_of(segment: Frame<'_>) -> Result<Seq, DecodeError> {
         let mut reader = payload_of(segment);
         let first = reader.varint();
@@ -491,7 +498,7 @@ impl ChapterReader {
     /// Reads the dictionary's definitions of the next segment, and passes over its records without decoding them.
     ///
     /// # Errors
-    /// As [`Self::segment`], but an error in the records is not found.
+    /// The errors of [`Self::segment`], except that an error in the records is not found.
     pub fn skip(&mut self, frame: &[u8]) -> Result<(), DecodeError> {
         let (frame, _) = split_frame(frame)?;
         let (reader, count) = self.read_definitions(frame)?;
@@ -527,8 +534,8 @@ impl ChapterReader {
         reader.finish(records)
     }
 
-    /// Reads a segment up to its first record. Returns the reader at that place, which may hold an error, and the
-    /// number of records.
+    /// Reads a segment up to its first record. Returns the reader, whose position is at the first record and which may
+    /// hold an error, and the number of records.
     fn read_definitions<'a>(
         &mut self,
         frame: Frame<'a>,
@@ -561,9 +568,9 @@ fn payload_of(frame: Frame<'_>) -> Reader<'_> {
     reader
 }
 
-/// Decodes a whole chapter: its opening, and all records of its segments whose kind this build knows, in order. There
-/// may be none. Records of the inside are left out. The segments of further chapters may follow, without their
-/// openings.
+/// Decodes a whole chapter: its opening, and all records of its segments whose kind this build knows, in order. The
+/// list of records may be empty. Records of the inside are left out. The segments of further chapters may follow,
+/// without their openings.
 ///
 /// # Errors
 /// The error of the first frame that cannot be read.

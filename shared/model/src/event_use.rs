@@ -1,4 +1,4 @@
-//! Events in the hands of code: short ways to make one, and what a field's word means.
+//! Methods of events: constructors for common cases, and the meaning of a field's word.
 
 use crate::event::{
     Attribution, Audit, ClientReport, ClientStarted, ConnectionClosed, Loss, Note, RequestAnswered,
@@ -32,7 +32,7 @@ impl WatchStarted {
 }
 
 impl Note {
-    /// A note about the time of its record and the whole cluster, which replaces none.
+    /// A note about the time of its own record and the whole cluster, which replaces no other note.
     #[must_use]
     pub fn new(author: Author, text: String) -> Self {
         Self {
@@ -50,7 +50,7 @@ impl Note {
 
 impl Loss {
     /// The loss of all records from `first` to `last`, both included. `last` must not be before `first`: a debug build
-    /// panics, and else the count wraps.
+    /// panics, and a release build wraps the count.
     #[must_use]
     pub fn of_run(place: LossPlace, first: Seq, last: Seq) -> Self {
         Self {
@@ -79,7 +79,7 @@ impl ConnectionClosed {
 }
 
 impl ClientReport {
-    /// The client's phase; [`ClientPhase::Unknown`] if its word is not in the list.
+    /// The client's phase; [`ClientPhase::Unknown`] if the word in the record is not in the closed list.
     #[must_use]
     pub fn doing(&self) -> ClientPhase {
         ClientPhase::of(&self.phase)
@@ -87,13 +87,13 @@ impl ClientReport {
 }
 
 impl RequestSent {
-    /// The request's verb; [`Verb::Unknown`] if its word is not in the list.
+    /// The request's verb; [`Verb::Unknown`] if the word in the record is not in the closed list.
     #[must_use]
     pub fn verb(&self) -> Verb {
         Verb::of(&self.verb)
     }
 
-    /// The options of its query, for a list or a watch. Without a query all are absent or false.
+    /// The options of the request's query, for a list or a watch. Without a query all options are absent or false.
     #[must_use]
     pub fn options(&self) -> ListOptions<'_> {
         ListOptions::parse(self.query.as_deref().unwrap_or_default())
@@ -109,35 +109,36 @@ impl RequestAnswered {
 }
 
 impl ClientStarted {
-    /// The program; [`ClientProgram::Unknown`] if its word is not in the list.
+    /// The program; [`ClientProgram::Unknown`] if the word in the record is not in the closed list.
     #[must_use]
     pub fn program(&self) -> ClientProgram {
         ClientProgram::of(&self.program)
     }
 }
 
-/// The method and the outcome of an audit, as values of closed lists.
+/// The fields of an audit as values of closed lists, and what they imply.
 impl Audit {
-    /// How the read was made; [`AuditMethod::Unknown`] if its word is not in the list.
+    /// How the read was made; [`AuditMethod::Unknown`] if the word in the record is not in the closed list.
     #[must_use]
     pub fn method(&self) -> AuditMethod {
         AuditMethod::of(&self.method)
     }
 
-    /// The result of the comparison; [`AuditOutcome::Unknown`] if its word is not in the list.
+    /// The result of the comparison; [`AuditOutcome::Unknown`] if the word in the record is not in the closed list.
     #[must_use]
     pub fn outcome(&self) -> AuditOutcome {
         AuditOutcome::of(&self.outcome)
     }
 
-    /// Whether the read compared all objects that the watch held at its version; false if unknown.
+    /// Whether the read compared all objects that the watch held at the record's `resource_version`; false if unknown.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.whole == Some(true)
     }
 
     /// Whether the read may show only the belief of the apiserver's watch cache (docs/semantics/checks.md#reads). True
-    /// unless the record states that etcd answered, so also for a GET, whose record states no source.
+    /// unless the record states that etcd answered. The result is true for a GET, too, because its record states no
+    /// source.
     #[must_use]
     pub fn may_be_a_caches(&self) -> bool {
         self.authority != Some(Authority::Etcd)
@@ -145,7 +146,7 @@ impl Audit {
 }
 
 impl Attribution {
-    /// The meaning of its code; `None` for a code of a later version, and for any other text.
+    /// The meaning of the attribution's code; `None` for a code of a later version, and for any other text.
     #[must_use]
     pub fn why(&self) -> Option<Attributed> {
         Attributed::of(&self.code)

@@ -2,12 +2,12 @@
 //!
 //! Binary: postcard's encodings (LEB128 varints, zigzag for signed numbers, a byte for a bool or an option), with two
 //! exceptions. Texts and objects that recur are ids of the chapter's dictionary. A resourceVersion is a distance from
-//! that of the last `change`.
+//! the resourceVersion of the last `change` before it.
 //!
-//! A struct is its length, then its fields in order. Fields are only appended: a reader ignores bytes after the fields
-//! that it knows, and a missing last field is absent.
+//! A struct is written as its length, then its fields in order. Fields are only appended: a reader ignores bytes after
+//! the fields that it knows, and a missing last field is absent.
 //!
-//! JSON: an absent value writes nothing, never null.
+//! In JSON an absent value writes nothing, never null.
 
 use std::sync::Arc;
 
@@ -31,20 +31,20 @@ pub trait Field: Sized {
     /// the error and the value means nothing.
     fn read(reader: &mut Reader<'_>) -> Self;
 
-    /// The value of a field that is missing at the end of its struct; `None` if it cannot be missing, as by default.
-    /// Options, lists, headers and totals can be missing.
+    /// The value of a field that is missing at the end of its struct; `None` if the field cannot be missing, which is
+    /// the default. Options, lists, headers and totals can be missing.
     fn absent(_reader: &Reader<'_>) -> Option<Self> {
         None
     }
 
-    /// Whether a struct may leave the value out at its end, because it equals [`Field::absent`]. By default false: the
-    /// value is always written, as an empty list is.
+    /// Whether a struct may leave the value out at its end, because it equals [`Field::absent`]. The default is false:
+    /// the value is always written, as an empty list is.
     fn is_absent(&self, _writer: &Writer<'_>) -> bool {
         false
     }
 
-    /// The optional value that stands for a missing field: `None`, except for an [`Owner`]. A missing owner is the
-    /// controller in the dictionary's definition of the object.
+    /// The optional value that a missing field has: `None`, except for an [`Owner`]. A missing owner is the controller
+    /// in the dictionary's definition of the object.
     fn absent_option(_reader: &Reader<'_>) -> Option<Self> {
         None
     }
@@ -54,8 +54,8 @@ pub trait Field: Sized {
         value.is_none()
     }
 
-    /// Writes an optional value: 0 for `None`, or 1 and the value. `u64`, [`StreamId`] and [`Text`] fold the 1 into
-    /// their number. An [`Owner`] writes 0 for the value of a missing field, else 1 for `None`.
+    /// Writes an optional value: 0 for `None`, or 1 and the value. `u64`, [`StreamId`] and [`Text`] write their own
+    /// number plus 1 instead. An [`Owner`] writes 0 for the value of a missing field, else 1 for `None`.
     fn write_option(value: Option<&Self>, writer: &mut Writer<'_>) {
         match value {
             None => writer.byte(0),
@@ -75,9 +75,9 @@ pub trait Field: Sized {
         }
     }
 
-    /// Writes the JSON entry with this name. An object writes the entries `namespace`, `name` and `uid` instead,
-    /// without a namespace or uid that it lacks. `None`, an empty list, map or set of headers, and unknown totals write
-    /// nothing.
+    /// Writes the JSON entry with this name. An object writes the entries `namespace`, `name` and `uid` instead, and
+    /// leaves out a namespace or uid that it lacks. `None`, an empty list, map or set of headers, and unknown totals
+    /// write nothing.
     ///
     /// # Errors
     /// The serializer's errors.
@@ -85,24 +85,24 @@ pub trait Field: Sized {
 }
 
 /// A struct whose fields each have a binary form and a JSON form ([`Field`]). The methods write and read the fields
-/// alone. A struct inside a struct has its length before them.
+/// alone. A struct inside a struct has its length before its fields.
 pub trait Fields: Sized {
     /// Writes the fields in order, without a length.
     fn write_fields(&self, writer: &mut Writer<'_>);
 
     /// Writes the fields in order up to the last one for which [`Field::is_absent`] is false, without a length. An
-    /// empty list counts as present. By default it writes all fields.
+    /// empty list counts as present. The default implementation writes all fields.
     fn write_present(&self, writer: &mut Writer<'_>) {
         self.write_fields(writer);
     }
 
     /// Reads the fields. Fields that may be missing get the value of [`Field::absent`] if they are missing at the end;
-    /// unknown bytes after them stay unread. Errors are as in [`Field::read`]; a missing required field is
+    /// unknown bytes after the last field stay unread. Errors are as in [`Field::read`]; a missing required field is
     /// [`DecodeError::MissingField`].
     fn read_fields(reader: &mut Reader<'_>) -> Self;
 
     /// Writes the JSON entries in the order of the fields. `None`, an empty list, map or set of headers, and unknown
-    /// totals write none.
+    /// totals write no entry.
     ///
     /// # Errors
     /// The serializer's errors.
@@ -161,7 +161,7 @@ macro_rules! fields {
 }
 pub(crate) use fields;
 
-/// Reads a field that may be missing at the end of its struct. If it is missing and required, the reader fails.
+/// Reads a field that may be missing at the end of its struct. If a required field is missing, the reader fails.
 pub(crate) fn read_field<T: Field>(reader: &mut Reader<'_>, field: &'static str) -> T {
     if reader.is_at_end() {
         match T::absent(reader) {
@@ -219,8 +219,8 @@ fn entry<M: SerializeMap, T: serde::Serialize>(
     map.serialize_entry(name, value)
 }
 
-/// Writes a field that may be left out if all fields after it are absent too. `end` becomes the position after it,
-/// unless it is absent.
+/// Writes a field that may be left out if all fields after it are absent, too. `end` becomes the position after the
+/// field, unless the field is absent.
 pub(crate) fn write_last<T: Field>(field: &T, end: &mut usize, writer: &mut Writer<'_>) {
     field.write(writer);
     if !field.is_absent(writer) {
@@ -284,7 +284,7 @@ leaf! {
 
 macro_rules! numbers {
     ($($type:ty: $get:expr, $set:expr;)*) => {$(
-        /// A number: a varint; optional, 0 or the number plus 1.
+        /// A number is written as a varint. An optional number is 0 for `None`, or the number plus 1.
         impl Field for $type {
             fn write(&self, writer: &mut Writer<'_>) {
                 let get: fn(&Self) -> u64 = $get;
@@ -312,7 +312,8 @@ numbers! {
     StreamId: |value| value.0, StreamId;
 }
 
-/// A text that recurs: 0 and the text, or its dictionary id plus 1. Optional: one more, and 0 for none.
+/// A text that recurs is written as 0 and the text, or as its dictionary id plus 1. An optional text has 1 more in the
+/// first number, and 0 for `None`.
 impl Field for Text {
     fn write(&self, writer: &mut Writer<'_>) {
         writer.text(Some(self), 0);
@@ -335,8 +336,8 @@ impl Field for Text {
     }
 }
 
-/// An object: a dictionary id in the binary form; entries `namespace`, `name` and `uid` in the JSON form, whatever the
-/// field's name.
+/// An object is a dictionary id in the binary form. In the JSON form it is the entries `namespace`, `name` and `uid`,
+/// whatever the field's name.
 impl Field for Arc<Object> {
     fn write(&self, writer: &mut Writer<'_>) {
         writer.object(Some(self), 0);
@@ -359,10 +360,11 @@ impl Field for Arc<Object> {
     }
 }
 
-/// The controller of the record's object. 0, or a missing field: the one in the dictionary's definition of that
-/// object. 1: none. Else an object's form plus 2.
+/// The controller of the record's object. 0, or a missing field, means the controller in the dictionary's definition of
+/// that object; 1 means none. Any other number is an object's form plus 2.
 ///
-/// Up to format 2 the dictionary named no controllers: 0, or a missing field, was none; else an object's form plus 1.
+/// Up to format 2 the dictionary named no controllers. 0, or a missing field, meant none; any other number was an
+/// object's form plus 1.
 impl Field for Owner {
     fn write(&self, writer: &mut Writer<'_>) {
         writer.object(Some(&self.0), 0);
@@ -397,7 +399,7 @@ impl Field for Owner {
     }
 }
 
-/// An optional value: JSON has the entry or nothing.
+/// An optional value. The JSON form has the entry, or nothing for `None`.
 impl<T: Field> Field for Option<T> {
     fn write(&self, writer: &mut Writer<'_>) {
         T::write_option(self.as_ref(), writer);
@@ -423,7 +425,7 @@ impl<T: Field> Field for Option<T> {
     }
 }
 
-/// A list: its count, then the values.
+/// A list is written as its count, then the values.
 impl<T: Field + serde::Serialize> Field for Vec<T> {
     fn write(&self, writer: &mut Writer<'_>) {
         write_list(self, writer);
@@ -446,8 +448,8 @@ impl<T: Field + serde::Serialize> Field for Vec<T> {
     }
 }
 
-/// HTTP headers in the order in which they came; one JSON object. A name that came twice stands twice, also in JSON.
-/// Nothing here bounds them; the probe keeps at most 16.
+/// HTTP headers in the order in which they came; in JSON one object. A name that came twice is there twice, also in
+/// JSON. Nothing here bounds their number; the probe keeps at most 16.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Headers(
     /// Pairs of lower-case name and value; empty if no header was kept.
@@ -455,7 +457,7 @@ pub struct Headers(
 );
 
 impl Headers {
-    /// The first value of the header with the lower-case `name`; `None` if there is none. A `name` with capitals finds
+    /// The value of the first header with the lower-case `name`; `None` if there is none. A `name` with capitals finds
     /// nothing.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {

@@ -1,4 +1,5 @@
-//! What a finding is about: its row, its subject in words, its watches, and the key by which the fold keeps it.
+//! What a finding is about: its row of the catalogue, its subject in words, its watches, and the key by which the fold
+//! keeps it.
 
 use crate::event::Finding;
 use crate::id::{ConnectionId, Text, WatchName};
@@ -6,21 +7,21 @@ use crate::row::Row;
 use crate::vocabulary::Severity;
 
 impl Finding {
-    /// The row of the catalogue; `None` for a code of a later version, or one that is no row.
+    /// The finding's row of the catalogue; `None` for a code of a later version, or a code that is no row.
     #[must_use]
     pub fn row(&self) -> Option<Row> {
         Row::of(&self.code)
     }
 
-    /// The worst severity of all its occurrences so far; that of this record if it states none.
+    /// The worst severity of all occurrences of the finding so far; that of this record if the record states none.
     #[must_use]
     pub fn worst_severity(&self) -> Severity {
         self.worst.unwrap_or(self.severity)
     }
 
     /// The subject in words: a watch (`shop/pods`), a connection (`connection 7`), a type at a server
-    /// (`widgets.example.com at 10.0.0.1:6443`), a server, or a client program. The first of these counts that the
-    /// record names. A type without a server stands alone. `None`: the whole cluster.
+    /// (`widgets.example.com at 10.0.0.1:6443`), a server, or a client program. The subject is the first in this list
+    /// that the record names. A type without a server is named alone. `None` means the whole cluster.
     #[must_use]
     pub fn subject(&self) -> Option<Text> {
         if let Some(watch) = &self.watch {
@@ -35,7 +36,7 @@ impl Finding {
         self.server.as_ref().or(self.client.as_ref()).cloned()
     }
 
-    /// Words for the type: `widgets.example.com at 10.0.0.1:6443`.
+    /// Words for the finding's type: `widgets.example.com at 10.0.0.1:6443`.
     fn type_words(&self, resource: &str) -> String {
         let mut words = resource.to_owned();
         let group = self.group.as_ref().filter(|group| !group.is_empty());
@@ -48,21 +49,21 @@ impl Finding {
         words
     }
 
-    /// Whether it concerns a watch, alone or by name with others. False for a watch that it only counts
-    /// ([`Finding::has_more`]).
+    /// Whether the finding concerns a watch, alone or by name with others. False for a watch that the finding only
+    /// counts ([`Finding::has_more`]).
     #[must_use]
     pub fn concerns(&self, watch: &WatchName) -> bool {
         self.watch.as_ref() == Some(watch) || self.names.contains(watch)
     }
 
-    /// Whether it concerns more watches than `names` holds. False if it does not concern several.
+    /// Whether the finding concerns more watches than `names` holds. False if it does not concern several watches.
     #[must_use]
     pub fn has_more(&self) -> bool {
         self.watches > Some(self.names.len() as u64)
     }
 
-    /// The key of its code and its subject ([`Finding::key_of`]). The fold keeps findings by this key, so a later
-    /// record with the same key updates the same finding.
+    /// The key of the finding's code and its subject ([`Finding::key_of`]). The fold keeps findings by this key, so a
+    /// later record with the same key updates the same finding.
     #[must_use]
     pub fn key(&self) -> Text {
         Self::key_of(&self.code, self.subject().as_ref())

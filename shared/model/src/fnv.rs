@@ -3,8 +3,8 @@
 /// The hash of no bytes: FNV-1a's offset basis of 64 bits.
 pub const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// Continues the hash `before` with `bytes`; returns the hash of all bytes so far. The first call passes [`EMPTY`]. No
-/// bytes leave the hash as it is.
+/// Continues the hash `before` with `bytes`; returns the hash of all bytes so far. The first call passes [`EMPTY`]. An
+/// empty `bytes` leaves the hash as it is.
 #[must_use]
 pub fn after(before: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(before, |hash, &byte| {

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
-/// A text of a record. It is shared, so a name that comes a thousand times is held once. Nothing here bounds its
-/// length; the code that makes the text must.
+/// A text of a record. A text is shared, so a name that comes a thousand times can be held once. Nothing here bounds
+/// its length; the code that makes the text must.
 pub type Text = Arc<str>;
 
 macro_rules! number_ids {
@@ -36,19 +36,19 @@ macro_rules! number_ids {
 }
 
 number_ids! {
-    /// A record's place in its epoch. It begins at 1 and rises by 1 without holes; 0 stands before the first record.
+    /// A record's number in its epoch. It begins at 1 and rises by 1 without holes; 0 means before the first record.
     Seq;
-    /// The number of one TCP or TLS connection. Writers count from 1; it is unique in its epoch.
+    /// The number of one TCP or TLS connection. Writers count connections from 1; the number is unique in its epoch.
     ConnectionId;
     /// The number of one HTTP request of a watch, or of watchscope's own requests about a watch ([`Aside`]). Writers
-    /// count from 1; it is unique in its epoch.
+    /// count requests from 1; the number is unique in its epoch.
     RequestId;
-    /// The number of the body of one watch response. Writers count from 1; it is unique in its epoch.
+    /// The number of the body of one watch response. Writers count streams from 1; the number is unique in its epoch.
     StreamId;
 }
 
 impl Seq {
-    /// Returns the next seq. It saturates at [`u64::MAX`], because a hostile file may hold the largest seq.
+    /// Returns the next seq. The result saturates at [`u64::MAX`], because a hostile file may hold the largest seq.
     #[must_use]
     pub fn next(self) -> Self {
         Self(self.0.saturating_add(1))
@@ -100,21 +100,23 @@ text_ids! {
     /// hold any text.
     EpochId;
     /// The name of a watch: `NAMESPACE/RESOURCE[.GROUP][?SELECTOR][#N]`, with `*` for all namespaces and `-` for
-    /// cluster-scoped resources. `SELECTOR` is the label selector, the field selector, or both joined by `&`. `#2` is
-    /// the second watch with the same rest. A further `#s`, `#w` or `#a` at the end marks an [`Aside`].
+    /// cluster-scoped resources. `SELECTOR` is the label selector, the field selector, or both joined by `&`. `#2`
+    /// marks the second watch whose name is otherwise the same. A further `#s`, `#w` or `#a` at the end marks
+    /// watchscope's own requests about the watch ([`Aside`]).
     WatchName;
 }
 
-/// The purpose of watchscope's own requests about a watch. Such requests are logged under a name of their own, so that
-/// the load of the observer is visible.
+/// The purpose of watchscope's own requests about a watch. watchscope's own requests are logged under a name of their
+/// own, so that the load that watchscope causes is visible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aside {
-    /// A side watch: it checks whether the cluster has events that the watch does not deliver
+    /// A side watch, which checks whether the cluster has events that the watch does not deliver
     /// (docs/semantics/clients.md#probe-silence).
     Side,
-    /// A witness: it is the same watch once more, and their events are compared (docs/semantics/checks.md#witness).
+    /// A witness: the same watch opened once more. The events of the watch and its witness are compared
+    /// (docs/semantics/checks.md#witness).
     Witness,
-    /// Reads of the audit: they check whether the watch holds the true objects (docs/semantics/checks.md#procedure).
+    /// Reads of the audit, which check whether the watch holds the true objects (docs/semantics/checks.md#procedure).
     Audit,
 }
 
@@ -123,7 +125,7 @@ pub enum Aside {
 pub enum Extent<'a> {
     /// All namespaces.
     All,
-    /// None: its objects are cluster-scoped.
+    /// No namespace: the watch's objects are cluster-scoped.
     Cluster,
     /// One namespace, by its name.
     One(&'a str),
@@ -178,7 +180,7 @@ impl WatchName {
         Self(format!("{self}{}", aside.suffix()).into())
     }
 
-    /// Whether this is the name of watchscope's own requests about another watch: it ends with `#s`, `#w` or `#a`.
+    /// Whether this is the name of watchscope's own requests about a watch: it ends with `#s`, `#w` or `#a`.
     #[must_use]
     pub fn is_aside(&self) -> bool {
         self.as_aside().is_some()
@@ -200,8 +202,8 @@ impl WatchName {
     }
 
     /// The name without its ordinal, and the ordinal. A name without `#`, or whose text after the last `#` is no number
-    /// of 32 bits, is returned whole, with 1. For the name of watchscope's own requests they are those of the watch
-    /// that the requests are about.
+    /// of 32 bits, is returned whole, with 1. For the name of watchscope's own requests, name and ordinal are those of
+    /// the watch that the requests are about.
     #[must_use]
     pub fn what_and_ordinal(&self) -> (&str, u32) {
         let name = self
@@ -221,8 +223,8 @@ impl WatchName {
             .map_or(&*self.0, |(namespace, _)| namespace)
     }
 
-    /// The namespaces that the watch covers, by the part before the first slash. A name without a slash is itself the
-    /// namespace.
+    /// The namespaces that the watch covers, by the part before the first slash. A name without a slash counts as a
+    /// namespace as a whole.
     #[must_use]
     pub fn extent(&self) -> Extent<'_> {
         match self.namespace() {
@@ -241,7 +243,7 @@ impl WatchName {
 }
 
 /// Whether an API group has a name of Kubernetes itself: empty (core), without a dot (`apps`), or ending with
-/// `.k8s.io`. A type by others needs an approval for a name that ends so (KEP-2337).
+/// `.k8s.io`. A CRD of other authors needs an approval for a group that ends with `.k8s.io` (KEP-2337).
 #[must_use]
 pub fn is_built_in_group(group: &str) -> bool {
     !group.contains('.') || group.ends_with(".k8s.io")
@@ -249,22 +251,22 @@ pub fn is_built_in_group(group: &str) -> bool {
 
 /// A resourceVersion as the server wrote it.
 ///
-/// Before 1.35 it is opaque by contract. Since KEP-5504 it is a positive decimal integer of at most 128 bits,
-/// comparable within one resource type (docs/semantics/lists-and-watches.md#resource-version).
+/// Before Kubernetes 1.35 a resourceVersion is opaque by contract. Since KEP-5504 it is a positive decimal integer of
+/// at most 128 bits, comparable within one resource type (docs/semantics/lists-and-watches.md#resource-version).
 ///
-/// That holds for objects that the kube-apiserver keeps in etcd. Another apiserver behind it may number its objects in
-/// any order ([`ResourceVersion::unordered`]). The text is kept exactly.
+/// KEP-5504 holds for objects that the kube-apiserver keeps in etcd. An aggregated apiserver may number its objects in
+/// any order ([`ResourceVersion::unordered`]). The server's text is kept exactly.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ResourceVersion {
     /// A decimal number without leading zeros that fits 64 bits, 0 included; nearly all versions.
     Number(u64),
-    /// Any other text, unchanged: it may be empty. Also a number that is only compared for equality.
+    /// Any other text, unchanged: it may be empty. A number that is only compared for equality is kept as text, too.
     Other(Text),
 }
 
 impl ResourceVersion {
-    /// Reads a resourceVersion whose numbers have an order. It accepts every text, and [`fmt::Display`] returns the
-    /// same text.
+    /// Reads a resourceVersion whose numbers have an order. It accepts every text, and [`fmt::Display`] returns exactly
+    /// that text again.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let canonical = !text.is_empty()
@@ -277,9 +279,9 @@ impl ResourceVersion {
         }
     }
 
-    /// Returns the same version without an order, for an apiserver whose numbers have none. It equals only versions
-    /// that are also without an order and have the same text. A number of more than 64 bits stays as it is, with its
-    /// order.
+    /// Returns the same version without an order, for an apiserver whose numbers have no order. The returned version
+    /// equals only versions that are also without an order and have the same text. A number of more than 64 bits stays
+    /// as it is, with its order.
     #[must_use]
     pub fn unordered(&self) -> Self {
         match self {
@@ -288,15 +290,16 @@ impl ResourceVersion {
         }
     }
 
-    /// Whether it has an order, so that [`ResourceVersion::compare`] gives a result with other ordered versions.
+    /// Whether the version has an order, so that [`ResourceVersion::compare`] gives a result with other ordered
+    /// versions.
     #[must_use]
     pub fn is_ordered(&self) -> bool {
         self.compare(self).is_some()
     }
 
-    /// Whether a watch can begin there. It cannot begin at an empty text, or at 0 with or without an order, also as
-    /// `00`. 0 means any version (docs/semantics/lists-and-watches.md#resource-version). Aggregated servers without
-    /// versions return an empty text or 0.
+    /// Whether a watch can begin at this version. A watch cannot begin at an empty text, or at 0 with or without an
+    /// order, also written as `00`. 0 means any version (docs/semantics/lists-and-watches.md#resource-version).
+    /// Aggregated servers without versions return an empty text or 0.
     #[must_use]
     pub fn is_position(&self) -> bool {
         match self {
@@ -305,7 +308,8 @@ impl ResourceVersion {
         }
     }
 
-    /// The number; `None` for a text, for a number of more than 64 bits, and for one without an order.
+    /// The version as a number; `None` for a text, for a number of more than 64 bits, and for a number without an
+    /// order.
     #[must_use]
     pub fn number(&self) -> Option<u64> {
         match self {
@@ -314,8 +318,8 @@ impl ResourceVersion {
         }
     }
 
-    /// Compares by age: the lower version is the older one. The order is defined if both are decimals without leading
-    /// zeros of at most 128 bits (KEP-5504). The result is `None` otherwise, and for a number without an order
+    /// Compares by age: the lower version is the older one. The order is defined if both versions are decimals without
+    /// leading zeros of at most 128 bits (KEP-5504). The result is `None` otherwise, and for a number without an order
     /// ([`ResourceVersion::unordered`]).
     #[must_use]
     pub fn compare(&self, other: &Self) -> Option<Ordering> {
@@ -325,7 +329,7 @@ impl ResourceVersion {
         }
     }
 
-    /// Whether this is later than `other`; false if they are equal or cannot be compared.
+    /// Whether this version is later than `other`; false if the two are equal or cannot be compared.
     #[must_use]
     pub fn is_after(&self, other: &Self) -> bool {
         self.compare(other) == Some(Ordering::Greater)
@@ -375,7 +379,7 @@ pub enum Uid {
 }
 
 impl Uid {
-    /// Reads a uid. Every text has exactly one form, and [`fmt::Display`] returns the same text.
+    /// Reads a uid. Every text becomes exactly one variant, and [`fmt::Display`] returns exactly that text again.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         uuid_bytes(text.as_bytes()).map_or_else(|| Self::Other(text.into()), Self::Uuid)
@@ -387,7 +391,7 @@ impl Uid {
         matches!(self, Self::Other(text) if text.is_empty())
     }
 
-    /// Whether `text` is exactly this uid: the letters' case counts. It allocates nothing.
+    /// Whether `text` is exactly this uid: the letters' case counts. The comparison allocates nothing.
     #[must_use]
     pub fn is(&self, text: &str) -> bool {
         match self {
@@ -446,21 +450,21 @@ impl Serialize for Uid {
     }
 }
 
-/// One incarnation of an object: its namespace, name and uid. Records share it behind an [`Arc`].
+/// One object from its creation to its deletion: its namespace, name and uid. Records share it behind an [`Arc`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Object {
-    /// Its namespace; `None` for a cluster-scoped object.
+    /// The object's namespace; `None` for a cluster-scoped object.
     pub namespace: Option<Text>,
-    /// Its name; not empty in an object of a cluster.
+    /// The object's name; not empty in an object of a cluster.
     pub name: Text,
-    /// Its uid, which separates it from a later object of the same name; empty if the server sent none.
+    /// The object's uid, which distinguishes it from a later object of the same name; empty if the server sent none.
     pub uid: Uid,
 }
 
-/// The controller of an object, as an owner reference names it. Records share it.
+/// The controller of an object, as an owner reference names it. Records share one copy.
 ///
-/// It is kept and written like an object whose namespace is the kind. An owner reference has no namespace, so it does
-/// not state whether the controller is cluster-scoped.
+/// A controller is kept and written like an object whose namespace is the kind. An owner reference has no namespace, so
+/// it does not state whether the controller is cluster-scoped.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Owner(pub(crate) Arc<Object>);
 
@@ -475,19 +479,19 @@ impl Owner {
         }))
     }
 
-    /// Its kind, such as `ReplicaSet`; empty if the reference, or a damaged file, states none.
+    /// The controller's kind, such as `ReplicaSet`; empty if the reference, or a damaged file, states none.
     #[must_use]
     pub fn kind(&self) -> &str {
         self.0.namespace.as_deref().unwrap_or_default()
     }
 
-    /// Its name; empty if the reference has none.
+    /// The controller's name; empty if the reference has none.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// Its uid; empty if the reference has none.
+    /// The controller's uid; empty if the reference has none.
     #[must_use]
     pub fn uid(&self) -> &Uid {
         &self.0.uid
@@ -504,11 +508,11 @@ impl Serialize for Owner {
     }
 }
 
-/// An object's place in a watch. Places are equal, ordered and hashed by namespace, then name; the uid is ignored.
+/// The key of an object in a watch. Keys are equal, ordered and hashed by namespace, then name; the uid is ignored.
 /// Cluster-scoped objects come first.
 #[derive(Clone, Debug)]
 pub struct Place(
-    /// The present object in this place.
+    /// The present object with this namespace and name.
     pub Arc<Object>,
 );
 

@@ -1,4 +1,4 @@
-//! The JSON form: one object a line, as in `-o jsonl`, `/api/records` and exported data.
+//! The JSON form: one JSON object on each line, as in `-o jsonl`, `/api/records` and exported data.
 
 use std::io::{Result as IoResult, Write};
 
@@ -9,7 +9,7 @@ use crate::id::{EpochId, LogId, Seq};
 use crate::inside::{Entry, Inside, InsideRecord};
 use crate::time::Time;
 
-/// `type`, `seq`, `at`, then the event's fields.
+/// The JSON form of a record: `type`, `seq`, `at`, then the event's fields.
 impl Serialize for Record {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let place = LinePlace {
@@ -20,7 +20,7 @@ impl Serialize for Record {
     }
 }
 
-/// The same form as a record; only `type` shows that it is of the inside.
+/// The same form as that of a [`Record`]; only `type` shows that the record is of the inside.
 impl Serialize for InsideRecord {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let place = LinePlace {
@@ -40,14 +40,14 @@ impl Serialize for Entry {
     }
 }
 
-/// An event without a place in a log: `type`, then its fields.
+/// The JSON form of an event without seq and time: `type`, then its fields.
 impl Serialize for Event {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         line(None, self, serializer)
     }
 }
 
-/// A line's record: its place in the log and its time.
+/// The seq and the time of the record on a line.
 #[derive(Clone, Copy, Debug)]
 struct LinePlace {
     seq: Seq,
@@ -90,18 +90,19 @@ fn line<S: Serializer>(
     map.end()
 }
 
-/// The first line of JSON lines of a log: the log's name and the records that it keeps. It has no seq or at.
+/// The first line of JSON lines of a log: the log's name and the records that it keeps. This line has no `seq` and no
+/// `at`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogLine {
     /// The log.
     pub log: LogId,
-    /// The run of its writer.
+    /// The run of the log's writer.
     pub epoch: EpochId,
-    /// The seq of the first record that is kept. Lines from a log's files have the requested record here if it is a
-    /// later one. Without records: the seq that the next one will have.
+    /// The seq of the first record that is kept. In lines from a log's files it is the seq of the first requested
+    /// record, if that is later. Without records, it is the seq that the next record will have.
     pub first: Seq,
-    /// The seq of the last record that was written; in a recording or an export, of the last one that it has. Without
-    /// records: `first` less 1.
+    /// The seq of the last record that was written; in a recording or an export, of the last record that it has.
+    /// Without records, it is `first` less 1.
     pub head: Seq,
 }
 
@@ -121,7 +122,7 @@ impl Serialize for LogLine {
 /// escaped.
 ///
 /// # Panics
-/// If the value cannot become JSON: its `Serialize` fails, or a key of a map cannot be written as a text.
+/// It panics if the value cannot become JSON: its `Serialize` fails, or a key of a map cannot be written as a text.
 pub fn push_line(value: &impl Serialize, out: &mut Vec<u8>) {
     push(value, out);
     out.push(b'\n');
@@ -131,7 +132,7 @@ pub fn push_line(value: &impl Serialize, out: &mut Vec<u8>) {
 /// escaped.
 ///
 /// # Panics
-/// As [`push_line`].
+/// It panics if [`push_line`] would.
 #[must_use]
 pub fn to_line(value: &impl Serialize) -> String {
     let mut out = Vec::new();
@@ -147,16 +148,17 @@ fn push(value: &impl Serialize, out: &mut Vec<u8>) {
         .expect("records serialize to memory");
 }
 
-/// Whether a terminal obeys a character instead of showing it. Such are control characters: U+0000 to U+001F, U+007F to
-/// U+009F. So are those that change the direction of text: U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069.
+/// Whether a terminal obeys a character instead of showing it. Terminals obey the control characters U+0000 to U+001F
+/// and U+007F to U+009F. Terminals also obey the characters that change the direction of text: U+200E, U+200F, U+202A
+/// to U+202E, U+2066 to U+2069.
 #[must_use]
 pub fn is_obeyed(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Formats as serde_json does, and also escapes every character that a terminal obeys. JSON requires that only for the
-/// first 32 characters.
+/// Formats as serde_json does, and also escapes every character that a terminal obeys. JSON requires an escape only for
+/// the first 32 characters.
 struct Plain;
 
 impl serde_json::ser::Formatter for Plain {

@@ -1,26 +1,28 @@
 //! A JSON reader that passes through a text once, value by value, and knows each value's position.
 //!
-//! The probe needs three properties that serde_json does not combine. It needs the position of each value, because
-//! redaction cuts values out there. It needs a nesting limit for skipped values. And it needs fast skipping, because
-//! nine tenths of the work is skipping. The page reads beliefs by it: serde_json's values and errors were 11 kB gzip of
-//! the page's second part.
+//! The probe needs three properties that serde_json does not combine. The probe needs the position of each value,
+//! because redaction cuts values out at their positions. The probe needs a nesting limit for skipped values. And the
+//! probe needs fast skipping, because nine tenths of the work is skipping. The page reads clients' beliefs with this
+//! reader: serde_json's values and errors were 11 kB gzip of the page's second part.
 //!
-//! Measured with the probe's `examples/decode_speed.rs` on one busy machine, a line of 6.3 kB, redacted and copied, costs 5.7 µs
-//! of CPU. With serde_json's borrowing seeds it was 8.7 µs, without a nesting limit for ignored values.
+//! Measured with the probe's `examples/decode_speed.rs` on one busy machine, a line of 6.3 kB, redacted and copied,
+//! costs 5.7 µs of CPU. With serde_json's borrowing seeds the same line cost 8.7 µs, without a nesting limit for
+//! ignored values.
 //!
-//! The reader checks all text for valid JSON (RFC 8259), as strictly as serde_json; a test compares the two. It does
-//! not convert numbers, on purpose.
+//! The reader checks all text for valid JSON (RFC 8259), as strictly as serde_json; a test compares the two. The reader
+//! does not convert numbers, on purpose.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// The deepest nesting that is read; a deeper value is an error. It is serde_json's limit.
+/// The deepest nesting that is read, in levels of objects and arrays; a deeper value is an error. serde_json has the
+/// same limit.
 pub const DEPTH_LIMIT: u32 = 128;
 
 /// Why reading stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JsonError {
-    /// The byte offset in the text.
+    /// The byte offset of the error in the text.
     pub at: usize,
     /// The kind of error.
     pub kind: JsonErrorKind,
@@ -29,13 +31,13 @@ pub struct JsonError {
 /// How a text differs from what is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JsonErrorKind {
-    /// It is not JSON.
+    /// The text is not JSON.
     Syntax,
-    /// It ends too early.
+    /// The text ends too early.
     CutShort,
-    /// It is nested deeper than [`DEPTH_LIMIT`].
+    /// The text is nested deeper than [`DEPTH_LIMIT`].
     TooDeep,
-    /// It is JSON of an unexpected form.
+    /// The text is JSON of an unexpected form.
     Shape,
 }
 
@@ -74,7 +76,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A reader for a text that is a string inside this one; it starts at this reader's depth.
+    /// A reader for a text that was quoted inside this reader's text; it starts at this reader's depth.
     pub fn inside<'b>(&self, text: &'b str) -> Reader<'b> {
         Reader {
             text,
@@ -218,8 +220,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Skips a value; returns its range and its size. The size of a string is that of its text, of any other value
-    /// that of its JSON.
+    /// Skips a value; returns its range and its size. The size of a string is the size of its decoded text; that of any
+    /// other value is the size of its JSON.
     pub fn skip_sized(&mut self) -> Result<(Range<usize>, usize)> {
         let start = self.position();
         let bytes = self.text.as_bytes();
@@ -290,7 +292,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The offset of a misplaced byte. The inner functions return it in registers; the whole error does not fit there.
+/// The offset of a misplaced byte. The inner functions return it in registers; a whole [`JsonError`] does not fit in
+/// registers.
 struct At(usize);
 
 type Place = std::result::Result<usize, At>;
@@ -327,8 +330,8 @@ fn expect(bytes: &[u8], at: usize, byte: u8) -> Place {
     }
 }
 
-/// Returns the end of the value that begins at `at`, in one pass without recursion. Bits record which open containers
-/// are objects; the nesting limit makes them fit.
+/// Returns the end of the value that begins at `at`, in one pass without recursion. One bit for each open container
+/// records whether it is an object; because of the nesting limit, 128 bits suffice.
 fn value_end(bytes: &[u8], mut at: usize, floor: u32) -> Result<usize> {
     let misplaced = |At(at)| wrong(bytes, at);
     let mut depth = floor;
@@ -408,8 +411,8 @@ fn string_end(bytes: &[u8], at: usize) -> Place {
     }
 }
 
-/// Like [`string_end`], from the first escape on. It is separate, so that strings without escapes, which nearly all
-/// are, cost no call.
+/// Like [`string_end`], from the first escape on. It is a separate function, so that strings without escapes, which
+/// nearly all are, cost no call.
 #[inline(never)]
 fn escaped_end(bytes: &[u8], at: usize) -> Place {
     escaped_size(bytes, at).map(|(end, _)| end)
@@ -434,8 +437,8 @@ fn escaped_size(bytes: &[u8], mut at: usize) -> std::result::Result<(usize, usiz
     }
 }
 
-/// The UTF-8 bytes of the character in an escape's four hexadecimal digits; for half of a surrogate pair, half of the
-/// pair's.
+/// The number of UTF-8 bytes of the character in an escape's four hexadecimal digits; for half of a surrogate pair,
+/// half of the pair's number.
 fn utf8_len(digits: &[u8]) -> usize {
     let digit = |&digit: &u8| char::from(digit).to_digit(16).unwrap_or(0);
     match digits
@@ -449,8 +452,8 @@ fn utf8_len(digits: &[u8]) -> usize {
     }
 }
 
-/// The first offset from `at` on with a quote, a backslash or a control character. It reads eight bytes at a time,
-/// because most strings of an object are too short for a call of memchr to pay off.
+/// The first offset from `at` on with a quote, a backslash or a control character. The function reads eight bytes at a
+/// time, because most strings of an object are too short for a call of memchr to pay off.
 #[inline(always)]
 fn plain_end(bytes: &[u8], mut at: usize) -> usize {
     /// A one in each of eight bytes.
@@ -524,7 +527,7 @@ fn number_end(bytes: &[u8], mut at: usize) -> Place {
     Ok(at)
 }
 
-/// The offset after at least one digit.
+/// The offset after the digits that begin at `at`; an error if there is no digit.
 fn digits_end(bytes: &[u8], mut at: usize) -> Place {
     let start = at;
     while bytes.get(at).is_some_and(u8::is_ascii_digit) {

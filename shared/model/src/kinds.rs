@@ -21,7 +21,7 @@ macro_rules! events {
         }
 
         $(impl $name {
-            /// The kind's number in the binary form; it never changes and is never reused.
+            /// The kind's number in the binary form; the number never changes and is never reused.
             pub const KIND: u64 = $kind;
         }
 
@@ -32,7 +32,7 @@ macro_rules! events {
         })*
 
         impl $all {
-            /// All kinds of this enum, sorted by number: each one's number in the binary form and its `type` in the
+            /// All kinds of this enum, sorted by number: each kind's number in the binary form and its `type` in the
             /// JSON form.
             pub const KINDS: &'static [(u64, &'static str)] = &[$(($name::KIND, $json_type)),*];
 

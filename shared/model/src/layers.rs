@@ -1,7 +1,8 @@
 //! The fold of the inside: the state of each layer of a simulated cluster after a record.
 //!
-//! It is separate from [`State`](crate::State), so code that gets a `State` cannot look inside. It folds client
-//! programs too. They are not secret, but only a cluster that runs them has layers to compare them with.
+//! This fold is separate from [`State`](crate::State), so code that gets a `State` cannot see inside the cluster. The
+//! fold of the inside has client programs, too. Client programs are not secret, but only a cluster that runs them has
+//! layers to compare them with.
 
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ use crate::rewrite::{Rewrite, Rewriter, classed_fields};
 use crate::vocabulary::{CachePhase, ChangeType, Way};
 
 /// The most objects of one resource that etcd's layer or a cache's layer keeps by name, so that snapshots stay small.
-/// Further ones are only counted. The number has no source.
+/// Further objects are only counted. The number has no source.
 pub const OBJECTS_KEPT: usize = 4_096;
 
 classed_fields! {
@@ -31,21 +32,21 @@ classed_fields! {
     struct Layers {
         /// etcd; absent until its first record or write.
         etcd "etcd": Option<EtcdLayer>,
-        /// The apiservers, by number from 0. One that stopped stays.
+        /// The apiservers, by number from 0. A server that stopped stays in the map.
         servers "servers": Map<u64, ServerLayer>,
-        /// The watches that the apiservers keep, by the numbers of their requests in the world. One that ended is
+        /// The watches that the apiservers keep, by the numbers of their requests in the world. A watch that ended is
         /// removed.
         watchers "watchers": Map<u64, WatcherLayer>,
         /// The connections that are not closed, by number in the world.
         connections "connections": Map<u64, ConnectionLayer>,
-        /// The client programs, by name; one that ended stays.
+        /// The client programs, by name; a program that ended stays in the map.
         clients "clients": Map<Text, ClientLayer> as Name,
     }
 
     /// The state of etcd.
     struct EtcdLayer {
-        /// The newest revision, 1 before the first write: that of the last `inside.etcd` record, or of a write since
-        /// then if that is higher.
+        /// The newest revision, 1 before the first write. The revision is that of the last `inside.etcd` record, or
+        /// that of a later write if it is higher.
         revision "revision": u64,
         /// The revision below which history is compacted away; 0 if nothing is.
         compacted "compacted": u64,
@@ -53,75 +54,78 @@ classed_fields! {
         has_leader "hasLeader": bool,
         /// The objects, by resource (`deployments.apps`), each at the revision of its last write.
         objects "objects": Map<Text, Stock> as Resource,
-        /// When its last record or write came.
+        /// When the last record of etcd, or of a write, came.
         since "since": Moment,
     }
 
     /// An apiserver.
     struct ServerLayer {
-        /// Its version, such as `v1.34.1`; empty before its first record.
+        /// The server's version, such as `v1.34.1`; empty before its first record.
         version "version": Text as Fixed,
-        /// Whether it accepts connections; true before its first record.
+        /// Whether the server accepts connections; true before its first record.
         is_serving "isServing": bool,
-        /// Its watch caches, by resource (`deployments.apps`). One that is gone, or failed at revision 0, is removed.
+        /// The server's watch caches, by resource (`deployments.apps`). A cache that is gone, or failed at revision 0,
+        /// is removed.
         caches "caches": Map<Text, CacheLayer> as Resource,
     }
 
-    /// A watch cache (docs/semantics/servers.md#watch-cache). Before its first record its numbers are 0.
+    /// A watch cache (docs/semantics/servers.md#watch-cache). Before the cache's first record its numbers are 0.
     struct CacheLayer {
-        /// The phase of its cacher; listing before its first record.
+        /// The phase of the cache's cacher; `listing` before its first record.
         phase "phase": CachePhase,
-        /// The revision up to which the cache believes to know everything.
+        /// The revision up to which, included, the cache believes to know everything.
         revision "revision": u64,
-        /// The lowest revision that a watch can start from: the start of its window.
+        /// The lowest revision that a watch can start from: the start of the cache's window.
         oldest "oldest": u64,
-        /// The number of events in its window.
+        /// The number of events in the cache's window.
         events "events": u64,
-        /// The number of events that its window has room for now.
+        /// The number of events that the cache's window has room for now.
         capacity "capacity": u64,
-        /// The objects it holds.
+        /// The objects that the cache holds.
         objects "objects": Stock,
-        /// When its last `inside.cache` record came; before that, when it was first named. Changes of objects do not
-        /// count.
+        /// When the cache's last `inside.cache` record came; before the first, when a record first named the cache.
+        /// Changes of objects do not count.
         since "since": Moment,
     }
 
     /// A watch as its apiserver keeps it, by its last record.
     struct WatcherLayer {
-        /// The last record of it.
+        /// The last record of the watch or connection.
         told "told": InsideWatcher,
-        /// When that record came.
+        /// When the last record came.
         since "since": Moment,
     }
 
     /// A connection that is not closed, by its last record.
     struct ConnectionLayer {
-        /// The last record of it.
+        /// The last record of the watch or connection.
         told "told": InsideConnection,
-        /// When that record came.
+        /// When the last record came.
         since "since": Moment,
     }
 
-    /// A client program. Starting it again sets all fields back.
+    /// A client program. If the program is started again, all fields are set back.
     struct ClientLayer {
         /// The program: the word of a [`ClientProgram`](crate::vocabulary::ClientProgram), or another word.
         program "program": Text as Fixed,
-        /// Its version; absent if the program has only one.
+        /// The program's version; absent if the program has only one.
         version "version": Option<Text> as Fixed,
-        /// Its last request, as `METHOD PATH?QUERY`, or `METHOD PATH` without a query; absent before the first.
+        /// The client's last request, as `METHOD PATH?QUERY`, or `METHOD PATH` without a query; absent before the first
+        /// request.
         request "request": Option<String> as Request,
-        /// The number of requests that it sent since its start. It wraps above 64 bits.
+        /// The number of requests that the client sent since its start. It wraps above 64 bits.
         requests "requests": u64,
-        /// Its phase: the word of a [`ClientPhase`](crate::vocabulary::ClientPhase), or another word; empty before its
-        /// first report.
+        /// The client's phase: the word of a [`ClientPhase`](crate::vocabulary::ClientPhase), or another word; empty
+        /// before its first report.
         phase "phase": Text as Fixed,
-        /// Since when it is in the phase; before its first report, when it was started.
+        /// Since when the client is in its phase; before its first report, when it was started.
         since "since": Moment,
-        /// The number of iterations of its loop since its start, as last reported; 0 before its first report.
+        /// The number of iterations of the client's loop since its start, as last reported; 0 before its first report.
         iterations "iterations": u64,
-        /// The number of events that its handler took since its start, as last reported; 0 before its first report.
+        /// The number of events that the client's handler took since its start, as last reported; 0 before its first
+        /// report.
         handled "handled": u64,
-        /// Its belief, as JSON (see [`crate::belief`]); absent before its first report of it.
+        /// The client's belief, as JSON (see [`crate::belief`]); absent before the first report that states a belief.
         belief "belief": Option<String> as Belief,
     }
 }
@@ -139,15 +143,16 @@ struct_fields!(
 
 /// Objects of one resource by namespace and name, each at a revision.
 ///
-/// While it keeps [`OBJECTS_KEPT`] objects by name, it only counts further ones. From then on the count is approximate.
-/// Each change of an object that is not kept counts it again, and each deletion of one takes one away.
+/// At most [`OBJECTS_KEPT`] objects are kept by name; further objects are only counted, and the count is approximate
+/// from then on. Each change of an object that is not kept adds 1 to the count, and each deletion of such an object
+/// takes 1 away.
 #[derive(Clone, Debug, Default)]
 pub struct Stock {
     named: BTreeMap<Place, u64>,
     unnamed: u64,
 }
 
-/// Places are equal whatever their uids. Stocks are equal only if the uids are too.
+/// Two stocks are equal only if the uids of their objects are equal, too, which [`Place`] does not compare.
 impl PartialEq for Stock {
     fn eq(&self, other: &Self) -> bool {
         self.unnamed == other.unnamed && self.iter().eq(other.iter())
@@ -155,15 +160,16 @@ impl PartialEq for Stock {
 }
 
 impl Stock {
-    /// The objects that are kept by name, sorted by namespace, then name, each with its revision. Cluster-scoped ones
-    /// come first.
+    /// The objects that are kept by name, sorted by namespace, then name, each with its revision. Cluster-scoped
+    /// objects come first.
     pub fn iter(&self) -> impl Iterator<Item = (&Arc<Object>, u64)> {
         self.named
             .iter()
             .map(|(place, &revision)| (&place.0, revision))
     }
 
-    /// The object in the place of `object`, whatever its uid, with its revision; `None` if none there is kept by name.
+    /// The object kept under the namespace and name of `object`, whatever its uid, with its revision; `None` if none is
+    /// kept.
     #[must_use]
     pub fn get(&self, object: &Arc<Object>) -> Option<(&Arc<Object>, u64)> {
         self.named
@@ -171,7 +177,7 @@ impl Stock {
             .map(|(place, &revision)| (&place.0, revision))
     }
 
-    /// The number of all objects, kept by name or only counted. It is approximate once there were more than
+    /// The number of all objects, kept by name or only counted. The number is approximate once there were more than
     /// [`OBJECTS_KEPT`].
     #[must_use]
     pub fn count(&self) -> u64 {
@@ -215,7 +221,8 @@ impl Rewrite for Stock {
     }
 }
 
-/// The number of unnamed objects, the number of named ones, then these in order, each with its revision.
+/// The encoding is the number of unnamed objects, the number of named objects, then the named objects in order, each
+/// with its revision.
 impl Field for Stock {
     fn write(&self, writer: &mut Writer<'_>) {
         writer.varint(self.unnamed);
@@ -246,7 +253,7 @@ impl Field for Stock {
     }
 }
 
-/// In the JSON form a stock is its count.
+/// In the JSON form a stock is its count of objects.
 impl crate::field::Fields for Stock {
     fn write_fields(&self, writer: &mut Writer<'_>) {
         self.write(writer);
@@ -262,7 +269,7 @@ impl crate::field::Fields for Stock {
 }
 
 impl Default for Layers {
-    /// The layers before any record of the inside: none.
+    /// The layers before any record of the inside: there are none.
     fn default() -> Self {
         Self {
             etcd: None,
@@ -275,14 +282,15 @@ impl Default for Layers {
 }
 
 impl Layers {
-    /// Whether there are no layers, as in a real cluster: it has no records of the inside, and no programs that
+    /// Whether there are no layers, as in a real cluster, which has no records of the inside and no programs that
     /// report.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Folds the next entry of the log. Of records, only those of client programs change the layers.
+    /// Folds the next entry of the log. Of the entries that are no records of the inside, only those of client programs
+    /// change the layers.
     pub fn apply(&mut self, entry: &Entry) {
         let now = Moment {
             seq: entry.seq(),
@@ -294,8 +302,8 @@ impl Layers {
         }
     }
 
-    /// Folds a record of the inside. `now` is its place and time. The end of a watch or connection that it does not
-    /// know changes nothing.
+    /// Folds a record of the inside. `now` has the record's seq and time. The end of an unknown watch or connection
+    /// changes nothing.
     pub fn apply_inside(&mut self, inside: &Inside, now: Moment) {
         match inside {
             Inside::InsideEtcd(report) => self.apply_etcd(report, now),
@@ -333,7 +341,7 @@ impl Layers {
         }
     }
 
-    /// Folds an event; `now` is the place and time of its record. Only events of client programs change the layers. A
+    /// Folds an event; `now` has the seq and time of its record. Only events of client programs change the layers. A
     /// request or report of a client that was not started changes nothing.
     pub fn apply_event(&mut self, event: &Event, now: Moment) {
         match event {
@@ -356,9 +364,9 @@ impl Layers {
         }
     }
 
-    /// Appends the fold as JSON lines, one for each thing in each layer: etcd, caches by server and resource, watches
-    /// and connections by number, and clients by name. Apiservers and objects have no line of their own. Nothing is
-    /// appended if there are no layers.
+    /// Appends the fold as JSON lines, one for each part: etcd, caches by server and resource, watches and connections
+    /// by number, clients by name. Apiservers and objects have no line of their own. Nothing is appended if there are
+    /// no layers.
     pub fn json_lines(&self, out: &mut Vec<u8>) {
         if let Some(etcd) = &self.etcd {
             let line = StateLine {

@@ -6,11 +6,11 @@
 //!                                               └─► one JSON object a line
 //! ```
 //!
-//! A simulated world also records its inside, as records of a kind of their own ([`inside`]). They stand in the same
-//! log and fold into [`Layers`]. Neither [`Record`] nor [`State`] can hold them.
+//! A simulated world also records its inside, as records of a kind of their own ([`inside`]). Records of the inside
+//! stand in the same log as other records, and fold into [`Layers`]. Neither [`Record`] nor [`State`] can hold them.
 //!
 //! Everything here is pure: it uses no clock and no I/O, and the same input gives the same result on the host and in
-//! wasm32. A record does not say who made it, on purpose: a reader cannot distinguish a real cluster from a simulated
+//! wasm32. A record does not state who made it, on purpose: a reader cannot distinguish a real cluster from a simulated
 //! one.
 
 pub mod belief;

@@ -1,15 +1,16 @@
 //! A map in key order for small numbers of entries.
 //!
-//! It replaces the standard library's tree. The tree's balancing code is compiled once per kind of entry. It was a
-//! tenth of the page's code for its first paint.
+//! The map replaces the standard library's tree. The tree's balancing code is compiled once per type of entry. That
+//! code was a tenth of the page's code for its first paint.
 
 use std::borrow::Borrow;
 use std::ops::Index;
 
 /// A map in key order: a sorted list, searched by bisection.
 ///
-/// An entry with the greatest key is appended; otherwise the entries after it move, 16 to 24 bytes each. The map suits
-/// thousands of entries and is acceptable at 100,000. Nothing here bounds it; the code that inserts must.
+/// A new entry with the greatest key is appended; for any other key, the entries after it move, 16 to 24 bytes each.
+/// The map suits thousands of entries and is acceptable at 100,000. Nothing here bounds the number of entries; the code
+/// that inserts must.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Map<K, V>(Vec<(K, Box<V>)>);
 
@@ -20,7 +21,7 @@ impl<K, V> Default for Map<K, V> {
 }
 
 impl<K, V> Map<K, V> {
-    /// The bytes of an entry in memory, without its boxed value. A decoder charges them to its budget.
+    /// The bytes of an entry in memory, without its boxed value. A decoder charges these bytes to its budget.
     pub(crate) const ENTRY_BYTES: usize = size_of::<(K, Box<V>)>();
 
     /// An empty map.
@@ -72,7 +73,7 @@ impl<K, V> Map<K, V> {
 }
 
 impl<K: Ord, V> Map<K, V> {
-    /// The index of a key; if absent, the index where it belongs.
+    /// The index of a key; if the key is absent, the index where it belongs.
     fn place<Q: Ord + ?Sized>(&self, key: &Q) -> Result<usize, usize>
     where
         K: Borrow<Q>,
@@ -111,7 +112,7 @@ impl<K: Ord, V> Map<K, V> {
         self.place(key).is_ok()
     }
 
-    /// Sets the value of a key. It replaces the value before; the key in the map stays.
+    /// Sets the value of a key. A value that the key had is replaced; the key object in the map stays.
     pub fn insert(&mut self, key: K, value: V) {
         let value = Box::new(value);
         match self.place(&key) {
@@ -120,8 +121,8 @@ impl<K: Ord, V> Map<K, V> {
         }
     }
 
-    /// Gives each value the key that `key` computes for it. If two values get the same key, the later one replaces the
-    /// earlier.
+    /// Gives each value the key that `key` computes from its old key and the value. If two values get the same key, the
+    /// later one replaces the earlier.
     pub(crate) fn rekey(&mut self, mut key: impl FnMut(K, &mut V) -> K) {
         for (old, mut value) in std::mem::take(&mut self.0) {
             let new = key(old, &mut value);
@@ -174,8 +175,8 @@ impl<K: Ord + Borrow<Q>, Q: Ord + ?Sized, V> Index<&Q> for Map<K, V> {
     }
 }
 
-/// A sorted set for a few things: a list, searched by bisection, in which an insertion moves the things after it.
-/// Nothing here bounds it; the code that inserts must.
+/// A sorted set for a few things: a list, searched by bisection, in which an insertion moves the things after the new
+/// one. Nothing here bounds their number; the code that inserts must.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Set<T>(Vec<T>);
 
@@ -203,7 +204,7 @@ impl<T: Ord> Set<T> {
         self.0.iter()
     }
 
-    /// Adds all things of another set; equal ones stay single.
+    /// Adds all things of another set; a thing that is in both sets is in the result once.
     pub fn merge(&mut self, other: Self) {
         for thing in other.0 {
             self.insert(thing);

@@ -7,8 +7,8 @@
 //!                                              └─► Notes ─► standing, in_range
 //! ```
 //!
-//! A note that replaces another one belongs to the same thread. The key of a thread is the place of its first record.
-//! Its last record is the note as it stands; an empty text withdraws the note.
+//! A note that replaces another note belongs to the same thread. The key of a thread is the key of its first record.
+//! The thread's last record is the note as it stands; an empty text withdraws the note.
 
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
@@ -22,25 +22,25 @@ use crate::vocabulary::{Author, NoteRefusal};
 use crate::wire::WriteNote;
 
 /// The most bytes of a note's text: 4 KiB. With [`MAX_NOTES`] it bounds the texts of a log's notes at 41 MB. A longer
-/// note from a viewer is refused with `TooLong`; the text of a longer one in a file is cut. The number has no source.
+/// note from a viewer is refused with `TooLong`; a longer text in a file is cut. The number has no source.
 pub const MAX_NOTE_BYTES: usize = 4 << 10;
 /// The most notes of persons that a log holds at a time, including replaced and withdrawn ones. A further note is
-/// refused with `TooMany`. [`Notes`] keeps the latest ones, and [`decode_notes`] fails above it. The number has no
-/// source.
+/// refused with `TooMany`. Of more notes, [`Notes`] keeps those with the latest times, and [`decode_notes`] fails. The
+/// number has no source.
 pub const MAX_NOTES: usize = 10_000;
-/// The most notes that one session may write in 60 s. A further one is refused with `TooOften`. The number has no
+/// The most notes that one session may write in 60 s. A further note is refused with `TooOften`. The number has no
 /// source: one session alone takes 1,000 minutes to reach [`MAX_NOTES`].
 pub const NOTES_A_MINUTE: usize = 10;
-/// The most bytes of an object's namespace, name or uid in a note. A note with a longer one is refused with
+/// The most bytes of an object's namespace, name or uid in a note. A note whose object has a longer one is refused with
 /// `BadObject`. The number has no source: it is about twice the 253 bytes of the longest DNS subdomain (RFC 1123).
 pub const MAX_OBJECT_TEXT_BYTES: usize = 512;
 
 fields! {
-    /// A person's note with the place and time of its record.
+    /// A person's note with the key and time of its record.
     struct KeptNote {
-        /// The place of its record. The log may no longer keep that record.
+        /// The key of the note's record: its log, epoch and seq. The log may no longer keep the note's record.
         key "key": NoteKey,
-        /// The log's time when its writer took it.
+        /// The time on the log's clock when the log's writer took the note.
         at "at": Time,
         /// The note.
         note "note": Note,
@@ -67,8 +67,8 @@ impl KeptNote {
     }
 }
 
-/// The JSON form is that of the note's record, with `log` and `epoch` before `seq`, because it stands outside the
-/// lines of its run.
+/// The JSON form is that of the note's record, with `log` and `epoch` before `seq`, because it is used outside the
+/// lines of one epoch.
 impl Serialize for KeptNote {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
@@ -80,18 +80,18 @@ impl Serialize for KeptNote {
     }
 }
 
-/// Appends a note in the form of block `N` and `/api/notes` (docs/recordings.md#n-notes). A varint gives the length of
-/// the rest in bytes; the fields follow in their order. Every text stands in place, without a dictionary. The text is
-/// not cut.
+/// Appends a note in the form of block `N` and `/api/notes` (docs/recordings.md#n-notes). A varint states the number of
+/// bytes that follow; then come the fields in their order. Every text is written in place, without a dictionary. The
+/// note's text is not cut.
 pub fn push_note(note: &KeptNote, out: &mut Vec<u8>) {
     out.extend(Writer::plain(|writer| note.write(writer)));
 }
 
 /// Reads notes that [`push_note`] wrote, in their order; no bytes give none. Notes of other authors than persons are
-/// left out. A text over [`MAX_NOTE_BYTES`] is cut there, or at the last letter before.
+/// left out. A text over [`MAX_NOTE_BYTES`] is cut at that length, or, to keep characters whole, up to 3 bytes before.
 ///
 /// # Errors
-/// The first error in the bytes; [`DecodeError::Message`] if more notes follow after [`MAX_NOTES`] of persons.
+/// The first error in the bytes; [`DecodeError::Message`] if any note follows after [`MAX_NOTES`] notes of persons.
 pub fn decode_notes(bytes: &[u8]) -> Result<Vec<KeptNote>, DecodeError> {
     let mut reader = Reader::plain(bytes);
     let mut notes = Vec::new();
@@ -116,11 +116,11 @@ fn bounded(mut note: KeptNote) -> KeptNote {
     note
 }
 
-/// Checks a viewer's note as far as that needs no log; returns the note to write. The log's writer checks later whether
-/// it knows the watch and the note that is replaced.
+/// Checks a viewer's note as far as a check needs no log; returns the note to write. The log's writer checks later
+/// whether it knows the note's watch and the note that is replaced.
 ///
 /// # Errors
-/// The first reason for a refusal in this order:
+/// The first reason for a refusal, in the order of this list:
 /// * [`NoteRefusal::TooLong`]: a text over [`MAX_NOTE_BYTES`].
 /// * [`NoteRefusal::NotText`]: a text that is not UTF-8.
 /// * [`NoteRefusal::Empty`]: an empty text that replaces no note.
@@ -162,8 +162,8 @@ fn may_be(object: &Object) -> bool {
         && object.namespace.as_deref().is_none_or(fits)
 }
 
-/// The first line of a text that is not blank, without white space at its ends. It stands for a note where space is
-/// small. Empty if the text is blank.
+/// The first line of a text that is not blank, without white space at its ends. Where space is small, this line is
+/// shown for a note. Empty if the text is blank.
 #[must_use]
 pub fn heading(text: &str) -> &str {
     text.trim_start()
@@ -173,47 +173,48 @@ pub fn heading(text: &str) -> &str {
         .trim_end()
 }
 
-/// All notes of persons that a reader knows, of any epochs, in any order of arrival.
+/// All notes of persons that a reader knows, of any epochs, added in any order.
 ///
-/// They are bounded by [`MAX_NOTES`] records with texts of at most [`MAX_NOTE_BYTES`]. Above that the records with the
-/// latest times are kept, and [`Notes::is_cut`] returns true. The result does not depend on the order of arrival,
-/// unless records with one key differ: then the first to arrive stays.
+/// At most [`MAX_NOTES`] records with texts of at most [`MAX_NOTE_BYTES`] are held. Of more records, those with the
+/// latest times are kept, and [`Notes::is_cut`] returns true. The result does not depend on the order in which records
+/// are added, unless two records with the same key differ: the first added stays.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Notes {
     by_key: BTreeMap<NoteKey, KeptNote>,
-    /// The same records by time; above the bound the first one is dropped.
+    /// The same records by time; above the bound the earliest record is dropped.
     by_time: BTreeSet<(Time, NoteKey)>,
     is_cut: bool,
 }
 
-/// A note as its thread's last record states it.
+/// A note as the last record of its thread states it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StandingNote<'a> {
-    /// The place of the thread's first record, which names the note for as long as it stands. That record may not be
-    /// held. A further version names it in [`Note::replaces`], or `last` if the log no longer keeps it.
+    /// The key of the thread's first record, which identifies the note while it stands. The thread's first record may
+    /// not be held. A further version of the note names this key in [`Note::replaces`], or `last` if the log no longer
+    /// keeps the first record.
     pub key: &'a NoteKey,
-    /// The place of the thread's last record.
+    /// The key of the thread's last record.
     pub last: &'a NoteKey,
     /// The last record's note: its text, which is never empty, its watch and its object.
     pub note: &'a Note,
-    /// Start of the time that it is about. If it states none, the time of the thread's first record, or of its last one
-    /// if the first is not held.
+    /// Start of the time that the note is about. If the note states no start, it is the time of the thread's first
+    /// record, or of its last if the first is not held.
     pub from: Time,
-    /// End of that time, included; never before `from`, and equal to it for one moment.
+    /// End of the time that the note is about, included; never before `from`, and equal to `from` for one moment.
     pub to: Time,
     /// The time of the thread's last record.
     pub written_at: Time,
 }
 
 impl StandingNote<'_> {
-    /// The first line of its text that is not blank ([`heading`]); empty if all are.
+    /// The first line of the note's text that is not blank ([`heading`]); empty if all lines are blank.
     #[must_use]
     pub fn heading(&self) -> &str {
         heading(&self.note.text)
     }
 
-    /// Whether its time overlaps a range. Both include their ends. If `to` is before `from`: whether its time covers
-    /// both, so a moment does not.
+    /// Whether the note's time overlaps a range. The note's time and the range include their ends. If `to` is before
+    /// `from`, it returns whether the note's time covers `to` and `from`, which a moment never does.
     #[must_use]
     pub fn touches(&self, from: Time, to: Time) -> bool {
         self.from <= to && from <= self.to
@@ -226,8 +227,8 @@ impl Notes {
         KeptNote::of(log, epoch, record).is_some_and(|note| self.insert(note))
     }
 
-    /// Adds a note; returns whether it was added. It is not if its author is no person, or its record is held already.
-    /// If [`MAX_NOTES`] records are held, one record is dropped: the earliest, be it held or the new one. A text over
+    /// Adds a note; returns whether it was added. A note is not added if its author is no person, or its record is held
+    /// already. If [`MAX_NOTES`] records are held, the earliest of these and the new one is dropped. A text over
     /// [`MAX_NOTE_BYTES`] is cut.
     pub fn insert(&mut self, note: KeptNote) -> bool {
         if note.note.author != Author::Person || self.by_key.contains_key(&note.key) {
@@ -249,8 +250,8 @@ impl Notes {
         true
     }
 
-    /// Removes the record with a key; does nothing if it is not held. If it replaced another record, that one counts
-    /// again, unless a further record replaces it too.
+    /// Removes the record with a key; does nothing if no record has the key. If the removed record replaced another,
+    /// the replaced record counts again, unless a further record replaces it, too.
     pub fn remove(&mut self, key: &NoteKey) {
         if let Some(note) = self.by_key.remove(key) {
             self.by_time.remove(&(note.at, note.key));
@@ -275,7 +276,7 @@ impl Notes {
         self.by_key.is_empty()
     }
 
-    /// Whether records were dropped because there were more than [`MAX_NOTES`]. It stays true.
+    /// Whether records were dropped because there were more than [`MAX_NOTES`]. Once true, it stays true.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         self.is_cut
@@ -287,20 +288,21 @@ impl Notes {
         self.by_key.contains_key(key)
     }
 
-    /// The record with a key; `None` if it is not held.
+    /// The record with a key; `None` if no held record has the key.
     #[must_use]
     pub fn get(&self, key: &NoteKey) -> Option<&KeptNote> {
         self.by_key.get(key)
     }
 
-    /// All held records, sorted by their times, then by key; replaced and withdrawn ones included. There may be none.
+    /// All held records, sorted by their times, then by key; replaced and withdrawn notes are included. The result may
+    /// be empty.
     pub fn records(&self) -> impl DoubleEndedIterator<Item = &KeptNote> {
         let notes = self.by_time.iter();
         notes.filter_map(|(_, key)| self.by_key.get(key))
     }
 
-    /// The notes as they stand, one for each thread that is not withdrawn; empty if there is none. They are sorted by
-    /// start, end and key. A note's place in the list, from 1, is its number on a picture.
+    /// The notes as they stand, one for each thread that is not withdrawn; empty if there is none. The notes are sorted
+    /// by start, end and key. A note's position in the list, from 1, is its number on a picture.
     #[must_use]
     pub fn standing(&self) -> Vec<StandingNote<'_>> {
         let notes = self.by_key.values();
@@ -343,7 +345,8 @@ impl Notes {
     }
 
     /// The standing notes whose time overlaps a range ([`StandingNote::touches`]), ends included, sorted as in
-    /// [`Notes::standing`]. Their records may lie in any epoch. Empty if there is none.
+    /// [`Notes::standing`]. The records of the returned notes may lie in any epoch. The list is empty if there is no
+    /// such note.
     #[must_use]
     pub fn in_range(&self, from: Time, to: Time) -> Vec<StandingNote<'_>> {
         let mut standing = self.standing();
@@ -352,8 +355,9 @@ impl Notes {
     }
 
     /// The held records of every thread that concerns a range, sorted by their times, then by key; empty if none does.
-    /// A thread concerns it if its standing note overlaps the range, or the time of one of its records lies in it. Both
-    /// include the ends. A file of the range with these records shows the same notes as the whole log.
+    /// A thread concerns the range if its standing note overlaps the range, or the time of one of its records lies in
+    /// the range. The range includes its ends. A file of the range with the returned records shows the same notes as
+    /// the whole log.
     #[must_use]
     pub fn records_about(&self, from: Time, to: Time) -> Vec<&KeptNote> {
         let mut roots = BTreeMap::new();
@@ -370,7 +374,8 @@ impl Notes {
             .collect()
     }
 
-    /// The first record of a note's thread, which may not be held. For a circle it is the least record.
+    /// The key of the first record of a note's thread, which may not be held. If records replace each other in a
+    /// circle, it is the least key of the circle.
     fn root<'a>(
         &'a self,
         key: &'a NoteKey,

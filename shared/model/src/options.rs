@@ -1,4 +1,4 @@
-//! The options of a list or watch, as its query states them: `limit=500&resourceVersion=603`.
+//! The options of a list or watch, as the query of its request states them: `limit=500&resourceVersion=603`.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -6,16 +6,17 @@ use std::fmt::Write as _;
 use crate::request::percent_encode;
 
 /// The options of a list or watch. An option that the query does not state is absent or false.
-/// docs/semantics/requests.md#parameters describes each.
+/// docs/semantics/requests.md#parameters describes each option.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListOptions<'a> {
-    /// Whether it is a watch; else it is a list.
+    /// Whether the request is a watch; if false, it is a list.
     pub watch: bool,
-    /// The resourceVersion that is asked for, unescaped; `None` if unset or empty.
+    /// The requested resourceVersion, unescaped; `None` if unset or empty.
     pub version: Option<Cow<'a, str>>,
-    /// How the answer's version must relate to that; `None` if unset, or any other word than the two.
+    /// How the answer's version must relate to the requested one; `None` if unset, or a word other than `Exact` and
+    /// `NotOlderThan`.
     pub version_match: Option<VersionMatch>,
-    /// The continue token of the page before, unescaped; `None` for the first page.
+    /// The continue token that the page before returned, unescaped; `None` for the first page.
     pub continues: Option<Cow<'a, str>>,
     /// The most items of a page; `None` if unset or not a number of 64 bits.
     pub limit: Option<u64>,
@@ -24,8 +25,8 @@ pub struct ListOptions<'a> {
     /// The field selector, unescaped; `None` if unset or empty.
     pub field_selector: Option<Cow<'a, str>>,
     /// Whether `sendInitialEvents` is true: the stream begins with the present objects
-    /// (docs/semantics/lists-and-watches.md#watch-list). False if it is false or unset, which differ in a watch without
-    /// a version.
+    /// (docs/semantics/lists-and-watches.md#watch-list). The value is false if the option is false or unset, although
+    /// these two differ in a watch without a version.
     pub initial_events: bool,
     /// Whether the server may send bookmarks (`allowWatchBookmarks`).
     pub bookmarks: bool,
@@ -34,27 +35,26 @@ pub struct ListOptions<'a> {
     pub timeout_s: Option<u64>,
 }
 
-/// How the version of a list must relate to the resourceVersion that it asks for
-/// (docs/semantics/lists-and-watches.md#list).
+/// How the version of a list must relate to the requested resourceVersion (docs/semantics/lists-and-watches.md#list).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VersionMatch {
-    /// The answer must have exactly that version.
+    /// The answer must have exactly the requested version.
     Exact,
-    /// The answer must have that version or a later one.
+    /// The answer must have the requested version or a later one.
     NotOlderThan,
 }
 
 impl<'a> ListOptions<'a> {
-    /// Whether it has a label selector or a field selector. `Some` of an empty text counts.
+    /// Whether the options have a label selector or a field selector. `Some` of an empty text counts as one.
     #[must_use]
     pub fn selects(&self) -> bool {
         self.label_selector.is_some() || self.field_selector.is_some()
     }
 
     /// Reads a query without its `?`. Unknown options, and values that cannot be read, are ignored. If an option comes
-    /// twice, the first counts, as in Go's `url.Values`. A flag is true without a value, with `1`, and with `true` in
-    /// letters of any case. Only texts are unescaped: a name, flag, number or word with escapes is not read. An empty
-    /// query gives no options.
+    /// twice, the first one counts, as in Go's `url.Values`. A flag is true without a value, with `1`, and with `true`
+    /// in letters of any case. Only values that are texts are unescaped: an option's name, a flag, a number or a word
+    /// with escapes is not read. An empty query gives no options.
     #[must_use]
     pub fn parse(query: &'a str) -> Self {
         let mut options = Self::default();
@@ -83,8 +83,8 @@ impl<'a> ListOptions<'a> {
         options
     }
 
-    /// Appends the options to a query, always in the same order and with the same escapes. It writes `&` first if the
-    /// query is not empty. Options that are `None` or false are left out.
+    /// Appends the options to a query, always in the same order and with the same escapes. If the query is not empty,
+    /// `&` is written first. Options that are `None` or false are left out.
     pub fn write(&self, query: &mut String) {
         let mut option = |name: &str, value: &str| {
             if !query.is_empty() {
@@ -167,8 +167,8 @@ fn is_true(value: &str) -> bool {
     value.is_empty() || value == "1" || value.eq_ignore_ascii_case("true")
 }
 
-/// Decodes a text of a query: `%` and two hexadecimal digits become a byte, and `+` becomes a space. It borrows a text
-/// without these. A broken escape stays as it is. Bytes that are not UTF-8 afterwards become U+FFFD.
+/// Decodes a text of a query: `%` and two hexadecimal digits become a byte, and `+` becomes a space. A text without `%`
+/// and `+` is borrowed. A broken escape stays as it is. Bytes that are not UTF-8 afterwards become U+FFFD.
 #[must_use]
 pub fn percent_decode(text: &str) -> Cow<'_, str> {
     if !text.contains(['%', '+']) {

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 /// The `Accept` header for whole objects (docs/semantics/requests.md#forms).
 pub const ACCEPT_WHOLE: &str = "application/json";
-/// The `Accept` header for the metadata of an object or of a stream's objects (docs/semantics/requests.md#forms). Its
-/// second choice is whole objects, for a server that cannot send metadata alone.
+/// The `Accept` header for the metadata of an object or of a stream's objects (docs/semantics/requests.md#forms). The
+/// header's second choice is whole objects, for a server that cannot send metadata alone.
 pub const ACCEPT_METADATA: &str =
     "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
-/// The `Accept` header for a list of metadata; otherwise as [`ACCEPT_METADATA`].
+/// The `Accept` header for a list of metadata; its second choice is whole objects, as in [`ACCEPT_METADATA`].
 pub const ACCEPT_METADATA_LIST: &str =
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
@@ -40,8 +40,8 @@ pub fn collection_path(
     path
 }
 
-/// Appends a text for a path or query. It encodes every byte that is not an unreserved character of RFC 3986 (section
-/// 2.3) as `%` and two capital hexadecimal digits.
+/// Appends a text for a path or query. Every byte that is not an unreserved character of RFC 3986 (section 2.3) is
+/// written as `%` and two capital hexadecimal digits.
 pub fn percent_encode(text: &str, out: &mut String) {
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {

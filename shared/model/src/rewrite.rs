@@ -1,4 +1,4 @@
-//! The class of each text in a record, and the rewriting of all texts; the hiding of names in exports rests on it.
+//! The class of each text in a record, and the rewriting of all texts; the hiding of names in exports uses them.
 //!
 //! The macros that define records and folds require a [`TextClass`] for each text field (`name: Text as Name`). A text
 //! without a class does not implement [`Rewrite`], so a record with such a field does not compile:
@@ -22,7 +22,8 @@ use crate::vocabulary as words;
 /// The class of a text: the kind of text, or the kind of thing that it names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TextClass {
-    /// A word of Kubernetes, of a protocol or of watchscope, or a version. It names nothing in a cluster.
+    /// A word of Kubernetes, of a protocol or of watchscope, or a version. A text of this class names nothing in a
+    /// cluster.
     Fixed,
     /// An API group; empty for core.
     Group,
@@ -52,7 +53,7 @@ pub enum TextClass {
     Request,
     /// The belief of a client program, as JSON (see [`crate::belief`]).
     Belief,
-    /// Words of a server, of a client, of a network or of a library. They may name anything.
+    /// Words of a server, of a client, of a network or of a library. Such words may name anything.
     Free,
     /// A sentence of watchscope that may contain names and numbers.
     Ours,
@@ -69,7 +70,8 @@ pub trait Rewriter {
     /// Rewrites the name of a watch. Later texts of the same record, or of that watch's fold, belong to this watch.
     fn watch(&mut self, name: &WatchName) -> Option<WatchName>;
 
-    /// Rewrites an object: namespace, name and uid. It belongs to the watch or resource that came last.
+    /// Rewrites an object: namespace, name and uid. The object belongs to the watch or resource that was rewritten
+    /// last.
     fn object(&mut self, object: &Arc<Object>) -> Option<Arc<Object>>;
 
     /// Rewrites the controller of an object: kind, name and uid.
@@ -78,25 +80,25 @@ pub trait Rewriter {
     /// Rewrites the name of a log.
     fn log(&mut self, log: &LogId) -> Option<LogId>;
 
-    /// Rewrites HTTP headers in place; it may change, add or remove any.
+    /// Rewrites HTTP headers in place; it may change, add or remove any header.
     fn headers(&mut self, headers: &mut Headers);
 }
 
 /// A value whose type determines the classes of its texts.
 pub trait Rewrite {
-    /// Rewrites its texts, in the order of its fields; epochs and resourceVersions stay. In a map, or among held
-    /// objects, whose keys become equal, the later entry replaces the earlier one.
+    /// Rewrites the value's texts, in the order of its fields; epochs and resourceVersions stay. If two keys of a map,
+    /// or the names of two held objects, become equal, the later entry replaces the earlier.
     fn rewrite(&mut self, with: &mut dyn Rewriter);
 }
 
 /// A text whose class the field around it determines.
 pub trait RewriteAs {
-    /// Rewrites it as a text of that class; each text of a list, and each key of a map. A map's values are rewritten by
-    /// their types, and of keys that become equal the later entry stays. `None` stays.
+    /// Rewrites a text as a text of `class`; rewrites each text of a list, and each key of a map. A map's values are
+    /// rewritten by their types. If two keys become equal, the later entry stays. `None` stays `None`.
     fn rewrite_as(&mut self, class: TextClass, with: &mut dyn Rewriter);
 }
 
-/// Rewrites a field of a record: by its class if it states one, else by its type.
+/// Rewrites a field of a record: by its class if the field states a class, else by its type.
 macro_rules! rewrite_field {
     ($field:expr, $with:expr) => {
         $crate::rewrite::Rewrite::rewrite($field, $with)
@@ -156,7 +158,7 @@ impl<T: RewriteAs> RewriteAs for Vec<T> {
     }
 }
 
-/// The keys are texts of the class.
+/// The map's keys are rewritten as texts of the class.
 impl<V: Rewrite> RewriteAs for Map<Text, V> {
     fn rewrite_as(&mut self, class: TextClass, with: &mut dyn Rewriter) {
         self.rekey(|mut key, value| {

@@ -1,7 +1,7 @@
 //! The rows of the failure catalogue (docs/findings): code, name and usual severity of each.
 //!
-//! In a record a row is its code, a text, because a log of a later version may name unknown rows. In code a row is a
-//! [`Row`], so an array can have a place for each row.
+//! In a record a row is written as its code, a text, because a log of a later version may name unknown rows. In code a
+//! row is a [`Row`], so that an array can have an element for each row.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::vocabulary::Severity;
 
 macro_rules! rows {
     ($($row:ident $severity:ident $name:literal,)*) => {
-        /// A row of the failure catalogue (docs/findings/README.md). Its index is the number in its code less 1, so
+        /// A row of the failure catalogue (docs/findings/README.md). A row's index is the number in its code less 1, so
         /// arrays by row are indexed with `row as usize`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Row {
@@ -22,10 +22,10 @@ macro_rules! rows {
         impl Row {
             /// All rows, sorted by their codes.
             pub const ALL: [Self; Self::COUNT] = [$(Self::$row,)*];
-            /// The number of rows, and of the places in an array by row.
+            /// The number of rows, and of the elements in an array by row.
             pub const COUNT: usize = [$(stringify!($row),)*].len();
 
-            /// Its code: `F01` to `F50`, always two digits.
+            /// The row's code: `F01` to `F50`, always with two digits.
             #[must_use]
             pub const fn code(self) -> &'static str {
                 match self {
@@ -33,7 +33,7 @@ macro_rules! rows {
                 }
             }
 
-            /// Its name: the failure in at most ten words, as findings state it.
+            /// The row's name: the failure in at most ten words, as findings state it.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -41,9 +41,9 @@ macro_rules! rows {
                 }
             }
 
-            /// The severity of a finding until its outcome is known. Later its outcome decides. A divergence is
-            /// proven. An error lasts until somebody acts. A warning took a list or over 60 s of blindness to end, or
-            /// may end by itself. A note was resumed or is ordinary.
+            /// The severity of a finding of this row until its outcome is known; after that the outcome decides. A
+            /// failure that is a divergence is proven. An error lasts until somebody acts. A warning needed a list, or
+            /// over 60 s without a stream, to end, or may end by itself. A note was resumed or is ordinary.
             #[must_use]
             pub const fn usual_severity(self) -> Severity {
                 match self {
@@ -127,18 +127,18 @@ impl fmt::Display for Row {
 /// Why a stream ended, by an attribution's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Attributed {
-    /// A failure of the catalogue ended it.
+    /// A failure of the catalogue ended the stream.
     Row(Row),
-    /// Its time was over, as it should be (docs/semantics/streams.md#rule-timeout).
+    /// The stream's timeout was over, as it should be (docs/semantics/streams.md#rule-timeout).
     Normal,
-    /// watchscope ended it.
+    /// watchscope ended the stream.
     Ours,
-    /// The reason is unknown.
+    /// The reason for the stream's end is unknown.
     Unknown,
 }
 
 impl Attributed {
-    /// The code in the record: that of the row, `ours`, `normal` or `unknown`.
+    /// The code in the attribution's record: that of the row, `ours`, `normal` or `unknown`.
     #[must_use]
     pub const fn code(self) -> &'static str {
         match self {
@@ -149,7 +149,7 @@ impl Attributed {
         }
     }
 
-    /// The value of a record's code; `None` for any other text, such as a code of a later version.
+    /// The value for the code in a record; `None` for any other text, such as a code of a later version.
     #[must_use]
     pub fn of(code: &str) -> Option<Self> {
         match code {
@@ -160,7 +160,7 @@ impl Attributed {
         }
     }
 
-    /// The failure of the catalogue; `None` for the other three reasons.
+    /// The failure of the catalogue; `None` for `Normal`, `Ours` and `Unknown`.
     #[must_use]
     pub const fn row(self) -> Option<Row> {
         match self {

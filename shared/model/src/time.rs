@@ -4,8 +4,8 @@ use std::fmt;
 
 /// A time in the log, in microseconds since 1970-01-01T00:00:00Z.
 ///
-/// `at` of a record is the wall clock at the start of the log's epoch plus a monotonic clock. In a simulated log it is
-/// virtual time. So it never decreases within an epoch.
+/// The `at` of a record is the wall clock at the start of the log's epoch, plus the time since then on a monotonic
+/// clock. In a simulated log it is virtual time. In both cases `at` never decreases within an epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(
     /// Microseconds since the Unix epoch; negative before it.
@@ -18,13 +18,13 @@ pub const SECOND_US: i64 = 1_000_000;
 pub const MILLISECOND_US: i64 = 1_000;
 
 impl Time {
-    /// This time plus `micros` microseconds; a negative number goes back. Saturates.
+    /// This time plus `micros` microseconds; a negative number gives an earlier time. The result saturates.
     #[must_use]
     pub fn plus_micros(self, micros: i64) -> Self {
         Self(self.0.saturating_add(micros))
     }
 
-    /// This time plus `millis` milliseconds; saturates.
+    /// This time plus `millis` milliseconds; the result saturates.
     #[must_use]
     pub fn plus_millis(self, millis: u64) -> Self {
         let millis = i64::try_from(millis).unwrap_or(i64::MAX);
@@ -37,7 +37,7 @@ impl Time {
         u64::try_from(self.0.saturating_sub(earlier.0) / MILLISECOND_US).unwrap_or(0)
     }
 
-    /// Microseconds from `earlier` to this time; negative if `earlier` is later. Saturates.
+    /// Microseconds from `earlier` to this time; negative if `earlier` is later. The result saturates.
     #[must_use]
     pub fn micros_since(self, earlier: Self) -> i64 {
         self.0.saturating_sub(earlier.0)

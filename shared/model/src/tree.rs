@@ -1,12 +1,12 @@
-//! Trees on the host. In a browser, where every byte of code is downloaded, sorted lists with the same behaviour. One
-//! thing differs: for a range that ends before it begins, or that excludes its one key at both ends, a tree panics. A
-//! list gives no entries.
+//! Maps and sets in key order. On the host they are trees; in a browser, where every byte of code is downloaded, sorted
+//! lists with the same behaviour. The behaviour of trees and lists differs in one case. For a range that ends before it
+//! begins, or excludes its one key at both ends, a tree panics and a list gives no entries.
 //!
-//! The code that balances and sorts the standard library's trees is compiled once per kind of entry. It was a third of
-//! the lessons' module, and 31 sorts were a tenth of the page's.
+//! The code that balances and sorts the standard library's trees is compiled once per kind of entry. That code was a
+//! third of the lessons' module, and 31 sorts were a tenth of the page's code.
 //!
-//! A lesson's cluster holds few objects, so a list is as fast there. On the host a cluster may have 100,000 objects,
-//! and a list would be slower.
+//! A lesson's cluster holds few objects, so a list is as fast as a tree in a lesson. On the host a cluster may have
+//! 100,000 objects, so that a list would be slower.
 
 #[cfg(not(target_arch = "wasm32"))]
 pub use std::collections::{BTreeMap, BTreeSet};
@@ -16,8 +16,8 @@ pub use self::sorted::{Map as BTreeMap, Set as BTreeSet};
 #[cfg(target_arch = "wasm32")]
 pub use self::sorting::sort_by;
 
-/// Sorts things by `order`, the least first; equal things keep their order. On the host it may panic if `order` is no
-/// total order.
+/// Sorts things by `order`, the least first; equal things keep their order. On the host the sort may panic if `order`
+/// is no total order.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn sort_by<T>(things: &mut [T], order: impl Fn(&T, &T) -> std::cmp::Ordering) {
     things.sort_by(order);

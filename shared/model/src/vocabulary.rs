@@ -1,7 +1,7 @@
 //! The closed lists of words that records use: causes, phases, reasons, origins, severities.
 //!
-//! Each word has a stable number in the binary form: its place in the list, which only grows at the end. Each has a
-//! stable text in the JSON form. A number that this build does not know reads as `Unknown`.
+//! Each word has a stable number in the binary form: its index in the list, which only grows at the end. Each word has
+//! a stable text in the JSON form. A number that this build does not know reads as `Unknown`.
 
 use std::fmt;
 
@@ -30,7 +30,7 @@ macro_rules! words {
                 }
             }
 
-            /// The number in the binary form: the place in `ALL`. `Unknown` has the number after the last word,
+            /// The number in the binary form: the index in `ALL`. `Unknown` has the number after the last word,
             /// whatever number it was read from.
             #[must_use]
             pub fn number(self) -> u64 {
@@ -75,44 +75,47 @@ words! {
         EofInFrame = "eof-in-frame",
         /// An HTTP/2 RST_STREAM frame ended the stream (RFC 9113, section 6.4).
         RstStream = "rst-stream",
-        /// An HTTP/2 GOAWAY frame ended it (RFC 9113, section 6.8).
+        /// An HTTP/2 GOAWAY frame ended the stream or connection (RFC 9113, section 6.8).
         Goaway = "goaway",
         /// A TCP reset ended the connection.
         TcpReset = "tcp-reset",
         /// TLS failed on the open connection.
         Tls = "tls",
-        /// watchscope or the kernel closed it as dead. A side watch delivered more
+        /// watchscope or the kernel closed the connection as dead. A side watch delivered more
         /// (docs/semantics/clients.md#probe-silence), a ping or sent packets got no answer, or the stream was silent
         /// past its timeout.
         IdleTimeout = "idle-timeout",
-        /// watchscope closed it, because it needs it no more, as after a stop. It also does so if no answer begins in
-        /// time. Likewise if initial events do not complete, or their state is older than the watch's progress or of
-        /// another history.
+        /// watchscope closed the stream or connection, because it no longer needs it, as after a stop. watchscope also
+        /// closes the stream or connection if no answer begins in time, or if initial events do not complete. A stream
+        /// whose initial events are older than the watch's progress, or of another history of etcd, ends with this
+        /// cause, too.
         Cancelled = "cancelled",
-        /// watchscope closed it, because its frames, or the HTTP on the connection, could not be decoded. Frames that
-        /// are too long, or have another kind than requested, count too.
+        /// watchscope closed the stream or connection, because its frames or its HTTP could not be decoded. Frames that
+        /// are too long, or have another kind than requested, count as undecodable.
         Decode = "decode",
-        /// The server sent an ERROR event (docs/semantics/requests.md#errors). After one, this is always the cause.
+        /// The server sent an ERROR event (docs/semantics/requests.md#errors). A stream that delivered an ERROR event
+        /// always has this cause.
         ErrorEvent = "error-event",
-        /// The server refused the stream that was to follow a list, or could not be reached for it. This cause begins
-        /// gaps and ends no stream.
+        /// The server refused the stream that was to follow a list, or could not be reached for it. Only gaps have this
+        /// cause, never the end of a stream.
         Refused = "refused",
     }
 
     /// The phase of a watch.
     Phase {
-        /// It dials, or waits for the answer to a watch request.
+        /// The watch dials, or waits for the answer to a watch request.
         Connecting = "connecting",
-        /// It requests or reads a list, or reads the initial events of a stream.
+        /// The watch requests or reads a list, or reads the initial events of a stream.
         Listing = "listing",
         /// A stream is open and past its initial events.
         Streaming = "streaming",
-        /// It waits for the delay in the record before its next request.
+        /// The watch waits for the delay that its record states before it sends its next request.
         Waiting = "waiting",
-        /// It cannot go on before somebody changes something. The server refused it (401, 403, 404, or another status,
-        /// mostly a 4xx), its resource is not discovered, or it has no credentials. It tries again after 30 to 120 s.
+        /// The watch cannot go on before somebody changes something. The server refused the watch (401, 403, 404, or
+        /// another status, mostly a 4xx), its resource is not discovered, or it has no credentials. A refused watch
+        /// tries again after 30 to 120 s.
         Refused = "refused",
-        /// It was stopped.
+        /// The watch was stopped.
         Stopped = "stopped",
     }
 
@@ -128,15 +131,15 @@ words! {
         Opened = "opened",
         /// The stream ended, and the watch opens the next one from its progress; or a watch-list begins again.
         Resume = "resume",
-        /// Two consecutive streams lasted under 2 s, so the next one waits until 1 to 2 s after the last one's request.
-        /// After three without a document the watch lists instead (F10).
+        /// Two consecutive streams lasted under 2 s, so the next request waits until 1 to 2 s after the request of the
+        /// last stream. After three such streams without a document the watch lists instead (F10).
         ShortStream = "short-stream",
         /// 410: the history or a continue token is gone, and the watch lists again
         /// (docs/semantics/requests.md#expired).
         Expired = "expired",
         /// 504 with ResourceVersionTooLarge: this server has not reached the requested resourceVersion
-        /// (docs/semantics/requests.md#too-large). Also a list that is older than the watch's progress, although that
-        /// was requested (F22).
+        /// (docs/semantics/requests.md#too-large). It is also the reason if a list is older than the watch's progress,
+        /// although the request excluded older states (F22).
         TooLarge = "too-large",
         /// An ERROR event other than 410, 429 or a watch-list's 504; the watch lists again.
         ErrorEvent = "error-event",
@@ -160,8 +163,8 @@ words! {
         TlsFailed = "tls-failed",
         /// No connection, answer or further part of a list came in time.
         Timeout = "timeout",
-        /// The connection broke before an answer or a list was complete, or a stream did not end in order. Also if one
-        /// ended before its initial events were complete.
+        /// The connection broke before an answer or a list was complete, or a stream did not end in order. It is also
+        /// the reason if a stream ended before its initial events were complete.
         Broken = "broken",
         /// The stream was silent for 90 s or more, and was proved dead or is past its timeout
         /// (docs/semantics/clients.md#probe-silence).
@@ -172,7 +175,7 @@ words! {
         NotDiscovered = "not-discovered",
         /// Credentials were unavailable (exec plugin, token file).
         Credentials = "credentials",
-        /// The wait is over, and the watch tries the same again.
+        /// The wait is over, and the watch tries the same step again.
         RetryDue = "retry-due",
         /// This server refused watch-list, or did not complete it; the watch falls back to a list.
         WatchListRefused = "watch-list-refused",
@@ -188,11 +191,11 @@ words! {
 
     /// What happened to an object, in the view of a watch (docs/semantics/requests.md#framing).
     ChangeType {
-        /// The object came into the view.
+        /// The object came into the watch's view.
         Added = "ADDED",
         /// The object changed.
         Modified = "MODIFIED",
-        /// The object left the view.
+        /// The object left the watch's view.
         Deleted = "DELETED",
     }
 
@@ -203,42 +206,43 @@ words! {
         /// From the initial events of a stream: of a watch-list, or of a watch without a resourceVersion
         /// (docs/semantics/lists-and-watches.md#initial-events).
         Initial = "initial",
-        /// From the stream, live.
+        /// From a live event of the stream.
         Live = "live",
-        /// From watchscope: the watch held the object, and a complete state lacks it, or another uid is in its place.
+        /// From watchscope: the watch held the object, and a complete state lacks it, or another uid has its name now.
         Inferred = "inferred",
     }
 
-    /// The phase of a client program, as it reports it. Records hold the text, because a program may have other
-    /// phases.
+    /// The phase of a client program, as the program reports it. Records hold the text, because a program may have
+    /// other phases.
     ClientPhase {
-        /// It waits for an answer to a request that is neither a list nor an open stream.
+        /// The program waits for an answer to a request that is neither a list nor an open stream.
         Connecting = "connecting",
-        /// It reads a list.
+        /// The program reads a list.
         Listing = "listing",
-        /// It reads initial events until the mark of their end.
+        /// The program reads initial events until the mark of their end.
         Syncing = "syncing",
-        /// It reads a stream of changes.
+        /// The program reads a stream of changes.
         Watching = "watching",
-        /// It waits before it tries again.
+        /// The program waits before it tries again.
         Backoff = "backoff",
-        /// It sleeps because its program does so, not because something failed.
+        /// The program sleeps because its code does so, not because something failed.
         Sleeping = "sleeping",
-        /// It runs a loop that never waits, reading a stream that has ended (F01, F02).
+        /// The program runs a loop that never waits, reading a stream that has ended (F01, F02).
         Spinning = "spinning",
-        /// It returned and does nothing any more, although its process lives (F03, F48).
+        /// The program's watch loop returned, and the program does nothing any more, although its process lives (F03,
+        /// F48).
         Returned = "returned",
-        /// It ended with a failure that it reports.
+        /// The program ended with a failure that it reports.
         Failed = "failed",
-        /// It ended as intended.
+        /// The program ended as intended.
         Done = "done",
     }
 
     /// A client program. Records hold the text, because a tapped cluster may have others.
     ClientProgram {
-        /// It lists from time to time.
+        /// A program that lists from time to time.
         Poller = "poller",
-        /// It compares two scopes that differ (F42).
+        /// A program that compares two scopes that differ (F42).
         Comparer = "comparer",
         /// A bare reflector of client-go (docs/semantics/clients.md#reflector).
         Reflector = "reflector",
@@ -246,7 +250,7 @@ words! {
         PvcLoop = "e2e-pvc-loop",
         /// A function that watches a Deployment until it is ready.
         WatchDeployment = "watch-deployment",
-        /// A loop that resumes from the last event, of whatever type.
+        /// A loop that resumes from the resourceVersion of the last event, of whatever type.
         LastSeen = "resume-from-last-event",
         /// The RetryWatcher of client-go (docs/semantics/clients.md#retry-watcher).
         RetryWatcher = "retry-watcher",
@@ -263,70 +267,75 @@ words! {
         Get = "get",
         /// A list, or a page of one.
         List = "list",
-        /// A stream of events.
+        /// A request for a stream of events.
         Watch = "watch",
     }
-    /// How the audit made a read (docs/semantics/checks.md#reads), and for some what it showed. Records hold the text.
+    /// How the audit made a read (docs/semantics/checks.md#reads), and for some methods what the read showed. Records
+    /// hold the text.
     AuditMethod {
-        /// No single read: the watch does not stream, its position is not known, or it does not reach the version of a
-        /// list that differs.
+        /// No single read: the watch does not stream, its resourceVersion is not known, or it does not reach the
+        /// version of a list that differs.
         List = "list",
         /// A list of all objects at exactly the watch's version.
         ListExact = "list exact",
-        /// The same list again, after the first one differed.
+        /// A second list of all objects at exactly the watch's version, after the first one differed.
         ListExactAgain = "list exact again",
         /// The exact list was refused with 504, because the server's cache has not reached the version
-        /// (docs/semantics/requests.md#too-large). The audit's version is the cache's.
+        /// (docs/semantics/requests.md#too-large). The resourceVersion of the audit's record is the cache's.
         ListExactTooLarge = "list exact too large",
         /// A list of the newest objects.
         ListNewest = "list newest",
-        /// Two newest lists were older than what the watch has seen: the revision went back (F33).
+        /// Two lists of the newest objects were older than what the watch has seen: etcd's revision went back (F33).
         ListNewestTwice = "list newest twice",
-        /// A server listed for its own watch, and the list was compared with a watch of another server.
+        /// A list that one server made for its own watch was compared with the objects of a watch of another server.
         ListElsewhere = "list of another server",
         /// Reads show objects at versions that the stream has not reached (F31). The first and the last read are at
-        /// least 10 s apart, and the stream delivered nothing between them. The audit's version is the highest of an
-        /// object in the last read.
+        /// least 10 s apart, and the stream delivered nothing between them. The resourceVersion of the audit's record
+        /// is the highest of an object in the last read.
         AheadTwice = "reads ahead",
-        /// A list at any version shows the version of the server's cache.
+        /// A list at any version (`resourceVersion=0`), which shows the version of the server's cache.
         ListAny = "list any",
-        /// Two such lists show that the server's cache is behind the version at which the watch was opened (F32).
+        /// Two lists at any version, which show that the server's cache is behind the version at which the watch was
+        /// opened (F32).
         ListAnyTwice = "list any twice",
-        /// A list by name of one object, or of samples that are not named, at the watch's version.
+        /// A list by name of one object at the watch's version, or of several sampled objects that the record does not
+        /// name.
         ListOne = "list one exact",
         /// Two reads of etcd lack an object at the version at which the watch delivered it (F33).
         ListOneTwice = "list one as told twice",
-        /// A GET of one object, or of samples that are not named: the newest state in etcd
-        /// (docs/semantics/lists-and-watches.md#get). Also the reply to a request for which no read was made.
+        /// A GET of one object, or of several sampled objects that the record does not name: the newest state in etcd
+        /// (docs/semantics/lists-and-watches.md#get). A reply to a request for which no read was made has this method,
+        /// too.
         Get = "get",
         /// A GET of an object that the stream reported DELETED: etcd holds it with the same uid (F43).
         GetLeft = "get of what left",
-        /// A GET in etcd of each object that the watch held at the version, made for a pending request. If GETs are
-        /// refused, each is listed by its name.
+        /// A GET in etcd of each object that the watch held at the compared version, made for a pending request. If
+        /// GETs are refused, each object is listed by its name.
         GetEach = "get each",
-        /// The events of another watch over the same time (docs/semantics/checks.md#witness); no objects.
+        /// The events of another watch over the same time (docs/semantics/checks.md#witness); no objects are compared.
         SecondWatch = "second watch",
     }
     /// The result of a comparison by the audit. Records hold the text.
     AuditOutcome {
-        /// All compared objects are as the watch holds them, or all events as it delivered them. For
-        /// [`AuditMethod::GetLeft`]: the object only left the selector.
+        /// All compared objects are as the watch holds them, or all compared events are as the watch delivered them.
+        /// For [`AuditMethod::GetLeft`]: the object only left the selector.
         Agrees = "agrees",
-        /// At least one object differs, or another watch delivered an event that this one did not.
+        /// At least one object differs, or another watch delivered an event that the audited watch did not.
         Differs = "differs",
         /// The read decides nothing.
         CannotTell = "cannot-tell",
     }
     /// The source of an answer to a read of the audit (docs/semantics/checks.md#reads).
     Authority {
-        /// etcd. Lists of another apiserver (aggregated types) count as this, too.
+        /// etcd. Lists of another apiserver (aggregated types) count as answered by etcd, too.
         Etcd = "etcd",
         /// Perhaps the apiserver's watch cache.
         PerhapsCache = "perhaps-cache",
     }
-    /// Why a read of the audit decides nothing or leaves a question open: the first reason in its sentence.
+    /// Why a read of the audit decides nothing or leaves a question open: the first reason in the sentence of its
+    /// record.
     AuditReason {
-        /// The list may come from the watch cache, and then shows only what the cache believes.
+        /// The list may come from the watch cache, so it may show only what the cache believes.
         MayBeACaches = "may-be-a-caches",
         /// The list may come from the watch cache, and the server refuses lists at an exact resourceVersion.
         RefusesBoth = "may-be-a-caches-and-no-exact-list",
@@ -336,13 +345,14 @@ words! {
         KnownDifference = "known-difference",
         /// The versions are those of another apiserver, and are only compared for equality.
         OnlyEqual = "only-equal",
-        /// As `OnlyEqual`, and it is unknown whether the watch will still deliver what differs.
+        /// The versions are only compared for equality, and it is unknown whether the watch will still deliver what
+        /// differs.
         NotEqual = "not-equal",
-        /// As `OnlyEqual`, and a list of several pages need not show one state.
+        /// The versions are only compared for equality, and a list of several pages need not show one state.
         PagesUnordered = "pages-unordered",
         /// The versions are not numbers, so they do not show which is newer.
         Unordered = "unordered",
-        /// The watch's position is not known as a number.
+        /// The watch's resourceVersion is not known as a number.
         NoPosition = "no-position",
         /// The server refuses lists at an exact resourceVersion; the newest list has the watch's version.
         RefusesExact = "refuses-exact",
@@ -358,7 +368,7 @@ words! {
         TooLong = "too-long",
         /// The watch's state at its progress is unknown, because its stream delivered events out of order.
         NoPast = "no-past",
-        /// The state at that version can no longer be read or rebuilt.
+        /// The state at the version to be compared can no longer be read or rebuilt.
         Compacted = "compacted",
         /// Some items could not be read.
         Unreadable = "unreadable",
@@ -400,37 +410,37 @@ words! {
         OtherServer = "other-server",
         /// Another watch was compared over a span of versions, and delivered the same events.
         Span = "span",
-        /// Another watch did not deliver some events of this one.
+        /// Another watch did not deliver some events that the audited watch delivered.
         SecondLacks = "second-lacks",
-        /// Another watch delivered events that this one did not.
+        /// Another watch delivered events that the audited watch did not.
         SecondHasMore = "second-has-more",
     }
     /// Why a frame could not become an event.
     FrameLoss {
-        /// It cannot be read: it is not JSON or not UTF-8, is neither an event nor a list, or lacks a required field.
-        /// Or it is no HTTP, after a response.
+        /// The frame cannot be read: it is not JSON or not UTF-8, is neither an event nor a list, or lacks a required
+        /// field. Bytes after a response that are not HTTP count, too.
         Malformed = "malformed",
-        /// Its object has another kind than the watch requested (F39).
+        /// The frame's object has another kind than the watch requested (F39).
         OtherKind = "other-kind",
-        /// It is longer than watchscope reads: by default 8 MiB for an event and 256 MiB for a page; 64 KiB for the
-        /// body of a refusal.
+        /// The frame is longer than watchscope reads: by default 8 MiB (an event), 256 MiB (a page) or 64 KiB (a
+        /// refusal's body).
         TooLong = "too-long",
-        /// The stream or response ended within it, or watchscope gave the response up.
+        /// The stream or response ended within the frame, or watchscope gave the response up.
         CutShort = "cut-short",
-        /// It came after an ERROR event, or after watchscope had ended the stream.
+        /// The frame came after an ERROR event, or after watchscope had ended the stream.
         AfterEnd = "after-end",
-        /// It is an item of a list, and cannot be read or has another kind.
+        /// The frame is an item of a list, and cannot be read or has another kind than the watch requested.
         Item = "item",
     }
     /// Who wrote the text of an error in a refused request's record.
     ErrorText {
-        /// The server, or a proxy before it: the message of its Status, or a body that is no Status.
+        /// The server, or a proxy before it: the text is the message of its Status, or a body that is no Status.
         Message = "message",
-        /// The server: the reason of its Status, because there is no message, or the message may quote a Secret and is
-        /// not kept.
+        /// The server: the text is the reason of its Status. The Status has no message, or its message may quote a
+        /// Secret and is not kept.
         Reason = "reason",
-        /// watchscope: it names the HTTP status, because the server's body has no text, may quote a Secret, or was not
-        /// read.
+        /// watchscope: the text names the HTTP status, because the server's body has no text, may quote a Secret, or
+        /// was not read.
         StatusOnly = "status-only",
     }
     /// Where something was lost, and what.
@@ -443,7 +453,8 @@ words! {
         Frame = "frame",
         /// Events that the log could not take, because its queue was full.
         Log = "log",
-        /// Records that a file lacks: a history could not write them, or the file is damaged there.
+        /// Records that a file lacks: a history could not write them, or the part of the file that held them is
+        /// damaged.
         File = "file",
         /// Records that an extract lacks: they were left out on purpose, or its writer did not know their kind.
         Withheld = "withheld",
@@ -453,31 +464,31 @@ words! {
     DiskTrouble {
         /// The file system, a quota or a limit of the process leaves no room.
         Full = "full",
-        /// It is read-only, or watchscope has no right to write there.
+        /// The file system is read-only, or watchscope has no right to write to the folder or file.
         ReadOnly = "read-only",
         /// The folder or the file was removed.
         Gone = "gone",
-        /// A piece of work takes over 5 s. Records are still written, but late.
+        /// A piece of work on the history's files takes over 5 s. Records are still written, but late.
         Slow = "slow",
-        /// Anything else.
+        /// Any other trouble.
         Failing = "failing",
     }
 
     /// How certain a finding, verdict or attribution is; one scale for all, the most certain first.
     Certainty {
-        /// Proven.
+        /// The statement is proven.
         Definite = "definite",
-        /// All evidence supports it.
+        /// All evidence supports the statement, which is not proven.
         Likely = "likely",
-        /// Some evidence supports it.
+        /// Some evidence supports the statement.
         Suspected = "suspected",
     }
 
     /// The severity of a finding, the least severe first.
     Severity {
-        /// It is worth knowing.
+        /// The finding is worth knowing.
         Note = "note",
-        /// It is worth acting on.
+        /// The finding is worth acting on.
         Warning = "warning",
         /// Something failed.
         Error = "error",
@@ -487,22 +498,22 @@ words! {
 
     /// The state of a finding or verdict, as a record states it.
     Standing {
-        /// It is new, or it occurred again.
+        /// The finding or verdict is new, or occurred again.
         Raised = "raised",
-        /// Its evidence, severity or outcome changed; it did not occur again.
+        /// The evidence, severity or outcome of the finding changed; it did not occur again.
         Updated = "updated",
-        /// A second read at the same resourceVersion confirmed it (docs/semantics/checks.md#confirm). Only verdicts
-        /// have this state.
+        /// A second read at the same resourceVersion confirmed the verdict (docs/semantics/checks.md#confirm). Only
+        /// verdicts have this state.
         Confirmed = "confirmed",
-        /// It is over.
+        /// The finding or verdict is over.
         Cleared = "cleared",
     }
 
     /// How a watch and a read of the audit differ in an object (docs/semantics/checks.md#procedure).
     Divergence {
-        /// The watch holds it, and the read lacks it.
+        /// The watch holds the object, and the read lacks it.
         Ghost = "ghost",
-        /// The read has it, and the watch lacks it.
+        /// The read has the object, and the watch lacks it.
         Missing = "missing",
         /// The watch holds an older version than the read returned.
         Stale = "stale",
@@ -512,13 +523,14 @@ words! {
 
     /// The phase of a resource's cacher inside a simulated apiserver (docs/semantics/servers.md#watch-cache).
     CachePhase {
-        /// It reads all objects from etcd; reads of it wait or are refused (docs/semantics/requests.md#not-ready).
+        /// The cacher reads all objects from etcd; reads of the cache wait or are refused
+        /// (docs/semantics/requests.md#not-ready).
         Listing = "listing",
-        /// It answers reads, and watches etcd.
+        /// The cacher answers reads, and watches etcd.
         Ready = "ready",
-        /// Its list or its watch of etcd failed. After 1 s it begins again (docs/semantics/servers.md#cache-start);
-        /// until then reads of it wait or are refused. In a record with revision 0 the cache is gone, or its first list
-        /// failed.
+        /// The cacher's list or watch of etcd failed. After 1 s the cacher begins again
+        /// (docs/semantics/servers.md#cache-start); until it is ready, reads of the cache wait or are refused. In a
+        /// record with this phase and revision 0, the cache is gone or its first list failed.
         Failed = "failed",
     }
 
@@ -528,7 +540,7 @@ words! {
         Open = "open",
         /// Sent bytes are held back in at least one direction, and neither side knows it.
         Stalled = "stalled",
-        /// The server's side is closed; bytes under way may still arrive.
+        /// The server's side is closed; bytes in transit may still arrive.
         Cut = "cut",
         /// Both sides are closed.
         Closed = "closed",
@@ -544,23 +556,25 @@ words! {
 
     /// Why a person's note was refused.
     NoteRefusal {
-        /// Its text is empty, and it replaces no note that it could withdraw.
+        /// The note's text is empty, and it replaces no note that it could withdraw.
         Empty = "empty",
-        /// Its text is longer than 4,096 bytes ([`crate::notes::MAX_NOTE_BYTES`]).
+        /// The note's text is longer than 4,096 bytes ([`crate::notes::MAX_NOTE_BYTES`]).
         TooLong = "too-long",
-        /// Its text is not UTF-8.
+        /// The note's text is not UTF-8.
         NotText = "not-text",
-        /// No watch of this run has this name, nor one of the 20,000 that are known of earlier runs in the history.
+        /// The note names a watch that is neither of this epoch, nor among the 20,000 that are known of earlier epochs
+        /// in the history.
         UnknownWatch = "unknown-watch",
-        /// Its object has an empty name, or a namespace, name or uid of over 512 bytes
+        /// The note's object has an empty name, or a namespace, name or uid of over 512 bytes
         /// ([`crate::notes::MAX_OBJECT_TEXT_BYTES`]).
         BadObject = "bad-object",
-        /// Its time ends before it begins, or has an end and no start.
+        /// The note's time ends before it begins, or has an end and no start.
         BadSpan = "bad-span",
-        /// The note that it is to replace is not a person's note that is kept.
+        /// The note that should be replaced is not one of the persons' notes that are kept.
         UnknownNote = "unknown-note",
-        /// 10 notes of the session went to the log in the last minute ([`crate::notes::NOTES_A_MINUTE`]), those that
-        /// the log then refused included. Or none did, while some of 1,024 other sessions did.
+        /// 10 notes of the session went to the log in the last minute ([`crate::notes::NOTES_A_MINUTE`]), including
+        /// notes that the log refused. A session without notes in that minute also gets this answer while 1,024 other
+        /// sessions have some.
         TooOften = "too-often",
         /// The log holds 10,000 notes, the most that it may ([`crate::notes::MAX_NOTES`]).
         TooMany = "too-many",
@@ -572,8 +586,8 @@ words! {
 }
 
 impl Severity {
-    /// All severities, the least severe first; `Unknown` is before all others. The order of the type itself puts it
-    /// last.
+    /// All severities, the least severe first; `Unknown` is before all others. The order of the type itself (`Ord`)
+    /// puts `Unknown` last.
     pub const RISING: [Self; 5] = [
         Self::Unknown,
         Self::Note,

@@ -1,19 +1,20 @@
-//! Delays between tries: they double and have jitter, from integer tables and a seeded source of random numbers.
+//! Delays between tries. They double and have jitter, and come from integer tables and a seeded source of random
+//! numbers.
 
 use watchscope_model::Time;
 use watchscope_model::chance::Chance;
 
 /// Delays in ms after failures, before jitter: 0.8 s, doubling to 30 s, as in client-go's reflector
-/// (docs/semantics/clients.md#reflector). The last one repeats.
+/// (docs/semantics/clients.md#reflector). The last delay repeats.
 const FAILURE_MS: &[u64] = &[800, 1_600, 3_200, 6_400, 12_800, 25_600, 30_000];
-/// Delays in ms after refusals, before jitter: 30 s, then 60 s. The last one repeats. Only a person or a controller can
-/// change the answer. They have no source: the first one is the longest delay after failures.
+/// Delays in ms after refusals, before jitter: 30 s, then 60 s. The last delay repeats. Only a person or a controller
+/// can change the answer. The delays have no source: the first is the longest delay after failures.
 const REFUSAL_MS: &[u64] = &[30_000, 60_000];
-/// The time in ms after the end of the last delay after which the next failure or refusal counts as the first. It is 2
-/// min, as in client-go's reflector (docs/semantics/clients.md#reflector).
+/// The time in ms from the end of the last delay after which the next failure or refusal counts as the first. The time
+/// is 2 min, as in client-go's reflector (docs/semantics/clients.md#reflector).
 const HEALTHY_MS: u64 = 120_000;
-/// The time in ms after the end of the last delay in which an expired history (410) counts as repeated: the list did
-/// not help. A later one counts as the first. The number has no source: a watch cache aims at 75 s of history
+/// The time in ms from the end of the last delay within which an expired history (410) counts as repeated: the list did
+/// not help. A later expiry counts as the first. The number has no source: a watch cache aims at 75 s of history
 /// (docs/semantics/servers.md#ring), so a list that helps lasts longer.
 const LASTING_MS: u64 = 60_000;
 
@@ -21,7 +22,7 @@ const LASTING_MS: u64 = 60_000;
 #[derive(Clone, Debug)]
 pub(crate) struct Backoff {
     table: &'static [u64],
-    /// The time in ms after the last delay's end after which the delays begin again with the first.
+    /// The time in ms from the last delay's end after which the delays begin again with the first.
     healthy_ms: u64,
     step: usize,
     /// When the last delay ended or will end.
@@ -34,8 +35,8 @@ impl Backoff {
         Self::new(FAILURE_MS, HEALTHY_MS)
     }
 
-    /// Delays for expired histories (410), apart from those for failures: an earlier failure must not make the next
-    /// list later.
+    /// Delays for expired histories (410), separate from the delays for failures: an earlier failure must not make the
+    /// next list later.
     pub(crate) fn for_expirations() -> Self {
         Self::new(FAILURE_MS, LASTING_MS)
     }
@@ -54,8 +55,8 @@ impl Backoff {
         }
     }
 
-    /// The next delay in milliseconds for a failure at `now`, drawn from [d, 2d). After [`Self::healthy_ms`] without a
-    /// failure, d is the first delay again.
+    /// The next delay in milliseconds for a failure at `now`, drawn from [d, 2d). d is the first delay again if
+    /// [`Self::healthy_ms`] passed since the end of the last delay.
     pub(crate) fn next_ms(&mut self, now: Time, rng: &mut Chance) -> u64 {
         if self
             .until

@@ -1,7 +1,8 @@
-//! The objects that the watch holds, by place with their versions, so that a list can be compared with them.
+//! The objects that the watch holds, by namespace and name with their versions, so that a list can be compared with
+//! them.
 //!
-//! The rule is that of the fold: a change from the past, older than the object in its place, changes nothing. So a
-//! relist writes exactly the changes that a reader of the log lacks.
+//! The rule is that of the fold: a change that is older than the held object of its name has no effect. A relist
+//! therefore writes exactly the changes that a reader of the log lacks.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -11,52 +12,52 @@ use rustc_hash::FxBuildHasher;
 use watchscope_model::id::{Owner, Place};
 use watchscope_model::{Object, ResourceVersion, Text, Uid, tree};
 
-/// Objects by place. Their number is bounded by the cluster, not here.
+/// The held objects by namespace and name. The cluster bounds their number, not this type.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Held(IndexMap<Place, Version, FxBuildHasher>);
 
 #[derive(Clone, Debug)]
 struct Version {
     version: ResourceVersion,
-    /// The number of the last list that had it.
+    /// The number of the last list that had the object.
     list: u64,
 }
 
-/// How the object held in a place relates to one that came.
+/// How the object that is held under a name relates to an object that came.
 #[derive(Debug)]
 pub(crate) enum Relation {
-    /// The place is empty.
+    /// No object is held under that name.
     Absent,
     /// The same version is held.
     Same,
     /// An older version is held.
     Older,
-    /// A newer version is held, of the same object or a later one, so the one that came is from the past.
+    /// A newer version is held, of the same object or a later one of that name; the object that came is from the past.
     Newer,
-    /// Another object is held that is not newer, so it must have been deleted.
+    /// An object with another uid is held that is not newer, so the held object must have been deleted.
     Replaced(Arc<Object>, ResourceVersion),
 }
 
-/// Collects evidence that etcd went back: objects that a state has at lower versions than the watch holds.
+/// Collects evidence that etcd was restored: objects that a state has at lower versions than the watch holds.
 ///
-/// In one history the version of a living object never goes down. A server that lost an event also shows an object at
-/// a lower version. But that server still shows some objects at the later versions that the watch saw. After a restore
-/// of etcd it shows none at those versions.
+/// In one history the version of a living object never goes down. A server that lost an event also shows an object at a
+/// lower version. But such a server still shows some objects at the later versions that the watch saw. After a restore
+/// of etcd a server shows no object at the later versions that the watch saw.
 ///
-/// It holds a single object, however many differ.
+/// This type keeps a single object, however many differ.
 #[derive(Debug, Default)]
 pub(crate) struct Reversal {
     /// The first object with a lower version in the state, and that version.
     first: Option<(Arc<Object>, ResourceVersion)>,
-    /// The lowest version at which the watch holds any of these objects.
+    /// The lowest version at which the watch holds any object that has a lower version in the state.
     lowest_held: Option<u64>,
     /// The highest version at which the state has an object exactly as the watch holds it.
     highest_kept: u64,
 }
 
 impl Reversal {
-    /// Adds an object of the state. `progress` is that of the watch. Versions above it came from an attempt at a list,
-    /// so a lower version than those proves nothing.
+    /// Adds an object of the state. `progress` is that of the watch. Held versions above `progress` came from an
+    /// attempt at a list, so a lower version than one of those proves nothing.
     pub(crate) fn take(
         &mut self,
         held: &Held,
@@ -83,7 +84,8 @@ impl Reversal {
         }
     }
 
-    /// The first object at a lower version, if etcd went back; else `None`.
+    /// The first object at a lower version, with that version, if the evidence shows that etcd was restored; else
+    /// `None`.
     pub(crate) fn shown(self) -> Option<(Arc<Object>, ResourceVersion)> {
         let is_shown = self.lowest_held? > self.highest_kept;
         self.first.filter(|_| is_shown)
@@ -91,7 +93,8 @@ impl Reversal {
 }
 
 impl Held {
-    /// Returns the object with this identity, shared if it is held, and the relation of the held object to `version`.
+    /// Returns the object with this identity (the shared copy if it is held), and the relation of the held object to
+    /// `version`.
     pub(crate) fn relate(
         &self,
         namespace: Option<&str>,
@@ -121,7 +124,7 @@ impl Held {
         (object.clone(), relation)
     }
 
-    /// The object held in a place, and its version.
+    /// The object held under a namespace and name, and its version.
     pub(crate) fn named(
         &self,
         namespace: Option<&str>,
@@ -131,7 +134,7 @@ impl Held {
         Some((object.clone(), held.version.clone()))
     }
 
-    /// Holds a version of an object, which `list` had.
+    /// Holds a version of an object, which the list with the number `list` had.
     pub(crate) fn hold(&mut self, object: Arc<Object>, version: ResourceVersion, list: u64) {
         let version = Version { version, list };
         let place = Place(object);
@@ -149,7 +152,7 @@ impl Held {
         }
     }
 
-    /// Notes that `list` had the object in a place.
+    /// Notes that the list with the number `list` had an object with the namespace and name of `object`.
     pub(crate) fn touch(&mut self, object: &Arc<Object>, list: u64) {
         if let Some(held) = self.0.get_mut(&Place(object.clone())) {
             held.list = list;
@@ -163,13 +166,13 @@ impl Held {
         }
     }
 
-    /// Empties a place.
+    /// Removes the object held under the namespace and name of `object`.
     pub(crate) fn remove(&mut self, object: &Arc<Object>) {
         self.0.swap_remove(&Place(object.clone()));
     }
 
-    /// Removes and returns all objects that `list`, a state at `version`, did not have and that are not newer. They
-    /// are sorted by namespace and name.
+    /// Removes and returns all objects that the list with the number `list`, a state at `version`, did not have and
+    /// that are not newer. The removed objects are sorted by namespace and name.
     pub(crate) fn take_unseen(
         &mut self,
         list: u64,
@@ -207,7 +210,7 @@ pub(crate) fn new_object(namespace: Option<&str>, name: &str, uid: &str) -> Arc<
     })
 }
 
-/// A place by name, for look-ups without an allocation. It hashes as [`Place`] does.
+/// A namespace and name, for look-ups without an allocation. It hashes as [`Place`] does.
 struct Key<'a>(Option<&'a str>, &'a str);
 
 impl Hash for Key<'_> {
@@ -222,13 +225,13 @@ impl Equivalent<Place> for Key<'_> {
     }
 }
 
-/// The most characters of a text that recurs. A longer one is cut behind them. Kubernetes allows 128 bytes for the name
-/// of a field manager (FieldManagerMaxLength in apimachinery), and a Status names its
-/// reason in a word, so no real server sends more.
+/// The most characters of a text that recurs. A longer text is cut after them. Kubernetes allows 128 bytes for the name
+/// of a field manager (FieldManagerMaxLength in apimachinery), and a Status names its reason in a word. So no real
+/// server sends more.
 const MOST_CHARACTERS: usize = 512;
 
-/// Values that recur (managers, subresources, reasons, controllers), shared. It keeps at most 64; a further one replaces
-/// the oldest.
+/// Values that recur (managers, subresources, reasons, controllers), shared. At most 64 values are kept; a further one
+/// replaces the oldest.
 #[derive(Clone, Debug)]
 pub(crate) struct Recent<T> {
     values: Vec<T>,
@@ -245,7 +248,7 @@ impl<T> Default for Recent<T> {
 }
 
 impl<T: Clone> Recent<T> {
-    /// The value that matches; made and kept if there is none.
+    /// Returns the kept value that matches; makes and keeps one if there is none.
     fn share(&mut self, is_wanted: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> T {
         if let Some(shared) = self.values.iter().find(|value| is_wanted(value)) {
             return shared.clone();

@@ -25,7 +25,7 @@ impl Probe {
         self.phase = Some(to);
     }
 
-    /// Writes that a request got no answer, and why.
+    /// Writes the event of a request that got no answer, with the reason.
     pub(crate) fn answered_by_failure(
         &mut self,
         request: RequestId,
@@ -116,7 +116,7 @@ impl Probe {
         }
     }
 
-    /// Moves progress up to `version`, never down. A version that cannot be compared replaces it.
+    /// Moves progress up to `version`, never down. A version that cannot be compared replaces progress.
     pub(crate) fn advance(&mut self, version: &ResourceVersion) {
         let goes_down = self
             .progress
@@ -153,8 +153,9 @@ pub(crate) fn send_get(
     });
 }
 
-/// The names of the headers that an event keeps, in lower case and sorted. All others are dropped. They identify the
-/// request, or explain the answer. Two name the flow schema and the priority level of the request (KEP-1040).
+/// The names of the headers that an event keeps, in lower case and sorted. All other headers are dropped. The kept
+/// headers identify the request, or explain the answer. Two of them name the flow schema and the priority level of the
+/// request (KEP-1040).
 const KEPT_HEADERS: [&str; 7] = [
     "audit-id",
     "connection",
@@ -165,7 +166,7 @@ const KEPT_HEADERS: [&str; 7] = [
     "x-kubernetes-pf-prioritylevel-uid",
 ];
 
-/// Keeps the headers that matter: at most 16, each cut at 512 characters.
+/// Returns only the headers of [`KEPT_HEADERS`]: at most 16, each value cut at 512 characters.
 pub(crate) fn worth_keeping(headers: Headers) -> Headers {
     Headers(
         headers

@@ -8,15 +8,15 @@
 //!    wait ─► dial ─► list page… ─► watch request ─► stream ─► (resume: watch request | relist: list)
 //! ```
 //!
-//! It acts as a correct client (docs/semantics/clients.md#probe) and records everything: every request, answer, page,
-//! document, end and wait is an event. Every byte of a body is in an event or counted as a loss.
+//! The probe acts as a correct client (docs/semantics/clients.md#probe) and records everything: every request, answer,
+//! page, document, end and wait is an event. Every byte of a body belongs to an event or is counted as a loss.
 //!
-//! The progress of the watch is the resourceVersion that it may resume from. It never goes down where versions have an
-//! order. Versions of an aggregated API are only equal or not, and the last one is progress. Redaction happens here,
-//! while a body is copied for the first and only time.
+//! The progress of the watch is the resourceVersion that it may resume from. Progress never goes down where versions
+//! have an order. Versions of an aggregated API are only equal or not, and the last version is progress. Redaction
+//! happens here, while a body is copied for the first and only time.
 //!
-//! The crate is pure: no clock, no I/O; the same inputs and seed give the same outputs. It has no connections; the
-//! driver reports what happens on them. It has no opinion on why a stream ended; diagnosis has.
+//! The crate is pure: no clock, no I/O; the same inputs and seed give the same outputs. The crate has no connections;
+//! the driver reports what happens on connections. The probe does not judge why a stream ended; diagnosis does.
 
 mod backoff;
 mod decode;

@@ -2,9 +2,9 @@
 
 use memchr::memchr;
 
-/// The most memory in bytes that is kept after a long line that came in pieces. A larger buffer is shrunk to it, so
-/// that one large object does not hold memory for as long as its stream. The number has no source: the objects of our
-/// benchmarks have 2 kB to 6 kB (docs/benchmarks.md), so few lines are longer.
+/// The most memory in bytes that is kept after a long line that came in pieces. A larger buffer is shrunk to this size,
+/// so that one large object does not hold memory for as long as its stream. The number has no source: the objects of
+/// our benchmarks have 2 kB to 6 kB (docs/benchmarks.md), so few lines are longer.
 const CARRY_KEPT: usize = 256 << 10;
 
 /// Splits a body at line feeds.
@@ -17,7 +17,7 @@ pub(crate) struct Lines {
     carry: Vec<u8>,
     /// Whether `carry` is a line that was already returned.
     handed_out: bool,
-    /// The bytes so far of a line over the limit.
+    /// The number of bytes so far of an unfinished line over the limit; `None` if there is no such line.
     discarding: Option<u64>,
 }
 
@@ -71,12 +71,12 @@ impl Lines {
         Some(Piece::Line(&self.carry))
     }
 
-    /// Takes the bytes so far of an unfinished line over the limit; `None` if there is none.
+    /// Takes the number of bytes so far of an unfinished line over the limit; `None` if there is no such line.
     pub(crate) fn take_excess(&mut self) -> Option<u64> {
         self.discarding.take()
     }
 
-    /// The bytes of a line that has not ended.
+    /// The number of bytes of a line that has not ended.
     pub(crate) fn pending(&self) -> u64 {
         let carried = if self.handed_out {
             0
@@ -98,12 +98,12 @@ impl Lines {
     }
 }
 
-/// The unread bytes of a stream, and the number of documents in them.
+/// The number of unread bytes of a stream, and of documents in them.
 #[derive(Debug, Default)]
 pub(crate) struct Unread {
     pub(crate) bytes: u64,
     documents: u64,
-    /// Whether they end inside a document.
+    /// Whether the unread bytes end inside a document.
     is_inside: bool,
 }
 

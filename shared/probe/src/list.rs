@@ -14,7 +14,7 @@ use crate::held::{Held, Relation, Reversal};
 use crate::port::Emitted;
 use crate::probe::{Probe, Streaks, Task, Turn};
 
-/// A list in progress, over all its pages and attempts; or initial events, which amount to a list.
+/// A list in progress, over all its pages and attempts; or initial events, which are read like a list.
 #[derive(Debug)]
 pub(crate) struct ListRun {
     /// The number of the list, which marks every object in it.
@@ -28,7 +28,7 @@ pub(crate) struct ListRun {
     /// The resourceVersion of the pages so far.
     version: Option<ResourceVersion>,
     items: u64,
-    /// The number of items whose name cannot be read. Any held object may be one of them.
+    /// The number of items whose name cannot be read. Any held object may be one of the unreadable items.
     nameless: u64,
     added: u64,
     changed: u64,
@@ -54,7 +54,8 @@ impl ListRun {
         }
     }
 
-    /// Begins again with the first page. Written changes stay counted, because they are part of this list's result.
+    /// Begins the list again with the first page. Changes that were already written stay counted, because they are part
+    /// of this list's result.
     pub(crate) fn restart(&mut self, at_progress: bool) {
         self.number += 1;
         self.at_progress = at_progress;
@@ -64,13 +65,14 @@ impl ListRun {
         self.nameless = 0;
     }
 
-    /// Ends an unfinished reading. Its objects stay held, and the next list is counted against them.
+    /// Ends a list that is not complete. The objects that it brought stay held, and the next list is compared with
+    /// them.
     pub(crate) fn break_off(&mut self) {
         self.number += 1;
         (self.added, self.changed, self.removed) = (0, 0, 0);
     }
 
-    /// Ends the list; the next one counts from zero.
+    /// Ends a complete list; the next list counts from zero.
     pub(crate) fn finish(&mut self, page_size: u32) {
         *self = Self {
             number: self.number + 1,
@@ -79,8 +81,8 @@ impl ListRun {
     }
 }
 
-/// The time in ms after which a watch begins anew by itself, if diagnosis has not made all watches do so. Diagnosis
-/// acts on the record of the page, so it needs far less. The number has no source.
+/// The time in ms after which a watch begins anew by itself, if diagnosis has not made all watches begin anew.
+/// Diagnosis acts on the record of the page, so it needs far less time. The number has no source.
 const RESTORED_MS: u64 = 1_000;
 
 /// A page of a list while it arrives.
@@ -100,7 +102,7 @@ impl Page {
         }
     }
 
-    /// Adds a piece; returns `false` if the page is over the limit.
+    /// Adds a piece of the body; returns `false` if the page is longer than `limit` bytes.
     pub(crate) fn push(&mut self, bytes: &[u8], limit: usize, now: Time) -> bool {
         self.heard_at = now;
         self.body.extend_from_slice(bytes);
@@ -109,7 +111,8 @@ impl Page {
 }
 
 impl Probe {
-    /// A page is over the limit: requests the list again, in pages of an eighth of the items.
+    /// Handles a page over the limit: gives it up, and after a wait requests the list again, in pages of an eighth of
+    /// the items.
     pub(crate) fn page_too_long(&mut self, page: Page, turn: &mut Turn<'_>) {
         let items = self.list.limit.unwrap_or(self.config.page_size);
         let limit = self.config.page_limit;
@@ -125,7 +128,7 @@ impl Probe {
         self.fail(PhaseReason::Malformed, turn);
     }
 
-    /// Writes the loss of a page that did not come whole.
+    /// Writes the loss of a page that did not come whole or could not be read.
     pub(crate) fn page_lost(
         &self,
         page: &Page,
@@ -255,7 +258,7 @@ impl Probe {
         version.is_position() && progress.is_some_and(|progress| progress.is_after(version))
     }
 
-    /// The first item with a lower version than the watch holds, if that shows that etcd went back.
+    /// The first item with a lower version than the watch holds, if the items show that etcd was restored.
     fn lower_than_held(&self, items: &[Item<'_>]) -> Option<(Arc<Object>, ResourceVersion)> {
         let progress = self.progress.as_ref().filter(|_| self.has_place())?;
         let mut reversal = Reversal::default();
@@ -270,8 +273,9 @@ impl Probe {
         reversal.shown()
     }
 
-    /// A list shows that etcd went back (F33). Diagnosis sees that in the page's record and makes all watches begin
-    /// anew. It does so only once, so after [`RESTORED_MS`] the watch begins anew by itself.
+    /// Handles a list that shows that etcd was restored (F33). Diagnosis finds the restore in the page's record and
+    /// makes all watches begin anew. Diagnosis makes them begin anew only once, so after [`RESTORED_MS`] the watch
+    /// begins anew by itself.
     fn etcd_went_back(&mut self, turn: &mut Turn<'_>) {
         self.is_restored = true;
         let why = PhaseReason::Restored;
@@ -297,8 +301,8 @@ impl Probe {
         self.begin(Task::List, PhaseReason::FirstList, turn);
     }
 
-    /// Handles a list older than progress, although the request excluded that (F22). It changes nothing; the watch
-    /// then lists the most recent state.
+    /// Handles a list older than progress, although the request excluded older states (F22). The list changes nothing;
+    /// the watch waits and lists the most recent state.
     fn list_was_older(&mut self, version: &ResourceVersion, turn: &mut Turn<'_>) {
         turn.emit(ListComplete {
             watch: self.spec.name.clone(),
@@ -418,8 +422,8 @@ impl Probe {
         Ok(())
     }
 
-    /// Whether a list of a later state has an older version of a held object: its server has lost an event (F24). An
-    /// object from an earlier attempt at the same list may be newer than the list; that is no loss.
+    /// Whether a list of a later state has an older version of a held object, because its server has lost an event
+    /// (F24). A held object from an earlier attempt at the same list may be newer than the list, which is no loss.
     fn is_lost_there(&self, object: &Object) -> bool {
         let held = self.held.named(object.namespace.as_deref(), &object.name);
         let list = self.list.version.as_ref();
@@ -427,8 +431,9 @@ impl Probe {
             .is_some_and(|((_, held), list)| *list == held || list.is_after(&held))
     }
 
-    /// Completes a state: held objects that it lacks are gone. Objects newer than the state stay: an earlier attempt
-    /// read them from a server further ahead. If an item without a name could not be read, all objects stay.
+    /// Completes a state: held objects that the state lacks are gone. Held objects newer than the state stay: an
+    /// earlier attempt read them from a server further ahead. If an item without a name could not be read, all objects
+    /// stay.
     pub(crate) fn complete_list(
         &mut self,
         version: ResourceVersion,
@@ -542,15 +547,15 @@ impl Probe {
 
 /// The result of a page.
 enum Taken {
-    /// It was processed; the continue token of the next page, if there is one.
+    /// The page was processed; holds the continue token of the next page, if there is one.
     Page(Option<String>),
-    /// It is older than progress.
+    /// The page is older than progress; holds its version.
     Older(ResourceVersion),
-    /// It shows that etcd went back.
+    /// The page shows that etcd was restored.
     Restored,
 }
 
-/// A change that the watch learned, and its source.
+/// A change that the watch learned, and where it came from.
 pub(crate) struct Learned {
     pub(crate) change: ChangeType,
     pub(crate) origin: Origin,

@@ -1,4 +1,4 @@
-//! Decides the next task and its time: at once, after a wait, or much later.
+//! Decides the next task and when it begins: at once, after a wait, or much later.
 
 use watchscope_model::event::WatchPhase;
 use watchscope_model::vocabulary::{Cause, Phase, PhaseReason};
@@ -10,18 +10,19 @@ use crate::port::{Channel, Effect, Get};
 use crate::probe::{Asked, LIST_SILENCE_MS, Probe, State, Task, Turn};
 use crate::spec::Freshness;
 
-/// The time in ms after a watch's own timeout at which the probe gives up on its response head. It then also gives up
-/// on a silent stream that no side watch can check. A proxy may hold the head back until the first event (k/k#75837;
-/// docs/semantics/requests.md#late-headers). But the server itself ends a watch at its timeout
+/// The time in ms after a watch's own timeout at which the probe gives up on its response head. At the same time the
+/// probe gives up on a silent stream that no side watch can check. A proxy may hold the head back until the first event
+/// (k/k#75837; docs/semantics/requests.md#late-headers). But the server itself ends a watch at the watch's timeout
 /// (docs/semantics/requests.md#parameters). The number has no source.
 const WATCH_GRACE_MS: u64 = 30_000;
-/// The least time in ms between two loads of credentials, so that many refusals cause one run of an exec plugin. An
-/// earlier load is left out. It is as long as the first delay after a refusal, so a refusal after such a delay causes a
-/// load.
+/// The least time in ms between two loads of credentials, so that many refusals cause one run of an exec plugin. A load
+/// that would come earlier is left out. The time is as long as the first delay after a refusal, so a refusal after such
+/// a delay causes a load.
 const RELOAD_SPACING_MS: u64 = 30_000;
-/// The most of a Retry-After that the probe obeys, in ms. Jitter of up to half of it, and half a second, comes on top.
-/// A kube-apiserver asks for at most 32 s (docs/semantics/requests.md#too-many-requests); a longer wait than this would
-/// leave a watch blind for a mistake. The number has no source.
+/// The longest Retry-After that the probe obeys, in ms; a longer one counts as this. Jitter of up to half of the
+/// Retry-After, plus half a second, comes on top. A kube-apiserver asks for at most 32 s
+/// (docs/semantics/requests.md#too-many-requests); a longer wait than this would leave a watch blind for a mistake. The
+/// number has no source.
 const RETRY_AFTER_CAP_MS: u64 = 600_000;
 
 impl Probe {
@@ -47,7 +48,7 @@ impl Probe {
         }
     }
 
-    /// Waits, then begins a task.
+    /// Waits for `delay_ms`, then begins a task.
     pub(crate) fn wait(
         &mut self,
         delay_ms: u64,
@@ -60,7 +61,7 @@ impl Probe {
         self.rest(Phase::Waiting, reason, delay_ms, None, turn);
     }
 
-    /// Rests in a phase for `delay_ms`, then begins the task.
+    /// Stays in a phase for `delay_ms`, then begins the task.
     fn rest(
         &mut self,
         phase: Phase,
@@ -91,7 +92,7 @@ impl Probe {
         };
     }
 
-    /// Waits as after a failure, then tries the same task again.
+    /// Waits with the delay after a failure, then tries the same task again.
     pub(crate) fn fail(&mut self, reason: PhaseReason, turn: &mut Turn<'_>) {
         self.fail_saying(reason, None, turn);
     }
@@ -108,7 +109,8 @@ impl Probe {
         self.rest(Phase::Waiting, reason, delay_ms, error, turn);
     }
 
-    /// Waits at least as long as the server asks, then tries the same task again. It never lists again for that (F15).
+    /// Waits at least as long as the server asks (up to [`RETRY_AFTER_CAP_MS`]), then begins `task`. The probe never
+    /// lists again only because of that (F15).
     pub(crate) fn fail_politely(
         &mut self,
         reason: PhaseReason,
@@ -130,7 +132,7 @@ impl Probe {
         );
     }
 
-    /// Waits long, because only somebody else can change the answer.
+    /// Waits in the phase `refused` for at least 30 s, because only somebody else can change the answer.
     pub(crate) fn refuse(&mut self, reason: PhaseReason, turn: &mut Turn<'_>) {
         self.refuse_saying(reason, None, turn);
     }
@@ -147,7 +149,7 @@ impl Probe {
         self.rest(Phase::Refused, reason, delay_ms, error, turn);
     }
 
-    /// Handles a 401: tries once more soon with fresh credentials, then slowly (F40).
+    /// Handles a 401: tries once more soon with fresh credentials, and after a second 401 slowly (F40).
     pub(crate) fn unauthorized(&mut self, turn: &mut Turn<'_>) {
         // A connection may carry the old credentials, as with client certificates.
         self.close(turn);
@@ -155,8 +157,8 @@ impl Probe {
         self.denied(PhaseReason::Unauthorized, true, turn);
     }
 
-    /// Handles a 403: if access was allowed before, tries once more soon, then slowly (F41). A server that has just
-    /// started may not have read its roles yet.
+    /// Handles a 403: if access was allowed before, tries once more soon, and after a second 403 slowly (F41). A server
+    /// that has just started may not have read its roles yet.
     pub(crate) fn forbidden(&mut self, turn: &mut Turn<'_>) {
         self.denied(PhaseReason::Forbidden, self.progress.is_some(), turn);
     }
@@ -180,8 +182,8 @@ impl Probe {
         }
     }
 
-    /// Handles an expired history: lists at progress first, so that it takes no older state. If the history expires
-    /// again, it lists the most recent state (F11, F14).
+    /// Handles an expired history: lists not older than progress first, so that the watch takes no older state. If the
+    /// history expires again, it lists the most recent state (F11, F14).
     pub(crate) fn expired(&mut self, turn: &mut Turn<'_>) {
         self.streaks.expired += 1;
         let at_progress = self.streaks.expired == 1 && self.progress.is_some();
@@ -189,7 +191,7 @@ impl Probe {
         self.relist_after(delay_ms, at_progress, PhaseReason::Expired, turn);
     }
 
-    /// Waits as after a failure, then lists from the first page.
+    /// Waits with the delay after a failure, then lists from the first page.
     pub(crate) fn relist(&mut self, at_progress: bool, reason: PhaseReason, turn: &mut Turn<'_>) {
         let delay_ms = self.failures.next_ms(turn.now, &mut self.rng);
         self.relist_after(delay_ms, at_progress, reason, turn);
@@ -207,8 +209,8 @@ impl Probe {
         self.wait(delay_ms, reason, task, reason, turn);
     }
 
-    /// The task after a stream: a stream from progress. Without progress it is the whole state, because no stream
-    /// reports objects deleted meanwhile (F19).
+    /// Returns the task after a stream: to open a stream from progress. Without progress it is to read the whole state,
+    /// because no stream reports objects deleted meanwhile (F19).
     pub(crate) fn next_task(&mut self) -> (Task, PhaseReason) {
         if self.progress.is_some() {
             return (Task::Watch, PhaseReason::Resume);
@@ -217,7 +219,7 @@ impl Probe {
         (self.list_task(), PhaseReason::FirstList)
     }
 
-    /// The task that reads the whole state.
+    /// Returns the task that reads the whole state.
     pub(crate) fn list_task(&self) -> Task {
         if self.config.watch_list {
             Task::WatchList
@@ -226,7 +228,8 @@ impl Probe {
         }
     }
 
-    /// Uses lists from now on, because this server does not support watch-list, or does not complete it.
+    /// Uses lists from now on, because this server does not support watch-list, or does not complete its initial
+    /// events.
     pub(crate) fn fall_back_to_list(&mut self) {
         self.config.watch_list = false;
         self.streaks.unfinished = 0;

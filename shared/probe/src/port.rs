@@ -1,7 +1,8 @@
 //! The interface of the machine and its driver: inputs, effects, and buffers for events.
 //!
-//! A driver owns connections and clocks and decides nothing. The machine decides everything and owns neither. It
-//! ignores inputs about a request or connection that it has given up, so a driver need not cancel what is in transit.
+//! A driver owns connections and clocks and decides nothing. The machine decides everything and owns neither
+//! connections nor clocks. The machine ignores inputs about a request or connection that it has given up, so a driver
+//! need not cancel what is in transit.
 
 use std::ops::Range;
 
@@ -13,26 +14,26 @@ use watchscope_model::{ConnectionId, RequestId, StreamId, Text, Time};
 /// An event outside the machine. The machine ignores inputs about a request or a connection that it has given up.
 #[derive(Clone, Debug)]
 pub enum Input<'a> {
-    /// Starts the watch. It comes once, as the first input; a later one changes nothing.
+    /// Starts the watch. This input comes once, as the first input; a later `Start` changes nothing.
     Start,
-    /// The connection of [`Effect::Connect`] is ready for requests. One that the machine needs no more is closed by
-    /// [`Effect::Close`].
+    /// The connection of [`Effect::Connect`] is ready for requests. The machine closes a connection that it no longer
+    /// needs with [`Effect::Close`].
     Connected {
         /// The connection's channel.
         channel: Channel,
-        /// Its id.
+        /// The connection's id.
         connection: ConnectionId,
     },
     /// The connection of [`Effect::Connect`] could not be made.
     ConnectFailed {
         /// The connection's channel.
         channel: Channel,
-        /// Why it could not be made.
+        /// Why the connection could not be made.
         failure: Failure,
     },
-    /// The side connection is not dialled, and will not be before this time on the log's clock. Other watches share
-    /// this one's connection, and it is another one's turn to check whether it is dead. It only matters while the side
-    /// connection is being dialled; else it changes nothing.
+    /// The side connection is not dialled, and will not be before this time on the log's clock. Several watches share a
+    /// connection, and it is another watch's turn to check whether the shared connection is dead. This input changes
+    /// nothing unless the side connection is being dialled.
     SideLater(Time),
     /// A response head arrived.
     Head {
@@ -40,8 +41,8 @@ pub enum Input<'a> {
         request: RequestId,
         /// The HTTP status.
         status: u16,
-        /// All its headers, names in lower case. An event keeps at most 16 of those that
-        /// [`headers_worth_keeping`](crate::headers_worth_keeping) names.
+        /// All headers of the response, names in lower case. An event keeps at most 16 of the headers that
+        /// [`headers_worth_keeping`](crate::headers_worth_keeping) keeps.
         headers: Headers,
         /// The HTTP/2 stream's number on the connection; `None` with HTTP/1.1.
         http2_stream: Option<u32>,
@@ -50,49 +51,49 @@ pub enum Input<'a> {
     RequestFailed {
         /// The request.
         request: RequestId,
-        /// Why it failed.
+        /// Why the request failed.
         failure: Failure,
     },
     /// A piece of a response body, with the transfer coding removed.
     Body {
         /// The request that is answered.
         request: RequestId,
-        /// The bytes that follow those before; documents may be cut anywhere between two pieces.
+        /// The bytes that follow the previous piece of this body; a document may be cut anywhere between two pieces.
         bytes: &'a [u8],
     },
     /// A response body ended.
     BodyEnd {
         /// The request that is answered.
         request: RequestId,
-        /// How it ended.
+        /// How the body ended.
         end: Ending,
     },
-    /// A connection will carry no request after the present response: its other side closes it, or the bytes after the
-    /// response are not HTTP. It comes before that response's [`Input::BodyEnd`].
+    /// A connection will carry no request after the present response. The server or a proxy closes it, or the bytes
+    /// after the response are not HTTP. This input comes before that response's [`Input::BodyEnd`].
     Closing {
         /// The connection.
         connection: ConnectionId,
     },
-    /// A connection closed, with or without a request on it. It may come before or after the request's own end.
+    /// A connection closed, with or without a request on it. This input may come before or after the request's own end.
     Closed {
         /// The connection.
         connection: ConnectionId,
-        /// Why.
+        /// Why the connection closed.
         cause: Cause,
     },
     /// The time of the last [`Effect::SetTimer`] has come. A timer that fires too early does no harm.
     Timer,
-    /// The answer to [`Effect::Discover`], or a later change of it: how the server serves the resource, or `None` if it
-    /// does not. It only matters while the watch rests after a refusal; else it changes nothing.
+    /// The answer to [`Effect::Discover`], or a later change of it: how the server serves the resource, or `None` if
+    /// the server does not serve it. This input changes nothing unless the watch waits in the phase `refused`.
     Discovered(Option<Served>),
-    /// Credentials or TLS settings could not be loaded, so no connection can be made. It only matters while the watch
-    /// waits or dials; else it changes nothing.
+    /// Credentials or TLS settings could not be loaded, so no connection can be made. This input changes nothing unless
+    /// the watch waits or dials.
     CredentialsFailed {
-        /// What was tried (exec plugin, token file) and what came back, in a sentence without the credentials.
+        /// What was tried (exec plugin, token file) and which error it gave, in a sentence without the credentials.
         sentence: String,
     },
-    /// Stops the watch. It is the last input: a later one changes nothing. Only a connection that gets ready after it
-    /// is closed by [`Effect::Close`].
+    /// Stops the watch. `Stop` is the last input: later inputs change nothing. But a connection that gets ready after
+    /// the stop is closed with [`Effect::Close`].
     Stop,
 }
 
@@ -103,8 +104,9 @@ pub struct Served {
     pub version: Text,
     /// The kind of its objects: `Pod`.
     pub kind: Text,
-    /// Whether another apiserver serves it through the cluster's (an APIService). Its resourceVersions then have no
-    /// order (docs/semantics/checks.md#trap-aggregated), and a DELETED may have only the name of its object.
+    /// Whether an aggregated apiserver, to which the cluster's own forwards requests, serves the resource (an
+    /// APIService). Such a resource's versions have no order (docs/semantics/checks.md#trap-aggregated), and a DELETED
+    /// of it may have only its object's name.
     pub is_aggregated: bool,
 }
 
@@ -113,7 +115,7 @@ pub struct Served {
 pub enum Channel {
     /// The connection for lists and streams.
     Main,
-    /// A second connection, of at most 15 s, for a check whether a silent stream is dead
+    /// A second connection, open for at most 15 s, to check whether a silent stream is dead
     /// (docs/semantics/clients.md#probe-silence).
     Side,
 }
@@ -123,14 +125,14 @@ pub enum Channel {
 pub struct Failure {
     /// The kind of failure.
     pub kind: FailureKind,
-    /// What was tried and what came back, in a sentence for people, without credentials.
+    /// What was tried and which error it gave, in a sentence for people, without credentials.
     pub sentence: String,
 }
 
 /// The kinds of [`Failure`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
-    /// The server refused, there is no route, the name did not resolve, or a proxy refused.
+    /// The server refused the connection, there is no route, the name did not resolve, or a proxy refused.
     Unreachable,
     /// The TLS handshake failed.
     Tls,
@@ -144,7 +146,7 @@ pub enum FailureKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Dial, with a time limit of the driver's own. Answer with [`Input::Connected`], [`Input::ConnectFailed`] or, for
-    /// the side, [`Input::SideLater`]. At most one dial per channel is in progress.
+    /// the side channel, [`Input::SideLater`]. At most one dial per channel is in progress.
     Connect {
         /// The channel of the connection.
         channel: Channel,
@@ -158,19 +160,22 @@ pub enum Effect {
         /// The request's content.
         get: Get,
     },
-    /// Close a connection together with its request, or stop dialling. No input about it is needed afterwards.
+    /// Close a connection together with its request, or stop dialling. The machine needs no input about the connection
+    /// afterwards.
     Close {
         /// The channel of the connection.
         channel: Channel,
-        /// Its id. `None` while it is dialled; for the side also after its dial failed, or after it closed by itself.
+        /// The connection's id. `None` while it is dialled. For the side channel it is also `None` after the dial
+        /// failed, or after the connection closed by itself.
         connection: Option<ConnectionId>,
     },
-    /// Give [`Input::Timer`] at this time, or at once if it has passed. It replaces the timer set before.
+    /// Give [`Input::Timer`] at this time, or at once if the time has passed. The new timer replaces the timer set
+    /// before.
     SetTimer(
         /// The time on the log's clock.
         Time,
     ),
-    /// Load credentials and TLS settings again for the next connection. Give [`Input::CredentialsFailed`] if that
+    /// Load credentials and TLS settings again for the next connection. Give [`Input::CredentialsFailed`] if the load
     /// fails.
     ReloadCredentials,
     /// Ask discovery for the resource; answer with [`Input::Discovered`].
@@ -190,22 +195,22 @@ pub struct Get {
 
 /// A source of ids that are unique in the epoch, over all probes of the log.
 pub trait Ids {
-    /// Returns a request id that it has not returned before.
+    /// Returns a request id that this source has not returned before.
     fn request(&mut self) -> RequestId;
-    /// Returns a stream id that it has not returned before.
+    /// Returns a stream id that this source has not returned before.
     fn stream(&mut self) -> StreamId;
 }
 
 /// How a response body ended, as its driver saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ending {
-    /// [`Cause::End`] if it ended in order, so the connection can be used again unless it is closing; else the
-    /// transport's cause.
+    /// [`Cause::End`] if the body ended in order, so that the connection can be used again unless it is closing; else
+    /// the transport's cause.
     pub cause: Cause,
-    /// The error code of the RST_STREAM frame that ended it (RFC 9113); `None` if no such frame did.
+    /// The error code of the RST_STREAM frame that ended the body (RFC 9113); `None` if no such frame did.
     pub reset_code: Option<u32>,
-    /// The longest time in which the driver left it unread, in milliseconds; `None` if the driver reports none. The
-    /// backend reports 100 ms or more of the last 10 s.
+    /// The longest time in which the driver left the body unread, in milliseconds; `None` if the driver reports none.
+    /// The backend reports only times of 100 ms or more that ended within the last 10 s.
     pub unread_ms: Option<u64>,
 }
 
@@ -222,25 +227,26 @@ impl From<Cause> for Ending {
 
 /// The surroundings of a step.
 pub struct Context<'a> {
-    /// The present time on the log's clock. It does not go back from step to step.
+    /// The present time on the log's clock. It never decreases from one step to the next.
     pub now: Time,
     /// The source of new ids.
     pub ids: &'a mut dyn Ids,
 }
 
-/// The results of steps. Steps append to it. The driver clears it after it has taken everything, so buffers are reused.
+/// The results of steps. Each step appends its results. The driver clears the output after it has taken everything, so
+/// that buffers are reused.
 ///
-/// The input and the watch bound it. A piece of a stream gives at most the events of its documents and their bodies;
-/// the end of a page those of its items. The end of a list, or of initial events, also gives one deletion for each held
-/// object that it lacks.
+/// The input and the watch bound its size. A piece of a stream gives at most the events of its documents and their
+/// bodies. The end of a page gives the events of its items. The end of a list, or of initial events, also gives one
+/// deletion for each held object that the list lacks.
 #[derive(Debug, Default)]
 pub struct Output {
-    /// The acts for the driver, in the order in which it carries them out. It may be empty.
+    /// The acts for the driver, in the order in which it carries them out; it may be empty.
     pub effects: Vec<Effect>,
-    /// The events, in the order of the log. It may be empty.
+    /// The events, in the order of the log; it may be empty.
     pub events: Vec<Emitted>,
     /// The redacted bodies of the events as JSON in UTF-8, one directly after the other, in the order of the events. It
-    /// is empty if no event has one.
+    /// is empty if no event has a body.
     pub bodies: Vec<u8>,
 }
 
@@ -256,10 +262,10 @@ impl Output {
 /// An event for the log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Emitted {
-    /// The event. In a [`watchscope_model::event::Gap`] `since` is 0; the log's writer fills it in.
+    /// The event. The `since` of a [`watchscope_model::event::Gap`] is 0 here; the log's writer fills it in.
     pub event: Event,
     /// The range of the object's redacted JSON in [`Output::bodies`]. `None` if the event has no object, or the object
-    /// was not delivered (an inferred deletion). `None` also if a part to redact had an unknown form: the body is
-    /// withheld.
+    /// was not delivered (an inferred deletion). The value is also `None` if a part to redact had an unknown form, so
+    /// that the body is withheld.
     pub body: Option<Range<usize>>,
 }

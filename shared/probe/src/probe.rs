@@ -24,15 +24,15 @@ use crate::spec::{ProbeConfig, WatchSpec};
 use crate::stream::{OwnEnd, Stream};
 
 /// The silence in ms after which a list is given up. The server's own limit on a request is 60 s
-/// (docs/semantics/servers.md#request-timeout). The 30 s more have no source.
+/// (docs/semantics/servers.md#request-timeout). The additional 30 s have no source.
 pub(crate) const LIST_SILENCE_MS: u64 = 90_000;
 
 /// The instrumented client of one watch.
 ///
 /// Give it every input in the order of events, carry out its effects, and append its events to the log. One task owns
-/// it. The cluster's objects of the resource bound its memory. One page of a list, or as many bytes of deferred initial
-/// events, and two lines come on top. So do at most 64 shared texts and 64 owners, each at most as long as a page.
-/// Longer pages and lines are given up ([`ProbeConfig`]).
+/// the probe. The cluster's objects of the resource bound its memory. One page of a list, or as many bytes of deferred
+/// initial events, and two lines are held in addition. At most 64 shared texts and 64 owners, each at most as long as a
+/// page, are kept, too. Longer pages and lines are given up ([`ProbeConfig`]).
 #[derive(Debug)]
 pub struct Probe {
     pub(crate) spec: WatchSpec,
@@ -40,9 +40,9 @@ pub struct Probe {
     pub(crate) rng: Chance,
     pub(crate) state: State,
     pub(crate) phase: Option<Phase>,
-    /// The next task…
+    /// The task that the probe does next.
     pub(crate) task: Task,
-    /// …and its reason.
+    /// The reason for the next task.
     pub(crate) why: PhaseReason,
     pub(crate) link: Option<Link>,
     /// The decoder of this resource's objects; absent until their kind is known.
@@ -60,7 +60,7 @@ pub struct Probe {
     pub(crate) expirations: Backoff,
     pub(crate) refusals: Backoff,
     pub(crate) reloaded_at: Option<Time>,
-    /// Whether a list showed that etcd went back, so that the watch begins anew next.
+    /// Whether a list showed that etcd was restored, so that the watch begins anew next.
     pub(crate) is_restored: bool,
     pub(crate) side: Side,
     /// The time of the driver's timer, unless it has fired.
@@ -70,15 +70,15 @@ pub struct Probe {
 /// Counts of consecutive events.
 #[derive(Debug, Default)]
 pub(crate) struct Streaks {
-    /// Streams shorter than 2 s.
+    /// Consecutive streams shorter than 2 s.
     pub(crate) short: u32,
-    /// Among those, streams without a document from the same resourceVersion (F10).
+    /// Consecutive short streams without a document, from the same resourceVersion (F10).
     pub(crate) bare: u32,
-    /// Answers 410 without a document between them (F14).
+    /// Consecutive answers 410 without a document between them (F14).
     pub(crate) expired: u32,
-    /// Watch-list streams that ended before their end bookmark (F37).
+    /// Consecutive watch-list streams that ended before their end bookmark (F37).
     pub(crate) unfinished: u32,
-    /// Answers 401 and 403 without a 200 between them.
+    /// Consecutive answers 401 and 403 without a 200 between them.
     pub(crate) denied: u32,
 }
 
@@ -90,7 +90,7 @@ pub(crate) enum State {
     Waiting { until: Time },
     /// A connection is being dialled.
     Dialling,
-    /// A request is unanswered.
+    /// A request was sent, and no response head came yet.
     Asked(Asked),
     /// The answer is a refusal, and its body is being read.
     Refused(Refusal),
@@ -109,7 +109,7 @@ pub(crate) enum Task {
     List,
     /// Open a stream from progress.
     Watch,
-    /// Open a stream that begins with the state.
+    /// Open a stream that begins with the whole state (watch-list).
     WatchList,
 }
 
@@ -119,7 +119,7 @@ pub(crate) struct Asked {
     pub(crate) request: RequestId,
     pub(crate) task: Task,
     pub(crate) sent_at: Time,
-    /// When an answer, or for a watch even the stream's end, is overdue.
+    /// When the answer is overdue; for a watch, also when the stream's end is overdue.
     pub(crate) deadline: Time,
 }
 
@@ -127,15 +127,15 @@ pub(crate) struct Asked {
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) connection: ConnectionId,
-    /// The request whose response has not ended.
+    /// The request on the connection whose response has not ended.
     pub(crate) busy: Option<RequestId>,
-    /// Whether it has carried a request before.
+    /// Whether the connection has carried a request before.
     pub(crate) used: bool,
-    /// Whether the server announced to close it after this response.
+    /// Whether the server announced to close the connection after the present response.
     pub(crate) last: bool,
 }
 
-/// A stretch without a stream, which began with a stream's end, or with the refusal of the stream after a list.
+/// A stretch without a stream, which began with a stream's end, or when the stream after a list could not be opened.
 #[derive(Debug)]
 pub(crate) struct OpenGap {
     pub(crate) from: Option<ResourceVersion>,
@@ -163,8 +163,8 @@ impl Turn<'_> {
 }
 
 impl Probe {
-    /// Returns a probe that waits for [`Input::Start`]. The seed determines its jitter: the same seed and inputs give
-    /// the same outputs.
+    /// Returns a probe that waits for [`Input::Start`]. The seed determines the probe's jitter: the same seed and
+    /// inputs give the same outputs.
     #[must_use]
     pub fn new(spec: WatchSpec, config: ProbeConfig, seed: u64) -> Self {
         let task = if config.watch_list {
@@ -202,16 +202,16 @@ impl Probe {
         probe
     }
 
-    /// Returns a new probe for the same watch, without any state, which waits for [`Input::Start`]. Its seed is drawn
-    /// from this probe's. It keeps what discovery reported, and whether the server supports watch-list. Call it after
-    /// [`Input::Stop`], because it closes no connection.
+    /// Returns a new probe for the same watch, without any state, which waits for [`Input::Start`]. The new probe's
+    /// seed is drawn from this probe's. The new probe keeps what discovery reported, and whether the server supports
+    /// watch-list. Call this after [`Input::Stop`], because it closes no connection.
     #[must_use]
     pub fn anew(mut self) -> Self {
         let seed = self.rng.next_u64();
         Self::new(self.spec, self.config, seed)
     }
 
-    /// Processes an input at `context.now`; appends its results to `output` and returns the machine.
+    /// Processes an input at `context.now`; appends the results to `output` and returns the machine.
     #[must_use]
     pub fn step(
         mut self,
@@ -236,22 +236,22 @@ impl Probe {
         &self.spec.name
     }
 
-    /// Returns the resourceVersion that the watch may resume from: the highest so far, or the last one if they have no
-    /// order, as in an aggregated API (docs/semantics/clients.md#probe-progress). `None` before the first, and again
-    /// after the watch began anew.
+    /// Returns the resourceVersion that the watch may resume from: the highest so far, or, in an aggregated API, the
+    /// last one (docs/semantics/clients.md#probe-progress). `None` before the first version, and again after the watch
+    /// began anew.
     #[must_use]
     pub fn progress(&self) -> Option<&ResourceVersion> {
         self.progress.as_ref()
     }
 
-    /// Returns all objects that the watch holds, each once, in no particular order. Each has the highest version seen
-    /// since it was last added, or the last one if they have no order. There are none before the first item of a list
-    /// or initial event, and again after the watch began anew.
+    /// Returns all objects that the watch holds, each once, in no particular order. Each object has the highest version
+    /// that the watch saw since the object was last added, or the last version if versions have no order. The watch
+    /// holds no objects before the first item of a list or initial event, and again after it began anew.
     pub fn held(&self) -> impl Iterator<Item = (&Arc<Object>, &ResourceVersion)> {
         self.held.iter()
     }
 
-    /// Returns whether [`Input::Stop`] stopped the watch; it never starts again.
+    /// Returns whether [`Input::Stop`] stopped the watch; a stopped watch never starts again.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         matches!(self.state, State::Stopped)
@@ -634,7 +634,8 @@ impl Probe {
         self.state = State::Stopped;
     }
 
-    /// Sets the driver's timer if the next deadline is before it. A timer that fires too early only sets the next one.
+    /// Sets the driver's timer if the next deadline is before the time that it is set to. A timer that fires too early
+    /// only leads to the next timer.
     fn arm(&mut self, turn: &mut Turn<'_>) {
         let own = match &self.state {
             State::Idle | State::Dialling | State::Stopped => None,

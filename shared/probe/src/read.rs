@@ -1,5 +1,5 @@
-//! Reads the answers to single requests that no probe makes: those of the audit. From each object it takes the
-//! identity, the version, the deletion timestamp and the owners.
+//! Reads the answers to single requests that the audit, and no probe, makes. From each object it takes the identity,
+//! the version, the deletion timestamp and the owners.
 
 use watchscope_model::field::Headers;
 use watchscope_model::read::{Page, Seen, Told};
@@ -13,11 +13,11 @@ use crate::list::identity;
 use crate::refusal;
 use watchscope_model::json_reader::{JsonError, Next, Reader};
 
-/// Reads a page of a list of any kind. Its items keep their order. An item that cannot be read, or has no name or
-/// version, is only counted ([`Page::unreadable`]). Without `items` it has none, and without a resourceVersion its
-/// version is the empty text. `None` if the body is not UTF-8, not JSON, has no `metadata`, or is no list: without a
-/// kind, a Status or a Table. Also if a field that is read has another type, or if it is nested deeper than 128 levels
-/// outside of its items.
+/// Reads a page of a list of any kind. The page's items keep their order. An item that cannot be read, or has no name
+/// or version, is only counted ([`Page::unreadable`]). A body without `items` gives a page without items; without a
+/// resourceVersion, the page's version is the empty text. `None` if the body is not UTF-8, not JSON, has no `metadata`,
+/// or is no list: without a kind, a Status or a Table. The result is also `None` if a field that is read has a wrong
+/// type, or the nesting outside of items exceeds 128 levels.
 #[must_use]
 pub fn read_page(body: &[u8]) -> Option<Page> {
     let mut decoder = Decoder::new("", "", false);
@@ -38,9 +38,9 @@ pub fn read_page(body: &[u8]) -> Option<Page> {
 }
 
 /// Reads an object of any kind, without its content. `None` if the body is not UTF-8, not JSON, nested deeper than 128
-/// levels, or has no name or no resourceVersion. Also if a field that is read has another type, except the deletion
-/// timestamp and the owners. From the first wrong type in one of these on, the rest of both is left out; owners that
-/// are no array count as none.
+/// levels, or has no name or no resourceVersion. The result is also `None` if a field that is read has a wrong type,
+/// except the deletion timestamp and the owners. After a wrong type in the timestamp or an owner, the timestamp and
+/// owners that follow are left out. Owners that are no array count as none.
 #[must_use]
 pub fn read_object(body: &[u8]) -> Option<Seen> {
     let mut decoder = Decoder::new("", "", false);
@@ -48,10 +48,10 @@ pub fn read_object(body: &[u8]) -> Option<Seen> {
     read(&object).ok()
 }
 
-/// Reads the whole body of a watch: its events in order, and how far it came. Without events and bookmarks,
-/// [`Told::reached`] is `None`. Empty lines are passed over, and the last line may lack its line feed. The result is
-/// `None` if a line is an ERROR or cannot be read. Also if an object lacks its name or version, or a bookmark its
-/// version.
+/// Reads the whole body of a watch: its events in order, and the version of its last event or bookmark. Without events
+/// and bookmarks, [`Told::reached`] is `None`. Empty lines are passed over, and the last line may lack its line feed.
+/// The result is `None` if a line is an ERROR or cannot be read. The result is also `None` if an object lacks its name
+/// or version, or a bookmark its version.
 #[must_use]
 pub fn read_watch(body: &[u8]) -> Option<Told> {
     let mut decoder = Decoder::new("", "", false);
@@ -79,9 +79,10 @@ pub fn read_watch(body: &[u8]) -> Option<Told> {
     Some(watch)
 }
 
-/// Returns the time that a refusing server asks the client to wait, in milliseconds: that of its header, else of the
-/// Status in its body (docs/semantics/requests.md#errors). `None` if neither names one. A header with a date counts as
-/// none, and so do 0 s in a Status; a header with 0 gives 0. Nothing bounds the time: it saturates.
+/// Returns the milliseconds that a refusing server asks the client to wait: from the header Retry-After, else from the
+/// body's Status (docs/semantics/requests.md#errors). `None` if neither states a time. A header with a date counts as
+/// absent, and so do 0 s in a Status; a header with 0 gives 0. Nothing bounds the time; a product above 64 bits
+/// saturates.
 #[must_use]
 pub fn asked_to_wait_ms(headers: &Headers, body: &[u8]) -> Option<u64> {
     let of_status = || Status::parse(std::str::from_utf8(body).ok()?)?.retry_after_ms();
@@ -89,17 +90,18 @@ pub fn asked_to_wait_ms(headers: &Headers, body: &[u8]) -> Option<u64> {
 }
 
 /// Returns the resourceVersion that a server has reached, from the body of its refusal of a higher one (504;
-/// docs/semantics/requests.md#too-large). The body's cause, or the beginning of its message, shows that refusal,
-/// whatever its code. `None` for any other body, and if its message does not end with `, current: ` and a number.
+/// docs/semantics/requests.md#too-large). The body's cause, or the beginning of its message, identifies that refusal,
+/// whatever the status code. `None` for any other body, and if the body's message does not end with `, current: ` and a
+/// number.
 #[must_use]
 pub fn read_current(body: &[u8]) -> Option<ResourceVersion> {
     let status = Status::parse(std::str::from_utf8(body).ok()?)?;
     status.current().map(ResourceVersion::from)
 }
 
-/// Returns the headers of an answer that its record keeps, in their order; there may be none. They are the first 16,
-/// and each value is cut at 512 characters. Kept are the audit id, Connection, Content-Type, Retry-After, Warning, and
-/// the two uids of priority and fairness. Their names must be in lower case.
+/// Returns the headers of an answer that its record keeps, in their order; there may be none. Kept are the audit id,
+/// Connection, Content-Type, Retry-After, Warning, and the two uids of priority and fairness. At most the first 16 kept
+/// headers remain, and each value is cut at 512 characters. The names in `headers` must be in lower case.
 #[must_use]
 pub fn headers_worth_keeping(headers: Headers) -> Headers {
     crate::journal::worth_keeping(headers)

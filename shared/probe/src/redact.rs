@@ -1,38 +1,39 @@
 //! The table of values that never leave the probe, and the copy that leaves them out.
 //!
-//! Values are cut; key names and sizes stay. A value becomes the JSON string `(redacted, N bytes)`, so a redacted body
-//! is JSON of the same form.
+//! Values are cut; names of keys and sizes of values stay. A cut value becomes the JSON string `(redacted, N bytes)`,
+//! so a redacted body is JSON of the same form.
 //!
-//! The decoder follows the table while it reads an object, and notes each value to cut as a span of the line. Then the
-//! body is copied once, without those values. No other code copies a line.
+//! The decoder follows the table while it reads an object, and notes each value to cut as a span of the line. After
+//! that the body is copied once, without the noted values. No other code copies a line.
 
 use std::io::Write as _;
 use std::ops::Range;
 
-/// The version of the rules below, from 1. It rises by 1 with every change of them. Recordings carry it, so that a
-/// reader knows by which rules their bodies were redacted (docs/recordings.md).
+/// The version of the rules below, from 1. The version rises by 1 with every change of the rules. Recordings carry the
+/// version, so that a reader knows by which rules their bodies were redacted (docs/recordings.md).
 pub const REDACTION_VERSION: u32 = 2;
 
-/// The treatment of the value at a place of an object.
+/// The treatment of the value at a position in an object.
 #[derive(Debug)]
 pub(crate) enum Rule {
     /// The value is cut.
     Cut,
-    /// In an object, all values are cut and the keys stay; any other value is cut.
+    /// If the value is an object, all values in it are cut and the keys stay; any other value is cut.
     CutEach,
-    /// In an object, these keys have rules of their own and the rest stays. Any other value cannot be judged.
+    /// If the value is an object, these keys have rules of their own and its other values stay. A value of another form
+    /// cannot be judged.
     At(&'static [(&'static str, Rule)]),
-    /// In an array, the rule holds for each element. Any other value cannot be judged.
+    /// If the value is an array, the rule holds for each element. A value of another form cannot be judged.
     Each(&'static Rule),
-    /// In a value of any form, `env[].value` and the last-applied annotation are cut at any place, also where the keys
-    /// of `managedFields` quote them.
+    /// In a value of any form, `env[].value` and the last-applied annotation are cut at any position, also where the
+    /// keys of `managedFields` quote them.
     Walk,
-    /// A part of the table used in several places.
+    /// A rule that the table uses at several positions.
     As(&'static Rule),
 }
 
-/// The annotation with the configuration that was last applied. It may hold a copy of any value of the object, so its
-/// value is cut in each object and pod template.
+/// The annotation with the configuration that was last applied. This annotation may hold a copy of any value of the
+/// object, so its value is cut in each object and pod template.
 pub(crate) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// Annotations: [`LAST_APPLIED`] is cut.
@@ -80,7 +81,7 @@ static CRON_JOB: Rule = Rule::At(&[(
 static SECRET: Rule = Rule::At(&[("data", Rule::CutEach), ("stringData", Rule::CutEach)]);
 /// A ConfigMap, if configmaps are redacted: all values are cut.
 static CONFIG_MAP: Rule = Rule::At(&[("data", Rule::CutEach), ("binaryData", Rule::CutEach)]);
-/// An object without values to cut beside its `metadata`: Events, and configmaps that are not redacted.
+/// An object without values to cut outside its `metadata`: an Event, or a ConfigMap if configmaps are not redacted.
 static NOTHING: Rule = Rule::At(&[]);
 /// An object of any other kind: it is walked.
 static ANY: Rule = Rule::Walk;
@@ -104,18 +105,19 @@ pub(crate) fn rule_for(group: &str, kind: &str, redact_configmaps: bool) -> &'st
 /// A value to cut.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cut {
-    /// Its range in the text that was read.
+    /// The value's range in the text that was read.
     pub(crate) place: Range<usize>,
-    /// Its replacement.
+    /// The value's replacement.
     pub(crate) instead: Instead,
 }
 
 /// The replacement of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Instead {
-    /// A string with the value's size in bytes: of a string the size of its text, of another value that of its JSON.
+    /// A string with the value's size in bytes. The size is that of the text for a string, and that of the JSON for
+    /// another value.
     Size(usize),
-    /// This string: a key with only a part of it cut.
+    /// This string: a key in which only a part was cut.
     Key(String),
 }
 

@@ -11,14 +11,14 @@ use crate::port::Effect;
 use crate::probe::{Asked, Probe, Task, Turn};
 use crate::spec::WatchSpec;
 
-/// The most bytes that are kept of a refusal's body. Further ones are dropped and counted as lost. The number has no
+/// The most bytes of a refusal's body that are kept. Further bytes are dropped and counted as lost. The number has no
 /// source.
 const BODY_LIMIT: usize = 64 << 10;
-/// The longest time in ms for the body of a refusal, from its head on. After it the probe acts without the rest. The
-/// number has no source.
+/// The longest time in ms that the probe waits for the body of a refusal, counted from its head. After 5 s the probe
+/// acts on the bytes so far. The number has no source.
 const PATIENCE_MS: u64 = 5_000;
-/// The most characters of a message, or of a refusal's reason, that an event keeps. The rest is cut. It bounds the
-/// record. The number has no source: the messages of docs/semantics/requests.md#errors have under 100.
+/// The most characters of a message, or of a refusal's reason, that an event keeps. Further characters are cut, which
+/// bounds the record. The number has no source: the messages of docs/semantics/requests.md#errors have under 100.
 const MESSAGE_LIMIT: usize = 500;
 
 /// A refusal while its body arrives.
@@ -59,7 +59,7 @@ impl Refusal {
             .unwrap_or_default()
     }
 
-    /// The time that the server asks the client to wait: that of the header, else of the Status.
+    /// The time in ms that the server asks the client to wait: from the header, else from the Status.
     fn retry_after_ms(&self) -> Option<u64> {
         retry_after_ms(&self.headers).or_else(|| self.status().retry_after_ms())
     }
@@ -72,7 +72,7 @@ pub(crate) fn retry_after_ms(headers: &Headers) -> Option<u64> {
 }
 
 impl Probe {
-    /// Writes the answer, with the sentence in its body.
+    /// Writes the answer's event, with the sentence from its body.
     pub(crate) fn answered_by_refusal(&self, refusal: &Refusal, turn: &mut Turn<'_>) {
         let said = sentence(&refusal.body, self.spec.is_secrets());
         let (error, error_text) = said.unwrap_or_else(|| {
@@ -98,7 +98,7 @@ impl Probe {
         }
     }
 
-    /// Acts on a refusal that was read.
+    /// Acts on a refusal once its body was read.
     pub(crate) fn refused(&mut self, refusal: Refusal, turn: &mut Turn<'_>) {
         self.answered_by_refusal(&refusal, turn);
         let status = refusal.status();
@@ -137,8 +137,8 @@ impl Probe {
         }
     }
 
-    /// Handles a server that has not reached progress (F32), or never will (F33). The probe lists the most recent
-    /// state at once, which shows where etcd is. It waits if that list is refused too, or the stream after such a
+    /// Handles a server that has not reached progress (F32), or never will (F33). The probe lists the most recent state
+    /// at once, which shows where etcd is. The probe waits if that list is refused, too, or the stream after such a
     /// list.
     pub(crate) fn too_large(
         &mut self,
@@ -168,7 +168,7 @@ impl WatchSpec {
     }
 }
 
-/// The message of a Status; `None` if it may quote a Secret.
+/// The message of a Status; `None` if there is none, or if it may quote a Secret.
 pub(crate) fn message_of(status: &Status<'_>, about_secrets: bool) -> Option<String> {
     if about_secrets || status.is_about_secrets() {
         return None;
@@ -180,7 +180,7 @@ pub(crate) fn message_of(status: &Status<'_>, about_secrets: bool) -> Option<Str
     Some(message.chars().take(MESSAGE_LIMIT).collect())
 }
 
-/// The message in a refusal's body, as a sentence. About Secrets, only the reason.
+/// The message in a refusal's body, as a sentence. For a refusal about Secrets it is only the reason.
 fn sentence(body: &[u8], about_secrets: bool) -> Option<(String, ErrorText)> {
     let text = std::str::from_utf8(body).ok()?.trim();
     match Status::parse(text) {

@@ -1,7 +1,8 @@
 //! Checks whether a watch's selectors match an object, by its labels and its name (docs/semantics/checks.md#scope).
 //!
-//! A part of a selector that is not understood matches everything here: a server is never blamed for what cannot be
-//! checked. Fields other than `metadata.name` and `metadata.namespace` differ by resource and are not checked.
+//! A condition of a selector that is not understood matches everything here, so that no server is blamed for a
+//! condition that cannot be checked. Fields other than `metadata.name` and `metadata.namespace` differ by resource and
+//! are not checked.
 
 use std::borrow::Cow;
 
@@ -9,7 +10,7 @@ use crate::decode::ObjectHead;
 use crate::spec::WatchSpec;
 use watchscope_model::json_reader::Reader;
 
-/// The selectors of a watch, in parts. It has as many parts as they have.
+/// The selectors of a watch, split into conditions. The length of the selectors bounds the number of conditions.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Selector {
     labels: Vec<Part>,
@@ -27,9 +28,9 @@ struct Part {
 enum Asked {
     There,
     Absent,
-    /// The key is there, with one of these values.
+    /// The object has the key, with one of these values.
     OneOf(Vec<String>),
-    /// The key is absent, or has none of these values.
+    /// The object lacks the key, or has it with none of these values.
     NoneOf(Vec<String>),
 }
 
@@ -45,7 +46,7 @@ impl Selector {
         (!selector.labels.is_empty() || !selector.fields.is_empty()).then_some(selector)
     }
 
-    /// Whether it matches an object.
+    /// Whether the selectors match an object.
     pub(crate) fn asks_for(&self, head: &ObjectHead<'_>) -> bool {
         let labels = head.labels.map_or_else(Vec::new, labels_of);
         let label = |key: &str| {
@@ -89,7 +90,7 @@ fn labels_of(json: &str) -> Vec<(Cow<'_, str>, Cow<'_, str>)> {
     labels
 }
 
-/// The parts of a selector that are understood (k8s.io/apimachinery labels.Parse and fields.ParseSelector).
+/// The conditions of a selector that are understood (k8s.io/apimachinery labels.Parse and fields.ParseSelector).
 fn parts(selector: &str) -> Vec<Part> {
     if selector.contains('\\') {
         // Values of fields may contain escaped separators.

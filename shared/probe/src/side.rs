@@ -1,11 +1,12 @@
-//! The side watch: a second stream that checks whether a silent one is dead (F04;
+//! The side watch: a second stream that checks whether a silent stream is dead (F04;
 //! docs/semantics/clients.md#probe-silence).
 //!
-//! A stream may be silent because nothing happens, or because its connection is dead. Only the wire can show which: a
-//! watch of 3 s from progress over a new connection. If it delivers an event or a bookmark beyond progress, and the
-//! first stream is still silent when it ends, the first stream is dead.
+//! A stream may be silent because nothing happens, or because its connection is dead. Only another watch can show
+//! whether nothing happens or the connection is dead: a watch of 3 s from progress over a new connection. The first
+//! stream is dead if that side watch delivers something beyond progress, and the first stream is still silent at its
+//! end.
 //!
-//! Its events are not logged as changes, because the resumed stream delivers them.
+//! The side watch's events are not logged as changes, because the resumed stream delivers them.
 
 use watchscope_model::event::RequestAnswered;
 use watchscope_model::field::Headers;
@@ -19,26 +20,28 @@ use crate::port::{Channel, Effect};
 use crate::probe::{Probe, Turn};
 use crate::refusal::retry_after_ms;
 
-/// The `timeoutSeconds` of a side watch. The server should send its bookmark 2 s before the end
-/// (docs/semantics/checks.md#side-watch), so this is the shortest time that brings one.
+/// The `timeoutSeconds` of a side watch. The server should send a bookmark 2 s before the watch's end
+/// (docs/semantics/checks.md#side-watch), so this is the shortest timeout that brings one.
 const TIMEOUT_S: u32 = 3;
-/// The time in ms after which a side watch is given up, its dial included. It proves what it had delivered by then. It
-/// is as long as an HTTP/2 ping may stay unanswered (docs/semantics/servers.md#ping), and five times the timeout of a
-/// side watch.
+/// The time in ms after which a side watch is given up, its dial included. Events that it had delivered before it was
+/// given up still count as proof. The time is as long as an HTTP/2 ping may stay unanswered
+/// (docs/semantics/servers.md#ping), and five times the timeout of a side watch.
 const PATIENCE_MS: u64 = 15_000;
 /// The least time in ms between two side watches of a probe. The driver makes probes that share a connection take
-/// turns. So second looks of a probe cost its server at most one request a minute. The number has no source.
+/// turns. With this spacing, side watches of a probe cost its server at most one request a minute. The number has no
+/// source.
 const SPACING_MS: u64 = 60_000;
 
 /// The side watch of a probe: at most one at a time, and one per minute.
 #[derive(Debug)]
 pub(crate) struct Side {
     look: Option<Look>,
-    /// The earliest time of the next one.
+    /// The earliest time of the next side watch.
     not_before: Time,
-    /// Whether the last one has ended and delivered what the stream did not.
+    /// Whether the last side watch has ended and delivered what the stream did not.
     proof: bool,
-    /// Whether the last one could not check: no answer, a refusal, an ERROR, or not its turn.
+    /// Whether the last side watch could not check: it got no answer, a refusal or an ERROR, or it was another watch's
+    /// turn.
     blind: bool,
 }
 
@@ -60,21 +63,21 @@ struct Look {
     request: Option<RequestId>,
     answered: bool,
     lines: Lines,
-    /// Whether it was accepted and delivered no ERROR.
+    /// Whether the side watch was accepted and delivered no ERROR.
     sees: bool,
-    /// Whether it delivered something beyond progress.
+    /// Whether the side watch delivered an event or a bookmark beyond progress.
     beyond: bool,
 }
 
 impl Side {
-    /// Whether this request is the side watch's.
+    /// Whether `request` is the request of the side watch.
     pub(crate) fn is(&self, request: RequestId) -> bool {
         self.look
             .as_ref()
             .is_some_and(|look| look.request == Some(request))
     }
 
-    /// Whether this connection is the side watch's.
+    /// Whether `connection` is the connection of the side watch.
     pub(crate) fn is_on(&self, connection: ConnectionId) -> bool {
         self.look
             .as_ref()
@@ -155,7 +158,8 @@ impl Probe {
         }
     }
 
-    /// Handles that it is another watch's turn. That proves nothing about this stream, and until then nothing can.
+    /// Handles that other watches check the shared connection until a time. Until that time no side watch can prove
+    /// anything about this stream.
     pub(crate) fn side_later(&mut self, until: Time) {
         if self
             .side
@@ -168,7 +172,7 @@ impl Probe {
         }
     }
 
-    /// Processes a response head, if it is the side watch's; returns whether it is.
+    /// Processes a response head, if it answers the side watch; returns whether it does.
     pub(crate) fn side_head(
         &mut self,
         request: RequestId,
@@ -247,8 +251,8 @@ impl Probe {
         self.side.blind = false;
     }
 
-    /// Ends the side watch, whatever the reason. If it delivered something beyond progress, the stream, silent until
-    /// now, is dead.
+    /// Ends the side watch, whatever the reason. If the side watch delivered something beyond progress, the stream,
+    /// silent until now, is dead.
     pub(crate) fn side_over(&mut self, turn: &mut Turn<'_>) {
         self.side_unanswered("given up".into(), turn);
         let Some(look) = self.side.look.take() else {

@@ -15,7 +15,7 @@ use crate::port::{Get, Served};
 /// The specification of a watch: which objects it shows, from which server, and its name in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WatchSpec {
-    /// The name of the watch in the log, as [`WatchName::new`] builds it. No two watches of a log share one.
+    /// The name of the watch in the log, as [`WatchName::new`] builds it. No two watches of a log share a name.
     pub name: WatchName,
     /// The API group (`apps`); empty for core.
     pub group: Text,
@@ -30,36 +30,37 @@ pub struct WatchSpec {
     /// The field selector as Kubernetes writes it, not percent-encoded; `None` if all fields match.
     pub field_selector: Option<Text>,
     /// The address (`host:port`) of the apiserver that the watch is pinned to; `None` if it is not pinned. The driver
-    /// dials it; the probe only records it.
+    /// dials this address; the probe only records it.
     pub server: Option<Text>,
 }
 
 /// The settings of a probe. The defaults are those of a real cluster's watches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProbeConfig {
-    /// Whether to request metadata only (`PartialObjectMetadata`; docs/semantics/requests.md#forms). A whole object
-    /// that a server sends all the same is read and redacted. Default: false, whole objects.
+    /// Whether to request metadata only (`PartialObjectMetadata`; docs/semantics/requests.md#forms). If a server sends
+    /// a whole object nevertheless, it is read and redacted. Default: false, whole objects.
     pub metadata_only: bool,
     /// Whether to request initial events by watch-list (KEP-3157) instead of a paged list
-    /// (docs/semantics/lists-and-watches.md#watch-list). The probe lists from then on if a server refuses that. It also
-    /// does if the end of the initial events is missing 10 s after the first live event, or after the last bytes before
-    /// one. So it does after two watch-list streams in a row that were over before that end, and above `page_limit`.
-    /// Default: false.
+    /// (docs/semantics/lists-and-watches.md#watch-list). If a server refuses watch-list, the probe lists from then on.
+    /// It also lists if initial events have not ended 10 s after the first live event, or after the last bytes before
+    /// one. The probe also lists after two consecutive watch-list streams that ended before their initial events did,
+    /// and if deferred initial events exceed `page_limit`. Default: false.
     pub watch_list: bool,
-    /// The range of `timeoutSeconds` of a watch, in seconds, both ends included; each value is drawn from it evenly. If
-    /// its end is below its start, each value is the start. The default is client-go's 300 to 600
+    /// The range of `timeoutSeconds` of a watch, in seconds, both ends included; the value for each request is drawn
+    /// evenly. If the range's end is below its start, each value is the start. The default is client-go's 300 to 600
     /// (docs/semantics/servers.md#client-timeout).
     pub watch_timeout_s: RangeInclusive<u32>,
     /// The `limit` of a list page, in items; 0 counts as 1. The default is client-go's 500
     /// (docs/semantics/clients.md#reflector-list).
     pub page_size: u32,
-    /// The longest line of a stream that is decoded, in bytes without its line feed. A longer one is discarded and
-    /// counted as lost; then the probe ends the stream, and reads the whole state again by list or watch-list. The
-    /// default is 8 MiB, since etcd's default limit on an object is 1.5 MiB.
+    /// The longest line of a stream that is decoded, in bytes without its line feed. A longer line is discarded and
+    /// counted as lost; the probe ends the stream, and reads the whole state again by list or watch-list. The default
+    /// is 8 MiB, since etcd's default limit on an object is 1.5 MiB.
     pub line_limit: usize,
-    /// The longest list page that is decoded, in bytes. A longer one is given up and counted as lost, and the list
-    /// begins again with pages of an eighth of the items, at least one. It also bounds the initial events that wait for
-    /// their end bookmark; above it the probe lists from then on. The default is 256 MiB. The number has no source.
+    /// The longest list page that is decoded, in bytes. A longer page is given up and counted as lost. The list begins
+    /// again with pages of an eighth of the items, at least one. The limit also bounds the initial events that are
+    /// deferred until their end bookmark; above it the probe lists from then on. The default is 256 MiB. The number has
+    /// no source.
     pub page_limit: usize,
     /// Whether to redact the values of ConfigMaps, too. Values of Secrets are always redacted. Default: false.
     pub redact_configmaps: bool,
@@ -89,7 +90,7 @@ pub(crate) enum Freshness<'a> {
 }
 
 impl Freshness<'_> {
-    /// Adds it to the options of a request.
+    /// Adds this freshness to the options of a request.
     fn ask(self, options: &mut ListOptions<'_>) {
         if let Self::NotOlderThan(version) = self {
             options.version = Some(version.to_string().into());
@@ -100,7 +101,7 @@ impl Freshness<'_> {
 
 impl WatchSpec {
     /// Returns the first watch of a resource (`pods`, `deployments.apps`), served in v1 with this kind by the cluster's
-    /// own apiserver. It has no selectors and is not pinned. `namespace` is `*` for all namespaces and `-` for
+    /// own apiserver. The watch has no selectors and is not pinned. `namespace` is `*` for all namespaces and `-` for
     /// cluster-scoped resources, as in [`WatchName::new`].
     #[must_use]
     pub fn of(namespace: &str, resource: &str, kind: &str) -> Self {
@@ -121,7 +122,7 @@ impl WatchSpec {
         }
     }
 
-    /// Whether another apiserver serves it.
+    /// Whether an aggregated apiserver serves the resource.
     pub(crate) fn is_aggregated(&self) -> bool {
         self.served
             .as_ref()
@@ -200,7 +201,7 @@ impl WatchSpec {
         }
     }
 
-    /// The request for a watch from a resourceVersion, or from any state if there is none.
+    /// The request for a watch from a resourceVersion, or, if `from` is `None`, from any state.
     pub(crate) fn watch(
         &self,
         config: &ProbeConfig,
@@ -219,7 +220,7 @@ impl WatchSpec {
         }
     }
 
-    /// The request for a watch that begins with the state as ADDED events and a bookmark after them (KEP-3157).
+    /// The request for a watch that begins with the whole state as ADDED events, and a bookmark after those (KEP-3157).
     pub(crate) fn watch_list(
         &self,
         config: &ProbeConfig,
@@ -247,7 +248,8 @@ enum Shape {
     Object,
 }
 
-/// Some servers send whole objects although metadata was requested; these are decoded and redacted all the same.
+/// The value of the Accept header. Some servers send whole objects although metadata was requested; such objects are
+/// decoded and redacted nevertheless.
 fn accept(config: &ProbeConfig, shape: Shape) -> &'static str {
     match (config.metadata_only, shape) {
         (false, _) => ACCEPT_WHOLE,

@@ -15,21 +15,23 @@ use crate::refusal::message_of;
 
 /// The silence in ms after which a stream with bookmarks is suspected dead: bookmarks come about once a minute
 /// (docs/semantics/clients.md#probe-silence). The number has no source: it is one and a half minutes, so that a late
-/// bookmark is no suspicion.
+/// bookmark raises no suspicion.
 const SILENCE_WITH_BOOKMARKS_MS: u64 = 90_000;
-/// The silence in ms after which a stream without bookmarks is suspected dead; it may be silent while nothing happens.
-/// It is the longest timeout that client-go asks for (docs/semantics/servers.md#client-timeout).
+/// The silence in ms after which a stream without bookmarks is suspected dead; such a stream may be silent while
+/// nothing happens. The number is the longest timeout that client-go asks for
+/// (docs/semantics/servers.md#client-timeout).
 const SILENCE_MS: u64 = 600_000;
 /// The age in ms at which a resumed stream without an ERROR counts as accepted: servers send 410 at once
 /// (docs/semantics/servers.md#cache-resume). The number has no source.
 pub(crate) const ACCEPTED_MS: u64 = 2_000;
-/// The time in ms at which the end bookmark of initial events is overdue (F35). It counts from the first live event, or
-/// from the stream's last bytes before one. kube-apiserver sends 13,000 initial events within about 1 s
-/// (docs/semantics/servers.md#load). The number has no source: it is ten times that.
+/// The time in ms at which the end bookmark of initial events is overdue (F35). The time counts from the first live
+/// event, or, before such an event, from the stream's last bytes. kube-apiserver sends 13,000 initial events within
+/// about 1 s (docs/semantics/servers.md#load). The number has no source: it is ten times the 1 s in which
+/// kube-apiserver sends 13,000 events.
 const INITIAL_SILENCE_MS: u64 = 10_000;
 /// The time in ms after an ERROR at which the probe ends the stream, if the server has not. A stream ends after an
-/// ERROR (docs/semantics/requests.md#errors). The number has no source: it leaves time for the end to arrive, so that
-/// the log has the server's own.
+/// ERROR (docs/semantics/requests.md#errors). The number has no source: it leaves time for the server's end of the
+/// stream to arrive, so that the log has that end.
 const ERROR_LINGER_MS: u64 = 1_000;
 
 /// An open stream.
@@ -46,30 +48,30 @@ pub(crate) struct Facts {
     pub(crate) stream: StreamId,
     pub(crate) sent_at: Time,
     pub(crate) opened_at: Time,
-    /// When the server should have ended it.
+    /// When the server should have ended the stream.
     overdue_at: Time,
     pub(crate) heard_at: Time,
     pub(crate) documents: u64,
     pub(crate) bytes: u64,
     bookmarked: bool,
     pub(crate) opening: Opening,
-    /// When a live event, or a bookmark that does not end them, first came after the initial events. From then on the
-    /// end bookmark is due.
+    /// When a live event, or a bookmark that does not end the initial events, first came. From then on the end bookmark
+    /// is due.
     live_at: Option<Time>,
-    /// Initial events that would change held objects and are not newer than progress. They wait until the end bookmark
-    /// shows whether their state is older than progress. They have at most the bytes of a page; above that the probe
-    /// lists.
+    /// Initial events that would change held objects and are not newer than progress. These events are deferred until
+    /// the end bookmark shows whether their state is older than progress. Together they have at most the bytes of a
+    /// page; above that limit the probe lists.
     aside: Vec<Aside>,
-    /// The evidence of the initial events that etcd went back.
+    /// The evidence in the initial events that etcd was restored.
     reversal: Reversal,
-    /// The reaction to an ERROR, once one came, and when the probe ends the stream.
+    /// The reaction to an ERROR, once an ERROR came, and the time at which the probe ends the stream.
     pub(crate) error: Option<(Remedy, Time)>,
-    /// The bytes after an ERROR.
+    /// The unread bytes after an ERROR.
     pub(crate) trailing: Unread,
 }
 
 impl Facts {
-    /// When the bookmark that ends the initial events is overdue, whatever else the stream delivers.
+    /// Returns when the bookmark that ends the initial events is overdue, whatever else the stream delivers.
     fn end_due_at(&self) -> Time {
         let since = self.live_at.unwrap_or(self.heard_at);
         since.plus_millis(INITIAL_SILENCE_MS)
@@ -87,11 +89,12 @@ struct Aside {
 /// How a stream begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opening {
-    /// At progress, with the events after it; or its start is over.
+    /// At progress, with the events after it. A stream whose initial events are over has this value, too.
     Resume,
-    /// With the state as ADDED events in any order, and a bookmark after them.
+    /// With the whole state as ADDED events in any order, and a bookmark after them.
     WatchList,
-    /// With the state as ADDED events and no end mark, because there is no resourceVersion to begin from.
+    /// With the whole state as ADDED events and no mark of their end, because the watch has no resourceVersion to begin
+    /// from.
     AnyState,
 }
 
@@ -104,7 +107,7 @@ pub(crate) enum Remedy {
     Later { retry_after_ms: Option<u64> },
     /// 504 on a watch-list: the server has not reached the version.
     TooLarge { retry_after_ms: Option<u64> },
-    /// Any other: it is unknown what was lost, so list the most recent state (F24).
+    /// Any other ERROR: it is unknown what was lost, so list the most recent state (F24).
     Relist,
 }
 
@@ -115,12 +118,13 @@ pub(crate) enum OwnEnd {
     Decode,
     /// An ERROR came, and the server did not end the stream.
     AfterError,
-    /// A side watch delivered what this stream did not. If side watches cannot check, the server should have ended the
-    /// stream long ago.
+    /// The stream is taken as dead. A side watch delivered what this stream did not, or side watches cannot check and
+    /// the stream is past its timeout.
     Dead,
-    /// The initial events do not end, or too many of them were deferred.
+    /// The initial events do not end in time, or too many of them were deferred.
     Initial,
-    /// The initial events are of a state older than what the watch has seen. A list shows whether etcd went back.
+    /// The initial events are of a state older than what the watch has seen. A list will show whether etcd was
+    /// restored.
     Before,
 }
 
@@ -176,7 +180,7 @@ impl Probe {
         }
     }
 
-    /// How the stream of a task begins.
+    /// Returns how the stream of a task begins.
     fn opening_of(&self, task: Task) -> Opening {
         match task {
             Task::WatchList => Opening::WatchList,
@@ -185,7 +189,7 @@ impl Probe {
         }
     }
 
-    /// Processes bytes of a stream; returns why the probe must end it, or `None`.
+    /// Processes bytes of a stream; returns why the probe must end the stream, or `None`.
     pub(crate) fn read_stream(
         &mut self,
         stream: &mut Stream,
@@ -285,7 +289,7 @@ impl Probe {
         OwnEnd::Decode
     }
 
-    /// Notes that the server continues from the requested version, so nothing is missing.
+    /// Closes an open gap as resumed, because the server continues from the requested version and nothing is missing.
     pub(crate) fn accepted(&mut self, facts: &Facts, turn: &mut Turn<'_>) {
         if facts.opening == Opening::Resume && self.has_gap() {
             self.close_gap(true, turn);
@@ -386,7 +390,8 @@ impl Probe {
             && (is_missing(&head.uid) || is_missing(&head.resource_version))
     }
 
-    /// Whether an initial event may be of a state older than progress: it would change what is held, and is not newer.
+    /// Whether an initial event may be of a state older than progress: it would change a held object, and is not newer
+    /// than progress.
     fn is_doubtful(&self, change: ChangeType, head: &ObjectHead<'_>, facts: &Facts) -> bool {
         let Some(progress) = &self.progress else {
             return false;
@@ -502,7 +507,7 @@ impl Probe {
         });
     }
 
-    /// Acts on what is due on a stream now; returns why the probe must end it, or `None`.
+    /// Acts on what is due on a stream now; returns why the probe must end the stream, or `None`.
     pub(crate) fn stream_timer(
         &mut self,
         stream: &mut Stream,
@@ -528,21 +533,21 @@ impl Probe {
         None
     }
 
-    /// Whether a side watch may show that a stream is dead. A side watch proves nothing if it is refused, its history
-    /// is gone, it is not its turn, or the watch has no ordered progress. Then only the stream's own timeout proves it
-    /// dead.
+    /// Whether a side watch may show that the stream is dead. If `false`, only the stream's own timeout proves the
+    /// stream dead. A side watch proves nothing if it gets no answer, is refused, gets an ERROR or must wait for its
+    /// turn. No side watch opens if the watch has no progress, or its progress has no order.
     fn can_be_seen(&self) -> bool {
         self.has_place() && !self.side.is_blind()
     }
 
-    /// Whether the watch has progress with an order.
+    /// Whether the watch has progress, and its progress has an order.
     pub(crate) fn has_place(&self) -> bool {
         self.progress
             .as_ref()
             .is_some_and(|progress| progress.is_ordered())
     }
 
-    /// When the next act may be due on a stream.
+    /// Returns when the next act may be due on a stream.
     pub(crate) fn stream_deadline(&self, facts: &Facts) -> Time {
         if let Some((_, until)) = facts.error {
             return until;

@@ -9,19 +9,20 @@ use crate::probe::{Probe, Task, Turn};
 use crate::stream::{ACCEPTED_MS, Facts, Opening, OwnEnd, Remedy, Stream};
 
 /// The age in ms below which a stream that ends is short (docs/semantics/streams.md#rule-barren). Diagnosis has the
-/// same bound. The number has no source: it is twice the 1 s below which client-go sees an error
+/// same bound. The number has no source: it is twice the 1 s below which client-go takes an end as an error
 /// (docs/semantics/clients.md#reflector-end).
 const SHORT_MS: u64 = 2_000;
 /// The number of consecutive short streams without a document after which their history counts as expired (F10;
-/// docs/semantics/streams.md#rule-barren). Diagnosis has the same bound. One or two may end by chance. The number has
-/// no source.
+/// docs/semantics/streams.md#rule-barren). Diagnosis has the same bound. One or two short streams without a document
+/// may occur by chance. The number has no source.
 const BARE_STREAMS: u32 = 3;
-/// The number of watch-list streams without an end bookmark after which the probe lists instead (F37). One may end by
-/// chance. Diagnosis finds F37 likely from the second one on (docs/semantics/streams.md#rule-initial-events-cut-again).
+/// The number of watch-list streams without an end bookmark after which the probe lists instead (F37). One stream
+/// without an end bookmark may occur by chance. Diagnosis rates F37 as likely from the second one on
+/// (docs/semantics/streams.md#rule-initial-events-cut-again).
 const UNFINISHED_STREAMS: u32 = 2;
-/// The least time in ms between the starts of two streams, once two consecutive ones were short
-/// (docs/semantics/clients.md#probe-resume). Jitter of up to as much again comes on top. client-go's RetryWatcher has
-/// the same time (docs/semantics/clients.md#retry-watcher).
+/// The least time in ms between the requests of two streams, once two consecutive streams were short
+/// (docs/semantics/clients.md#probe-resume). Jitter of up to the same time comes on top. client-go's RetryWatcher waits
+/// for the same time (docs/semantics/clients.md#retry-watcher).
 const SPACING_MS: u64 = 1_000;
 
 impl Probe {
@@ -128,13 +129,13 @@ impl Probe {
         }
     }
 
-    /// Waits as after a broken stream, then begins a task.
+    /// Waits with the reason `broken` and the delay after a failure, then begins a task.
     fn retry_task(&mut self, task: Task, why: PhaseReason, turn: &mut Turn<'_>) {
         let delay_ms = self.failures.next_ms(turn.now, &mut self.rng);
         self.wait(delay_ms, PhaseReason::Broken, task, why, turn);
     }
 
-    /// Writes the end of a stream and its losses, and opens a gap.
+    /// Writes the end of a stream and its losses, and opens a gap unless the cause is [`Cause::Cancelled`].
     pub(crate) fn stream_ended(&mut self, stream: &Stream, end: Ending, turn: &mut Turn<'_>) {
         let facts = &stream.facts;
         let cause = match facts.error {

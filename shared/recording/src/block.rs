@@ -1,4 +1,4 @@
-//! The outermost layer of a recording: the file's first bytes, then blocks, each behind a header with checksums.
+//! The outermost layer of a recording: the file's first bytes, then blocks, each after a header with checksums.
 
 use watchscope_model::Seq;
 use watchscope_model::codec::checksum;
@@ -12,12 +12,12 @@ use crate::format::{
 /// The 20 bytes before a block's payload ([`BLOCK_HEADER_BYTES`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// What the block holds.
+    /// The block's tag, which states what it holds.
     pub tag: Tag,
-    /// Bytes of the payload in the file, at most [`MAX_STORED_BYTES`].
+    /// The number of bytes of the payload in the file, at most [`MAX_STORED_BYTES`].
     pub stored_bytes: u32,
-    /// Bytes of the deflated part once inflated, at most [`MAX_RAW_BYTES`]. In a block without a deflated part: bytes
-    /// of the payload.
+    /// The number of bytes of the deflated part once inflated, at most [`MAX_RAW_BYTES`]. In a block without a deflated
+    /// part it is the number of bytes of the payload.
     pub raw_bytes: u32,
     /// CRC-32 of the payload, as stored in the file.
     pub checksum: u32,
@@ -25,8 +25,7 @@ pub struct Header {
 
 impl Header {
     /// Reads a header from the first 20 bytes of `bytes`. Returns `None` if there are fewer bytes, or if a field is
-    /// wrong. These are the tag, the zeros, a length over its bound, and the CRC-32 of the header itself. It does not
-    /// check the payload.
+    /// wrong: the tag, the zeros, a length, or the header's own CRC-32. The payload is not checked.
     #[must_use]
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; BLOCK_HEADER_BYTES] = bytes.first_chunk()?;
@@ -48,8 +47,8 @@ impl Header {
     }
 
     /// Returns the header's 20 bytes: tag, three zeros, stored length, raw length, CRC-32 of the payload, and the
-    /// CRC-32 of these 16 bytes (docs/recordings.md#a-block). Numbers have 4 bytes and are little-endian. It checks no
-    /// bound.
+    /// CRC-32 of these 16 bytes (docs/recordings.md#a-block). Numbers have 4 bytes and are little-endian. No bound is
+    /// checked.
     #[must_use]
     pub fn bytes(self) -> [u8; BLOCK_HEADER_BYTES] {
         let mut bytes = [0; BLOCK_HEADER_BYTES];
@@ -63,17 +62,17 @@ impl Header {
     }
 }
 
-/// A block's header and its place in the file.
+/// A block's header and its position in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockPlace {
     /// The block's number in the file, from 0. A stretch in which no header can be read counts as one block.
     pub number: u32,
-    /// Byte of the file at which its header begins.
+    /// Byte of the file at which the block's header begins.
     pub offset: u64,
-    /// Its header.
+    /// The block's header.
     pub header: Header,
-    /// The first seq of its chapter. `None` if the block belongs to no chapter, or if that seq cannot be read. Of a `C`
-    /// also `None` if its summary cannot be read.
+    /// The first seq of the block's chapter. `None` if the block belongs to no chapter, or if that seq cannot be read.
+    /// For a closed block (`C`) it is also `None` if the block's summary cannot be read.
     pub first: Option<Seq>,
 }
 
@@ -93,7 +92,7 @@ impl BlockPlace {
         BLOCK_HEADER_BYTES as u64 + u64::from(self.header.stored_bytes)
     }
 
-    /// Returns `false`: a block has at least a header.
+    /// Returns `false`, because a block has at least a header.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         false
@@ -105,8 +104,8 @@ impl BlockPlace {
         self.offset + self.len()
     }
 
-    /// Returns the payload of `block`, which is the whole block, if its header equals this one and the checksum is
-    /// right.
+    /// Returns the payload of `block` (the bytes of the whole block), if its header equals this header and the checksum
+    /// is right.
     pub(crate) fn payload<'a>(&self, block: &'a [u8]) -> Result<&'a [u8], DamageKind> {
         if Header::read(block) != Some(self.header) {
             return Err(DamageKind::Header);
@@ -159,7 +158,8 @@ pub(crate) fn check_file_header(bytes: &[u8]) -> Result<(), ReadError> {
     }
 }
 
-/// Encodes a whole block. `raw_bytes` is the inflated length of its deflated part, and `None` in a block without one.
+/// Encodes a whole block. `raw_bytes` is the inflated length of the block's deflated part, and `None` for a block
+/// without a deflated part.
 pub(crate) fn block(
     tag: Tag,
     payload: &[&[u8]],

@@ -15,15 +15,15 @@ use crate::error::{Damage, DamageKind};
 use crate::fields::{Cursor, push_signed, push_varint};
 use crate::machine::{Input, Step};
 
-/// The most bodies in a block. A block with more is damaged: [`ReadBodies::step`] returns an error and no body. It
-/// bounds the memory beside the bodies, because an empty body takes only two bytes of the block. At 24 bytes a body it
-/// is 24 MiB. The number has no source.
+/// The most bodies in a block. A block with more bodies counts as damaged: [`ReadBodies::step`] returns an error and no
+/// body. The number bounds the memory beside the bodies, because an empty body takes only two bytes of the block. At 24
+/// bytes a body that memory is at most 24 MiB. The number has no source.
 pub const MAX_BODIES: usize = 1 << 20;
 
 /// The bodies of one block with the seqs of their records, in the order of the block; none if the block is empty.
 ///
-/// There are at most [`MAX_BODIES`], of [`MAX_RAW_BYTES`](crate::MAX_RAW_BYTES) in all. They are redacted JSON if
-/// watchscope wrote them; this is not checked.
+/// There are at most [`MAX_BODIES`] bodies, of [`MAX_RAW_BYTES`](crate::MAX_RAW_BYTES) in all. Bodies are redacted JSON
+/// if watchscope wrote them; this is not checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bodies {
     bytes: Vec<u8>,
@@ -62,8 +62,8 @@ impl Bodies {
         Ok(Self { bytes, places })
     }
 
-    /// Iterates over seq and body, in the order of the block, which need not be that of seqs. A seq may come several
-    /// times.
+    /// Iterates over seq and body, in the order of the block, which need not be the order of seqs. A seq may come
+    /// several times.
     pub fn iter(&self) -> impl Iterator<Item = (Seq, &[u8])> {
         let places = self.places.iter();
         places.map(|(seq, place)| (*seq, &self.bytes[place.clone()]))
@@ -79,8 +79,8 @@ impl Bodies {
 
 /// The machine that reads one block of bodies.
 ///
-/// A step holds the block, at most [`MAX_STORED_BYTES`](crate::MAX_STORED_BYTES). A later one holds the inflated
-/// bodies, at most [`MAX_RAW_BYTES`](crate::MAX_RAW_BYTES).
+/// One step holds the block, at most [`MAX_STORED_BYTES`](crate::MAX_STORED_BYTES) bytes. A later step holds the
+/// inflated bodies, at most [`MAX_RAW_BYTES`](crate::MAX_RAW_BYTES) bytes.
 #[derive(Debug)]
 pub struct ReadBodies {
     place: BlockPlace,
@@ -100,8 +100,8 @@ impl ReadBodies {
     /// Takes in the answer to the last step, and returns the next step. The first input is [`Input::Begin`].
     ///
     /// # Errors
-    /// If the block is damaged: a wrong header or checksum, no deflate stream, a wrong inflated length, a wrong field,
-    /// or more than [`MAX_BODIES`] bodies.
+    /// The damage of the block: a wrong header or checksum, no deflate stream, a wrong inflated length, a wrong field,
+    /// or over [`MAX_BODIES`] bodies.
     pub fn step(&mut self, input: Input) -> Result<Step<Bodies>, Damage> {
         self.go_on(input).map_err(|kind| Damage {
             block: self.place.number,
@@ -132,7 +132,7 @@ impl ReadBodies {
     }
 }
 
-/// Returns the inflated bytes, if inflating succeeded and their length is the one in the block's header.
+/// Returns the inflated bytes, if the host could inflate them and their length is the one in the block's header.
 pub(crate) fn inflated(raw: Option<Vec<u8>>, place: BlockPlace) -> Result<Vec<u8>, DamageKind> {
     let raw = raw.ok_or(DamageKind::Inflate)?;
     let stated = place.header.raw_bytes;

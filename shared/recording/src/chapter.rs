@@ -15,15 +15,15 @@ use watchscope_model::summary::{MAX_SUMMARY_BYTES, Summary};
 use crate::error::DamageKind;
 use crate::fields::Cursor;
 
-/// Bytes of a chapter's first seq, with which the payload of each of its blocks begins.
+/// The number of bytes of a chapter's first seq, with which the payload of each of the chapter's blocks begins.
 pub(crate) const KEY_BYTES: usize = 8;
-/// Bytes of a `C` before its summary: first seq, length and CRC-32 of the summary.
+/// The number of payload bytes of a closed block (`C`) before its summary: first seq, length and CRC-32 of the summary.
 pub(crate) const BEFORE_SUMMARY_BYTES: usize = KEY_BYTES + 8;
 
-/// The head frame and the segment frames of a chapter. The checksum of each frame is right; whether the segments follow
-/// each other is not checked.
+/// The head frame and the segment frames of a chapter. The checksum of each frame is right. No code checks whether the
+/// segments follow each other.
 ///
-/// Its source bounds it: [`ReadChapter`](crate::ReadChapter) reads at most 256 MiB of frames.
+/// The source of the frames bounds their size: [`ReadChapter`](crate::ReadChapter) reads at most 256 MiB of frames.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frames {
     bytes: Vec<u8>,
@@ -32,7 +32,7 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// Splits `bytes` into a head frame and the segment frames behind it.
+    /// Splits `bytes` into a head frame and the segment frames after it.
     pub(crate) fn of(bytes: Vec<u8>) -> Result<Self, DamageKind> {
         if bytes.is_empty() {
             return Err(DamageKind::Payload("it holds no frames"));
@@ -40,7 +40,7 @@ impl Frames {
         Ok(Self::split(bytes)?)
     }
 
-    /// Like `of`, but returns the decoder's error.
+    /// Like [`Self::of`], but returns the decoder's error.
     pub(crate) fn split(bytes: Vec<u8>) -> Result<Self, DecodeError> {
         let mut places = Vec::new();
         let mut rest = &bytes[..];
@@ -65,10 +65,11 @@ impl Frames {
         Ok(Self { bytes, places })
     }
 
-    /// Joins a head frame and the segment frames that follow it, in order. It does not check that they follow.
+    /// Joins a head frame and the segment frames that follow it, in order. It does not check that the segments follow
+    /// each other.
     ///
     /// # Errors
-    /// If a frame is of the wrong kind, cut, damaged or of a later version, or if `head` is empty.
+    /// It fails if a frame is of the wrong kind, cut, damaged or of a later version, or if `head` is empty.
     pub fn join<'a>(
         head: &[u8],
         segments: impl IntoIterator<Item = &'a [u8]>,
@@ -80,7 +81,7 @@ impl Frames {
         Self::split(bytes)
     }
 
-    /// Returns the head frame: the chapter's opening snapshot. It is never empty.
+    /// Returns the head frame: the chapter's opening snapshot. The head frame is never empty.
     #[must_use]
     pub fn head(&self) -> &[u8] {
         &self.bytes[self.places[0].clone()]
@@ -100,27 +101,27 @@ impl Frames {
         self.bytes.truncate(end);
     }
 
-    /// Returns all frames, one behind the other, the head first.
+    /// Returns the bytes of all frames, one after the other, the head frame first.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Like [`bytes`](Self::bytes), without a copy.
+    /// Returns the same bytes as [`bytes`](Self::bytes), by value and without a copy.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 }
 
-/// Splits a payload into its chapter's first seq and the rest.
+/// Splits a block's payload into the first seq of its chapter and the rest.
 pub(crate) fn split_key(payload: &[u8]) -> Result<(Seq, &[u8]), DamageKind> {
     let mut cursor = Cursor::new(payload);
     let key = cursor.long()?;
     Ok((Seq(key), cursor.rest()))
 }
 
-/// Returns the part of a `C` before its deflated part.
+/// Returns the part of a closed block's payload (`C`) that comes before the deflated part.
 pub(crate) fn chapter_prefix(first: Seq, summary: &[u8]) -> Vec<u8> {
     let mut prefix = Vec::with_capacity(BEFORE_SUMMARY_BYTES + summary.len());
     prefix.extend_from_slice(&first.0.to_le_bytes());
@@ -130,7 +131,8 @@ pub(crate) fn chapter_prefix(first: Seq, summary: &[u8]) -> Vec<u8> {
     prefix
 }
 
-/// Returns how many bytes stand before the deflated part of a `C`. It needs the first 16 bytes of the payload.
+/// Returns how many payload bytes of a closed block (`C`) come before the deflated part. Only the first 16 bytes of the
+/// payload are needed.
 pub(crate) fn prefix_bytes(payload: &[u8]) -> Result<usize, DamageKind> {
     let mut cursor = Cursor::new(payload);
     cursor.long()?;
@@ -141,7 +143,8 @@ pub(crate) fn prefix_bytes(payload: &[u8]) -> Result<usize, DamageKind> {
     Ok(BEFORE_SUMMARY_BYTES + summary_bytes)
 }
 
-/// Splits a `C` into first seq, summary and deflated part. It checks the summary's own checksum.
+/// Splits the payload of a closed block (`C`) into first seq, summary and deflated part. The summary's own checksum is
+/// checked.
 pub(crate) fn split_chapter(payload: &[u8]) -> Result<(Seq, Summary, &[u8]), DamageKind> {
     let (key, summary, deflated) = split_summary(payload)?;
     Ok((key, Summary::decode(summary)?, deflated))

@@ -17,38 +17,40 @@ use crate::index::Found;
 pub struct Contents {
     /// Length of the file in bytes.
     pub size: u64,
-    /// The readable ones of the `F` in `blocks`, in the order of the file; the number of `blocks` bounds theirs. There
-    /// are several if several files or runs were put together; none if no `F` can be read.
+    /// The readable file blocks (`F`) among `blocks`, in the order of the file; the number of `blocks` bounds their
+    /// number. The list has several blocks if several files or runs were put together; it is empty if no `F` block can
+    /// be read.
     pub files: Vec<FileBlock>,
-    /// Its chapters, by the order of their `F` blocks and then of their first records; at most [`MAX_CHAPTERS`]. A
+    /// The file's chapters, by the order of their `F` blocks, then by their first records; at most [`MAX_CHAPTERS`]. A
     /// chapter with neither a readable opening nor a closed block with a readable summary is left out.
     pub chapters: Vec<ChapterEntry>,
-    /// Its blocks with a readable header, in the order of the file; their payloads may be damaged. At most
-    /// [`MAX_BLOCKS`](crate::MAX_BLOCKS), and the index at the end. They end with the first block of a chapter over
-    /// [`MAX_CHAPTERS`].
+    /// The file's blocks with a readable header, in the order of the file; their payloads may be damaged. The list has
+    /// at most [`MAX_BLOCKS`](crate::MAX_BLOCKS) blocks, and the index at the end. The list ends with the first block
+    /// of a chapter over [`MAX_CHAPTERS`].
     pub blocks: Vec<BlockPlace>,
-    /// The notes of its `N` blocks, in the order of the file: notes of persons whose records lie outside its chapters.
-    /// At most [`MAX_NOTES`](watchscope_model::notes::MAX_NOTES). The file's other notes are left out and reported in
-    /// [`damaged`](Self::damaged).
+    /// The notes of the file's `N` blocks, in the order of the file: notes of persons whose records lie outside its
+    /// chapters. The list has at most [`MAX_NOTES`](watchscope_model::notes::MAX_NOTES) notes. The file's other notes
+    /// are left out and reported in [`damaged`](Self::damaged).
     pub notes: Vec<KeptNote>,
-    /// The damage that [`Scan`](crate::Scan) found, in the order of the file; empty if it found none. It does not read
-    /// the frames of closed chapters, nor bodies; with a good index, nor the headers of those blocks. A block has few
-    /// entries, so [`MAX_BLOCKS`](crate::MAX_BLOCKS) bounds their number.
+    /// The damage that [`Scan`](crate::Scan) found, in the order of the file; empty if it found none. A scan does not
+    /// read the frames of closed chapters, nor bodies. With an undamaged index a scan does not read the headers of
+    /// closed chapters and bodies either. A block has few entries, so [`MAX_BLOCKS`](crate::MAX_BLOCKS) bounds the
+    /// number of entries.
     pub damaged: Vec<Damage>,
     /// Where the file was cut; `None` if it ends with a whole block, or with bytes that are reported as damage.
     pub cut: Option<Cut>,
 }
 
 impl Contents {
-    /// Returns the `F` block that a chapter belongs to; `None` if that block cannot be read, or if no `F` stands before
-    /// the chapter.
+    /// Returns the file block (`F`) that a chapter belongs to; `None` if that block cannot be read, or if none comes
+    /// before the chapter.
     #[must_use]
     pub fn file_of(&self, entry: &ChapterEntry) -> Option<&FileBlock> {
         entry.file.and_then(|file| self.files.get(file))
     }
 
-    /// Returns whether the file was ended and needs no compacting: its last readable block is an index, it has no `O`
-    /// and no `S`, and it is not cut. It is `false` for a finished file if a chapter has no `C`.
+    /// Returns whether the file was ended and needs no compacting. Such a file ends with an index, has no `O` and no
+    /// `S` blocks, and is not cut. A finished file with a chapter that has no `C` block gives `false`.
     #[must_use]
     pub fn is_ended(&self) -> bool {
         let mut tags = self.blocks.iter().map(|block| block.header.tag);
@@ -57,42 +59,43 @@ impl Contents {
     }
 }
 
-/// The place at which a file was cut inside a block: its last block is incomplete.
+/// The position at which a file was cut inside a block: the file's last block is incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
     /// Number of the incomplete block, from 0.
     pub block: u32,
-    /// Byte of the file at which it begins.
+    /// Byte of the file at which the incomplete block begins.
     pub offset: u64,
 }
 
-/// A chapter and the places of its blocks. If another `O` begins it again, the `O`, `S` and `C` before that are void
-/// and not listed here.
+/// A chapter and the positions of its blocks. If another `O` block begins the chapter again, its `O`, `S` and `C`
+/// blocks before that one are void and not listed here.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChapterEntry {
-    /// Index in [`Contents::files`] of the `F` block it belongs to; `None` if that block cannot be read, or if none
-    /// stands before the chapter.
+    /// Index in [`Contents::files`] of the `F` block that the chapter belongs to; `None` if it cannot be read, or if
+    /// none comes before the chapter.
     pub file: Option<usize>,
-    /// Its times, counts and troubles. Without a closed block, they cover the segment frames before the first damaged
-    /// one.
+    /// The chapter's times, counts and troubles. Without a closed block, the summary covers the segment frames before
+    /// the first damaged one.
     pub summary: Summary,
-    /// Its closed block (`C`), the first if there are several. `None` if the chapter was not closed, or if the summary
-    /// in its `C` cannot be read.
+    /// The chapter's closed block (`C`), the first if there are several. `None` if the chapter was not closed, or if
+    /// the summary in its `C` block cannot be read.
     pub closed: Option<BlockPlace>,
-    /// Its opening (`O`), the last if there are several. `None` if the file has only the closed block, or if the header
-    /// or seq of the `O` cannot be read.
+    /// The chapter's opening block (`O`), the last if there are several. `None` if the file has only the closed block,
+    /// or if the header or seq of the `O` block cannot be read.
     pub opening: Option<BlockPlace>,
-    /// Its segments (`S`), in the order of the file; without a closed block, only those before the first damaged one.
-    /// Empty if the file has only the closed block, if the chapter has no record, or if the first `S` is damaged.
+    /// The chapter's segments blocks (`S`), in the order of the file; without a closed block, only those before the
+    /// first damaged one. Empty if the file has only the closed block, if the chapter has no record, or if the first
+    /// `S` block is damaged.
     pub segments: Vec<BlockPlace>,
-    /// Its bodies (`B`), in the order of the file; empty if the file has none of them.
+    /// The chapter's bodies blocks (`B`), in the order of the file; empty if the file has none for the chapter.
     pub bodies: Vec<BlockPlace>,
 }
 
 /// A chapter whose blocks are being collected.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
-    /// How many `F` blocks stand before it.
+    /// The number of `F` blocks before the chapter.
     part: usize,
     file: Option<usize>,
     pub(crate) first: Seq,
@@ -113,8 +116,8 @@ pub(crate) struct Grouped {
 
 /// Groups blocks by chapter. `read` has an item for each `F` block, which is `None` if the block is damaged.
 ///
-/// It adds to `damaged` the first chapter over [`MAX_CHAPTERS`], and blocks that name a chapter to which they do not
-/// belong. The second can happen because the name is read before the block's checksum.
+/// To `damaged` it adds the first chapter over [`MAX_CHAPTERS`], and blocks that name a chapter to which they do not
+/// belong. A block can name a wrong chapter because the name is read before the block's checksum is checked.
 pub(crate) fn group(
     found: Vec<Found>,
     read: impl IntoIterator<Item = Option<FileBlock>>,
@@ -187,7 +190,7 @@ pub(crate) fn group(
 }
 
 impl Draft {
-    /// Returns whether its opening or its closed block is in the file.
+    /// Returns whether the chapter's opening or its closed block is in the file.
     fn is_begun(&self) -> bool {
         self.opening.is_some() || self.closed.is_some()
     }

@@ -1,7 +1,8 @@
 //! Puts whole chapters of other files into a new file, byte for byte: a copy, several files joined, or a compacted
 //! file.
 //!
-//! The result is a list of ranges to copy and of new bytes. So no host holds more than the range that it copies.
+//! The result is a list of ranges to copy and of new bytes. A host therefore never holds more than the range that it
+//! copies.
 
 use std::collections::BTreeMap;
 
@@ -16,9 +17,10 @@ use crate::write::index_block;
 /// A part of a new file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// New bytes, to be written as they are. There are none only at the end of a file whose index does not fit.
+    /// New bytes, to be written as they are. The bytes are empty only at the end of a file whose index does not fit in
+    /// a block.
     Bytes(Vec<u8>),
-    /// A range of a source file, to be copied as it is.
+    /// A range of bytes of a source file, to be copied unchanged.
     Copy {
         /// Index of the source in the slice passed to [`copy`]; 0 in the result of [`compact`].
         source: usize,
@@ -34,23 +36,23 @@ pub enum Piece {
 pub struct Source<'a> {
     /// The file's contents.
     pub contents: &'a Contents,
-    /// Indexes in [`Contents::chapters`], rising, each once; the chapters are copied in this order. An index outside it
-    /// is passed over. If there are none, only the notes are copied.
+    /// Indexes in [`Contents::chapters`], rising, each once; the chapters are copied in this order. An index beyond
+    /// [`Contents::chapters`] is passed over. If the slice is empty, only the notes are copied.
     pub chapters: &'a [usize],
-    /// Whether to copy the chapters' bodies too. The new `F` does not say that bodies are left out.
+    /// Whether to copy the chapters' bodies, too. The new file block (`F`) does not state that bodies are left out.
     pub with_bodies: bool,
 }
 
-/// Returns the parts of a new file with the chosen chapters of all sources, one source behind the other. The parts come
+/// Returns the parts of a new file with the chosen chapters of all sources, one source after the other. The parts come
 /// in the order of the new file.
 ///
-/// An `F` with the given `form` stands before the chapters of each file or run. It is empty if the source's own cannot
-/// be read. All blocks of notes (`N`) without damage are copied, because their records may be in no chapter of the new
-/// file. An index ends the new file if it fits in a block and there are at most [`MAX_BLOCKS`](crate::MAX_BLOCKS)
-/// blocks.
+/// A file block (`F`) with the given `form` comes before the chapters of each file or run. The other fields of this
+/// block are empty if the source's own `F` block cannot be read. All blocks of notes (`N`) without damage are copied,
+/// because the records of these notes may be in no chapter of the new file. An index ends the new file if it fits in a
+/// block and there are at most [`MAX_BLOCKS`](crate::MAX_BLOCKS) blocks.
 ///
 /// # Errors
-/// [`WriteError::TooLarge`] if an `F` does not fit in a block.
+/// [`WriteError::TooLarge`] if an `F` block does not fit in a block.
 pub fn copy(sources: &[Source<'_>], form: Form) -> Result<Vec<Piece>, WriteError> {
     let mut making = Making::new();
     for (number, source) in sources.iter().enumerate() {
@@ -83,15 +85,17 @@ pub fn copy(sources: &[Source<'_>], form: Form) -> Result<Vec<Piece>, WriteError
     Ok(making.finish())
 }
 
-/// Returns the parts of a file without superseded and unreadable blocks, in the order of the new file. A new index ends
-/// it if it fits in a block and there are at most [`MAX_BLOCKS`](crate::MAX_BLOCKS) blocks. Blocks keep their order.
+/// Returns the parts of a new file without superseded and unreadable blocks, in the order of the new file. A new index
+/// ends the file if the index fits in a block and there are at most [`MAX_BLOCKS`](crate::MAX_BLOCKS) blocks. Blocks
+/// keep their order.
 ///
 /// A block is superseded if its chapter was closed or begun again later. A chapter that was not closed stays as it was
-/// written, up to its first damaged block. So do all `N`, even damaged ones, and blocks with an unknown tag.
+/// written, up to its first damaged block. All notes blocks (`N`), even damaged ones, and blocks with an unknown tag
+/// stay, too.
 ///
-/// `files` replace [`Contents::files`], one for one, because more is known at the end than at the beginning. An `F`
-/// without a replacement is left out; a further replacement is ignored. The closed chapters must be whole: a host that
-/// did not just write them reads them first.
+/// `files` replace [`Contents::files`], one for one, because more is known at the end of a recording than at its
+/// beginning. An `F` block without a replacement is left out; a surplus replacement is ignored. The closed chapters
+/// must be undamaged: a host that did not just write them reads them first.
 ///
 /// # Errors
 /// [`WriteError::TooLarge`] if one of `files` does not fit in a block.
@@ -128,7 +132,7 @@ fn is_damaged(contents: &Contents, place: BlockPlace) -> bool {
     damaged.any(|damage| damage.block == place.number)
 }
 
-/// Returns the block of a closed chapter, or the `O` and `S` blocks of one that was not closed.
+/// Returns the block of a closed chapter, or the `O` and `S` blocks of a chapter that was not closed.
 fn own_blocks(entry: &ChapterEntry) -> Vec<BlockPlace> {
     match entry.closed {
         Some(closed) => vec![closed],

@@ -9,15 +9,15 @@ use crate::format::{FORMAT_VERSION, MAX_BLOCKS, MAX_CHAPTERS, MAX_RAW_BYTES, Tag
 /// Why a file cannot be opened at all.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ReadError {
-    /// The file does not begin with [`MAGIC`](crate::MAGIC), or its version is 0. An empty file counts as such. The
-    /// next two variants are other cases of it.
+    /// The file does not begin with [`MAGIC`](crate::MAGIC), or its version is 0. An empty file gives this error.
+    /// [`CutInHeader`](Self::CutInHeader) and [`Transferred`](Self::Transferred) are reported instead if they apply.
     #[error("byte 0: this is no watchscope recording")]
     NotARecording,
-    /// The file begins as a recording does, and ends inside its first 12 bytes.
+    /// The file begins like a recording, and ends inside the first 12 bytes.
     #[error("byte 0: the recording ends inside its first 12 bytes")]
     CutInHeader,
-    /// A transfer as text changed the file: bytes 1 to 3 are `WSR`, and others of [`MAGIC`](crate::MAGIC) are wrong. A
-    /// file under 12 bytes does not count as such.
+    /// A transfer as text changed the file: bytes 1 to 3 are `WSR`, and other bytes of [`MAGIC`](crate::MAGIC) are
+    /// wrong. A file under 12 bytes does not give this error.
     #[error(
         "byte 0: the recording was changed by a transfer as text; copy it again as a binary file"
     )]
@@ -38,7 +38,7 @@ pub enum ReadError {
     },
 }
 
-/// A part of a file that cannot be read. The other parts can.
+/// A part of a file that cannot be read. The other parts of the file can be read.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("block {block} at byte {offset} is damaged: {kind}")]
 pub struct Damage {
@@ -46,24 +46,25 @@ pub struct Damage {
     pub block: u32,
     /// Byte of the file at which the block begins.
     pub offset: u64,
-    /// How it is damaged.
+    /// How the block is damaged.
     pub kind: DamageKind,
 }
 
 /// How a block is damaged.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum DamageKind {
-    /// The bytes at its place do not begin with the header that the scan or the index found. The file has changed, only
-    /// the index still has the header, or the host handed in fewer than its 20 bytes.
+    /// The bytes at the block's offset do not begin with the header that the scan or the index found. The file has
+    /// changed, only the index has the header, or the host handed in fewer than the header's 20 bytes.
     #[error("its header is not readable")]
     Header,
-    /// No header could be read here. The reader searched for the next one, and counts all bytes up to it as one block.
+    /// No header could be read here. The reader searched for the next header, and counts all bytes up to that header as
+    /// one block.
     #[error("no block can be read in {bytes} bytes")]
     Skipped {
         /// Bytes from here to the next block, or to the file's end.
         bytes: u64,
     },
-    /// The checksum of the payload is wrong, or that of the summary in a `C`.
+    /// The checksum of the payload is wrong, or that of the summary in a `C` block.
     #[error("its checksum is {found:08x}, it should be {expected:08x}")]
     Checksum {
         /// CRC-32 that the file states.
@@ -71,7 +72,7 @@ pub enum DamageKind {
         /// CRC-32 of the bytes that were read.
         found: u32,
     },
-    /// The payload has the wrong form, or is over a bound; the text says which.
+    /// The payload has the wrong form, or is over a bound; the text states the problem.
     #[error("{0}")]
     Payload(&'static str),
     /// The deflated part is no deflate stream.
@@ -82,39 +83,41 @@ pub enum DamageKind {
     RawLength {
         /// Bytes according to the header.
         stated: u32,
-        /// Bytes that the host handed in. If there are more than stated, the host stopped inflating there.
+        /// Bytes that the host handed in. If the number is above the stated one, the host stopped inflating at this
+        /// number.
         found: usize,
     },
-    /// A frame in the block cannot be read, or does not follow the one before. So too if the summary of a `C`, or a
-    /// note of an `N`, cannot be decoded.
+    /// A frame in the block cannot be read, or does not follow the frame before. The damage is also reported this way
+    /// if the summary of a `C` block, or a note of an `N` block, cannot be decoded.
     #[error(transparent)]
     Frame(#[from] DecodeError),
-    /// The JSON of an `F` cannot be read; the text says why, and at which line and column.
+    /// The JSON of a file block (`F`) cannot be read; the text states why, and at which line and column.
     #[error("its JSON cannot be read: {0}")]
     Json(String),
-    /// The block is the first over [`MAX_BLOCKS`]. This block and all behind it are not read.
+    /// The block is the first over [`MAX_BLOCKS`]. This block and all blocks after it are not read.
     #[error("only {MAX_BLOCKS} blocks are read, and none from here on")]
     TooManyBlocks,
-    /// The block's chapter is the first over [`MAX_CHAPTERS`]. This block and all behind it are read into no chapter,
-    /// and it is the last in [`Contents::blocks`](crate::Contents::blocks). Notes behind it are still read.
+    /// The block's chapter is the first over [`MAX_CHAPTERS`]. This block and all blocks after it are read into no
+    /// chapter, and this block is the last in [`Contents::blocks`](crate::Contents::blocks). Notes after this block are
+    /// still read.
     #[error("only {MAX_CHAPTERS} chapters are read, and none from here on")]
     TooManyChapters,
-    /// The opening of the block's chapter is missing, or its header or seq cannot be read. Only the first such `S` of a
-    /// chapter is reported.
+    /// The opening (`O`) of the chapter that this segments block (`S`) names is missing, or the opening's header or seq
+    /// cannot be read. Only the first such segments block (`S`) of a chapter is reported.
     #[error("the opening of its chapter, from record {first}, cannot be read")]
     NoOpening {
         /// Seq of the chapter's first record.
         first: Seq,
     },
-    /// The block names one chapter, and the last opening before it is of another, or there is none in its part of the
-    /// file. Only the first such `S` of a chapter is reported.
+    /// The segments block (`S`) names one chapter, and the last opening before it is of another, or none comes after
+    /// the last `F` block. Only the first such segments block (`S`) of a chapter is reported.
     #[error("it stands in another chapter than it says, the one from record {first}")]
     WrongChapter {
         /// Seq of the first record of the named chapter.
         first: Seq,
     },
-    /// The block holds bodies of a chapter that has neither an opening nor a closed block. Only one such block of a
-    /// file is reported.
+    /// The block holds bodies of a chapter that has neither an opening (`O`) nor a closed block (`C`). Only one bodies
+    /// block without a chapter is reported for each file.
     #[error("the chapter that it says it is of, from record {first}, is not in the file")]
     NoChapter {
         /// Seq of the first record of the named chapter.
@@ -125,18 +128,18 @@ pub enum DamageKind {
 /// Why the writer cannot write.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum WriteError {
-    /// The payload, or its part before deflating, does not fit in a block.
+    /// The payload, or the part of it that is deflated, does not fit in a block.
     #[error("{bytes} bytes do not fit in a block {tag}, which holds {MAX_RAW_BYTES}")]
     TooLarge {
         /// Tag of the block.
         tag: Tag,
-        /// Length in bytes: of the payload in the file, or of the frames or bodies before deflating.
+        /// The length in bytes of the payload in the file, or of the frames or bodies before deflating.
         bytes: usize,
     },
-    /// The chapter before is still open.
+    /// The previous chapter is still open.
     #[error("the chapter from record {first} is still open")]
     ChapterOpen {
-        /// Seq of its first record.
+        /// Seq of the open chapter's first record.
         first: Seq,
     },
     /// No chapter is open, or the machine has no file yet.
@@ -145,7 +148,7 @@ pub enum WriteError {
     /// The host passed no deflated bytes to [`ExcerptFile::step`](crate::ExcerptFile::step).
     #[error("the file could not be deflated")]
     NotDeflated,
-    /// A frame cannot be read, or does not follow the one before.
+    /// A frame cannot be read, or does not follow the frame before.
     #[error("a frame cannot be written to a recording: {0}")]
     Frame(#[from] DecodeError),
 }

@@ -14,7 +14,7 @@ use crate::file_block::{FileBlock, Form};
 /// Why chapters cannot be read as those of one log.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ExcerptError {
-    /// A frame cannot be read, or does not follow the one before.
+    /// A frame cannot be read, or does not follow the frame before.
     #[error("chapter {number} of the range cannot be read: {error}")]
     Frame {
         /// Number of the chapter among those taken in, from 1.
@@ -31,25 +31,27 @@ pub enum ExcerptError {
 }
 
 /// The part of an excerpt from one run of the log's writer. The stretch has at least one record of the run, but the
-/// lanes may leave out all of them.
+/// choice of watches and clients may leave out all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExcerptRun {
-    /// The `F` block for its chapters, with the cluster and the watches behind the last kept record of the stretch.
+    /// The file block (`F`) for the run's chapters, with the cluster and the watches as of the last kept record of the
+    /// stretch.
     pub of: FileBlock,
-    /// Its chapters, in the order of their records; at least one.
+    /// The run's chapters, in the order of their records; at least one.
     pub chapters: Vec<Out>,
 }
 
 impl ExcerptRun {
-    /// Returns the run's epoch, and the kept records as pairs of first and last seq, both included. The pairs rise; two
-    /// chapters may have adjacent pairs. There are none if all records are left out.
+    /// Returns the run's epoch, and the kept records as pairs of first and last seq, both included. The pairs are
+    /// sorted; pairs of two chapters may be adjacent. There are no pairs if all records are left out.
     #[must_use]
     pub fn kept(&self) -> (EpochId, Vec<(Seq, Seq)>) {
         let kept = self.chapters.iter().flat_map(|chapter| &chapter.kept);
         (self.of.epoch.as_str().into(), kept.copied().collect())
     }
 
-    /// Returns how many records of the log it keeps. Records of `loss` in place of others do not count.
+    /// Returns how many records of the log the excerpt keeps of this run. `loss` records that replace others do not
+    /// count.
     #[must_use]
     pub fn records(&self) -> u64 {
         let kept = self.chapters.iter().flat_map(|chapter| &chapter.kept);
@@ -57,18 +59,19 @@ impl ExcerptRun {
     }
 }
 
-/// The machine that makes an extract of a stretch and some lanes of one log, across runs of its writer.
+/// The machine that makes an extract of one log, across runs of its writer: of a stretch, and of some watches and
+/// clients in it.
 ///
-/// It holds the fold of the current run and its new chapters: the kept records, and a snapshot about every 1 MiB. The
-/// stretch bounds them.
+/// The machine holds the fold of the current run and the run's new chapters: the kept records, and a snapshot about
+/// every 1 MiB. The stretch bounds their size.
 #[derive(Debug)]
 pub struct Excerpt {
     stretch: Stretch,
     lanes: Lanes,
     hider: Option<Box<dyn Hide>>,
-    /// The `F` block for each run, without the fields that depend on the run.
+    /// The file block (`F`) for each run, without the fields that depend on the run.
     of: FileBlock,
-    /// How many chapters were taken in.
+    /// The number of chapters that were taken in.
     read: usize,
     log: Option<LogId>,
     run: Option<Run>,
@@ -84,8 +87,8 @@ struct Run {
 }
 
 impl Excerpt {
-    /// Makes a machine for a stretch and some lanes of one log, which hides nothing. Each `F` names `watchscope` as the
-    /// writer's version, and `redaction` as the version of the redaction rules for bodies.
+    /// Makes a machine for a stretch and the watches and clients of `lanes`. It hides no names. Each file block (`F`)
+    /// names `watchscope` as the writer's version, and `redaction` as the version of the redaction rules for bodies.
     #[must_use]
     pub fn new(stretch: Stretch, lanes: Lanes, watchscope: &str, redaction: u32) -> Self {
         let of = FileBlock {
@@ -106,9 +109,9 @@ impl Excerpt {
         }
     }
 
-    /// Continues an excerpt: the new `F` blocks begin with the withheld parts of `of`, and take over its hidden parts.
-    /// Call it before [`Excerpt::hiding`], because it replaces the hidden parts noted so far, and before the first
-    /// chapter.
+    /// Continues an earlier excerpt: the new file blocks (`F`) begin with the withheld parts of `of`, and take over its
+    /// hidden parts. Call this before [`Excerpt::hiding`], because it replaces the hidden parts noted so far, and
+    /// before the first chapter.
     #[must_use]
     pub fn after(mut self, of: &FileBlock) -> Self {
         let own = std::mem::take(&mut self.of.withheld);
@@ -117,8 +120,8 @@ impl Excerpt {
         self
     }
 
-    /// Hides parts of the result with `hider`, and adds them to the hidden parts of each `F`. The hider must know all
-    /// names in the chapters: unknown ones may stay. Call it before the first chapter.
+    /// Hides parts of the result with `hider`, and adds these parts to the hidden parts of each file block (`F`). The
+    /// hider must know all names in the chapters: unknown names may stay. Call this before the first chapter.
     #[must_use]
     pub fn hiding(mut self, hider: Box<dyn Hide>) -> Self {
         let before: Parts = self.of.hidden.iter().copied().collect();
@@ -128,14 +131,14 @@ impl Excerpt {
         self
     }
 
-    /// Takes in a chapter: a head frame and the segment frames behind it. Chapters come in the order of their records,
-    /// those of each run together.
+    /// Takes in a chapter: a head frame and the segment frames after it. The caller passes chapters in the order of
+    /// their records, and the chapters of each run together.
     ///
     /// Returns the run that ended before this chapter, if it has a record of the stretch; otherwise `None`.
     ///
     /// # Errors
-    /// If a frame cannot be read or does not follow, or if the chapter belongs to another log. After an error a part of
-    /// the excerpt may be missing.
+    /// It fails if a frame cannot be read or does not follow, or if the chapter belongs to another log. After an error
+    /// a part of the excerpt may be missing.
     pub fn chapter(&mut self, bytes: Vec<u8>) -> Result<Option<ExcerptRun>, ExcerptError> {
         self.read += 1;
         let number = self.read;
@@ -172,10 +175,10 @@ impl Excerpt {
     }
 
     /// Takes in all chapters, as [`chapter`](Self::chapter) does. Returns the runs that have a record of the stretch,
-    /// in the order of the chapters; none if no record is in it.
+    /// in the order of the chapters; none if no record is in the stretch.
     ///
     /// # Errors
-    /// If a frame cannot be read or does not follow, or if a chapter belongs to another log.
+    /// It fails if a frame cannot be read or does not follow, or if a chapter belongs to another log.
     pub fn runs(
         mut self,
         chapters: impl IntoIterator<Item = Vec<u8>>,
@@ -188,8 +191,8 @@ impl Excerpt {
         Ok(runs)
     }
 
-    /// Ends the extract. Returns the last run, if it has a record of the stretch. `None` if it has none, if no chapter
-    /// was taken in, or at a second call.
+    /// Ends the extract. Returns the last run, if it has a record of the stretch. `None` if the last run has none, if
+    /// no chapter was taken in, or at a second call.
     pub fn finish(&mut self) -> Option<ExcerptRun> {
         self.run.take().and_then(Run::end)
     }
@@ -210,7 +213,7 @@ impl Run {
     }
 }
 
-/// Says in a few words what the lanes leave out.
+/// Returns in a few words which records the choice of watches and clients leaves out.
 fn withheld(lanes: &Lanes) -> Vec<String> {
     match lanes {
         Lanes::All => Vec::new(),

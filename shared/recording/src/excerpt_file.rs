@@ -11,29 +11,29 @@ use crate::excerpt::ExcerptRun;
 use crate::extract::Out;
 use crate::write::{Packing, Writer};
 
-/// The machine that writes the runs of an excerpt, and notes from outside them, as one file. Its host deflates, because
-/// a browser deflates asynchronously.
+/// The machine that writes the runs of an excerpt, and notes from outside them, as one file. The machine's host
+/// deflates, because a browser deflates asynchronously.
 ///
-/// It holds one chapter and the whole file, so the excerpt bounds its memory.
+/// The machine holds one chapter and the whole file, so the size of the excerpt bounds its memory.
 #[derive(Debug, Default)]
 pub struct ExcerptFile {
-    /// The file so far; `None` before the first chapter and behind the last.
+    /// The file so far; `None` before the first chapter and after the last.
     file: Option<(Writer, Vec<u8>)>,
     whole: Vec<u8>,
     /// The chapter that the host is deflating.
     packing: Option<Packing>,
-    /// Index of the next run, and index of the next chapter in it.
+    /// Index of the next run, and index of the next chapter in that run.
     next: (usize, usize),
 }
 
 impl ExcerptFile {
     /// Takes in the deflated bytes (raw deflate, RFC 1951) of the last step; `None` at the first step. Returns the next
-    /// bytes to deflate, or `None` at the end. `runs` returns the run of an index from 0, and `None` behind the last.
+    /// bytes to deflate, or `None` at the end. `runs` returns the run of an index from 0, and `None` after the last.
     /// `runs` and `notes` must be the same at each step. Notes that do not fit in a block are left out.
     ///
     /// # Errors
-    /// If a part does not fit in a block, if a chapter's frames cannot be read, or if the deflated bytes are missing.
-    /// After an error the machine is of no use.
+    /// It fails if a part does not fit in a block, if a chapter's frames cannot be read, or if the deflated bytes are
+    /// missing. After an error the machine is unusable.
     pub fn step<'a>(
         &mut self,
         runs: impl Fn(usize) -> Option<&'a ExcerptRun>,
@@ -56,13 +56,14 @@ impl ExcerptFile {
         Ok(self.packing.as_ref().map(Packing::raw))
     }
 
-    /// Returns the whole file. It is empty before the end, and for an excerpt without a run; notes alone make no file.
+    /// Returns the whole file. The result is empty before the last step, and for an excerpt without a run; notes alone
+    /// make no file.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
         self.whole
     }
 
-    /// Returns the next chapter. Before the first chapter of a run, it writes the run's `F`.
+    /// Returns the next chapter. Before the first chapter of a run, it writes the run's file block (`F`).
     fn next_chapter<'a>(
         &mut self,
         runs: impl Fn(usize) -> Option<&'a ExcerptRun>,
@@ -87,9 +88,9 @@ impl ExcerptFile {
     }
 }
 
-/// Returns the notes of persons about a range of time whose records are in none of `runs`, sorted by the times of their
-/// records; there may be none. The range includes both ends. The notes are those of [`Notes::records_about`]: replaced
-/// and withdrawn ones are among them. A note of a record that `runs` leave out is returned, too.
+/// Returns the notes of persons about a range of time whose records are in none of `runs`, by the times of their
+/// records. The range includes both ends. The notes are those of [`Notes::records_about`]: replaced and withdrawn notes
+/// are among them. A note of a record that `runs` leave out is returned, too.
 #[must_use]
 pub fn notes_beside<'a>(
     notes: &Notes,

@@ -1,10 +1,12 @@
-//! An extract: a stretch of a log, or some of its lanes, encoded anew behind its own snapshot.
+//! An extract: a stretch of a log, or the records of some watches and clients in it, encoded anew after a snapshot of
+//! its own.
 //!
-//! Records keep their seqs, because other records refer to them. Records of `loss` (where `withheld`) take the place of
-//! records that are left out, one for one. The first `loss` of a run says how many there are and their first and last
-//! seq. The others have count 0. All have the time of the first record that is left out.
+//! Records keep their seqs, because other records refer to them. A `loss` record (with the place `withheld`) replaces
+//! each record that is left out. The first of consecutive `loss` records states the number of left-out records and
+//! their first and last seq. The further `loss` records have count 0. All of them have the time of the first left-out
+//! record.
 //!
-//! Hiding happens here, once for all uses of the extract: in the opening snapshot, and in each record.
+//! Names are hidden here, once for all uses of the extract: in the opening snapshot, and in each record.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -21,38 +23,38 @@ use watchscope_model::{
 use crate::chapter::Frames;
 use crate::error::ExtractError;
 
-/// The number of records at which a segment is sealed; the record that reaches it is the last. The log has the same
-/// bound.
+/// The number of records at which a segment is sealed; the record that reaches this number is the segment's last. The
+/// log has the same bound.
 const SEAL_RECORDS: u64 = 256;
-/// The bytes of records and definitions at which a segment is sealed; the record that reaches it is the last. The log
-/// has the same bound, so that most segments fit in one wire message.
+/// The bytes of records and definitions at which a segment is sealed; the record that reaches this number is the
+/// segment's last. The log has the same bound, so that most segments fit in one wire message.
 const SEAL_BYTES: usize = 60 << 10;
-/// A chapter closes when its segments have more bytes than this and than its opening. The log has the same bound. So
-/// snapshots take at most about half of an extract.
+/// A chapter closes when its segments have more bytes than this number and than its opening. The log has the same
+/// bound. Snapshots therefore take at most about half of an extract.
 const CHAPTER_BYTES: usize = 1 << 20;
 
-/// A stretch of the log: from one record to another, or from one time to another. It is empty if its end lies before
-/// its beginning.
+/// A stretch of the log: from one record to another, or from one time to another. A stretch is empty if its end lies
+/// before its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stretch {
-    /// Records by seq.
+    /// All records from one seq to another.
     Seqs {
         /// Seq of the first record.
         first: Seq,
         /// Seq of the last record, which is included.
         last: Seq,
     },
-    /// Records by time.
+    /// All records from one time to another.
     Times {
-        /// The first moment, which is included.
+        /// The start of the stretch, which is included.
         from: Time,
-        /// The last moment, which is included.
+        /// The end of the stretch, which is included.
         to: Time,
     },
 }
 
 impl Stretch {
-    /// Returns whether a record lies before the stretch, in it (`Equal`), or behind it.
+    /// Returns whether a record lies before the stretch (`Less`), in it (`Equal`), or after it (`Greater`).
     fn place(self, seq: Seq, at: Time) -> Ordering {
         let (is_before, is_behind) = match self {
             Self::Seqs { first, last } => (seq < first, seq > last),
@@ -69,13 +71,14 @@ impl Stretch {
 /// The watches and client programs whose records are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lanes {
-    /// All records whose kinds this build knows; the others are left out.
+    /// All records whose kinds this build knows; records of other kinds are left out.
     All,
     /// The records about these watches and clients, and those about no watch and no client, such as cluster,
-    /// connections, clock, and notes without a watch. A finding without watch and client is kept if it names none, or
-    /// one of these watches. Inside records of a simulated cluster are left out.
+    /// connections, clock, and notes without a watch. A finding without a single watch and without a client is kept if
+    /// its `names` are empty or have one of these watches. Inside records of a simulated cluster are left out.
     Only {
-        /// Names of watches; may be empty. watchscope's own requests about a watch go with it.
+        /// Names of watches; may be empty. Records of watchscope's own requests about one of these watches are kept,
+        /// too.
         watches: BTreeSet<WatchName>,
         /// Names of client programs; may be empty.
         clients: BTreeSet<Text>,
@@ -109,8 +112,8 @@ impl Lanes {
         finding.names.is_empty() || finding.names.iter().any(|name| self.keeps_watch(name))
     }
 
-    /// Returns whether a record of this event is kept. It does not judge inside records, which only [`Lanes::All`]
-    /// keeps.
+    /// Returns whether a record of this event is kept. Inside records are not decided here; only [`Lanes::All`] keeps
+    /// them.
     #[must_use]
     pub fn keeps(&self, event: &Event) -> bool {
         match event {
@@ -145,16 +148,17 @@ impl Lanes {
 
 /// A chapter of an extract, to be passed to [`Writer::whole_chapter`](crate::Writer::whole_chapter).
 ///
-/// It closes behind the segment with which its segments exceed 1 MiB and its head frame.
+/// A chapter closes after the segment with which its segments exceed both 1 MiB and the size of its head frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Out {
-    /// Its head frame: the snapshot before its first record, narrowed to the lanes, with names hidden.
+    /// The chapter's head frame: the snapshot before its first record, narrowed to the chosen watches and clients, with
+    /// names hidden.
     pub head: Vec<u8>,
-    /// Its segment frames, in order; at least one if an [`Extract`] made it.
+    /// The chapter's segment frames, in order; at least one if an [`Extract`] made the chapter.
     pub segments: Vec<Vec<u8>>,
     /// The kept records of the log, as pairs of first and last seq, both included. The pairs rise and are not adjacent.
-    /// Empty if the chapter has only records of `loss` in place of others. Bodies of kept records may go with the
-    /// chapter; all other records are left out.
+    /// Empty if the chapter has only `loss` records that replace others. Bodies of kept records may be written with the
+    /// chapter; all other records of the log are left out.
     pub kept: Vec<(Seq, Seq)>,
 }
 
@@ -173,7 +177,7 @@ impl Out {
         }
     }
 
-    /// Returns whether the record `seq` of the log is kept.
+    /// Returns whether the log's record with this seq is kept.
     #[must_use]
     pub fn keeps(&self, seq: Seq) -> bool {
         let place = self.kept.partition_point(|(_, last)| *last < seq);
@@ -181,11 +185,11 @@ impl Out {
     }
 }
 
-/// The machine that makes an extract from chapters of one log and one run of its writer.
+/// The machine that makes an extract from chapters of one log, normally of one run of its writer.
 ///
-/// It holds the fold and the chapter being made. Behind a hole between two chapters, it opens a chapter with a snapshot
-/// of its own. It does the same for a chapter of another log or run. Where two chapters overlap, it takes each record
-/// from the first.
+/// The machine holds the fold and the chapter being made. After a hole between two chapters, it opens a chapter with a
+/// snapshot of its own. For a chapter of another log or run, it opens one, too. Where two chapters overlap, it takes
+/// each record from the chapter that came first.
 #[derive(Debug)]
 pub struct Extract {
     stretch: Stretch,
@@ -197,7 +201,7 @@ pub struct Extract {
 }
 
 impl Extract {
-    /// Makes a machine for a stretch and some lanes, which hides nothing.
+    /// Makes a machine for a stretch and the watches and clients of `lanes`. It hides no names.
     #[must_use]
     pub fn new(stretch: Stretch, lanes: Lanes) -> Self {
         Self {
@@ -210,27 +214,27 @@ impl Extract {
         }
     }
 
-    /// Hides parts of the result with `hider`; `None` hides nothing. Call it before the first chapter: it does not
-    /// change what was taken in.
+    /// Hides parts of the result with `hider`; `None` hides nothing. Call this before the first chapter: it does not
+    /// change chapters that were taken in.
     #[must_use]
     pub fn hiding(self, hider: Option<Box<dyn Hide>>) -> Self {
         Self { hider, ..self }
     }
 
-    /// Returns whether a record behind the stretch was met: later chapters are not needed. At the last record of the
-    /// stretch it is still `false`.
+    /// Returns whether a record after the stretch came, so that later chapters are not needed. After the last record of
+    /// the stretch it is still `false`.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.is_over
     }
 
     /// Takes in the next chapter; returns the chapters of the extract that are complete, which may be none. The first
-    /// chapter must hold the first record of the stretch, or an earlier one. Otherwise the extract begins with that
-    /// chapter.
+    /// chapter must hold the first record of the stretch, or an earlier record. If it begins later, the extract begins
+    /// with that chapter.
     ///
     /// # Errors
-    /// [`ExtractError::Frame`] if a frame cannot be read or does not follow. The records before it stay taken in.
-    /// Chapters of the extract that this call completed behind a hole, or of another run, are lost.
+    /// [`ExtractError::Frame`] if a frame cannot be read or does not follow. The records before that frame stay taken
+    /// in. Chapters of the extract that this call completed after a hole, or of another run, are lost.
     pub fn chapter(&mut self, frames: &Frames) -> Result<Vec<Out>, ExtractError> {
         let opened = ChapterReader::open(frames.head());
         let opened = opened.map_err(|error| ExtractError::Frame {
@@ -242,7 +246,7 @@ impl Extract {
         done.map_err(|error| ExtractError::Frame { first, error })
     }
 
-    /// Like [`Self::chapter`], for a chapter whose head frame was read.
+    /// Like [`Self::chapter`], for a chapter whose head frame was already read.
     pub(crate) fn opened(
         &mut self,
         (mut reader, opening): (ChapterReader, Opening),
@@ -303,16 +307,19 @@ impl Extract {
         Ok(done)
     }
 
-    /// Returns the fold behind the last record of the stretch, narrowed to the lanes; `None` before the first record.
+    /// Returns the fold after the last record taken from the stretch, narrowed to the kept watches and findings; `None`
+    /// before the first record.
     pub(crate) fn state(&self) -> Option<&State> {
         let run = self.run.as_ref()?;
         run.making.as_ref().map(|_| &run.state)
     }
 
-    /// Ends the extract; returns the remaining chapters, in order. There are none if [`Extract::chapter`] returned all.
+    /// Ends the extract; returns the remaining chapters, in order. The result is empty if [`Extract::chapter`] already
+    /// returned all chapters.
     ///
     /// # Errors
-    /// [`ExtractError::Empty`] if no record was in the stretch. Records that were left out count.
+    /// [`ExtractError::Empty`] if no record was in the stretch. Records in the stretch that were left out count as
+    /// records.
     pub fn finish(self) -> Result<Vec<Out>, ExtractError> {
         if self.is_empty {
             return Err(ExtractError::Empty);
@@ -326,7 +333,7 @@ impl Extract {
 struct Run {
     log: LogId,
     epoch: EpochId,
-    /// Before the stretch: the fold of all records. In the stretch: the fold of the kept records.
+    /// Before the stretch, it is the fold of all records; within the stretch, the fold of the kept records.
     state: State,
     layers: Layers,
     /// Records that are left out and whose `loss` records are not yet written.
@@ -341,7 +348,7 @@ struct Pending {
     first: Seq,
     count: u64,
     at: Time,
-    /// Whether they are left out because this version does not know their kinds.
+    /// Whether the records are left out because this version does not know their kinds.
     is_unknown: bool,
 }
 
@@ -353,7 +360,7 @@ struct Making {
 }
 
 impl Run {
-    /// Returns the seq that comes next.
+    /// Returns the seq of the next record.
     fn next(&self) -> Seq {
         let pending = self.pending.map_or(0, |pending| pending.count);
         Seq(self.state.seq.0.saturating_add(pending).saturating_add(1))
@@ -404,7 +411,8 @@ impl Run {
         self.push(&entry, lanes);
     }
 
-    /// Opens the first chapter with the fold, narrowed to the lanes.
+    /// Opens the first chapter with the fold, narrowed to the watches and findings of `lanes`, unless a chapter is
+    /// open.
     fn begin(&mut self, lanes: &Lanes, hider: Option<&mut (dyn Hide + 'static)>) {
         if self.making.is_some() {
             return;

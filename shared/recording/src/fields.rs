@@ -1,8 +1,8 @@
-//! The numbers and texts of this crate's payloads: LEB128 as in the log's frames, with bounds on reading.
+//! The numbers and texts of this crate's payloads: LEB128 as in the log's frames, with bounds checked on reading.
 
 use crate::error::DamageKind;
 
-/// The damage of a payload that ends inside a field, or that is too short for a count in it.
+/// The damage of a payload that ends inside a field, or that is too short for a count that it states.
 const ENDS_EARLY: DamageKind = DamageKind::Payload("its contents end early");
 /// The damage of a number over the range of its type.
 const TOO_LARGE: DamageKind = DamageKind::Payload("a number in it is too large");

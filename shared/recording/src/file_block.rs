@@ -1,4 +1,4 @@
-//! The JSON of an `F` block: which log and watches the chapters behind it belong to.
+//! The JSON of a file block (`F`): which log and watches the chapters after it belong to.
 
 use serde::{Deserialize, Serialize};
 use watchscope_hiding::HiddenPart;
@@ -6,58 +6,58 @@ use watchscope_model::{EpochId, LogId, State, Text};
 
 use crate::error::DamageKind;
 
-/// The most bytes in an `F`. The writer leaves out the last half of the watches until the block fits. If it does not
-/// fit without watches either, the writer writes it all the same. A reader reports a longer one as damage. The number
-/// has no source: 2,000 watches of 500 bytes fit.
+/// The most bytes in a file block (`F`). The writer leaves out the last half of the watches, repeatedly, until the
+/// block fits. If the block does not fit without watches either, it is written nevertheless. A reader reports a longer
+/// block as damage. The number has no source: 2,000 watches of 500 bytes fit.
 pub const MAX_FILE_BLOCK_BYTES: usize = 1 << 20;
-/// The most watches in an `F`, so that they usually fit in 1 MiB. The writer and the reader keep the first ones and
-/// leave out the others. The number has no source: it leaves about 500 bytes for each.
+/// The most watches in an `F` block, so that they usually fit in 1 MiB. Writer and reader keep the first watches and
+/// leave out the others. The number has no source: it leaves about 500 bytes for each watch.
 const MAX_WATCHES: usize = 2_000;
 
-/// The `F` block: the log, the cluster and the watches of the chapters behind it.
+/// The content of a file block (`F`): the log, the cluster and the watches of the chapters after it.
 ///
-/// A reader ignores unknown fields and takes a missing one as empty (numbers as 0). All texts are hostile. An `F` that
-/// can be read has at most [`MAX_FILE_BLOCK_BYTES`].
+/// A reader ignores unknown fields and takes a missing field as empty (a missing number as 0). All texts may be
+/// hostile. An `F` block that can be read has at most [`MAX_FILE_BLOCK_BYTES`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct FileBlock {
-    /// Version of the watchscope that wrote the file, as `0.9.0`; empty if the block does not say it.
+    /// Version of the watchscope that wrote the file, such as `0.9.0`; empty if the block does not state it.
     pub watchscope: String,
-    /// Version of the redaction rules for bodies, from 1; 0 if the block does not say it.
+    /// Version of the redaction rules for bodies, from 1; 0 if the block does not state it.
     pub redaction: u32,
-    /// Id of the log; empty if the block does not say it.
+    /// Id of the log; empty if the block does not state it.
     pub log: String,
-    /// Id of the run of the log's writer; empty if the block does not say it.
+    /// Id of the run of the log's writer; empty if the block does not state it.
     pub epoch: String,
-    /// The cluster; `None` if none had answered, or if the block does not say it.
+    /// The cluster; `None` if no cluster had answered, or if the block does not state it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster: Option<ClusterName>,
-    /// The watches, which may be none; [`with_state`](Self::with_state) sorts them by name. The writer keeps the first
-    /// 2,000, and fewer if the block is too long. A reader keeps the first 2,000, too.
+    /// The watches, which may be none; [`with_state`](Self::with_state) sorts them by name. A writer keeps the first
+    /// 2,000 watches, and fewer if the block is too long. A reader keeps the first 2,000 watches, too.
     pub watches: Vec<Watched>,
-    /// How the file was made; [`Form::Recorded`] if the block does not say it.
+    /// How the file was made; [`Form::Recorded`] if the block does not state it.
     pub form: Form,
-    /// The contents that the writer left out, each as a phrase in English. Empty if it left out nothing, or if the
-    /// block does not say it.
+    /// The contents that the writer left out, each as a phrase in English. Empty if the writer left out nothing, or if
+    /// the block does not state it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<String>,
-    /// The parts whose texts are pseudonyms or `[hidden]`, or that are left out. watchscope writes each once, in the
-    /// order of [`HiddenPart`]. Empty if nothing was hidden, or if the block does not say it.
+    /// The parts whose texts are pseudonyms or `[hidden]`, or that are left out. watchscope writes each part once, in
+    /// the order of [`HiddenPart`]. Empty if nothing was hidden, or if the block does not state it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hidden: Vec<HiddenPart>,
 }
 
-/// A cluster: its names and its version. A text that the block does not say is empty.
+/// A cluster: its names and its version. A text that the block does not state is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ClusterName {
-    /// Its name: that of the kubeconfig's context, or of the simulated cluster.
+    /// The cluster's name: that of the kubeconfig's context, or of the simulated cluster.
     pub name: String,
-    /// Base URL of its apiserver, as `https://10.0.0.1:6443`.
+    /// Base URL of the cluster's apiserver, such as `https://10.0.0.1:6443`.
     pub server: String,
-    /// Version of its apiserver, as `v1.36.0` (the `gitVersion` of its `/version`).
+    /// Version of the cluster's apiserver, such as `v1.36.0` (the `gitVersion` of its `/version`).
     pub version: String,
-    /// The uid of its namespace `kube-system`; empty if it could not be read.
+    /// The uid of the cluster's namespace `kube-system`; empty if it could not be read.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub uid: String,
 }
@@ -66,15 +66,15 @@ pub struct ClusterName {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Watched {
-    /// Its name, as `shop/pods`; unique in the log.
+    /// The watch's name, such as `shop/pods`; unique in the log.
     pub watch: String,
     /// API group; empty for core.
     pub group: String,
-    /// API version, as `v1`; empty if discovery had not named it.
+    /// API version, such as `v1`; empty if discovery had not found the resource.
     pub version: String,
     /// Resource, plural and in lower case, as in the path of a request.
     pub resource: String,
-    /// Namespace; `None` for all, and for cluster-scoped resources.
+    /// Namespace; `None` for all namespaces, and for cluster-scoped resources.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// Label selector, as in a request; `None` for a watch without one.
@@ -89,14 +89,14 @@ pub struct Watched {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Form {
-    /// While the log was written.
+    /// The file was recorded while the log was written.
     #[default]
     Recorded,
-    /// From whole chapters of other files, byte for byte.
+    /// The file was made from whole chapters of other files, byte for byte.
     Copy,
-    /// From an exact range, or some lanes of it, encoded anew.
+    /// The file was made from an exact range of a log, or from some watches and clients in it, encoded anew.
     Extract,
-    /// In a form that a later version added. It stands for every unknown word.
+    /// The file was made in a form that a later version added. Every unknown word reads as this value.
     #[serde(other)]
     Later,
 }
@@ -113,8 +113,8 @@ impl FileBlock {
         }
     }
 
-    /// Adds the cluster that a fold knows; without one, the block keeps its own. Replaces the watches with those of the
-    /// fold, by name. It leaves out watchscope's own requests about another watch.
+    /// Adds the cluster that a fold knows; if the fold knows none, the block keeps its own. Replaces the watches with
+    /// those of the fold, sorted by name. watchscope's own requests about a watch are left out.
     #[must_use]
     pub fn with_state(self, state: &State) -> Self {
         let text = |text: &Text| text.to_string();

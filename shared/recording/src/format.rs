@@ -2,34 +2,35 @@
 
 use std::fmt;
 
-/// The first 8 bytes of a recording. No text begins like this, and a transfer as text changes the line ends in it. A
-/// file with other first bytes is [`ReadError::NotARecording`](crate::ReadError::NotARecording) or
+/// The first 8 bytes of a recording. No text begins like this, and a transfer as text changes the line ends among these
+/// bytes. A file with other first bytes is [`ReadError::NotARecording`](crate::ReadError::NotARecording) or
 /// [`ReadError::Transferred`](crate::ReadError::Transferred).
 pub const MAGIC: [u8; 8] = *b"\x89WSR\r\n\x1a\n";
-/// The format version that this build writes. It reads all versions from 1 to this one. A later one is
+/// The format version that this build writes. This build reads all versions from 1 to this one. A later version is
 /// [`ReadError::Newer`](crate::ReadError::Newer).
 pub const FORMAT_VERSION: u32 = 1;
-/// Bytes of the file before the first block: magic (8) and version (4).
+/// The number of bytes of the file before the first block: magic (8 bytes) and version (4 bytes).
 pub const FILE_HEADER_BYTES: usize = 12;
-/// Bytes of a block before its payload: [`Header::bytes`](crate::Header::bytes) lists them.
+/// The number of bytes of a block before its payload: [`Header::bytes`](crate::Header::bytes) lists them.
 pub const BLOCK_HEADER_BYTES: usize = 20;
-/// The most bytes that a block inflates to. It bounds the memory in which a reader inflates a block. The number has no
-/// source: chapters mostly have a little over 1 MiB, and more only if their opening is larger.
+/// The most bytes to which a block inflates. The number bounds the memory in which a reader inflates a block. The
+/// number has no source: chapters mostly have a little over 1 MiB, and more only if their opening is larger.
 ///
-/// The writer refuses a larger block with [`WriteError::TooLarge`](crate::WriteError::TooLarge). But it leaves a larger
-/// open chapter in `O` and `S`, and leaves out a larger index. A reader takes a header with a larger length as damaged.
+/// The writer refuses a larger block with [`WriteError::TooLarge`](crate::WriteError::TooLarge). But the writer leaves
+/// a larger open chapter in `O` and `S` blocks, and leaves out a larger index. A reader takes a header with a larger
+/// length as damaged.
 pub const MAX_RAW_BYTES: u32 = 64 << 20;
-/// The most bytes of a payload in the file: 65 MiB. Above it, writer and reader refuse as for [`MAX_RAW_BYTES`].
-/// Deflate enlarges incompressible bytes by less than 1 %, and less than 64 KiB stand before the deflated part.
+/// The most bytes of a payload in the file: 65 MiB. Writer and reader refuse a larger payload as for [`MAX_RAW_BYTES`].
+/// Deflate enlarges incompressible bytes by less than 1 %, and less than 64 KiB come before the deflated part.
 pub const MAX_STORED_BYTES: u32 = MAX_RAW_BYTES + (1 << 20);
 
 /// The most blocks that are read of a file, apart from a good index at its end. The number has no source: it is eleven
 /// days of one block a second. At the first further block, reading stops with
-/// [`DamageKind::TooManyBlocks`](crate::DamageKind::TooManyBlocks). A writer of more blocks writes no index.
+/// [`DamageKind::TooManyBlocks`](crate::DamageKind::TooManyBlocks). A writer with more blocks writes no index.
 pub const MAX_BLOCKS: usize = 1_000_000;
-/// The most chapters that are read of a file. At the first block of a further one, the list of blocks ends with
+/// The most chapters that are read of a file. At the first block of a further chapter, the list of blocks ends with
 /// [`DamageKind::TooManyChapters`](crate::DamageKind::TooManyChapters). The number has no source. A run of the log
-/// reaches it at 64 GiB before deflating, because its chapters close above 1 MiB of segments.
+/// reaches this number at 64 GiB before deflating, because its chapters close above 1 MiB of segments.
 pub const MAX_CHAPTERS: usize = 65_536;
 /// The kind of a block: a capital letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -38,7 +39,7 @@ pub enum Tag {
     File,
     /// `O`: the opening of a chapter that was being written.
     Opening,
-    /// `S`: segments of that chapter.
+    /// `S`: segments of a chapter that was being written.
     Segments,
     /// `C`: a closed chapter.
     Chapter,
@@ -53,7 +54,8 @@ pub enum Tag {
 }
 
 impl Tag {
-    /// Returns the tag's byte in the header: its letter in ASCII; of [`Tag::Later`], its byte, whatever it is.
+    /// Returns the tag's byte in the header: its letter in ASCII. For [`Tag::Later`] it is the byte that the value
+    /// holds, whatever it is.
     #[must_use]
     pub fn byte(self) -> u8 {
         match self {

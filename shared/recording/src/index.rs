@@ -1,4 +1,5 @@
-//! The index (`I`): all blocks before it, with the summaries of closed chapters. With it a file opens in two reads.
+//! The index block (`I`): it lists all blocks before it, with the summaries of closed chapters. With an index a file
+//! opens in two reads.
 //!
 //! ```text
 //!   I       count; blocks in the order of the file; where this block begins (8 bytes); "WSIX"
@@ -6,7 +7,7 @@
 //!           and of a C its summary behind its length
 //! ```
 //!
-//! The index does not say where a block begins: blocks lie one behind the other from byte 12 on.
+//! The index does not state where a block begins, because blocks lie one after the other from byte 12 on.
 
 use watchscope_model::Seq;
 use watchscope_model::summary::{MAX_SUMMARY_BYTES, Summary};
@@ -16,21 +17,21 @@ use crate::error::DamageKind;
 use crate::fields::{Cursor, push_varint};
 use crate::format::{FILE_HEADER_BYTES, MAX_BLOCKS, Tag};
 
-/// The number of closed chapters between two indexes. Behind the 64th since the last index,
-/// [`Writer::packed`](crate::Writer::packed) appends one, if it fits in a block and there are at most [`MAX_BLOCKS`]
-/// blocks. A reader uses an index only if it ends the file. An index lists all blocks before it, so more of them make a
-/// larger file. The number has no source.
+/// The number of closed chapters from one index to the next. After the 64th closed chapter since the last index,
+/// [`Writer::packed`](crate::Writer::packed) appends an index, if it fits in a block and there are at most
+/// [`MAX_BLOCKS`]. A reader uses an index only if it ends the file. An index lists all blocks before it, so more
+/// indexes make a larger file. The number has no source.
 pub const CHAPTERS_BETWEEN_INDEXES: u32 = 64;
 /// The last 4 bytes of an index, and so of a finished file. Without them, a reader finds the blocks header by header.
 const MARK: [u8; 4] = *b"WSIX";
-/// Bytes at the end of an index: the offset of its header (8 bytes), and the mark (4).
+/// The number of bytes at the end of an index: the offset of its header (8 bytes), and the mark (4 bytes).
 pub(crate) const TRAILER_BYTES: usize = 12;
 
 /// A block as an index lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Listed {
     pub(crate) header: Header,
-    /// The first seq of its chapter; `None` if it belongs to no chapter.
+    /// The first seq of the block's chapter; `None` if the block belongs to no chapter.
     pub(crate) first: Option<Seq>,
     /// The encoded summary of a closed chapter; empty for other blocks.
     pub(crate) summary: Vec<u8>,
@@ -40,7 +41,7 @@ pub(crate) struct Listed {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Found {
     pub(crate) place: BlockPlace,
-    /// The summary of a closed chapter; `None` for other blocks, and if it cannot be read.
+    /// The summary in a closed block (`C`); `None` for other blocks, and if the summary cannot be read.
     pub(crate) summary: Option<Summary>,
 }
 
@@ -73,10 +74,10 @@ pub(crate) fn offset_of(trailer: &[u8]) -> Option<u64> {
     (mark == MARK).then(|| u64::from_le_bytes(*offset))
 }
 
-/// Reads the payload of an index at `offset`. The listed blocks must lie before it without a hole.
+/// Reads the payload of an index at `offset`. The listed blocks must lie before the index without a hole.
 pub(crate) fn decode(payload: &[u8], offset: u64) -> Result<Vec<Found>, DamageKind> {
-    /// The damage of every field that contradicts the file or is over its bound. The scan then finds the blocks without
-    /// the index.
+    /// The damage of every field that contradicts the file or is over its bound. After this error the scan finds the
+    /// blocks without the index.
     const WRONG: DamageKind = DamageKind::Payload("the index does not fit the file");
     let end = payload.len().saturating_sub(TRAILER_BYTES);
     let mut cursor = Cursor::new(&payload[..end]);

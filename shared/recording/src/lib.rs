@@ -1,4 +1,4 @@
-//! The file format of a log: blocks behind checksums, whose payloads are the log's own frames.
+//! The file format of a log: blocks with checksums in their headers, whose payloads are the log's own frames.
 //!
 //! ```text
 //!   head and segment frames ─► Writer ─► bytes to append          file ─► Scan ─► Contents ─► ReadChapter ─► frames
@@ -7,12 +7,13 @@
 //!                               host                                      host                 host
 //! ```
 //!
-//! Nothing here reads a file, deflates or inflates. A machine says what it needs ([`Step`]), and its host hands it in
-//! ([`Input`]). So one reader serves files of a host and `Blob`s of a browser. docs/recordings.md describes every byte
-//! for other implementers.
+//! No code of this crate reads a file, deflates or inflates. A machine requests bytes or inflating ([`Step`]), and its
+//! host hands in the answer ([`Input`]). The same code therefore reads files on a host and `Blob`s in a browser.
+//! docs/recordings.md describes every byte for other implementers.
 //!
 //! A file from a stranger is hostile. Every length and count is checked against its bound before anything is allocated.
-//! Inflating stops at the stated length. Damage is reported by block and byte, and the rest is read.
+//! Inflating stops once more than the stated length came out. Damage is reported by block and byte, and the undamaged
+//! rest is read.
 
 #![forbid(unsafe_code)]
 

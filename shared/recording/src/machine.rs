@@ -10,12 +10,12 @@ pub enum Step<T> {
         /// Length of the range in bytes.
         len: usize,
     },
-    /// Inflate these bytes (raw deflate, RFC 1951). The host stops as soon as more than `raw_bytes` come out, and hands
-    /// in what it has. The machine then reports damage.
+    /// Inflate these bytes (raw deflate, RFC 1951). The host stops as soon as more than `raw_bytes` bytes come out, and
+    /// hands in the bytes so far. If more than `raw_bytes` bytes come out, the machine reports damage.
     Inflate {
         /// The deflated bytes.
         bytes: Vec<u8>,
-        /// Their stated length once inflated, in bytes; at most [`MAX_RAW_BYTES`](crate::MAX_RAW_BYTES).
+        /// The stated length of the bytes once inflated; at most [`MAX_RAW_BYTES`](crate::MAX_RAW_BYTES).
         raw_bytes: u32,
     },
     /// The machine has finished with this result.
@@ -26,7 +26,7 @@ impl<T> Step<T> {
     /// Returns the result, or passes on the request as a step of a machine that drives this one.
     ///
     /// # Errors
-    /// The request, if the machine has not finished.
+    /// The error is the machine's request, if the machine has not finished.
     pub fn into_done<U>(self) -> Result<T, Step<U>> {
         match self {
             Self::Read { offset, len } => Err(Step::Read { offset, len }),
@@ -39,9 +39,10 @@ impl<T> Step<T> {
 /// A host's answer to a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// Nothing: the machine begins. It is the first input of every machine that reads.
+    /// The first input of every machine that reads: the machine begins, and there is no answer yet.
     Begin,
-    /// The requested bytes; fewer, if the file has become shorter. A machine takes fewer as an error or as damage.
+    /// The requested bytes; fewer if the file has become shorter. A machine takes fewer bytes than requested as an
+    /// error or as damage.
     Bytes(Vec<u8>),
     /// The inflated bytes; `None` if the input is no deflate stream. A machine takes `None` as damage.
     Inflated(Option<Vec<u8>>),

@@ -1,4 +1,5 @@
-//! Notes of persons in a file: those in `N` blocks, whose record lies outside the chapters, and those in a chapter.
+//! Notes of persons in a file: the notes in notes blocks (`N`), whose records lie outside the chapters, and the notes
+//! in chapters.
 //!
 //! ```text
 //!   N      notes, one behind the other: each behind its length (docs/recordings.md)
@@ -13,12 +14,13 @@ use watchscope_model::{Entry, KeptNote};
 use crate::chapter::Frames;
 use crate::error::DamageKind;
 
-/// The most bytes in the payload of an `N`: a reader holds one payload at a time. A writer continues in the next `N`,
-/// and leaves out a note that alone is longer. A reader reports a longer payload as damage. The number has no source.
+/// The most bytes in the payload of a notes block (`N`): a reader holds one payload at a time. A writer continues in
+/// the next `N` block, and leaves out a note that alone is longer. A reader reports a longer payload as damage. The
+/// number has no source.
 pub const MAX_NOTES_BLOCK_BYTES: usize = 1 << 20;
 
-/// Returns the payloads of the `N` blocks for these notes. It leaves out a note that is too long for a block; no writer
-/// of ours makes one.
+/// Returns the payloads of the `N` blocks for these notes. A note that is too long for a block is left out; no writer
+/// of watchscope makes such a note.
 pub(crate) fn payloads<'a>(notes: impl IntoIterator<Item = &'a KeptNote>) -> Vec<Vec<u8>> {
     let mut payloads: Vec<Vec<u8>> = Vec::new();
     for note in notes {
@@ -35,7 +37,7 @@ pub(crate) fn payloads<'a>(notes: impl IntoIterator<Item = &'a KeptNote>) -> Vec
     payloads
 }
 
-/// Reads the notes of an `N`.
+/// Reads the notes of a notes block (`N`).
 pub(crate) fn read(payload: &[u8]) -> Result<Vec<KeptNote>, DamageKind> {
     if payload.len() > MAX_NOTES_BLOCK_BYTES {
         return Err(DamageKind::Payload("it is longer than 1 MiB"));
@@ -43,16 +45,16 @@ pub(crate) fn read(payload: &[u8]) -> Result<Vec<KeptNote>, DamageKind> {
     Ok(decode_notes(payload)?)
 }
 
-/// Returns whether a chapter has notes, of persons or of a story, by the counts of its summary. `false` means that it
-/// need not be read for notes.
+/// Returns whether a chapter has notes, of persons or of a story, by the counts of its summary. `false` means that the
+/// chapter need not be read for notes.
 #[must_use]
 pub fn has_notes(summary: &Summary) -> bool {
     summary.counts.iter().any(|(kind, _)| *kind == Note::KIND)
 }
 
 /// Returns the notes of persons in a chapter, in the order of their records, up to the first segment that cannot be
-/// read. Replaced and withdrawn ones are among them. It returns none if there are none, or if the head frame cannot be
-/// read.
+/// read. Replaced and withdrawn notes are among them. The result is empty if there are none, or if the head frame
+/// cannot be read.
 #[must_use]
 pub fn notes_of(frames: &Frames) -> Vec<KeptNote> {
     let mut notes = Vec::new();

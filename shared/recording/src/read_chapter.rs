@@ -1,4 +1,4 @@
-//! The machine that reads one chapter's frames: from its `C`, or else from its `O` and `S` blocks.
+//! The machine that reads one chapter's frames: from its `C` block, or else from its `O` and `S` blocks.
 
 use watchscope_model::chapter::ChapterReader;
 
@@ -9,37 +9,39 @@ use crate::contents::ChapterEntry;
 use crate::error::{Damage, DamageKind};
 use crate::machine::{Input, Step};
 
-/// The most bytes in one read of several adjacent blocks. A larger block is read alone. So a host answers few requests,
-/// and holds little beside the frames. The number has no source.
+/// The most bytes in one read of several adjacent blocks. A larger block is read alone. With this size a host answers
+/// few requests, and holds little beside the frames. The number has no source.
 const READ_BYTES: u64 = 1 << 20;
-/// The most bytes of frames that are read of a chapter in `O` and `S`. The first block over it is reported as damage,
-/// and the chapter ends before it. An opening has at most 64 MiB, and the log closes a chapter when its segments
-/// outweigh its opening. The number has no source: it is twice the 128 MiB of both.
+/// The most bytes of frames that are read of a chapter in `O` and `S` blocks. The first block that exceeds this number
+/// is reported as damage, and the chapter ends before that block. An opening has at most 64 MiB, and the log closes a
+/// chapter when its segments exceed its opening. The number has no source: it is twice the 128 MiB of opening and
+/// segments together.
 const MAX_FRAMES_BYTES: usize = 256 << 20;
 
 /// A chapter that was read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chapter {
-    /// Its frames: a head, and the segments behind it. From `O` and `S` they follow without a hole; in a `C` that is
-    /// not checked.
+    /// The chapter's frames: a head frame, and the segment frames after it. Segments from `S` blocks follow each other
+    /// without a hole; for a `C` block this is not checked.
     pub frames: Frames,
-    /// Its damaged blocks; empty if there are none. If the `C` is damaged, it comes first, and the frames come from `O`
-    /// and `S`. If an `S` is damaged, the frames end before it. The frames also end before a segment of an `S` that
-    /// does not follow, or whose definitions cannot be decoded; that report names the `O`.
+    /// The chapter's damaged blocks; empty if there are none. If the `C` block is damaged, its damage comes first, and
+    /// the frames come from the `O` and `S` blocks. If an `S` block is damaged, the frames end before that block. The
+    /// frames also end before a segment that does not follow, or whose definitions cannot be decoded; the damage then
+    /// names the `O` block.
     pub damaged: Vec<Damage>,
 }
 
 /// The machine that reads a chapter.
 ///
-/// For a chapter in `C` it holds the block and its inflated bytes, at most 130 MiB. For one in `O` and `S` it holds
-/// at most 256 MiB of frames, and one read of at most 66 MiB. The first block over the 256 MiB is reported as damage,
-/// and the chapter ends before it.
+/// For a chapter in a closed block (`C`) the machine holds the block and its inflated bytes, at most 130 MiB. For a
+/// chapter in `O` and `S` blocks it holds at most 256 MiB of frames, and one read of at most 66 MiB. The first block
+/// that exceeds the 256 MiB is reported as damage, and the chapter ends before that block.
 #[derive(Debug)]
 pub struct ReadChapter {
     closed: Option<BlockPlace>,
     opening: Option<BlockPlace>,
     segments: Vec<BlockPlace>,
-    /// Of the opening and the segments: how many are taken in, and how many were requested.
+    /// The number of blocks that are taken in, the opening counted as the first.
     taken: usize,
     asked: usize,
     bytes: Vec<u8>,
@@ -47,7 +49,7 @@ pub struct ReadChapter {
 }
 
 impl ReadChapter {
-    /// Makes a machine for a chapter that [`Contents`](crate::Contents) lists. It reads no bodies.
+    /// Makes a machine for a chapter that [`Contents`](crate::Contents) lists. The machine reads no bodies.
     #[must_use]
     pub fn new(entry: &ChapterEntry) -> Self {
         Self {
@@ -64,9 +66,10 @@ impl ReadChapter {
     /// Takes in the answer to the last step, and returns the next step. The first input is [`Input::Begin`].
     ///
     /// # Errors
-    /// If no frame of the chapter can be read. The damage is that of its `O`, or of its `C` if it has no `O`. A chapter
-    /// with neither gives a damage of block 0. An `S` with the right checksum whose bytes are no segment frames fails
-    /// the whole chapter; that damage names the `O`.
+    /// The damage, if no frame of the chapter can be read. The returned damage is that of the chapter's `O` block, or
+    /// of its `C` block if it has no `O` block. A chapter with neither block gives a damage of block 0. An `S` block
+    /// with the right checksum whose bytes are no segment frames fails the whole chapter; that damage names the `O`
+    /// block.
     pub fn step(&mut self, input: Input) -> Result<Step<Chapter>, Damage> {
         match (self.closed, input) {
             (Some(place), Input::Begin) => Ok(read(place.offset, place.len())),
@@ -91,7 +94,8 @@ impl ReadChapter {
         }
     }
 
-    /// Continues with `O` and `S`, which may still be in the file, because the `C` is damaged.
+    /// Continues with the chapter's `O` and `S` blocks, which may still be in the file, because its `C` block is
+    /// damaged.
     fn fall_back(&mut self, place: BlockPlace, kind: DamageKind) -> Result<Step<Chapter>, Damage> {
         let damage = place.damage(kind);
         self.closed = None;
@@ -102,7 +106,7 @@ impl ReadChapter {
         self.ask()
     }
 
-    /// Returns the opening's block (number 0), or that of a segment (from 1 on).
+    /// Returns the opening's block for the number 0, or a segments block for a number from 1 on.
     fn place(&self, number: usize) -> Option<BlockPlace> {
         match number.checked_sub(1) {
             None => self.opening,
@@ -110,7 +114,7 @@ impl ReadChapter {
         }
     }
 
-    /// Requests the next blocks, as far as they are adjacent and within [`READ_BYTES`].
+    /// Requests the next block, and the blocks after it that are adjacent and within [`READ_BYTES`].
     fn ask(&mut self) -> Result<Step<Chapter>, Damage> {
         let Some(first) = self.place(self.taken) else {
             return self.finish();
@@ -127,7 +131,7 @@ impl ReadChapter {
         Ok(read(first.offset, end - first.offset))
     }
 
-    /// Takes in the requested blocks, up to the first that is damaged.
+    /// Takes in the requested blocks before the first damaged one.
     fn take(&mut self, bytes: &[u8]) -> Result<(), Damage> {
         let mut rest = bytes;
         for _ in 0..self.asked {

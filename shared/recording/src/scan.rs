@@ -5,7 +5,7 @@
 //!                              └─ none: header by header ┘
 //! ```
 //!
-//! It reads only the summary of a closed chapter. [`ReadChapter`](crate::ReadChapter) reads the frames.
+//! Of a closed chapter the scan reads only the summary. [`ReadChapter`](crate::ReadChapter) reads the frames.
 
 use watchscope_model::codec::split_frame;
 use watchscope_model::notes::MAX_NOTES;
@@ -24,18 +24,18 @@ use crate::summary::FrameSummarizer;
 use crate::walk::Walk;
 use crate::window::{Missing, Window};
 
-/// The least bytes of one read, while headers, the index, `F` and `N` are read; fewer at the file's end. A closed
-/// chapter's header and summary usually fit in them. The number has no source.
+/// The least bytes of one read, while headers, the index, file (`F`) and notes (`N`) blocks are read; fewer at the
+/// file's end. A closed chapter's header and summary usually fit in this many bytes. The number has no source.
 const HEADERS_AHEAD: usize = 16 << 10;
-/// The least bytes of one read, while the blocks of chapters without a summary are read; fewer at the file's end. Such
-/// blocks are read whole and lie behind each other, so few reads suffice. The number has no source.
+/// The least bytes of one read, while the blocks of chapters without a summary are read; fewer at the file's end. The
+/// blocks of such chapters are read whole and lie one after the other, so few reads suffice. The number has no source.
 const BLOCKS_AHEAD: usize = 1 << 20;
 
 /// The machine that opens a recording.
 ///
-/// It holds one stretch of the file, at most 1 MiB or one block. It also holds an entry for each block and chapter: at
-/// most [`MAX_BLOCKS`](crate::MAX_BLOCKS) and [`MAX_CHAPTERS`](crate::MAX_CHAPTERS). It holds every `F`, at most
-/// [`MAX_NOTES`] notes, and the fold of one chapter that was not closed.
+/// The machine holds one stretch of the file, at most 1 MiB or one block. It also holds an entry for each block and
+/// chapter: at most [`MAX_BLOCKS`](crate::MAX_BLOCKS) and [`MAX_CHAPTERS`](crate::MAX_CHAPTERS). The machine holds
+/// every file block (`F`), at most [`MAX_NOTES`] notes, and the fold of one chapter that was not closed.
 #[derive(Debug)]
 pub struct Scan {
     window: Window,
@@ -51,17 +51,17 @@ enum Phase {
     First,
     /// Reads the file's last bytes, which may point to an index.
     Last,
-    /// Reads the index that should begin at this byte.
+    /// Reads the index that should begin at this byte of the file.
     Index(u64),
     /// Finds the blocks header by header.
     Walk(Walk),
-    /// Reads `F` and `N`; the blocks are known.
+    /// Reads the file (`F`) and notes (`N`) blocks; the positions of all blocks are known.
     Files(Files),
     /// Sums up the chapters without a summary.
     Chapters(Box<Chapters>),
 }
 
-/// The damage of an `N` with notes over [`MAX_NOTES`], the most that a log holds.
+/// The damage of a notes block (`N`) with notes over [`MAX_NOTES`], the most that a log holds.
 const MORE_NOTES: DamageKind = DamageKind::Payload("it has more notes than are read");
 
 #[derive(Debug, Default)]
@@ -69,7 +69,7 @@ struct Files {
     found: Vec<Found>,
     /// Index of the next block in `found`.
     next: usize,
-    /// An item for each `F` before `next`; `None` if it is damaged.
+    /// An item for each file block (`F`) before `next`; `None` if that block is damaged.
     files: Vec<Option<FileBlock>>,
     /// The notes of the `N` blocks before `next`.
     notes: Vec<KeptNote>,
@@ -80,11 +80,11 @@ struct Chapters {
     grouped: Grouped,
     /// Index of the next draft.
     next: usize,
-    /// The chapter being summed up: its fold, and how many of its `S` blocks are in it.
+    /// The chapter being summed up: its summarizer, and the number of its `S` blocks that were read.
     open: Option<(FrameSummarizer, usize)>,
 }
 
-/// Why a phase stops before its end.
+/// Why a phase of the scan stops before its end.
 enum Halt {
     Needs(Missing),
     Fails(ReadError),
@@ -109,12 +109,12 @@ impl Scan {
         }
     }
 
-    /// Takes in the answer to the last step, and returns the next step. It never requests inflating. Damage is no
-    /// error: [`Contents::damaged`] lists it.
+    /// Takes in the answer to the last step, and returns the next step. A scan never requests inflating. Damage is no
+    /// error: [`Contents::damaged`] lists the damage.
     ///
     /// # Errors
-    /// If the file is no recording, or if a later version wrote it. Also if the host handed in another number of bytes
-    /// than requested.
+    /// It fails if the file is no recording, or if a later version wrote it. It also fails if the host handed in
+    /// another number of bytes than requested.
     pub fn step(&mut self, input: Input) -> Result<Step<Contents>, ReadError> {
         if let Input::Bytes(bytes) = input {
             self.window.take(bytes)?;
@@ -135,7 +135,7 @@ impl Scan {
         }
     }
 
-    /// Runs one phase, as far as the bytes in the window reach.
+    /// Carries out one phase of the scan, as far as the bytes in the window reach.
     fn go_on(&mut self) -> Result<Option<Contents>, Halt> {
         let size = self.window.size();
         match &mut self.phase {
@@ -203,7 +203,8 @@ impl Scan {
     }
 }
 
-/// Returns the blocks that an index lists and the index itself; `None` unless the index is good and ends the file.
+/// Returns the blocks that an index lists and the index block itself; `None` unless the index is undamaged and ends the
+/// file.
 fn read_index(block: &[u8], offset: u64) -> Option<Vec<Found>> {
     let header = Header::read(block).filter(|header| header.tag == Tag::Index)?;
     let mut place = BlockPlace {
@@ -236,7 +237,7 @@ impl Files {
         (self.found, self.files)
     }
 
-    /// Reads all `F` and `N` blocks.
+    /// Reads all `F` blocks and `N` blocks.
     fn go_on(&mut self, window: &Window, damaged: &mut Vec<Damage>) -> Result<(), Missing> {
         while let Some(found) = self.found.get(self.next) {
             let place = found.place;
@@ -277,7 +278,7 @@ impl Files {
 }
 
 impl Chapters {
-    /// Sums up the chapters without a summary: those that were not closed.
+    /// Sums up the chapters without a summary: the chapters that were not closed.
     fn go_on(&mut self, window: &Window, damaged: &mut Vec<Damage>) -> Result<(), Missing> {
         while let Some(draft) = self.grouped.drafts.get_mut(self.next) {
             if draft.summary.is_none() {
@@ -290,7 +291,7 @@ impl Chapters {
     }
 }
 
-/// Reads a chapter's opening and its segments, up to the first that is damaged.
+/// Reads a chapter's opening and its segments blocks before the first damaged one.
 fn sum_up(
     draft: &mut Draft,
     open: &mut Option<(FrameSummarizer, usize)>,

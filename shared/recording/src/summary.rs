@@ -7,12 +7,12 @@ use watchscope_model::{Entry, EpochId, LogId, Seq, State};
 
 /// Makes a chapter's summary from its frames, and folds their records.
 ///
-/// It holds the chapter's dictionary, a fold without the objects of the opening snapshot, and what a [`Summarizer`]
-/// counts. The summary has at most 16 KiB when encoded.
+/// It holds the chapter's dictionary, a fold without the objects of the opening snapshot, and the counts and troubles
+/// of a [`Summarizer`]. The summary has at most 16 KiB when encoded.
 #[derive(Debug)]
 pub struct FrameSummarizer {
     reader: ChapterReader,
-    /// The error behind which no segment is taken in.
+    /// The error after which no segment is taken in.
     broken: Option<DecodeError>,
     log: LogId,
     epoch: EpochId,
@@ -20,10 +20,10 @@ pub struct FrameSummarizer {
 }
 
 impl FrameSummarizer {
-    /// Begins with a chapter's head frame. Bytes behind the frame are ignored.
+    /// Begins with a chapter's head frame. Bytes after the frame are ignored.
     ///
     /// # Errors
-    /// If `head` does not begin with a head frame, or if that cannot be read.
+    /// It fails if `head` does not begin with a head frame, or if that frame cannot be read.
     pub fn open(head: &[u8]) -> Result<Self, DecodeError> {
         let (reader, opening) = ChapterReader::open(head)?;
         Ok(Self {
@@ -47,26 +47,26 @@ impl FrameSummarizer {
         &self.epoch
     }
 
-    /// Returns the seq of the chapter's first record, which is one more than that of the opening snapshot.
+    /// Returns the seq of the chapter's first record, which is one more than the seq of the opening snapshot.
     #[must_use]
     pub fn first(&self) -> Seq {
         self.summarizer.first()
     }
 
-    /// Returns the fold behind the last record, without the objects of the opening snapshot. Changes of a watch with
-    /// progress are left out of it, as [`Summarizer::state`] states. Before the first record, it is the opening
+    /// Returns the fold after the last record, without the objects of the opening snapshot. Changes of a watch with
+    /// progress are left out of this fold, as [`Summarizer::state`] states. Before the first record, it is the opening
     /// snapshot without objects.
     #[must_use]
     pub fn state(&self) -> &State {
         self.summarizer.state()
     }
 
-    /// Takes in the next segment. Bytes behind the frame are ignored.
+    /// Takes in the next segment. Bytes after the frame are ignored.
     ///
     /// # Errors
-    /// If the segment cannot be read or does not follow. Its records are not taken in, and those before stay. Behind a
-    /// segment that cannot be read, every later one fails too, with the same error. A segment that does not follow, or
-    /// a frame of another kind, leaves it usable.
+    /// It fails if the segment cannot be read or does not follow. The records of a segment that fails are not taken in,
+    /// and earlier records stay. After a segment that cannot be read, every later segment fails with the same error. A
+    /// segment that does not follow, or a frame of another kind, leaves the summarizer usable.
     pub fn segment(&mut self, frame: &[u8]) -> Result<(), DecodeError> {
         if let Some(error) = &self.broken {
             return Err(error.clone());
@@ -95,8 +95,8 @@ impl FrameSummarizer {
     }
 
     /// Returns the summary of the records so far. A record of a kind that this build does not know counts with the time
-    /// of the one before. Without records, its times are those of the opening snapshot, and its last seq is the one
-    /// before its first.
+    /// of the record before it. Without records, the summary's times are those of the opening snapshot, and its last
+    /// seq is one below its first.
     #[must_use]
     pub fn summary(&self) -> Summary {
         self.summarizer.summary()

@@ -1,4 +1,4 @@
-//! Finds the blocks of a file header by header, and continues behind damage.
+//! Finds the blocks of a file header by header, and continues after damage.
 
 use crate::block::{BlockPlace, Header};
 use crate::chapter::{BEFORE_SUMMARY_BYTES, KEY_BYTES, prefix_bytes, split_chapter, split_key};
@@ -8,16 +8,16 @@ use crate::format::{BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, MAX_BLOCKS, Tag};
 use crate::index::Found;
 use crate::window::{Missing, Window};
 
-/// The most bytes of one read that searches for a header behind damage. If there is none, the next read searches on. So
-/// a scan of a damaged file holds little. The number has no source.
+/// The most bytes of one read that searches for a header after damage. If these bytes have no header, the next read
+/// continues the search. With this bound a scan of a damaged file holds few bytes. The number has no source.
 const SEARCH_BYTES: usize = 256 << 10;
 
-/// The walk's place in the file, and the blocks and the damage that it found.
+/// The position of the walk in the file, and the blocks and the damage that it found.
 #[derive(Debug)]
 pub(crate) struct Walk {
     offset: u64,
     number: u32,
-    /// Behind damage: the byte at which the search for a header continues.
+    /// The byte at which the search for a header after damage continues; `None` while no search is under way.
     searched_to: Option<u64>,
     pub(crate) found: Vec<Found>,
     pub(crate) damaged: Vec<Damage>,
@@ -36,7 +36,7 @@ impl Walk {
         }
     }
 
-    /// Goes on as far as the bytes in the window reach; returns `Ok` at the file's end.
+    /// Continues as far as the bytes in the window reach; returns `Ok` at the file's end.
     pub(crate) fn go_on(&mut self, window: &Window) -> Result<(), Missing> {
         while self.offset < window.size() {
             if let Some(from) = self.searched_to {
@@ -124,7 +124,7 @@ impl Walk {
         });
     }
 
-    /// Reads first seq and summary of a block, if it has them.
+    /// Reads the first seq and the summary of a block, if the block has them.
     fn take(&mut self, place: BlockPlace, window: &Window) -> Result<(), Missing> {
         let stored = place.header.stored_bytes as usize;
         let payload_at = place.offset + BLOCK_HEADER_BYTES as u64;

@@ -1,9 +1,9 @@
-//! The bytes of a file that a scan has at hand, and its request for the next ones.
+//! The bytes of a file that a scan holds, and its request for the next bytes.
 
 use crate::error::ReadError;
 use crate::machine::Step;
 
-/// One stretch of the file: the last that was requested, and nothing else.
+/// The stretch of the file that was requested last; earlier stretches are dropped.
 #[derive(Debug)]
 pub(crate) struct Window {
     size: u64,
@@ -34,8 +34,8 @@ impl Window {
         self.size
     }
 
-    /// Returns bytes of the file, or a request for them if they are not in the window. The caller has checked that they
-    /// lie within the file.
+    /// Returns bytes of the file, or a request for them if they are not in the window. The caller has checked that the
+    /// bytes lie within the file.
     pub(crate) fn get(&self, offset: u64, len: usize) -> Result<&[u8], Missing> {
         let place = offset
             .checked_sub(self.offset)
@@ -54,7 +54,7 @@ impl Window {
             .unwrap_or_default()
     }
 
-    /// Requests missing bytes and those behind them, `ahead` bytes or more if the file has them.
+    /// Requests missing bytes and bytes after them: at least `ahead` bytes in all, if the file has that many.
     pub(crate) fn ask<T>(&mut self, missing: Missing, ahead: usize) -> Step<T> {
         let left = self.size.saturating_sub(missing.offset);
         let left = usize::try_from(left).unwrap_or(usize::MAX);

@@ -1,4 +1,4 @@
-//! The machine that writes a recording: it returns the bytes to append, and asks its host to deflate.
+//! The machine that writes a recording: it returns the bytes to append, and has its host deflate blocks.
 //!
 //! ```text
 //!   begin ─► F      open_chapter ─► O      segment, flush ─► S      close_chapter ─► Packing ─(deflated)─► C, each 64: I
@@ -22,16 +22,17 @@ use crate::index::{self, CHAPTERS_BETWEEN_INDEXES, Found, Listed};
 use crate::notes;
 use crate::summary::FrameSummarizer;
 
-/// The most bytes of frames in an `O` or `S`: what fits beside the first seq in [`MAX_RAW_BYTES`]. A larger frame is
-/// [`WriteError::TooLarge`]; segments that exceed it together go into several `S`.
+/// The most bytes of frames in an opening (`O`) or segments (`S`) block: [`MAX_RAW_BYTES`] less the 8 bytes of the
+/// first seq. A larger frame is [`WriteError::TooLarge`]; segments that together exceed this number go into several `S`
+/// blocks.
 const MAX_FRAMES_BYTES: usize = MAX_RAW_BYTES as usize - KEY_BYTES;
 
 /// The machine that writes a recording.
 ///
-/// It holds an index entry for each block, every `F`, and all notes. A host bounds these: it begins another file, or
-/// compacts, before there are [`MAX_BLOCKS`] blocks. It also holds the frames of the open chapter, at most 64 MiB; a
-/// larger chapter stays in `O` and `S`. And it holds the open chapter's dictionary, and its fold without the objects of
-/// its opening snapshot.
+/// The writer holds an index entry for each block, every file block (`F`), and all notes. A host bounds these: it
+/// begins another file, or compacts the file, before there are [`MAX_BLOCKS`] blocks. The writer also holds the frames
+/// of the open chapter, at most 64 MiB; a larger chapter stays in `O` and `S` blocks. And it holds the open chapter's
+/// dictionary, and its fold without the objects of its opening snapshot.
 #[derive(Debug)]
 pub struct Writer {
     offset: u64,
@@ -46,12 +47,12 @@ pub struct Writer {
 #[derive(Debug)]
 struct OpenChapter {
     first: Seq,
-    /// Number of its `O`.
+    /// The index in `Writer::blocks` of the chapter's opening block (`O`).
     block: usize,
     summarizer: FrameSummarizer,
-    /// All its frames. If the chapter is over 64 MiB: only the frames that no `S` holds yet.
+    /// All frames of the chapter. If the chapter is over 64 MiB, only the frames that no `S` block holds yet.
     frames: Vec<u8>,
-    /// Index in `frames` of the first byte that no `S` holds yet.
+    /// Index in `frames` of the first byte that no `O` or `S` block holds yet.
     unwritten_from: usize,
     is_too_large: bool,
 }
@@ -69,7 +70,7 @@ pub struct Packing {
 }
 
 impl Packing {
-    /// Returns the bytes to deflate: at most [`MAX_RAW_BYTES`], and never none.
+    /// Returns the bytes to deflate: at least one, and at most [`MAX_RAW_BYTES`].
     #[must_use]
     pub fn raw(&self) -> &[u8] {
         &self.raw
@@ -90,16 +91,16 @@ impl Packing {
 /// The result of closing a chapter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Closing {
-    /// An `S` with the segments that no block held yet, to be appended now; empty if there are none.
+    /// A segments block (`S`) with the segments that no block held yet, to be appended now; empty if there are none.
     pub append: Vec<u8>,
     /// The closed chapter, to be deflated and passed to [`Writer::packed`]. `None` if the chapter has no records or is
-    /// over 64 MiB; then it stays in `O` and `S`.
+    /// over 64 MiB; such a chapter stays in `O` and `S` blocks.
     pub packing: Option<Packing>,
 }
 
 impl Writer {
-    /// Begins a file; returns the writer and the file's first bytes: the file's header and its first `F`. Watches that
-    /// do not fit in the `F` are left out ([`MAX_FILE_BLOCK_BYTES`](crate::MAX_FILE_BLOCK_BYTES)).
+    /// Begins a file; returns the writer and the file's first bytes: the file's header and its first file block (`F`).
+    /// Watches that do not fit in the file block are left out ([`MAX_FILE_BLOCK_BYTES`](crate::MAX_FILE_BLOCK_BYTES)).
     ///
     /// # Errors
     /// [`WriteError::TooLarge`] if `file` without its watches is over 64 MiB.
@@ -117,8 +118,9 @@ impl Writer {
         Ok((writer, bytes))
     }
 
-    /// Returns an `F` for the chapters from here on. A host calls it while no chapter is open, when the log or its run
-    /// is another than before. That no chapter is open is not checked: a reader would lose its later `S`.
+    /// Returns a file block (`F`) for the chapters that follow. A host calls this while no chapter is open, when the
+    /// log or the run of its writer changes. No code checks that no chapter is open: if one were, a reader would lose
+    /// that chapter's later `S` blocks.
     ///
     /// # Errors
     /// [`WriteError::TooLarge`] if `file` without its watches is over 64 MiB.
@@ -128,12 +130,13 @@ impl Writer {
         Ok(bytes)
     }
 
-    /// Returns the `N` blocks, of 1 MiB at most, with notes of persons whose records lie outside the file's chapters;
-    /// nothing for no notes. A host writes at most [`MAX_NOTES`](watchscope_model::notes::MAX_NOTES) into a file,
-    /// because a reader reads no more.
+    /// Returns notes blocks (`N`) of at most 1 MiB each, with notes of persons whose records lie outside the file's
+    /// chapters; nothing for no notes. A host writes at most [`MAX_NOTES`](watchscope_model::notes::MAX_NOTES) notes
+    /// into a file, because a reader reads no more.
     ///
     /// # Errors
-    /// None: a note that does not fit in a block is left out. [`Writer::contents`] lists it all the same.
+    /// There are none in practice: a note that does not fit in a block is left out. [`Writer::contents`] lists such a
+    /// note nevertheless.
     pub fn notes(&mut self, notes: &[KeptNote]) -> Result<Vec<u8>, WriteError> {
         let mut bytes = Vec::new();
         for payload in notes::payloads(notes) {
@@ -144,11 +147,11 @@ impl Writer {
     }
 
     /// Continues a file that was opened. Returns the writer, and the length in bytes to which the host cuts the file
-    /// before it appends. No chapter is open then: one that was not closed stays in `O` and `S`. Returns `None` if a
-    /// part of the file is damaged, because no index could list it.
+    /// before it appends. The returned writer has no open chapter: a chapter that was not closed stays in `O` and `S`
+    /// blocks. Returns `None` if a part of the file is damaged, because no index could list that part.
     ///
     /// # Panics
-    /// If `contents` is not as [`Scan`](crate::Scan) made it, and a chapter names a block that is not listed.
+    /// It panics if `contents` is not as [`Scan`](crate::Scan) made it, and a chapter names a block that is not listed.
     #[must_use]
     pub fn resume(contents: &Contents) -> Option<(Self, u64)> {
         let ends = contents.blocks.iter().map(BlockPlace::end);
@@ -187,8 +190,9 @@ impl Writer {
         Some((writer, offset))
     }
 
-    /// Returns the file's contents once all returned bytes are appended. A chapter that is being deflated is listed
-    /// with its `O` and `S`. The open chapter's summary also counts the segments that are not yet flushed.
+    /// Returns the contents that the file has once all returned bytes are appended. A chapter that is being deflated is
+    /// listed with its `O` and `S` blocks. The open chapter's summary also counts the segments that are not yet
+    /// flushed.
     #[must_use]
     pub fn contents(&self) -> Contents {
         let mut at = FILE_HEADER_BYTES as u64;
@@ -212,11 +216,12 @@ impl Writer {
         grouped.contents(self.offset, self.notes.clone(), damaged, None)
     }
 
-    /// Opens a chapter with its head frame; returns its `O`. Bytes behind the frame are ignored.
+    /// Opens a chapter with its head frame; returns the chapter's opening block (`O`). Bytes after the frame are
+    /// ignored.
     ///
     /// # Errors
-    /// If a chapter is open, or if the frame is no head frame, cannot be read, or is too large for a block. No chapter
-    /// is opened then.
+    /// It fails if a chapter is open, or if the frame is no head frame, cannot be read, or is too large for a block.
+    /// After an error no new chapter is open.
     pub fn open_chapter(&mut self, head: &[u8]) -> Result<Vec<u8>, WriteError> {
         if let Some(open) = &self.open {
             return Err(WriteError::ChapterOpen { first: open.first });
@@ -236,13 +241,14 @@ impl Writer {
         Ok(bytes)
     }
 
-    /// Takes in the open chapter's next segment frame, which the next [`Writer::flush`] writes. Returns an `S` with the
-    /// segments before it, if one block or 64 MiB of chapter could not hold this one too; otherwise nothing. Bytes
-    /// behind the frame are ignored.
+    /// Takes in the open chapter's next segment frame, which the next [`Writer::flush`] writes. Returns an `S` block
+    /// with the unwritten segments before this one, if adding it would exceed one block or 64 MiB of chapter; else
+    /// nothing. Bytes after the frame are ignored.
     ///
     /// # Errors
-    /// If no chapter is open, or if the frame is no segment, cannot be read, does not follow, or is too large. The
-    /// segment is not taken in. Behind one that cannot be read, every later one of the chapter fails too.
+    /// It fails if no chapter is open, or if the frame is no segment, cannot be read, does not follow, or is too large.
+    /// A segment that fails is not taken in. After a segment that cannot be read, every later segment of the chapter
+    /// fails, too.
     pub fn segment(&mut self, frame: &[u8]) -> Result<Vec<u8>, WriteError> {
         let open = self.open.as_mut().ok_or(WriteError::NoChapter)?;
         let frame = one_frame(frame, FrameKind::Segment)?;
@@ -270,11 +276,11 @@ impl Writer {
         Ok(bytes)
     }
 
-    /// Returns an `S` with the open chapter's segments that are not yet written; nothing if there are none, or if no
-    /// chapter is open. A host calls it at most 1 s after [`Writer::segment`].
+    /// Returns a segments block (`S`) with the open chapter's unwritten segments; nothing if there are none, or if no
+    /// chapter is open. A host calls this at most 1 s after [`Writer::segment`].
     ///
     /// # Errors
-    /// None in practice: [`Writer::segment`] keeps the unwritten segments within one block.
+    /// There are none in practice: [`Writer::segment`] keeps the unwritten segments within one block.
     pub fn flush(&mut self) -> Result<Vec<u8>, WriteError> {
         let Some(open) = &mut self.open else {
             return Ok(Vec::new());
@@ -288,7 +294,7 @@ impl Writer {
         self.keyed(Tag::Segments, first, &frames)
     }
 
-    /// Closes the open chapter. The next one may be opened before this one is [`Writer::packed`].
+    /// Closes the open chapter. The next chapter may be opened before the closed one is passed to [`Writer::packed`].
     ///
     /// # Errors
     /// [`WriteError::NoChapter`] if no chapter is open.
@@ -302,11 +308,12 @@ impl Writer {
         Ok(Closing { append, packing })
     }
 
-    /// Returns a whole chapter to be deflated, without `O` and `S` before it. The caller passes at least one segment,
-    /// because a chapter without records has no `C` (docs/recordings.md). Bytes behind the frame are ignored in each.
+    /// Returns a whole chapter to be deflated, for which no `O` and `S` blocks are written. The caller passes at least
+    /// one segment, because a chapter without records has no `C` block (docs/recordings.md). Bytes after the frame are
+    /// ignored in `head` and in each segment.
     ///
     /// # Errors
-    /// If a frame is of the wrong kind, cannot be read or does not follow, or if the frames are over 64 MiB.
+    /// It fails if a frame is of the wrong kind, cannot be read or does not follow, or if all frames are over 64 MiB.
     pub fn whole_chapter<'a>(
         head: &[u8],
         segments: impl IntoIterator<Item = &'a [u8]>,
@@ -329,12 +336,12 @@ impl Writer {
         Ok(Packing::of_chapter(summary.first, &summary, raw))
     }
 
-    /// Returns a `B` to be deflated, with bodies of the chapter that begins with `first`; `None` if there are none.
-    /// Each body has the seq of its record; they keep their order, which may be any. A host passes at most
-    /// [`MAX_BODIES`](crate::MAX_BODIES), because a reader reads no more.
+    /// Returns a bodies block (`B`) to be deflated, with bodies of the chapter that begins with `first`; `None` if
+    /// there are none. Each body has the seq of its record; the bodies keep their order, which may be any. A host
+    /// passes at most [`MAX_BODIES`](crate::MAX_BODIES) bodies, because a reader reads no more.
     ///
     /// # Errors
-    /// [`WriteError::TooLarge`] if they are over 64 MiB.
+    /// [`WriteError::TooLarge`] if the bodies together are over 64 MiB.
     pub fn bodies<'a>(
         first: Seq,
         bodies: impl IntoIterator<Item = (Seq, &'a [u8])>,
@@ -355,12 +362,12 @@ impl Writer {
         }))
     }
 
-    /// Returns the block with the bytes that the host deflated. Behind the 64th closed chapter since the last index, an
-    /// index follows, if it fits in a block and there are at most [`MAX_BLOCKS`] blocks. Whether `deflated` inflates to
-    /// [`Packing::raw`] is not checked.
+    /// Returns the block with the bytes that the host deflated. After the 64th closed chapter since the last index, an
+    /// index follows, if it fits in a block and there are at most [`MAX_BLOCKS`]. No code checks whether `deflated`
+    /// inflates to [`Packing::raw`].
     ///
     /// # Errors
-    /// [`WriteError::TooLarge`] if the deflated bytes do not fit in a block. The file then stays as it was.
+    /// [`WriteError::TooLarge`] if the deflated bytes do not fit in a block. After this error the file stays as it was.
     pub fn packed(&mut self, packing: &Packing, deflated: &[u8]) -> Result<Vec<u8>, WriteError> {
         let raw_bytes = u32::try_from(packing.raw.len()).unwrap_or(u32::MAX);
         let mut bytes = self.append(
@@ -381,26 +388,26 @@ impl Writer {
         Ok(bytes)
     }
 
-    /// Ends the file; returns an `S` with the remaining segments, and the index. The index is left out if it does not
-    /// fit, or if there are more than [`MAX_BLOCKS`] blocks. A chapter that is still open stays in `O` and `S`. The
-    /// host writes nothing after these bytes.
+    /// Ends the file; returns an `S` block with the remaining segments, and the index. The index is left out if it does
+    /// not fit in a block, or if there are more than [`MAX_BLOCKS`] blocks. A chapter that is still open stays in `O`
+    /// and `S` blocks. The host appends nothing after these bytes.
     ///
     /// # Errors
-    /// None in practice, as for [`Writer::flush`].
+    /// There are none in practice, as for [`Writer::flush`].
     pub fn finish(&mut self) -> Result<Vec<u8>, WriteError> {
         let mut bytes = self.flush()?;
         bytes.extend(self.index());
         Ok(bytes)
     }
 
-    /// Returns the file's length in bytes once all returned bytes are appended.
+    /// Returns the length in bytes that the file has once all returned bytes are appended.
     #[must_use]
     pub fn file_bytes(&self) -> u64 {
         self.offset
     }
 
-    /// Returns how many blocks the file has, indexes included. A host compacts the file before there are
-    /// [`MAX_BLOCKS`].
+    /// Returns how many blocks the file has, indexes included. A host compacts the file before there are [`MAX_BLOCKS`]
+    /// blocks.
     #[must_use]
     pub fn block_count(&self) -> usize {
         self.blocks.len()
@@ -419,7 +426,7 @@ impl Writer {
         Some((summarizer.log(), summarizer.epoch()))
     }
 
-    /// Returns the fold behind the last record of the open chapter, as [`FrameSummarizer::state`] returns it. `None` if
+    /// Returns the fold after the last record of the open chapter, as [`FrameSummarizer::state`] returns it. `None` if
     /// no chapter is open.
     #[must_use]
     pub fn open_state(&self) -> Option<&State> {
@@ -448,16 +455,16 @@ impl Writer {
         Ok(bytes)
     }
 
-    /// Returns an index of all blocks so far. Returns nothing if it does not fit, because a file can be read without
-    /// one.
+    /// Returns an index of all blocks so far. Returns nothing if the index does not fit in a block, because a file can
+    /// be read without an index.
     fn index(&mut self) -> Vec<u8> {
         self.chapters_since_index = 0;
         index_block(&mut self.blocks, &mut self.offset)
     }
 }
 
-/// Returns an index of `blocks`, which end at `offset`, and adds it to them. Returns nothing if it does not fit in a
-/// block, or if there are over [`MAX_BLOCKS`] blocks.
+/// Returns an index of `blocks`, which end at `offset`, and adds the index block to `blocks`. Returns nothing if the
+/// index does not fit in a block, or if there are over [`MAX_BLOCKS`] blocks.
 pub(crate) fn index_block(blocks: &mut Vec<Listed>, offset: &mut u64) -> Vec<u8> {
     if blocks.len() > MAX_BLOCKS {
         return Vec::new();

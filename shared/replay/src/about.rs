@@ -6,15 +6,15 @@ use watchscope_recording::{ClusterName, Contents, FileBlock, Form, HiddenPart, P
 use crate::joined::JoinedFiles;
 use crate::words::Notice;
 
-/// The most characters of a text from the file; the rest of it is replaced by `…`. So a hostile file cannot fill the
-/// page. The number has no source.
+/// The most characters of a text from the file; the rest of the text is replaced by `…`. With this bound a hostile file
+/// cannot fill the page. The number has no source.
 const TEXT_CHARS: usize = 256;
-/// The most texts about withheld parts; the others are left out. So a hostile file cannot fill the page. The number has
-/// no source.
+/// The most texts about withheld parts; further texts are left out. With this bound a hostile file cannot fill the
+/// page. The number has no source.
 const WITHHELD: usize = 16;
 
 /// An opened recording, as JSON for a page. The texts of `cluster`, `withheld` and `watchscope` come from inside the
-/// file, so they are hostile; each is cut to 256 characters and `…`.
+/// file, so they may be hostile. A text of over 256 characters is cut to 256 and `…`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct About {
@@ -22,38 +22,41 @@ pub struct About {
     pub name: String,
     /// Length of the file in bytes.
     pub bytes: u64,
-    /// Whether its writer ended it and closed all its chapters ([`Contents::is_ended`]). Nothing is added to such a
-    /// file any more.
+    /// Whether the file's writer ended the file and closed all its chapters ([`Contents::is_ended`]). Nothing is added
+    /// to such a file any more.
     pub is_ended: bool,
     /// Time of the first record that the page shows at once, in microseconds since 1970-01-01T00:00:00Z. The page shows
     /// the last 160 chapters at once.
     pub from_us: i64,
-    /// Time of the last record, in the same unit.
+    /// Time of the last record, in microseconds since 1970-01-01T00:00:00Z.
     pub to_us: i64,
-    /// How many records the shown runs have, according to their chapters' summaries.
+    /// The number of records of the shown runs, according to their chapters' summaries.
     pub records: u64,
-    /// How many runs are shown; at least 1. Runs behind the last readable one do not count.
+    /// The number of runs of the log's writer that are shown; at least 1. Runs after the last readable run do not
+    /// count.
     pub epochs: usize,
-    /// The cluster of the last run; `None` if no cluster had answered, or if its part of the file does not say it.
+    /// The cluster of the last run; `None` if no cluster had answered, or if that run's part of the file does not state
+    /// it.
     pub cluster: Option<ClusterName>,
     /// How the part of the file with the last run was made.
     pub form: Form,
     /// What the writers left out, each as a phrase in English; the first 16 different texts in the order of the file.
-    /// Empty if no part of the file says that something was left out.
+    /// Empty if no part of the file states that something was left out.
     pub withheld: Vec<String>,
     /// The parts that any writer hid, each once, in the order of [`HiddenPart`], without parts of a later version. The
-    /// file has pseudonyms or `[hidden]` for them, and no bodies. Empty if no part of the file says that something was
-    /// hidden.
+    /// file has pseudonyms or `[hidden]` in place of their texts, and no bodies. Empty if no part of the file states
+    /// that something was hidden.
     pub hidden: Vec<HiddenPart>,
-    /// The version of watchscope that wrote the part of the file with the last run, as `0.9.0`; empty if that part does
-    /// not say it.
+    /// The version of watchscope that wrote the last run's part of the file, such as `0.9.0`; empty if that part does
+    /// not state it.
     pub watchscope: String,
-    /// Says which part of the file could not be read when it was opened; `None` if all that was read could be.
+    /// States which part of the file could not be read when it was opened; `None` if everything that was requested
+    /// could be read.
     pub notice: Option<Notice>,
 }
 
 impl About {
-    /// Returns `None` if the files have no record.
+    /// Collects the facts; `None` if the file has no record.
     pub(crate) fn new(
         name: &str,
         joined: &JoinedFiles<Contents>,

@@ -12,9 +12,9 @@ use watchscope_recording::{
 
 /// The machine that reads the chapter of a record from a file.
 ///
-/// If several chapters hold the record, it returns the first that can be read, in the order that it was given. If a
-/// part of that is damaged, its frames may end before the record. It holds the entries of these chapters, and what
-/// [`ReadChapter`] holds for one.
+/// If several chapters hold the record, it returns the first that can be read, in the given order. If a part of the
+/// returned chapter is damaged, its frames may end before the record. The machine holds the entries of these chapters,
+/// and the memory of [`ReadChapter`] for one chapter.
 #[derive(Debug)]
 pub struct FetchChapter {
     name: String,
@@ -37,8 +37,8 @@ impl FetchChapter {
     }
 
     /// Takes in the answer to the last step, and returns the next step; the first answer is [`Input::Begin`]. Without a
-    /// readable chapter the result is [`Fetched::NotRead`] with the file's name and the damage of the last one. If
-    /// there was no chapter, it is [`Fetched::Gone`].
+    /// readable chapter the result is [`Fetched::NotRead`] with the file's name and the damage of the last chapter. If
+    /// no chapter was given, the result is [`Fetched::Gone`].
     pub fn step(&mut self, mut input: Input) -> Step<Fetched> {
         loop {
             let (first, last, mut machine) = match self.reading.take() {
@@ -78,10 +78,10 @@ impl FetchChapter {
 }
 
 /// The machine that reads the redacted body of a record from a file. The result is `None` if the file has no body of
-/// it. It is an error if no block has it, and a block that may have it cannot be read. The error is a sentence with the
-/// file's name.
+/// the record. The result is an error if no readable block has the body, and a block that may have it cannot be read.
+/// The error is a sentence with the file's name.
 ///
-/// It holds the places of the blocks, and what [`ReadBodies`] holds for one.
+/// The machine holds the positions of the blocks, and the memory of [`ReadBodies`] for one block.
 #[derive(Debug)]
 pub struct FetchBody {
     name: String,
@@ -111,7 +111,7 @@ impl FetchBody {
     }
 
     /// Takes in the answer to the last step, and returns the next step; the first answer is [`Input::Begin`]. The last
-    /// step has the result, as the machine's documentation describes it.
+    /// step has the result, which the documentation of [`FetchBody`] describes.
     pub fn step(&mut self, mut input: Input) -> Step<Result<Option<Bytes>, String>> {
         loop {
             let mut machine = match self.reading.take() {
@@ -138,11 +138,11 @@ impl FetchBody {
     }
 }
 
-/// The machine that reads the notes of persons about one log from a file: from `N` blocks, and from chapters whose
-/// summary counts notes. It passes over a chapter that cannot be read.
+/// The machine that reads the notes of persons about one log from a file: from notes blocks (`N`), and from chapters
+/// whose summary counts notes. A chapter that cannot be read is passed over.
 ///
-/// It holds the entries of these chapters, what [`ReadChapter`] holds for one, and [`Notes`], which have a bound of
-/// their own.
+/// The machine holds the entries of these chapters, the memory of [`ReadChapter`] for one chapter, and [`Notes`], which
+/// have a bound of their own.
 #[derive(Debug)]
 pub struct FetchNotes {
     log: LogId,
@@ -152,7 +152,7 @@ pub struct FetchNotes {
 }
 
 impl FetchNotes {
-    /// Makes a machine for a file with these contents. It leaves out notes about other logs than `log`.
+    /// Makes a machine for a file with these contents. Notes of other logs than `log` are left out.
     #[must_use]
     pub fn new(log: LogId, contents: &Contents) -> Self {
         let noted = contents.chapters.iter();
@@ -176,7 +176,7 @@ impl FetchNotes {
     }
 
     /// Takes in the answer to the last step, and returns the next step; the first answer is [`Input::Begin`]. The last
-    /// step has the notes; they are empty if there are none.
+    /// step has the notes; the set is empty if there are none.
     pub fn step(&mut self, mut input: Input) -> Step<Notes> {
         loop {
             let mut machine = match self.reading.take() {
@@ -205,13 +205,14 @@ fn reason(name: &str, damage: &Damage) -> String {
     format!("{name}, {damage}")
 }
 
-/// Returns whether a chapter holds a record.
+/// Returns whether a chapter's summary spans the seq of a record.
 pub(crate) fn holds(entry: &ChapterEntry, seq: Seq) -> bool {
     (entry.summary.first..=entry.summary.last).contains(&seq)
 }
 
-/// Returns the file's entry of the chapter that holds a record; if several do, the first in [`Contents::chapters`].
-/// `None` if none does, or if the file has no such epoch. It does not look at the log.
+/// Returns the file's entry of the chapter that holds a record; if several chapters do, the first in
+/// [`Contents::chapters`]. `None` if no chapter does, or if the file has no such epoch. The name of the log is not
+/// compared.
 #[must_use]
 pub fn holding<'a>(contents: &'a Contents, epoch: &EpochId, seq: Seq) -> Option<&'a ChapterEntry> {
     let mut entries = contents.chapters.iter();
@@ -221,8 +222,8 @@ pub fn holding<'a>(contents: &'a Contents, epoch: &EpochId, seq: Seq) -> Option<
     })
 }
 
-/// Returns the first chapter among the results from several files, and takes no result after it. Without a chapter it
-/// returns the last [`Fetched::NotRead`], or [`Fetched::Gone`] if there is none.
+/// Returns the first chapter among the results from several files; later results are not requested. If no result is a
+/// chapter, it returns the last [`Fetched::NotRead`], or [`Fetched::Gone`] if there is none.
 pub fn first_chapter(found: impl IntoIterator<Item = Fetched>) -> Fetched {
     let mut worst = Fetched::Gone;
     for found in found {
@@ -235,8 +236,8 @@ pub fn first_chapter(found: impl IntoIterator<Item = Fetched>) -> Fetched {
     worst
 }
 
-/// Returns the first body among the results from several files, and takes no result after it. The result is `None` if
-/// all are `None`, or if there are none.
+/// Returns the first body among the results from several files; later results are not requested. It returns `None` if
+/// all results are `None`, or if there are no results.
 ///
 /// # Errors
 /// The last error among the results, a sentence, if no file gave a body.

@@ -13,8 +13,9 @@ use watchscope_timeline::store::MOST_AT_ONCE;
 
 use crate::fetch::holds;
 
-/// The latest time at which the clock of a recording starts, about 146,000 years after 1970; a later one starts here.
-/// So the clock never reaches the largest time, at which every moment would be due for a heartbeat.
+/// The latest time at which the clock of a recording starts, about 146,000 years after 1970; a later clock starts at
+/// this time. Because of that the clock never reaches the largest time, at which a heartbeat would be due at every
+/// moment.
 const LATEST_START: Time = Time(i64::MAX / 2);
 
 /// A scanned file.
@@ -32,10 +33,10 @@ impl Recorded for Contents {
 /// Why recordings cannot be read as one.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum LogError {
-    /// The recordings are of several logs, and none was chosen.
+    /// The recordings are of several logs, and no log was chosen.
     #[error("these are recordings of several logs: {}; choose one with --log", logs.join(", "))]
     SeveralLogs {
-        /// Ids of these logs, sorted, each once; at least two.
+        /// Ids of the logs, sorted, each once; at least two.
         logs: Vec<String>,
     },
     /// No recording is of the chosen log.
@@ -43,38 +44,41 @@ pub enum LogError {
     OtherLogs {
         /// Id of the chosen log.
         log: String,
-        /// Ids of the logs that there are, sorted, each once; empty if no file has a readable `F`.
+        /// Ids of the logs that the recordings have, sorted, each once; empty if no file has a readable file block
+        /// (`F`).
         logs: Vec<String>,
     },
 }
 
-/// Recordings of one log, read as one. It holds the files' contents, and a place for each chapter of the log in them.
+/// Recordings of one log, read as one. It holds the files' contents, and the position of each chapter of the log in
+/// them.
 #[derive(Clone, Debug)]
 pub struct JoinedFiles<F> {
     log: String,
     files: Vec<F>,
     runs: Vec<Run>,
-    /// The number of runs behind these that have records, but no readable one.
+    /// The number of runs after `runs` that have records, but no readable record.
     unread_runs: usize,
 }
 
 /// A run of the log's writer with its chapters, sorted by their first record; at least one. If several files hold a
-/// chapter, each copy is there, and the longest comes first.
+/// chapter, each copy is listed, and the longest copy comes first.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The id of the epoch, of at most [`MAX_NAME_BYTES`]; no two runs of a [`JoinedFiles`] share one.
+    /// The id of the epoch, of at most [`MAX_NAME_BYTES`]; no two runs of a [`JoinedFiles`] have the same.
     pub epoch: String,
     chapters: Vec<Place>,
 }
 
-/// The place of a chapter: index of the file, and index in its chapters.
+/// The position of a chapter: the index of the file, and the index in that file's chapters.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     file: usize,
     chapter: usize,
 }
 
-/// A chapter of a run, by its place in the [`JoinedFiles`] that returned it. It means nothing to another one.
+/// A chapter of a run, by its position in the [`JoinedFiles`] that returned it. For another `JoinedFiles` it has no
+/// meaning.
 #[derive(Clone, Copy, Debug)]
 pub struct ChapterPlace {
     run: usize,
@@ -82,15 +86,16 @@ pub struct ChapterPlace {
 }
 
 impl<F: Recorded> JoinedFiles<F> {
-    /// Joins groups of files; the files of a folder are one group. `log` is the id of the chosen log; `None`: the only
-    /// one. Without any file, or without a readable `F` in them, the log's id is empty and there are no runs.
+    /// Joins groups of files; the files of a folder are one group. `log` is the id of the chosen log; `None` chooses
+    /// the only log. Without any file, or without a readable file block (`F`), the log's id is empty and there are no
+    /// runs.
     ///
-    /// Groups are sorted by the time at which the first chapter of their first file with one begins; a group without a
-    /// chapter comes first. The order within a group stays, because a clock may have been set back between two runs. A
-    /// log or a run with a name over [`MAX_NAME_BYTES`] is passed over, so it has no records here.
+    /// Groups are sorted by when the first chapter of their first file with chapters begins; a group without chapters
+    /// comes first. The order within a group stays, because a clock may have been set back between two runs. A log or a
+    /// run with a name over [`MAX_NAME_BYTES`] is passed over, so that none of its records is served.
     ///
     /// # Errors
-    /// [`LogError`] if no log is chosen and there are several, or if no file is of the chosen log.
+    /// [`LogError`] if no log is chosen and there are several logs, or if no file is of the chosen log.
     pub fn new(mut groups: Vec<Vec<F>>, log: Option<&str>) -> Result<Self, LogError> {
         groups.sort_by_key(|files| files.iter().find_map(first_at));
         let files: Vec<F> = groups.into_iter().flatten().collect();
@@ -104,7 +109,7 @@ impl<F: Recorded> JoinedFiles<F> {
         })
     }
 
-    /// Returns all files, also those without a chapter of the log: by group, and in a group as they were given.
+    /// Returns all files, also files without a chapter of the log: by group, and within a group in the given order.
     #[must_use]
     pub fn files(&self) -> &[F] {
         &self.files
@@ -116,15 +121,15 @@ impl<F: Recorded> JoinedFiles<F> {
         &self.log
     }
 
-    /// Returns the runs, in the order of the files that first have a chapter of them; empty if no file has one. Those
-    /// that [`JoinedFiles::start_from`] left out are not among them.
+    /// Returns the runs, in the order of the first file with a chapter of each; empty if no file has a chapter of the
+    /// log. Runs that [`JoinedFiles::start_from`] left out are not among them.
     #[must_use]
     pub fn runs(&self) -> &[Run] {
         &self.runs
     }
 
     /// Iterates over a run's chapters and their files, in the order of [`Run`]. A chapter that several files hold comes
-    /// once for each. It may panic at a run of other files.
+    /// once for each file. The function may panic for a run of another `JoinedFiles`.
     pub fn chapters<'a>(&'a self, run: &'a Run) -> impl Iterator<Item = (&'a F, &'a ChapterEntry)> {
         run.chapters.iter().map(|place| {
             let file = &self.files[place.file];
@@ -133,16 +138,16 @@ impl<F: Recorded> JoinedFiles<F> {
     }
 
     /// Iterates over the summaries of all chapters that have records, run by run, in the order of [`Run`]. A chapter
-    /// that several files hold comes once for each.
+    /// that several files hold comes once for each file.
     pub fn summaries(&self) -> impl Iterator<Item = &Summary> {
         let chapters = self.runs.iter().flat_map(|run| self.chapters(run));
         let summaries = chapters.map(|(_, entry)| &entry.summary);
         summaries.filter(|summary| summary.records() > 0)
     }
 
-    /// Returns the seq of the last record of a run according to its files' summaries. If it has none, the seq before
-    /// the one that its last chapter begins with: 0 for a run from its first record on. It may panic at a run of other
-    /// files.
+    /// Returns the seq of the last record of a run according to its files' summaries. If the run has no record, it is
+    /// one below the seq at which its last chapter begins: 0 if that seq is 1. The function may panic for a run of
+    /// another `JoinedFiles`.
     #[must_use]
     pub fn last(&self, run: &Run) -> Seq {
         let last = self.chapters(run).map(|(_, entry)| entry.summary.last);
@@ -161,9 +166,9 @@ impl<F: Recorded> JoinedFiles<F> {
         records
     }
 
-    /// Returns the chapters that have records, newest run first, and newest chapter first in each run; empty if none
-    /// has any. The newest chapter has the highest last record; of two with the same one, the shorter comes first. A
-    /// reader starts from the first that can be read.
+    /// Returns the chapters that have records, newest run first, and newest chapter first in each run; empty if no
+    /// chapter has records. The newest chapter is the one with the highest last seq; of two chapters with the same last
+    /// seq, the shorter comes first. A reader starts from the first chapter that can be read.
     #[must_use]
     pub fn newest_first(&self) -> Vec<ChapterPlace> {
         let mut newest_first = Vec::new();
@@ -181,25 +186,26 @@ impl<F: Recorded> JoinedFiles<F> {
         newest_first
     }
 
-    /// Returns a chapter's file, and the file's entry of it. It may panic at a place that other [`JoinedFiles`]
-    /// returned.
+    /// Returns a chapter's file, and the file's entry for the chapter. The function may panic for a place that another
+    /// [`JoinedFiles`] returned.
     #[must_use]
     pub fn entry(&self, ChapterPlace { place, .. }: ChapterPlace) -> (&F, &ChapterEntry) {
         let file = &self.files[place.file];
         (file, &file.contents().chapters[place.chapter])
     }
 
-    /// Starts from the newest chapter that can be read: `place` says where it is, and `newest` is it. Leaves out the
-    /// runs behind its run. Returns a ring with the chapter and a catalogue of the remaining chapters, each once. The
-    /// catalogue has the last [`MAX_RUNS`] runs, and merges old chapters as [`Catalogue`](watchscope_log::Catalogue)
-    /// states.
+    /// Starts from the newest chapter that can be read: `place` is its position, and `newest` its content. Leaves out
+    /// the runs after the chapter's run. Returns a ring with the chapter and a catalogue of the remaining chapters,
+    /// each once. The catalogue has the last [`MAX_RUNS`] runs, and merges old chapters as
+    /// [`Catalogue`](watchscope_log::Catalogue) states.
     ///
     /// # Errors
-    /// If a frame of the chapter cannot be read or does not follow the one before. If the name of its log or run is
-    /// longer than [`MAX_NAME_BYTES`]. Then no run is left out.
+    /// It fails if a frame of the chapter cannot be read or does not follow the frame before. It also fails if the name
+    /// of the chapter's log or run is longer than [`MAX_NAME_BYTES`]. After an error no run is left out.
     ///
     /// # Panics
-    /// If the run of the place was left out before. It may panic at a place that other [`JoinedFiles`] returned.
+    /// The function panics if the run of the place was left out before. It may panic for a place that another
+    /// [`JoinedFiles`] returned.
     pub fn start_from(
         &mut self,
         place: ChapterPlace,
@@ -216,16 +222,16 @@ impl<F: Recorded> JoinedFiles<F> {
     }
 
     /// Returns how many of the runs that [`JoinedFiles::start_from`] left out have records, which cannot be read. A run
-    /// that only has an empty chapter behind its seq 1 counts, too. Before it is called, 0.
+    /// that only has an empty chapter after its seq 1 counts, too. The result is 0 before `start_from` is called.
     #[must_use]
     pub fn unread_runs(&self) -> usize {
         self.unread_runs
     }
 
-    /// Returns what a viewer's welcome says about the recording; `None` if it has no record. `name` is for people. It
-    /// begins with the earliest record of the last 160 chapters with records ([`MOST_AT_ONCE`]), which a page shows at
-    /// once; each copy of a chapter counts. It ends with the latest record of all. It says that diagnosis did not run
-    /// again.
+    /// Returns what a viewer's welcome states about the recording; `None` if it has no record. `name` is the name for
+    /// people. The stated time begins with the earliest record of the last 160 chapters with records
+    /// ([`MOST_AT_ONCE`]), which a page shows at once. Each copy of a chapter counts. The stated time ends with the
+    /// latest of all records. The result states that diagnosis did not run again.
     #[must_use]
     pub fn recording(&self, name: &str) -> Option<Recording> {
         let (from, to) = self.times()?;
@@ -238,7 +244,7 @@ impl<F: Recorded> JoinedFiles<F> {
     }
 
     /// Iterates over the chapters that hold a record, and their files, in the order of [`Run`]: the longest copy of a
-    /// chapter first. There is none if the epoch is unknown or left out, or if no chapter spans the seq.
+    /// chapter first. The iterator is empty if the epoch is unknown or left out, or if no chapter spans the seq.
     pub fn holding<'a>(
         &'a self,
         epoch: &EpochId,
@@ -250,7 +256,7 @@ impl<F: Recorded> JoinedFiles<F> {
         chapters.filter(move |(_, entry)| holds(entry, seq))
     }
 
-    /// Returns the last [`MAX_RUNS`] runs for a catalogue, which lists no more.
+    /// Returns the last [`MAX_RUNS`] runs for a catalogue, which lists no more runs.
     fn file_runs(&self) -> Vec<FileRun> {
         let runs = (0..).zip(&self.runs);
         runs.skip(self.runs.len().saturating_sub(MAX_RUNS))
@@ -267,8 +273,8 @@ impl<F: Recorded> JoinedFiles<F> {
             .collect()
     }
 
-    /// Returns the times of the first and the last record that a page shows at once: the last [`MOST_AT_ONCE`]
-    /// chapters.
+    /// Returns the earliest time in the last [`MOST_AT_ONCE`] chapters, which a page shows at once, and the latest time
+    /// of all chapters.
     fn times(&self) -> Option<(Time, Time)> {
         let times = self.summaries();
         let times: Vec<_> = times
@@ -280,7 +286,7 @@ impl<F: Recorded> JoinedFiles<F> {
     }
 }
 
-/// Returns the start of a recording's clock: the time `to` of its last record. It is clamped to half of the largest
+/// Returns the start of a recording's clock: the time `to` of its last record. The start is at most half of the largest
 /// time, about 146,000 years after 1970.
 #[must_use]
 pub fn clock_start(to: Time) -> Time {
@@ -292,7 +298,7 @@ fn first_at(file: &impl Recorded) -> Option<Time> {
     chapters.first().map(|entry| entry.summary.first_at)
 }
 
-/// Returns the one log of the files.
+/// Returns the id of the chosen log, or of the only log of the files.
 fn one_log(files: &[impl Recorded], asked: Option<&str>) -> Result<String, LogError> {
     let of_files = files.iter().flat_map(|file| &file.contents().files);
     let mut logs: Vec<String> = of_files.map(|of| of.log.clone()).collect();

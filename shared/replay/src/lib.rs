@@ -11,11 +11,12 @@
 //!   Opened ─► SearchFile ─(ReadBodies, ReadChapter)─► lines of an answer, as /api/search gives them
 //! ```
 //!
-//! Nothing here reads a file, inflates, or knows the time. A machine says what it needs ([`Step`]), and its host hands
-//! it in ([`Input`]). [`Opened`] gives a page the messages that `watchscope replay FILE` sends.
+//! No code of this crate reads a file, inflates, or knows the time. A machine requests bytes or inflating ([`Step`]),
+//! and its host hands in the answer ([`Input`]). [`Opened`] gives a page the messages that `watchscope replay FILE`
+//! sends.
 //!
 //! A file from a stranger is hostile. No input causes a panic, and no machine requests bytes outside the file. Each
-//! machine's documentation says how much it holds.
+//! machine's documentation states how much memory it needs.
 //!
 //! [`Step`]: watchscope_recording::Step
 //! [`Input`]: watchscope_recording::Input

@@ -1,4 +1,5 @@
-//! A recording that is open without a server: it answers one viewer, and reads chapters, bodies and notes.
+//! A recording that is open without a server: it serves one viewer, and returns machines that read chapters, bodies and
+//! notes.
 
 use std::time::Duration;
 
@@ -16,25 +17,25 @@ use crate::joined::{JoinedFiles, clock_start};
 use crate::search::SearchFile;
 use crate::words::{self, Notice};
 
-/// The error of every command of a viewer; it is a phrase in English. A note is refused with
+/// The error with which every command of a viewer is answered; it is a phrase in English. A note is refused with
 /// [`NoteRefusal::NotKept`] instead.
 pub const NO_CLUSTER: &str = "this is a recording; there is no cluster to ask";
-/// The most time that passes on the log's clock, in microseconds; there it stops. The latest start is at half of the
-/// largest time, so the clock stays below the largest time.
+/// The most time that passes on the log's clock, in microseconds; after this time the clock stops. The clock starts at
+/// half of the largest time at the latest, so it stays below the largest time.
 const MOST_PASSED_US: i64 = i64::MAX / 4;
 
-/// What the host does next for the viewer.
+/// The next act of the host for the viewer.
 #[derive(Debug)]
 pub enum Next {
     /// Send this message to the viewer.
     Send(Bytes),
     /// Read a chapter from the file, and pass it to [`Opened::fetched`] with this number, which counts from 1. If the
     /// file cannot be read, pass [`Fetched::NotRead`] with the reason. Call [`Opened::next`] again without waiting for
-    /// it.
+    /// the chapter.
     Fetch(u64, Box<FetchChapter>),
-    /// There is nothing to send. Call again after a message of the viewer, after [`Opened::connect`] or
-    /// [`Opened::fetched`], or when the host's clock shows this time. `None`: no time, because the viewer has not sent
-    /// hello.
+    /// There is nothing to send. Call [`Opened::next`] again after a message of the viewer, after [`Opened::connect`]
+    /// or [`Opened::fetched`], or when the host's clock shows this time. The time is `None` while the viewer has not
+    /// sent hello.
     Wait(Option<Duration>),
     /// The conversation has ended, for this reason.
     End(Parting),
@@ -42,14 +43,14 @@ pub enum Next {
 
 /// An open recording and its one viewer.
 ///
-/// It sends the same messages about the log as `watchscope replay` of the same file without new judgements. The log's
-/// clock starts at the last record and goes on from there, but only for heartbeats. For a page the present is always
-/// the time of the last record, which the welcome names.
+/// The viewer gets the same messages about the log as from `watchscope replay` of the same file without new judgements.
+/// The log's clock starts at the time of the last record and goes on, but only for heartbeats. For a page the present
+/// is always the time of the last record, which the welcome states.
 ///
-/// Bounds: the file's [`Contents`], of at most [`MAX_CHAPTERS`](watchscope_recording::MAX_CHAPTERS) chapters, a
+/// It holds the file's [`Contents`], of at most [`MAX_CHAPTERS`](watchscope_recording::MAX_CHAPTERS) chapters, a
 /// catalogue (see [`watchscope_log::Catalogue`]), a [`Reader`], and the newest chapter. The newest chapter has at most
-/// 256 MiB of frames, and an entry for each segment. It reads one chapter of the file at a time for the viewer. The
-/// host bounds how many bodies it reads.
+/// 256 MiB of frames, and an entry for each segment. One chapter of the file at a time is read for the viewer. The host
+/// bounds how many bodies are read at a time.
 #[derive(Debug)]
 pub struct Opened {
     name: String,
@@ -60,13 +61,13 @@ pub struct Opened {
     reader: Reader,
     /// The host's clock at the first call of [`receive`](Self::receive) or [`next`](Self::next).
     began: Option<Duration>,
-    /// Number of the chapter that the host reads.
+    /// The number of the chapter that the host reads now; `None` if it reads none.
     fetching: Option<u64>,
     fetches: u64,
 }
 
 impl Opened {
-    /// Returns `None` if the file has no record.
+    /// Makes an open recording; `None` if the file has no record.
     pub(crate) fn new(
         name: &str,
         joined: JoinedFiles<Contents>,
@@ -92,7 +93,7 @@ impl Opened {
         })
     }
 
-    /// Returns what the viewer's welcome says about the recording.
+    /// Returns what the viewer's welcome states about the recording.
     #[must_use]
     pub fn recording(&self) -> &Recording {
         &self.recording
@@ -105,7 +106,8 @@ impl Opened {
         file.expect("it was made of one file, which stays")
     }
 
-    /// Returns the notice about damage or a cut end that was met when the file was opened; `None` if there was neither.
+    /// Returns the notice about damage or a cut end that was found when the file was opened; `None` if there was
+    /// neither.
     #[must_use]
     pub fn missing(&self) -> Option<&Notice> {
         self.about.notice.as_ref()
@@ -117,24 +119,25 @@ impl Opened {
         &self.about
     }
 
-    /// Returns a machine that reads the notes of persons in the file, in all its runs, also those that are not shown.
+    /// Returns a machine that reads the notes of persons in the file, in all its runs, also in runs that are not shown.
     #[must_use]
     pub fn notes(&self) -> FetchNotes {
         FetchNotes::new(self.joined.log().into(), self.contents())
     }
 
-    /// Begins a conversation with a new viewer; the earlier one ends without a message. The first viewer needs no call.
+    /// Begins a conversation with a new viewer; the earlier one ends without a message. The first viewer needs no call
+    /// of this function.
     pub fn connect(&mut self) {
         self.reader = reader(&self.recording);
         self.fetching = None;
     }
 
     /// Takes in a message of the viewer; a command or a note is answered with a refusal. `clock` is the host's clock,
-    /// from any start; it is the same clock in all calls. If it goes back, so does the log's time, to its start at
-    /// most.
+    /// from any start; the caller passes the same clock in all calls. If the host's clock goes back, the log's time
+    /// goes back, too, but never before its start.
     ///
     /// # Errors
-    /// If the message breaks the protocol; the host must end the conversation.
+    /// A [`Refusal`] if the message breaks the protocol; the host must end the conversation.
     pub fn receive(&mut self, message: &[u8], clock: Duration) -> Result<(), Refusal> {
         let now = self.now(clock);
         if let Some(asked) = self.reader.receive(message, &self.ring, now)? {
@@ -168,8 +171,8 @@ impl Opened {
         }
     }
 
-    /// Takes in the result of the machine of [`Next::Fetch`] with this number. It passes over a result for an earlier
-    /// viewer, and a second result with the same number.
+    /// Takes in the result of the machine of [`Next::Fetch`] with this number. A result for an earlier viewer, and a
+    /// second result with the same number, are ignored.
     pub fn fetched(&mut self, number: u64, fetched: Fetched) {
         if self.fetching == Some(number) {
             self.fetching = None;
@@ -178,14 +181,14 @@ impl Opened {
     }
 
     /// Returns a machine that reads the redacted body of a record. For a record that the file lacks, or whose run is
-    /// not shown, its result is `None`.
+    /// not shown, the machine's result is `None`.
     #[must_use]
     pub fn body(&self, epoch: &EpochId, seq: Seq) -> FetchBody {
         FetchBody::new(&self.name, self.holding(epoch, seq), seq)
     }
 
-    /// Returns a machine that searches the whole file for a query, from the newest record back, or from the record before
-    /// `before` back.
+    /// Returns a machine that searches the whole file for a query, backwards from the newest record, or from the record
+    /// before `before`.
     #[must_use]
     pub fn search(&self, query: Query, before: Option<(EpochId, Seq)>) -> SearchFile {
         SearchFile::new(&self.name, &self.joined, query, before)
@@ -196,7 +199,7 @@ impl Opened {
         holding.map(|(_, entry)| entry)
     }
 
-    /// Returns the log's time.
+    /// Returns the time on the log's clock when the host's clock shows `clock`.
     fn now(&mut self, clock: Duration) -> Time {
         let began = *self.began.get_or_insert(clock);
         let passed = clock.saturating_sub(began).as_micros();
@@ -204,7 +207,7 @@ impl Opened {
         clock_start(self.recording.to).plus_micros(passed_us.min(MOST_PASSED_US))
     }
 
-    /// Returns the time of the host's clock at a time of the log.
+    /// Returns the time that the host's clock shows at a time on the log's clock.
     fn host_time(&self, at: Time) -> Duration {
         let passed_us = at.micros_since(clock_start(self.recording.to));
         let passed = Duration::from_micros(u64::try_from(passed_us).unwrap_or(0));

@@ -1,4 +1,4 @@
-//! The machine that opens a recording without a server: it scans it, reads the newest chapter, and returns an
+//! The machine that opens a recording without a server: it scans the file, reads the newest chapter, and returns an
 //! [`Opened`].
 //!
 //! ```text
@@ -19,17 +19,18 @@ use crate::joined::{ChapterPlace, JoinedFiles, LogError};
 use crate::opened::Opened;
 use crate::words::{COPY_AGAIN, Notice, byte, few};
 
-/// Why a recording cannot be opened. Its text says what is wrong and where; [`OpenError::advice`] says what to do.
+/// Why a recording cannot be opened. The error's text states what is wrong and where; [`OpenError::advice`] states what
+/// to do.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum OpenError {
-    /// The file does not begin as a recording does, or it is empty.
+    /// The file does not begin like a recording, or it is empty.
     #[error("{name} is not a recording: {}", beginning(found, *at))]
     NotARecording {
         /// The file's name.
         name: String,
         /// Index of the first wrong byte, from 0; 8 for an unknown format.
         at: usize,
-        /// The byte there; `None` if the file ends before it.
+        /// The first wrong byte; `None` if the file ends before its index.
         found: Option<u8>,
     },
     /// The file ends inside its first 12 bytes.
@@ -51,7 +52,7 @@ pub enum OpenError {
     Newer {
         /// The file's name.
         name: String,
-        /// Its format version.
+        /// The file's format version.
         version: u32,
     },
     /// The file holds several logs.
@@ -62,13 +63,13 @@ pub enum OpenError {
         /// Ids of the logs, sorted, each once; at least two. The error's text names the first 4.
         logs: Vec<String>,
     },
-    /// The file holds no record, and no damage explains that.
+    /// The file holds no record, and no damage explains why.
     #[error("{name} has no record that can be read")]
     Empty {
         /// The file's name.
         name: String,
     },
-    /// No chapter can be read.
+    /// No chapter with records can be read.
     #[error("no record in {name} can be read: {damage}")]
     Damaged {
         /// The file's name.
@@ -76,8 +77,8 @@ pub enum OpenError {
         /// The damage of the newest chapter; if the file lists no chapter with records, its first damage.
         damage: Damage,
     },
-    /// The file has changed since it was chosen: a read of the scan gave another number of bytes than requested. Later
-    /// such a read is damage.
+    /// The file has changed since it was chosen: a read of the scan gave another number of bytes than requested. After
+    /// the scan, such a read counts as damage.
     #[error("{name} gave fewer bytes at byte {offset} than it has")]
     ShortRead {
         /// The file's name.
@@ -134,7 +135,7 @@ impl OpenError {
     }
 }
 
-/// Says what the first wrong byte is, and what it should be.
+/// Returns words for the first wrong byte, and for the byte that should be at its index.
 fn beginning(found: &Option<u8>, at: usize) -> String {
     match (found, MAGIC.get(at)) {
         (None, _) => "it is empty".to_owned(),
@@ -155,9 +156,10 @@ fn beginning(found: &Option<u8>, at: usize) -> String {
 
 /// The machine that opens a recording.
 ///
-/// One request is outstanding at a time, and each lies within the file. It holds what [`Scan`] holds, and then what one
-/// [`ReadChapter`] holds. It also holds the ring of that chapter: at most 256 MiB of frames, and what they decode to.
-/// It tries each chapter at most once. A machine that has finished begins anew with the next step.
+/// One request is pending at a time, and each request lies within the file. The machine needs the memory of [`Scan`],
+/// and later that of one [`ReadChapter`]. It also holds the ring of that chapter: at most 256 MiB of frames, and the
+/// records decoded from them. The machine tries each chapter at most once. A machine that has finished begins anew with
+/// the next step.
 #[derive(Debug)]
 pub struct Opening {
     name: String,
@@ -186,7 +188,7 @@ struct Newest {
 }
 
 impl Opening {
-    /// Makes a machine for a file of `size` bytes; `name` is its name for people, and stands in every error.
+    /// Makes a machine for a file of `size` bytes; `name` is the file's name for people, and is in every error.
     #[must_use]
     pub fn new(name: &str, size: u64) -> Self {
         Self {
@@ -200,7 +202,7 @@ impl Opening {
     /// Takes in the answer to the last step, and returns the next step; the first answer is [`Input::Begin`].
     ///
     /// # Errors
-    /// An [`OpenError`] if nothing of the file can be shown. Then the machine has finished.
+    /// An [`OpenError`] if nothing of the file can be shown. After an error the machine has finished.
     pub fn step(&mut self, input: Input) -> Result<Step<Opened>, OpenError> {
         match self.phase.take() {
             None => {
@@ -274,7 +276,7 @@ impl Newest {
         })
     }
 
-    /// Reads on; `None` if no chapter can be read.
+    /// Continues to read; `None` if no chapter can be read.
     fn step(&mut self, mut input: Input) -> Option<Step<Ring>> {
         loop {
             let (place, mut machine) = match self.reading.take() {
@@ -309,7 +311,7 @@ impl Newest {
         }
     }
 
-    /// Why there is nothing to show.
+    /// Returns why there is nothing to show.
     fn nothing_read(&self, name: &str) -> OpenError {
         let name = name.to_owned();
         let scanned = self.joined.files().iter().flat_map(|file| &file.damaged);
@@ -323,7 +325,7 @@ impl Newest {
     }
 }
 
-/// A chapter whose checksums are right and whose records are not.
+/// The damage of a chapter whose checksums are right and whose frames cannot be decoded.
 fn undecodable(entry: &ChapterEntry, error: DecodeError) -> Damage {
     let place = entry.closed.or(entry.opening);
     Damage {

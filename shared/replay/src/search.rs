@@ -1,4 +1,4 @@
-//! The machine that searches a whole recording: its chapters from the newest back, each with its bodies.
+//! The machine that searches a whole recording: its chapters from the newest to the oldest, each with its bodies.
 
 use std::collections::VecDeque;
 
@@ -15,15 +15,16 @@ use watchscope_search::{
 
 use crate::joined::JoinedFiles;
 
-/// The bytes of bodies after which a step ends: 256 KiB. A step looks at one body at least.
+/// The bytes of bodies after which a step ends: 256 KiB. A step searches at least one body.
 const BODIES_BYTES: usize = 256 << 10;
 
 /// The result of one step of a [`SearchFile`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SearchStep {
-    /// The machine needs this. It is never [`Step::Done`].
+    /// The machine needs these bytes, or needs bytes inflated. The value is never [`Step::Done`].
     Needs(Step<()>),
-    /// A piece of work is done: one segment, or some bodies. Call again with [`Input::Begin`], at once or later.
+    /// A piece of work is done: one segment, or some bodies. Call [`SearchFile::step`] again with [`Input::Begin`], at
+    /// once or later.
     Pause,
     /// The answer is whole.
     Over,
@@ -31,16 +32,16 @@ pub enum SearchStep {
 
 /// The machine that searches a file.
 ///
-/// It gives the lines of one answer, as `/api/search` does over the same file. A step reads, or searches one segment or
-/// 256 KiB of bodies; so the host may do other work between two steps. It holds the places of the chapters that are left,
-/// the frames of one chapter (at most 256 MiB), one block of bodies, and at most 1,000 hits.
+/// The machine makes the lines of one answer, as `/api/search` does over the same file. A step reads, or searches one
+/// segment or about 256 KiB of bodies, so that the host can do other work between two steps. The machine holds the
+/// entries of the remaining chapters, the frames of one (at most 256 MiB), a bodies block, and up to 1,000 hits.
 #[derive(Debug)]
 pub struct SearchFile {
     name: String,
     query: Query,
-    /// The chapters that are left, the next one first.
+    /// The chapters that are left to search, the next one first.
     waiting: VecDeque<Chapter>,
-    /// The run that is searched, and the record before which the search goes on.
+    /// The run that is searched, and the seq before which the search goes on.
     position: Option<(EpochId, Seq)>,
     phase: Phase,
     lines: Vec<u8>,
@@ -56,18 +57,18 @@ pub struct SearchFile {
 struct Chapter {
     epoch: EpochId,
     entry: ChapterEntry,
-    /// Whether the file has the record before its first one, or there is none.
+    /// Whether the file has the record before the chapter's first record, or the run has no such record.
     follows: bool,
 }
 
-/// A chapter that is searched, and what of its bodies was found.
+/// A chapter that is being searched, and the seqs of its records whose bodies match.
 #[derive(Debug)]
 struct Reading {
     chapter: Chapter,
     before: Seq,
-    /// The blocks of bodies that are left.
+    /// The bodies blocks that are left to read.
     blocks: VecDeque<BlockPlace>,
-    /// The records whose bodies match.
+    /// The seqs of the records whose bodies match.
     seqs: Vec<Seq>,
     searched: Searched,
 }
@@ -75,17 +76,17 @@ struct Reading {
 /// What the machine does.
 #[derive(Debug)]
 enum Phase {
-    /// It takes the next chapter.
+    /// The machine takes the next chapter.
     Next,
-    /// It takes the next block of bodies, or else the frames.
+    /// The machine takes the next block of bodies; if none is left, the frames.
     Blocks(Reading),
-    /// It reads a block of bodies.
+    /// The machine reads a block of bodies.
     Block(Reading, ReadBodies),
-    /// It looks at bodies, from this one on.
+    /// The machine searches bodies, from the body with this index on.
     Look(Reading, Bodies, usize),
-    /// It reads the frames.
+    /// The machine reads the chapter's frames.
     Frames(Reading, Box<ReadChapter>),
-    /// It searches the frames, from this byte on.
+    /// The machine searches the chapter's frames, from this byte on.
     Search(Reading, Vec<u8>, usize, Box<ChapterSearch>),
     /// The answer is whole.
     Over,
@@ -152,13 +153,15 @@ impl SearchFile {
         }
     }
 
-    /// Returns the lines since the last call, each with a newline; empty if there are none.
+    /// Returns the lines of the answer that were added since the last call, each with a newline; empty if there are
+    /// none.
     pub fn take_lines(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.lines)
     }
 
-    /// Takes in the answer to the last [`SearchStep::Needs`], else [`Input::Begin`]; returns the next step. A chapter or
-    /// a block of bodies that cannot be read gives a line, and the search goes on.
+    /// Takes in the answer to the last [`SearchStep::Needs`], or [`Input::Begin`] after any other step; returns the
+    /// next step. For a chapter or a block of bodies that cannot be read, the answer gets a line, and the search goes
+    /// on.
     pub fn step(&mut self, mut input: Input) -> SearchStep {
         loop {
             match std::mem::replace(&mut self.phase, Phase::Over) {
@@ -214,7 +217,7 @@ impl SearchFile {
         }
     }
 
-    /// Takes the next chapter that has a record before the position.
+    /// Takes the next chapter that has a record before the search's position.
     fn next_chapter(&mut self) -> Option<Reading> {
         loop {
             let chapter = self.waiting.pop_front()?;
@@ -241,7 +244,7 @@ impl SearchFile {
         }
     }
 
-    /// Looks at bodies from a place on, until [`BODIES_BYTES`] were looked at.
+    /// Searches bodies from the index `from` on, until at least [`BODIES_BYTES`] were searched.
     fn look(&self, mut reading: Reading, bodies: Bodies, from: usize) -> Phase {
         let (mut looked, mut bytes, mut is_whole) = (from, 0, true);
         for (seq, body) in bodies.iter().skip(from) {
@@ -329,7 +332,7 @@ impl SearchFile {
         }
     }
 
-    /// Adds what the opening snapshot holds, since the file lacks the records before it.
+    /// Adds hits in the opening snapshot of a chapter, because the file lacks the records before it.
     fn held(&mut self, frames: &[u8]) {
         let opening = split_frame(frames).and_then(|(head, _)| ChapterReader::open_frame(head));
         // A snapshot that cannot be read was reported with its chapter.
@@ -362,7 +365,7 @@ impl SearchFile {
         push_line(&not_read, &mut self.lines);
     }
 
-    /// Adds the last line.
+    /// Adds the last line of the answer.
     fn end(&mut self, ended: Ended) {
         let next = self.position.clone().filter(|_| ended != Ended::All);
         let end = End {

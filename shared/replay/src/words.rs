@@ -1,25 +1,25 @@
-//! The messages that a page shows about a file that cannot be read, or not completely.
+//! The messages that a page shows about a file that cannot be read at all, or not completely.
 
 use serde::Serialize;
 use watchscope_recording::{Contents, Damage};
 
-/// A message in two lines: the first says what is wrong and where, the second what to do.
+/// A message in two lines: the first states what is wrong and where, the second what to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Notice {
-    /// What is wrong, as a sentence with the file's name and without a full stop. For damage it also names block and
-    /// byte.
+    /// What is wrong, as a sentence with the file's name and without a full stop. For damage the sentence also states
+    /// block and byte.
     pub what: String,
-    /// What is shown all the same, if anything, and what to do, in one or two sentences.
+    /// What is shown nevertheless, if anything, and what to do, in one or two sentences.
     pub advice: String,
 }
 
-/// The advice about damage. Its usual cause is a transfer as text.
+/// The advice about damage. The usual cause of damage is a transfer as text.
 pub(crate) const COPY_AGAIN: &str = "Copy the file again, as a binary file.";
 
-/// Returns a notice about what is missing from an opened file; `None` if nothing is. `also` is damage that the scan did
-/// not see. `unread_runs` counts the last runs without a readable record.
+/// Returns a notice about what is missing from an opened file; `None` if nothing is missing. `also` is damage that the
+/// scan did not find. `unread_runs` counts the last runs without a readable record.
 ///
-/// The notice names the first damaged place and counts the others.
+/// The notice states the first damaged block and counts the other damaged blocks.
 pub(crate) fn missing(
     name: &str,
     contents: &Contents,
@@ -78,10 +78,11 @@ pub(crate) fn missing(
 
 /// Joins the first 4 names, each cut to 60 characters, and counts the others.
 pub(crate) fn few(names: &[String]) -> String {
-    /// The most names; the others are counted. So a hostile file cannot fill the message. The number has no source.
+    /// The most names in the text; further names are counted. With this bound a hostile file cannot fill the message.
+    /// The number has no source.
     const NAMED: usize = 4;
-    /// The most characters of a name; `…` stands for the rest. So a hostile file cannot fill the message. The number
-    /// has no source.
+    /// The most characters of a name; `…` replaces the rest of the name. With this bound a hostile file cannot fill the
+    /// message. The number has no source.
     const CHARS: usize = 60;
     let shown: Vec<String> = names
         .iter()
@@ -98,7 +99,7 @@ pub(crate) fn few(names: &[String]) -> String {
     }
 }
 
-/// Shows a byte: `"{"`, or `0x89` if it is not printable.
+/// Returns a byte as text: `"{"`, or `0x89` if the byte is not printable.
 pub(crate) fn byte(byte: u8) -> String {
     if byte.is_ascii_graphic() {
         format!("\"{}\"", char::from(byte))

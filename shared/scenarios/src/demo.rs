@@ -1,5 +1,5 @@
-//! The demo's story, which repeats every four minutes. Its first minute has a rollout, a reset with resume, and an
-//! expiry with relist and inferred deletes. One watch stays quiet and healthy.
+//! The demo's story, which repeats every four minutes. The story's first minute has a rollout, a connection reset with
+//! resume, and an expired watch with relist and inferred deletes. One of the story's watches stays quiet and healthy.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use watchscope_simulator::{
 use crate::script::{Act, Deed, Line};
 use crate::story::{Story, View};
 
-/// The path of the shop's configmaps.
+/// The URL path of the configmaps in the namespace `shop`.
 const CONFIGMAPS: &str = "/api/v1/namespaces/shop/configmaps";
-/// The configmaps that are deleted while their watch is away.
+/// The configmaps that are deleted while the watch of configmaps has no stream.
 const REPORTS: [&str; 2] = ["report-draft", "report-final"];
-/// The custom resource that the story watches.
+/// The custom resource that the demo's story watches.
 const PROMOTIONS: &str = "promotions.shop.example.com";
 
 /// Returns the demo's story, `shop`. It repeats every 240 s.
@@ -56,7 +56,8 @@ fn acts() -> Vec<Act> {
     acts
 }
 
-/// A rollout, a reset with resume, an expiry with relist and inferred deletes, and a quiet watch.
+/// Returns the acts of the first minute: a rollout, a connection reset with resume, and an expired watch with relist
+/// and inferred deletes. One of the demo's watches stays quiet.
 fn first_minute() -> Vec<Act> {
     let create = |name: &str| {
         let body = json!({
@@ -124,8 +125,9 @@ fn first_minute() -> Vec<Act> {
     ]
 }
 
-/// Starts two programs that watch the same configmaps. One infers deletions from a relist. The other never learns them,
-/// because it answers 410 by asking the same again (F11, F13). Each round starts both anew.
+/// Starts two programs that watch the same configmaps. The first program infers deletions from a relist. The second
+/// program never learns of the deletions, because after a 410 it repeats the same request (F11, F13). Each round of the
+/// story starts both programs anew.
 fn programs() -> Vec<Deed> {
     let scope = Scope::new("v1", "configmaps", "ConfigMap").in_namespace("shop");
     let start = |name: &str, program| Deed::Start {
@@ -139,7 +141,8 @@ fn programs() -> Vec<Deed> {
     ]
 }
 
-/// The same for other watches. So no watch is in one of its longer waits when its turn comes again.
+/// Returns the acts of the second minute: the same as in the first, for other watches. The change of watches ensures
+/// that no watch is in a long backoff when it is struck again.
 fn second_minute() -> Vec<Act> {
     let expired = expired(PROMOTIONS);
     vec![
@@ -171,7 +174,7 @@ fn second_minute() -> Vec<Act> {
     ]
 }
 
-/// An apiserver's restart, as it looks from outside.
+/// Returns the acts of the third minute: what a client sees of an apiserver's restart.
 fn third_minute() -> Vec<Act> {
     vec![
         act(

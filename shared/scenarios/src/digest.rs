@@ -1,4 +1,5 @@
-//! A digest of a story's records in one line. With it two machines can check that they produced the same bytes.
+//! A digest of a story's records in one line. Two machines can compare digests to check that they produced the same
+//! bytes.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,18 +10,18 @@ use watchscope_model::{Inside, Record, State, Time, fnv};
 use crate::{Run, catalogue, stories};
 
 /// How long a story runs for [`records`], and for [`digest`] if it is no row of the catalogue: a round of the demo.
-/// What comes later is left out.
+/// Later records are left out.
 const TELLS: Duration = Duration::from_secs(240);
 
-/// A digest of frames: their number, their bytes, and a hash. Shown, it is `HASH of N bytes in N frames`, with the hash
-/// in 16 hexadecimal digits.
+/// A digest of frames: their number, their bytes, and a hash. As text a digest is `HASH of N bytes in N frames`, with
+/// the hash in 16 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digest {
-    /// The number of frames: openings of chapters, and segments.
+    /// The number of frames, which are opening snapshots of chapters, and segments.
     pub frames: u64,
-    /// The number of their bytes.
+    /// The number of bytes of all frames.
     pub bytes: u64,
-    /// The hash of their bytes in order: FNV-1a with 64 bits ([`fnv`]).
+    /// The hash of the frames' bytes in order: FNV-1a with 64 bits ([`fnv`]).
     pub hash: u64,
 }
 
@@ -57,8 +58,9 @@ pub fn digested() -> Vec<String> {
 }
 
 /// Runs a story with our probes and inside records, and returns the digest of its records. `seed` determines all
-/// chance. If the name is exactly a row's code (`F08`), it runs the row to its end, with the row's probes. By any other
-/// name of [`crate::story()`] the story runs for 240 s with the watches of its view. `None` if no story has this name.
+/// chance. If the name is exactly a row's code (`F08`), the row runs to its end, with the row's probes. By any other
+/// name of [`crate::story()`] the story runs for 240 s with the watches of its view. Returns `None` if no story has
+/// this name.
 #[must_use]
 pub fn digest(name: &str, seed: u64) -> Option<Digest> {
     if let Some(row) = catalogue::rows().into_iter().find(|row| row.code == name) {
@@ -70,9 +72,9 @@ pub fn digest(name: &str, seed: u64) -> Option<Digest> {
     Some(run.digest())
 }
 
-/// Runs a story that [`crate::story()`] knows for 240 s with the watches of its view; `seed` determines all chance.
-/// Returns all records, of our probes, client programs, narrator and diagnosis, the oldest first, without inside
-/// records. `None` if no story has this name.
+/// Runs for 240 s a story that [`crate::story()`] knows, with the watches of its view; `seed` determines all random
+/// choices. Returns all records, of our probes, client programs, narrator and diagnosis, the oldest first, without
+/// inside records. Returns `None` if no story has this name.
 #[must_use]
 pub fn records(name: &str, seed: u64) -> Option<Vec<Record>> {
     let mut run = Run::watched(crate::story(name)?, seed);
@@ -81,8 +83,8 @@ pub fn records(name: &str, seed: u64) -> Option<Vec<Record>> {
 }
 
 impl Run {
-    /// Returns the digest of all records, inside records included, as a log seals them. Those since
-    /// [`Run::tell_one_log`] are left out. Without any it is that of the first opening.
+    /// Returns the digest of all records, inside records included, as a log seals them. Records from after a call of
+    /// [`Run::tell_one_log`] are left out. Without records the digest is that of the first chapter's opening snapshot.
     #[must_use]
     pub fn digest(&self) -> Digest {
         let mut digest = Digest::new();
@@ -90,7 +92,8 @@ impl Run {
         digest
     }
 
-    /// Seals all records as a log's writer does, a segment at most every 16 ms, and passes each frame to `take`.
+    /// Seals all records as a log's writer does, and passes each frame to `take`. A segment spans at most 16 ms of the
+    /// log's time.
     pub(crate) fn seal(&self, with_inside: bool, mut take: impl FnMut(&[u8])) {
         let began = self.records().first().map_or(Time(0), |record| record.at);
         let (mut sealer, first) = Sealer::new("story".into(), "1".into(), began);

@@ -1,4 +1,5 @@
-//! Faults by name, for people who switch one on. One table has their names, parameters and help, and reads them.
+//! Faults by name, for people who switch a fault on. One table has the faults' names, parameters and help, and parses
+//! them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,16 +9,16 @@ use watchscope_simulator::{Cut, Defect, Fault, Rights, ServerId, Target, Throttl
 
 use crate::script::{Act, Deed, Line};
 
-/// A fault with its times: `reset@30`, `delay:700@10-60`.
+/// A fault with the times at which it begins and ends: `reset@30`, `delay:700@10-60`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedFault {
     /// The fault.
     pub fault: Fault,
-    /// When it begins, since the story began.
+    /// When the fault begins, since the story began.
     pub at: Duration,
-    /// When it ends, since the story began and after `at`; `None` if it never ends or is momentary.
+    /// When the fault ends, since the story began; later than `at`. `None` if the fault never ends or is momentary.
     pub until: Option<Duration>,
-    /// Its name and parameter as given.
+    /// The fault's name and parameter as the person gave them.
     asked: String,
 }
 
@@ -28,22 +29,22 @@ pub enum NoFault {
     Unknown {
         /// The given name.
         asked: String,
-        /// The names that are most similar, at least one and at most three, in the order of [`help`].
+        /// The most similar names of faults, at least one and at most three, in the order of [`help`].
         nearest: Vec<&'static str>,
     },
     /// The fault does not take this parameter.
     Parameter {
         /// The fault's name.
         name: &'static str,
-        /// The parameters that it takes, in words that follow "takes".
+        /// The parameters that the fault takes, in words that follow "takes" in the error's sentence.
         takes: String,
     },
-    /// The text behind `@` is no time, or its end does not come after its begin.
+    /// The text behind `@` is no time, or the end that it names is not later than the begin.
     Moment {
         /// The text, without the `@`.
         given: String,
     },
-    /// The fault is momentary, so it has no end.
+    /// The text names an end, but the fault is momentary and takes none.
     Momentary {
         /// The fault's name.
         name: &'static str,
@@ -75,7 +76,8 @@ impl fmt::Display for NoFault {
 impl std::error::Error for NoFault {}
 
 impl PlannedFault {
-    /// Returns the begin of the fault and its end, if it has one, as acts in order of time. Each has a narrator's line.
+    /// Returns the begin of the fault and its end, if it has one, as acts in order of time. Each act has a narrator's
+    /// line.
     #[must_use]
     pub fn acts(&self) -> Vec<Act> {
         let act = |at: Duration, deed: Deed, text: String| Act {
@@ -105,8 +107,9 @@ impl PlannedFault {
 impl FromStr for PlannedFault {
     type Err = NoFault;
 
-    /// Reads `NAME[:PARAMETER][@SECONDS[-SECONDS]]`; seconds may have a fraction. Without a parameter the fault has its
-    /// default, and without a time it begins at once. Names are in lower case, and no white space is skipped.
+    /// Parses `NAME[:PARAMETER][@SECONDS[-SECONDS]]`; seconds may have a fraction. Without a parameter the fault has
+    /// its default, and without a time the fault begins at once. Names are in lower case, and white space is not
+    /// skipped.
     ///
     /// # Errors
     /// [`NoFault`] if the name is unknown, the parameter does not fit, the time cannot be read, or a momentary fault
@@ -145,8 +148,8 @@ impl FromStr for PlannedFault {
     }
 }
 
-/// Returns a line for each fault, by subject from the network to etcd: its name, the default of its parameter, or the
-/// parameter's form if it has none, and its effect. A line has at most 76 columns.
+/// Returns a line for each fault, by subject from the network to etcd. A line has the fault's name, its parameter's
+/// default (or the parameter's form if there is no default), and the effect. A line has at most 76 columns.
 #[must_use]
 pub fn help() -> Vec<String> {
     let usage = |named: &Named| match named.parameter {
@@ -161,11 +164,12 @@ pub fn help() -> Vec<String> {
     lines.collect()
 }
 
-/// The most names that an error about an unknown name suggests, so that it stays one line: the first of those that are
-/// equally near. The others are left out. The number has no source.
+/// The most names that an error about an unknown name suggests, so that the error stays one line. Of more names that
+/// are equally near, the first are suggested. The number has no source.
 const NEAREST_MOST: usize = 3;
 
-/// Returns the most similar names by Levenshtein distance, to the whole name or to one of its words.
+/// Returns the names of faults that are most similar to `asked` by Levenshtein distance, as a whole or in one of their
+/// words.
 fn nearest(asked: &str) -> Vec<&'static str> {
     let asked = asked.to_ascii_lowercase();
     let distance = |name: &str| {
@@ -180,7 +184,7 @@ fn nearest(asked: &str) -> Vec<&'static str> {
     names
 }
 
-/// Reads `30` and `30-60`, in seconds with or without a fraction.
+/// Parses texts such as `30` and `30-60`, in seconds with or without a fraction.
 fn moments(text: &str) -> Option<(Duration, Option<Duration>)> {
     let seconds = |text: &str| {
         let is_plain = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
@@ -196,17 +200,17 @@ fn moments(text: &str) -> Option<(Duration, Option<Duration>)> {
     }
 }
 
-/// The parameter that a fault takes behind its name.
+/// The kind of parameter that a fault takes after its name and a colon.
 #[derive(Clone, Copy, Debug)]
 enum Parameter {
     None,
     /// A whole number, with its unit and its default.
     Number(&'static str, u32),
-    /// One resource, as `pods` or `deployments.apps`; without it, all resources.
+    /// One resource, such as `pods` or `deployments.apps`; without a parameter the fault strikes all resources.
     Resource,
-    /// One resource, with a default because the fault needs one.
+    /// One resource, with a default because the fault needs exactly one resource.
     OneResource,
-    /// `RESOURCE/NAME`, which the fault needs.
+    /// One object as `RESOURCE/NAME`, without which the fault is refused.
     Object,
     /// One of these words; the first is the default.
     Word(&'static [&'static str]),
@@ -278,7 +282,7 @@ impl Parameter {
     }
 }
 
-/// The value of a parameter. Fields that its kind does not have are empty.
+/// The value of a fault's parameter. Fields that its kind of parameter does not have are empty.
 #[derive(Clone, Debug, Default)]
 struct Given {
     number: u32,
@@ -302,14 +306,14 @@ impl Given {
         (!self.text.is_empty()).then(|| self.text.clone())
     }
 
-    /// Returns resource and name.
+    /// Returns the resource and the name of the given object.
     fn object(&self) -> (String, String) {
         let (resource, name) = self.text.split_once('/').unwrap_or_default();
         (resource.to_owned(), name.to_owned())
     }
 }
 
-/// A row of the table.
+/// A row of the table of faults: one fault by its name.
 struct Named {
     name: &'static str,
     parameter: Parameter,
@@ -328,12 +332,12 @@ impl Named {
     }
 }
 
-/// The server of those faults that concern one server: the first, which each story has.
+/// The server that faults of one server strike: the first, which each story has.
 const FIRST: ServerId = ServerId(0);
 
 macro_rules! table {
     ($($name:literal $parameter:expr, $what:literal, $fault:expr;)*) => {
-        /// All faults by name, in the order of the help.
+        /// All faults by name, in the order of [`help`].
         const TABLE: &[Named] = &[$(Named {
             name: $name,
             parameter: $parameter,
@@ -345,11 +349,11 @@ macro_rules! table {
 
 use Parameter::{None as Nothing, Number, Object, OneResource, Resource, Word};
 
-/// The parameters of `too-many-requests`: which part of the server answers 429. The first is the default.
+/// The parameters of `too-many-requests`: which part of the server answers 429. The first parameter is the default.
 const EMITTERS: &[&str] = &["fairness", "in-flight", "cache", "stale-cache", "shutdown"];
 
 /// The parameters of `etcd-defect`: numbers of etcd's issues and pull requests
-/// (docs/semantics/servers.md#etcd-defects). The first is the default.
+/// (docs/semantics/servers.md#etcd-defects). The first number is the default.
 const DEFECTS: &[&str] = &[
     "15220", "15271", "15274", "17529", "17566", "18089", "19179", "20221", "17780",
 ];

@@ -22,13 +22,14 @@ use crate::clients;
 pub enum WorldRecord {
     /// An event of a client program. The log has it as a record, which is folded and judged like any other.
     Event(Event),
-    /// An inside record, which no client can see.
+    /// An inside record of a layer of the simulated cluster, which no client can see.
     Inside(Inside),
 }
 
-/// Takes all entries since the last call, sorted by the world's time. Of one time, inside records come first, and else
-/// the earlier report. There may be none; inside records only come after [`World::tell_inside`]. At most the last
-/// 65,536 of these wait in the world, and about 4 MiB of reports; older ones are lost.
+/// Takes all entries since the last call, sorted by the world's time. At equal times inside records come before events,
+/// and an earlier report before a later one. The list may be empty; it has inside records only after
+/// [`World::tell_inside`]. At most the last 65,536 inside records and about 4 MiB of reports wait in the world; older
+/// ones are lost.
 #[must_use]
 pub fn take_world_records(world: &mut World) -> Vec<(sim::Time, WorldRecord)> {
     let mut records = Vec::new();
@@ -207,7 +208,7 @@ mod tests {
         layers
     }
 
-    /// Returns the sealed bytes without and with inside records.
+    /// Returns the number of sealed bytes of a run without inside records, and with them.
     fn sealed_bytes(run: &Run) -> (usize, usize) {
         let sealed = |with_inside: bool| {
             let mut bytes = 0;

@@ -1,4 +1,4 @@
-//! The load beside a story that a person asks for: `objects=5000,rate=2000`.
+//! The load that a person adds beside a story: `objects=5000,rate=2000`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,24 +8,24 @@ use watchscope_simulator::{Controllers, Load};
 
 use crate::story::Story;
 
-/// The most objects of a load; more are refused with [`NoLoad::Bounds`]. Each takes about 2 kB ([`Load`]), so these
-/// take 100 MB. The number has no other source.
+/// The most objects of a load; more are refused with [`NoLoad::Bounds`]. Each object takes about 2 kB ([`Load`]), so
+/// 50,000 objects take 100 MB. The number has no other source.
 const MOST_OBJECTS: u32 = 50_000;
-/// The most writes per second of a load; more are refused with [`NoLoad::Bounds`]. It is 100 times the rate of pods in
-/// a large cluster (docs/semantics/servers.md#load).
+/// The most writes per second of a load; more are refused with [`NoLoad::Bounds`]. It is 100 times the rate of events
+/// of pods in a large cluster (docs/semantics/servers.md#load).
 const MOST_PER_SECOND: u32 = 20_000;
-/// The number of writes between two compactions of etcd, so that its history stays bounded. The history holds up to
-/// twice as many, which take about 200 MB at 2 kB each ([`Load`]). The number has no other source.
+/// The number of writes between two compactions of etcd, so that etcd's history stays bounded. The history holds up to
+/// 100,000 writes, which take about 200 MB at 2 kB each ([`Load`]). The number has no other source.
 const WRITES_PER_COMPACTION: u32 = 50_000;
-/// The shortest time between two compactions that a load sets; a shorter one is raised to it. It is that of 25,000
-/// writes a second, more than a load may make. The number has no other source.
+/// The shortest time between two compactions that a load sets; a shorter time is raised to this one. At 25,000 writes a
+/// second, more than a load may make, 50,000 writes take this time. The number has no other source.
 const LEAST_INTERVAL: Duration = Duration::from_secs(2);
 /// The namespace of the load if the story shows all namespaces.
 const NAMESPACE: &str = "load";
 /// The resource of the load's objects.
 const RESOURCE: &str = "configmaps";
 
-/// The size of a load. Only reading it from a text checks the bounds.
+/// The size of a load. Only parsing a size from a text checks the bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoadSize {
     /// The number of objects, 1 to 50,000.
@@ -35,7 +35,7 @@ pub struct LoadSize {
 }
 
 impl Default for LoadSize {
-    /// The size without a number: 1,000 objects, 100 writes per second.
+    /// Returns the default size: 1,000 objects, 100 writes per second.
     fn default() -> Self {
         Self {
             objects: 1_000,
@@ -47,18 +47,18 @@ impl Default for LoadSize {
 /// Why a text is no load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoLoad {
-    /// A part is neither `objects=…` nor `rate=…`; an empty text has such a part.
+    /// A part between commas is neither `objects=…` nor `rate=…`; an empty text has one such part.
     Key {
-        /// The part between two commas.
+        /// The part between commas that was given.
         given: String,
     },
-    /// A value is missing, no whole number, or out of bounds.
+    /// A value is missing, is no whole number, or is out of bounds.
     Bounds {
-        /// The key: `objects` or `rate`.
+        /// The key of the value: `objects` or `rate`.
         key: &'static str,
-        /// The least value that it takes.
+        /// The least value that the key takes.
         least: u32,
-        /// The greatest value that it takes.
+        /// The greatest value that the key takes.
         most: u32,
         /// The given value; empty if it is missing.
         given: String,
@@ -91,8 +91,8 @@ impl std::error::Error for NoLoad {}
 impl FromStr for LoadSize {
     type Err = NoLoad;
 
-    /// Reads `objects=5000,rate=2000`. A key that is missing has its default; of a key that comes twice the last value
-    /// counts.
+    /// Parses a text such as `objects=5000,rate=2000`. A missing key has its default; of a key that comes twice the
+    /// last value counts.
     ///
     /// # Errors
     /// [`NoLoad`] if a part has another key, or a value is no whole number within its bounds.
@@ -126,9 +126,9 @@ impl FromStr for LoadSize {
 /// Why a story takes no load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TakesNoLoad {
-    /// Its cluster has no controllers, so nothing but the story happens in it.
+    /// The story's cluster has no controllers, so nothing but the story happens in the cluster.
     NoControllers,
-    /// Its watches have a label selector, so they would not show the load's objects.
+    /// The story's watches have a label selector, so they would not show the load's objects.
     LabelSelector,
 }
 
@@ -148,9 +148,10 @@ impl fmt::Display for TakesNoLoad {
 impl std::error::Error for TakesNoLoad {}
 
 impl Story {
-    /// Adds a load of configmaps and shows them. They are in the namespace that the story shows, or in `load` if it
-    /// shows all. The size is not checked. A load from before is replaced. The time between two compactions of etcd
-    /// falls to that of 50,000 writes, but not below 2 s, unless it is shorter already.
+    /// Adds a load of configmaps and a watch of configmaps. The load's configmaps are in the namespace that the story
+    /// shows, or in `load` if the story shows all namespaces. The size is not checked. An earlier load is replaced. The
+    /// time between two compactions of etcd falls to the time of 50,000 writes, but not below 2 s; a shorter configured
+    /// time stays.
     ///
     /// # Errors
     /// [`TakesNoLoad`] if the story's cluster has no controllers, or its watches have a label selector.

@@ -1,10 +1,10 @@
 //! The virtual driver: a simulated cluster, a story, and our probes as its clients, in virtual time.
 //!
-//! It is to the simulator's messages what `backend/src/probes` is to sockets. It carries out a probe's effects, passes
-//! it inputs, and decides nothing. A day takes seconds.
+//! The driver does with the simulator's messages what `backend/src/probes` does with sockets. The driver carries out a
+//! probe's effects, passes the probe inputs, and decides nothing. A day of virtual time takes seconds.
 //!
-//! [`Run`] is one machine in several files. Time passes here; `links` has the probes' connections, `audit` has those of
-//! the audit, and `discovery` looks a type up. The recorder takes all events.
+//! [`Run`] is one machine in several files. This file lets virtual time pass; `links` has the probes' connections,
+//! `audit` has the audit's connections, and `discovery` looks a resource type up. The recorder takes all events.
 
 mod audit;
 mod discovery;
@@ -29,22 +29,22 @@ use crate::inside::{WorldRecord, take_world_records};
 use crate::script::Deed;
 use crate::story::{Story, StoryPlayer};
 
-/// A simulated cluster with a story and our probes, in virtual time. It keeps all records, so the time that it runs
-/// bounds its memory.
+/// A simulated cluster with a story and our probes, in virtual time. The run keeps all records, so only the virtual
+/// time that it runs bounds its memory.
 pub struct Run {
-    /// The cluster; tests may act on it between two calls of [`run_for`](Self::run_for).
+    /// The simulated cluster; tests may act on it between two calls of [`run_for`](Self::run_for).
     pub world: World,
     player: Option<StoryPlayer>,
     clients: Vec<Client>,
     recorder: Recorder,
     ids: Counters,
-    /// The audit's connections, one to each server that it reads from.
+    /// The audit's connections, one to each server that the audit reads from.
     audits: Vec<AuditLink>,
     /// Carries out the audit's reads, if there is an audit.
     reads: Option<Reads>,
-    /// How answers are read: at once, unless the story can stop the reading.
+    /// How the probes' connections read answers: at once, unless the story can stop the reading.
     flow: Flow,
-    /// Deliveries that are not read, and since when; `None` while all are read.
+    /// Deliveries that the probes have not read, and since when; `None` while the probes read all deliveries.
     unread: Option<(sim::Time, Vec<Delivery>)>,
 }
 
@@ -67,12 +67,12 @@ impl Ids for Counters {
     }
 }
 
-/// A probe and its connections.
+/// A probe of the run and its connections.
 struct Client {
     probe: Option<Probe>,
-    /// The only server that it connects to; `None` for any.
+    /// The only server that the probe connects to; `None` for any server.
     server: Option<ServerId>,
-    /// Whether it shares a connection with the other probes that share (HTTP/2).
+    /// Whether the probe shares a connection with the other sharing probes (HTTP/2).
     shares: bool,
     resource: (String, String),
     output: Output,
@@ -82,14 +82,14 @@ struct Client {
 }
 
 impl Run {
-    /// Sets up a story's cluster without clients; the story begins at once. `seed` determines all chance in the
-    /// cluster. The first record is the version that its first server reports, as in the real program.
+    /// Sets up a story's cluster without clients; the story begins at once. `seed` determines all random choices in the
+    /// cluster. The first record is the version that the cluster's first server reports, as in the real program.
     #[must_use]
     pub fn of_story(story: Story, seed: u64) -> Self {
         Self::of_story_later(story, seed, Duration::ZERO).connected()
     }
 
-    /// Like [`of_story`](Self::of_story), but the story begins only after `before`, and there is no record of a
+    /// Like [`of_story`](Self::of_story), but the story begins only after `before`, and no record states the server's
     /// version.
     #[must_use]
     pub fn of_story_later(story: Story, seed: u64, before: Duration) -> Self {
@@ -115,7 +115,7 @@ impl Run {
     }
 
     /// Sets up a story with the watches of its view, and with inside records. The probes have the default settings and
-    /// look their kinds up; `seed` determines the cluster's chance and their jitter.
+    /// look their kinds up by discovery; `seed` determines the cluster's random choices and the probes' jitter.
     #[must_use]
     pub fn watched(story: Story, seed: u64) -> Self {
         let view = story.view.clone();
@@ -138,8 +138,8 @@ impl Run {
         run
     }
 
-    /// Takes a cluster as it is, without a story and without probes. The first record is the version that its first
-    /// server reports.
+    /// Makes a run of an existing cluster, without a story and without probes. The first record is the version that the
+    /// cluster's first server reports.
     #[must_use]
     pub fn of_world(world: World) -> Self {
         Self {
@@ -156,8 +156,8 @@ impl Run {
         .connected()
     }
 
-    /// Records the version of the first server. Other servers may have another version, which the audit's connections
-    /// report.
+    /// Records the version of the first server. Other servers may have another version, which records of the audit's
+    /// connections state.
     fn connected(mut self) -> Self {
         let first = self.world.servers().next();
         if let Some((_, version)) = first {
@@ -172,23 +172,23 @@ impl Run {
         self
     }
 
-    /// From now on keeps events and inside records as one log, as the log's writer does. [`take_log`](Self::take_log)
-    /// has them; [`records`](Self::records) and [`inside`](Self::inside) get no more. A second call drops the entries
-    /// that nobody took. Until they are taken, the log grows without a bound.
+    /// From now on keeps records and inside records as one log, as the log's writer does. [`take_log`](Self::take_log)
+    /// returns the entries of this log; [`records`](Self::records) and [`inside`](Self::inside) get no further ones. A
+    /// second call drops the entries that nobody took. The log grows without a bound until its entries are taken.
     pub fn tell_one_log(&mut self) {
         self.world.tell_inside();
         self.recorder.keep_one_log();
     }
 
-    /// Takes the entries of the one log since the last call, the oldest first; there may be none. There never are any
-    /// unless [`tell_one_log`](Self::tell_one_log) was called.
+    /// Takes the entries of the one log since the last call, the oldest first; the list may be empty. The list is
+    /// always empty unless [`tell_one_log`](Self::tell_one_log) was called.
     pub fn take_log(&mut self) -> Vec<Entry> {
         self.recorder.take_log()
     }
 
-    /// Takes what the client programs received since the last call, in order of time on the log's clock. There is
-    /// nothing unless [`World::tell_received`] was called. At most 16,384 wait; of more the oldest are lost
-    /// ([`World::next_received`]).
+    /// Takes what the client programs received since the last call, in order of time on the log's clock. The list is
+    /// empty unless [`World::tell_received`] was called. At most 16,384 received records wait; of more the oldest are
+    /// lost ([`World::next_received`]).
     pub fn take_received(&mut self) -> Vec<(Time, sim::ReceivedRecord)> {
         let world = &mut self.world;
         let next = || {
@@ -202,7 +202,8 @@ impl Run {
             .collect()
     }
 
-    /// Performs a person's deeds now, in their order, besides the story. Without a story it does nothing.
+    /// Performs a person's deeds now, in their order, besides the story. In a run without a story this call does
+    /// nothing.
     pub fn perform(&mut self, deeds: &[Deed]) {
         if let Some(player) = &mut self.player {
             for deed in deeds {
@@ -212,8 +213,9 @@ impl Run {
         self.hear_clients();
     }
 
-    /// Audits the watches from now on, at a level; an earlier audit is replaced. It also takes in the earlier records,
-    /// except those of [`tell_one_log`](Self::tell_one_log). At [`Level::Off`] it reads nothing by itself.
+    /// Audits the watches from now on, at a level; an earlier audit is replaced. The audit also takes in the earlier
+    /// records, except those of [`tell_one_log`](Self::tell_one_log). At [`Level::Off`] the audit reads nothing by
+    /// itself.
     pub fn audit(&mut self, level: Level) {
         let mut auditor = Auditor::new(level);
         // The auditor takes in the earlier records too, like one that was there from the beginning.
@@ -226,15 +228,15 @@ impl Run {
         self.reads = Some(READS);
     }
 
-    /// Adds a probe and starts it; `seed` determines its jitter. A probe that is pinned to a server (see
-    /// [`address_of`]) bypasses the load balancer. An address of another form counts as none.
+    /// Adds a probe and starts it; `seed` determines the probe's jitter. A probe that is pinned to a server (see
+    /// [`address_of`]) bypasses the load balancer. A pinned address that [`address_of`] cannot return is ignored.
     pub fn watch(&mut self, spec: WatchSpec, config: ProbeConfig, seed: u64) {
         self.add(spec, config, seed, false);
     }
 
-    /// Like [`watch`](Self::watch), but over one connection with the other probes that share, for the same server or
-    /// for the load balancer: those that this function added, and those of a view with `http2`. Each probe still has a
-    /// side connection of its own.
+    /// Like [`watch`](Self::watch), but the probe shares one connection with the other sharing probes that have the
+    /// same server or the load balancer. Sharing probes are those that this function added, and those of a view with
+    /// `http2`. Each probe still has a side connection of its own.
     pub fn watch_sharing(&mut self, spec: WatchSpec, config: ProbeConfig, seed: u64) {
         self.add(spec, config, seed, true);
     }
@@ -256,7 +258,7 @@ impl Run {
     }
 
     /// Lets `span` of the world's time pass, its end included: performs the acts that are due, and passes the probes
-    /// what arrives.
+    /// what arrives for them.
     pub fn run_for(&mut self, span: Duration) {
         let until = self.world.now() + span;
         loop {
@@ -310,7 +312,7 @@ impl Run {
         }
     }
 
-    /// After a restore of etcd, stops all probes and starts them as new ones, as the backend does.
+    /// After a restore of etcd, stops all probes and starts new ones in their place, as the backend does.
     fn begin_anew(&mut self) {
         if !self.recorder.take_restored() {
             return;
@@ -324,7 +326,7 @@ impl Run {
         }
     }
 
-    /// Keeps deliveries unread, or reads those that were kept, as the story says.
+    /// Keeps deliveries unread, or passes on the kept deliveries, as the story says.
     fn read_or_not(&mut self) {
         if !self.player.as_ref().is_none_or(StoryPlayer::reads) {
             self.unread.get_or_insert((self.world.now(), Vec::new()));
@@ -342,7 +344,7 @@ impl Run {
         }
     }
 
-    /// Records the reports of client programs, and keeps the inside records.
+    /// Records the reports of client programs, and the inside records of the world.
     fn hear_clients(&mut self) {
         for (at, record) in take_world_records(&mut self.world) {
             let at = Time(self.world.wall_us(at));
@@ -358,48 +360,49 @@ impl Run {
     }
 
     /// Returns the client programs that the story or [`perform`](Self::perform) started and did not stop, sorted by
-    /// name. `None` without a story.
+    /// name. Returns `None` for a run without a story.
     #[must_use]
     pub fn clients(&self) -> Option<&BTreeMap<String, sim::ClientId>> {
         self.player.as_ref().map(StoryPlayer::clients)
     }
 
-    /// Stops all probes now; their last records are written. Their connections close. The story and its client programs
-    /// go on.
+    /// Stops all probes now and writes the probes' last records. The probes' connections close. The story and its
+    /// client programs go on.
     pub fn stop(&mut self) {
         for client in 0..self.clients.len() {
             self.step(client, Input::Stop);
         }
     }
 
-    /// Returns all records, the oldest first, without those since [`tell_one_log`](Self::tell_one_log).
+    /// Returns all records, the oldest first, without records from after a call of
+    /// [`tell_one_log`](Self::tell_one_log).
     #[must_use]
     pub fn records(&self) -> &[Record] {
         self.recorder.records()
     }
 
-    /// Returns the inside records, the oldest first, each with its time on the log's clock, without those since
-    /// [`tell_one_log`](Self::tell_one_log). There are none unless [`World::tell_inside`] was called. They take no seqs
-    /// of the records, so the records are the same with and without them.
+    /// Returns the inside records, the oldest first, each with its time on the log's clock, without records from after
+    /// a call of [`tell_one_log`](Self::tell_one_log). The list is empty unless [`World::tell_inside`] was called.
+    /// Inside records use no seqs of the log's records, so these records are the same with and without inside records.
     #[must_use]
     pub fn inside(&self) -> &[(Time, Inside)] {
         self.recorder.inside()
     }
 
-    /// Returns the fold of all records; of inside records in one log it has only seq and time.
+    /// Returns the fold of all records; of inside records in one log the fold has only seq and time.
     #[must_use]
     pub fn state(&self) -> &State {
         self.recorder.state()
     }
 
-    /// Returns the present moment on the cluster's wall clock, which is also the log's.
+    /// Returns the present time on the cluster's wall clock, which is also the log's clock.
     #[must_use]
     pub fn now(&self) -> Time {
         Time(self.world.wall_us(self.world.now()))
     }
 
     /// Returns for how long nothing happens from now on: in the world, by the story, or by a timer of probes, journal
-    /// or reads. Zero if something is due; `None` if nothing ever is.
+    /// or reads. Returns zero if something is due now, and `None` if nothing will ever be due.
     #[must_use]
     pub fn idle_for(&self) -> Option<Duration> {
         let act_at = self.player.as_ref().and_then(StoryPlayer::next_at);
@@ -408,7 +411,8 @@ impl Run {
         Some(next.since(self.world.now()))
     }
 
-    /// Returns when the next timer of a probe, of the journal or of a pending read is due, in the world's time.
+    /// Returns when the next timer of a probe, of the journal or of the audit's pending read is due, in the world's
+    /// time.
     fn timer_at(&self) -> Option<sim::Time> {
         let timers = self.clients.iter().filter_map(|client| client.timer);
         let reads = self.audits.iter().filter_map(|link| link.pending.as_ref());

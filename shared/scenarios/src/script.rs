@@ -5,67 +5,67 @@ use std::time::Duration;
 use watchscope_model::WatchName;
 use watchscope_simulator::{Fault, Program, Request, Scope};
 
-/// Something that happens at one moment of a story.
+/// What happens at one time of a story: deeds to the cluster, and a line of the narrator.
 #[derive(Clone, Debug)]
 pub struct Act {
-    /// Its time, since the story or its current round began.
+    /// The act's time, since the story or its current round began.
     pub at: Duration,
-    /// Its deeds, in the order in which they are performed. It may be empty.
+    /// The act's deeds, in the order in which they are performed. The list may be empty.
     pub deeds: Vec<Deed>,
-    /// The narrator's line about it; `None` if the narrator says nothing.
+    /// The narrator's line about the act; `None` if the narrator says nothing.
     pub says: Option<Line>,
 }
 
 /// A narrator's line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// One or more sentences, as plain text.
+    /// The line's text: one or more sentences, as plain text.
     pub text: String,
-    /// The watch that it is about; `None` if it is about none.
+    /// The watch that the line is about; `None` if it is about no watch.
     pub watch: Option<WatchName>,
-    /// Whether the story ends with it: nothing more happens by the script. It is only for viewers; the player does not
-    /// look at it.
+    /// Whether the story ends with this line: the script has no further acts. The field is only for viewers; the player
+    /// ignores it.
     pub over: bool,
 }
 
-/// One deed to the cluster.
+/// One action on the simulated cluster.
 #[derive(Clone, Debug)]
 pub enum Deed {
     /// Switches a fault on, or lets a momentary one happen. A fault that etcd's release does not have does nothing.
     Inject(Fault),
-    /// Switches a fault off, if it is on.
+    /// Switches a lasting fault off, if it is on.
     Lift(Fault),
     /// Makes a request with every right, past the network and its faults
-    /// ([`World::call`](watchscope_simulator::World::call)). Its answer is not looked at.
+    /// ([`World::call`](watchscope_simulator::World::call)). The answer is ignored.
     Call(Request),
-    /// Changes an object again and again until etcd reaches a revision; each write takes one revision. It makes no
-    /// write if etcd has reached it.
+    /// Changes an object again and again until etcd reaches a revision; each write raises the revision by one. The deed
+    /// makes no write if etcd has already reached the revision.
     Fill {
-        /// The URL path of the object. If it does not exist, the writes fail and the revision stays.
+        /// The URL path of the object. If the object does not exist, the writes fail and etcd's revision does not rise.
         path: &'static str,
-        /// The revision that etcd has after the last write, if all succeed.
+        /// The revision that etcd has after the last write, if all writes succeed.
         revision: u64,
     },
-    /// Starts a client program. A program of the same name is stopped.
+    /// Starts a client program. A running program of the same name is stopped first.
     Start {
-        /// The name of the client. Faults find its connections by it.
+        /// The name of the client, which is its User-Agent. Faults find the client's connections by this name.
         name: String,
-        /// The program.
+        /// The program that the client runs.
         program: Program,
-        /// The objects that it lists or watches.
+        /// The objects that the client lists or watches.
         scope: Scope,
     },
     /// Kills the client program with this name; no such program is no error.
     Stop(String),
-    /// From now on the viewer's watches read what arrives (`true`), or do not. If the viewer cannot stop reading, the
-    /// network holds the answers back instead.
+    /// Makes the viewer's watches read arriving bytes (`true`), or stop reading (`false`). If the viewer cannot stop
+    /// reading, the network holds the answers back instead.
     Read(bool),
-    /// `kubectl rollout restart`: sets the cluster's time as an annotation of the pod template. Without that deployment
-    /// it does nothing.
+    /// `kubectl rollout restart`: sets the cluster's time as an annotation of the deployment's pod template. Without
+    /// such a deployment the deed does nothing.
     Restart {
         /// The deployment's namespace.
         namespace: &'static str,
-        /// Its name.
+        /// The deployment's name.
         deployment: &'static str,
     },
 }

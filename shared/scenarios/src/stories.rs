@@ -10,15 +10,15 @@ use crate::demo;
 use crate::script::{Act, Deed, Line};
 use crate::story::{Story, touch};
 
-/// The path of the service beside a story.
+/// The URL path of the service that changes beside a story.
 const SERVICES: &str = "/api/v1/namespaces/default/services";
 /// The time between two changes of the service beside a story. F34 is found if a watch gets no bookmark for over 150 s
-/// although the cluster moves on (docs/findings/F34.md). In that time the service changes at least seven times.
-/// The number has no other source.
+/// although the cluster's resourceVersion rises (docs/findings/F34.md). In 150 s the service changes at least seven
+/// times. The number has no other source.
 const CHANGES_EVERY: Duration = Duration::from_secs(20);
 
-/// The most stories that [`nearest`] returns, so that an error that names them stays short: the first of those that are
-/// equally near. The others are left out. The number has no source.
+/// The most stories that [`nearest`] returns, so that an error that names them stays short. Of more stories that are
+/// equally near, the first are returned. The number has no source.
 const NEAREST_MOST: usize = 3;
 
 /// Returns all 51 stories: the demo's, then one for each row of the catalogue, F01 first.
@@ -28,8 +28,8 @@ pub fn stories() -> Vec<Story> {
     std::iter::once(demo::story()).chain(rows).collect()
 }
 
-/// Returns the story of a row for a viewer. It has the other watches that its finding needs, and ends with a line that
-/// says so.
+/// Returns the story of a row for a viewer. The story has the other watches that its finding needs. Its last line says
+/// that the story is over.
 fn for_viewer(row: Row) -> Story {
     let (of, lasts) = (row.row, row.lasts);
     let mut story = row.for_viewer();
@@ -55,7 +55,7 @@ fn for_viewer(row: Row) -> Story {
     story
 }
 
-/// Adds a watch of services, and changes to one of them.
+/// Adds to a story a watch of services, and changes to one service.
 fn accompany(story: &mut Story, lasts: Duration) {
     story.view.resources.push("services".to_owned());
     let body = json!({
@@ -76,9 +76,9 @@ fn accompany(story: &mut Story, lasts: Duration) {
     }
 }
 
-/// Returns the story with a name: its own, which for a row is its code, or its title, which for a row is the
-/// catalogue's name. Only ASCII letters and digits count, in any case. Examples: `F08`, `f08`, `connection-reset`.
-/// `None` if no story has the name.
+/// Returns the story with a `name` or a `title`. For a row of the catalogue the `name` is the row's code, and the
+/// `title` is the catalogue's name of the row. Only ASCII letters and digits count, in any case. Examples of such
+/// names: `F08`, `f08`, `connection-reset`. `None` if no story has the name.
 #[must_use]
 pub fn story(asked: &str) -> Option<Story> {
     let asked = plain(asked);
@@ -87,8 +87,8 @@ pub fn story(asked: &str) -> Option<Story> {
 }
 
 /// Returns the stories that an unknown name may mean: at least one and at most three, in the order of [`stories()`].
-/// For a number, with or without an `F`, it is the row with the nearest number. Otherwise it is those whose name, title
-/// or word of the title is most similar by Levenshtein distance.
+/// For a number, with or without an `F`, returns the row with the nearest number. For any other text, returns the
+/// stories whose name, title or word of the title is most similar by Levenshtein distance.
 #[must_use]
 pub fn nearest(asked: &str) -> Vec<Story> {
     let asked = plain(asked);
@@ -110,12 +110,12 @@ pub fn nearest(asked: &str) -> Vec<Story> {
     stories
 }
 
-/// `f77` is 77.
+/// Returns the number of a row's code: 77 for `f77`.
 fn number(asked: &str) -> Option<usize> {
     asked.strip_prefix('f').unwrap_or(asked).parse().ok()
 }
 
-/// Keeps letters, in lower case, and digits.
+/// Returns the ASCII letters, in lower case, and digits of a name.
 fn plain(name: &str) -> String {
     let letters = name.chars().filter(char::is_ascii_alphanumeric);
     letters.map(|letter| letter.to_ascii_lowercase()).collect()
@@ -196,7 +196,7 @@ mod tests {
         }
     }
 
-    /// Missing bookmarks show only if other watches have come further.
+    /// Diagnosis finds missing bookmarks only if other watches have reached a newer resourceVersion.
     #[test]
     fn the_story_of_missing_bookmarks_has_the_other_watches_it_needs() {
         let mut run = Run::watched(story("F34").unwrap(), 1);

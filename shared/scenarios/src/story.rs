@@ -1,4 +1,4 @@
-//! A story: a cluster, and what happens in it when, with a sentence for each.
+//! A story: a simulated cluster, and what happens in it at which time, with the narrator's lines.
 
 use std::fmt;
 use std::time::Duration;
@@ -15,38 +15,40 @@ use crate::script::{Act, Deed, Line};
 /// A scripted run of a simulated cluster.
 #[derive(Clone, Debug)]
 pub struct Story {
-    /// Its name on the command line and in links: for a row of the catalogue its code. No two of
-    /// [`stories`](crate::stories()) share one.
+    /// The story's name on the command line and in links: for a row of the catalogue its code. No two of
+    /// [`stories`](crate::stories()) have the same name.
     pub name: &'static str,
-    /// Its subject, in a line without a full stop: for a row its name in the catalogue.
+    /// The story's subject, in one line without a full stop: for a row of the catalogue the row's name.
     pub title: &'static str,
-    /// The cluster.
+    /// The configuration of the story's cluster.
     pub config: Config,
-    /// The watches that show it.
+    /// The watches that show the story.
     pub view: View,
-    /// Its acts, in order of time; there may be none. In a story with a period all times are below the period.
+    /// The story's acts, in order of time; the list may be empty. In a story with a period the times of all acts are
+    /// below the period.
     pub acts: Vec<Act>,
-    /// The length of a round, above zero, after which the acts begin again without end; `None` if they happen once.
+    /// The length of a round, above zero, after which the acts begin again, without end; `None` if the acts happen
+    /// once.
     pub period: Option<Duration>,
 }
 
 /// The watches that show a story.
 #[derive(Clone, Debug, Default)]
 pub struct View {
-    /// The namespace; empty for all.
+    /// The namespace of the watches; empty for all namespaces.
     pub namespace: String,
-    /// The resources, with their groups: `pods`, `deployments.apps`. Each has one watch, in this order. It may be
-    /// empty, and no resource stands in it twice.
+    /// The resources, with their groups: `pods`, `deployments.apps`. Each resource gets one watch, in this order. The
+    /// list may be empty, and no resource is in it twice.
     pub resources: Vec<String>,
-    /// A label selector for all resources, as Kubernetes writes it; empty for none.
+    /// A label selector for the watches of all resources, as Kubernetes writes it; empty for no selector.
     pub label_selector: String,
-    /// Whether the watches share a connection (HTTP/2), because the story is about a shared one.
+    /// Whether the watches share one connection (HTTP/2), because the story is about a shared connection.
     pub http2: bool,
 }
 
 impl View {
-    /// Returns a view of resources (`pods`, `deployments.apps`) of a namespace, or of all if it is empty. It has no
-    /// selector, and each watch has a connection of its own.
+    /// Returns a view of resources (`pods`, `deployments.apps`) in a namespace, or in all namespaces if `namespace` is
+    /// empty. The view has no selector, and each of its watches has a connection of its own.
     #[must_use]
     pub fn of(namespace: &str, resources: &[&str]) -> Self {
         let resources = resources.iter().map(|&name| name.to_owned());
@@ -78,8 +80,9 @@ impl Story {
         Ok(self)
     }
 
-    /// Sets the servers' versions. One version applies to all servers of the story. Several versions replace its
-    /// servers, one each. No version changes nothing, and neither does one version if the story lists no server.
+    /// Sets the servers' versions. One version applies to all servers of the story. Several versions replace the
+    /// story's servers by one server of each version. An empty list changes nothing, and one version changes nothing if
+    /// the story lists no server.
     ///
     /// # Errors
     /// [`TooFewServers`] if several versions are named, but fewer than the story's servers.
@@ -94,8 +97,8 @@ impl Story {
         Ok(self)
     }
 
-    /// Returns the release of etcd that kubeadm installs with the oldest of its servers. `None` if that is not
-    /// simulated (Kubernetes below 1.17), or the story has no server.
+    /// Returns the release of etcd that kubeadm installs with the oldest of the story's servers. `None` if that release
+    /// is not simulated (Kubernetes below 1.17), or the story has no server.
     #[must_use]
     pub fn shipped_etcd(&self) -> Option<EtcdVersion> {
         let oldest = self.config.servers.iter().min()?;
@@ -103,7 +106,7 @@ impl Story {
     }
 }
 
-/// A story needs more servers than were named.
+/// The error that a story needs more servers than versions were named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooFewServers {
     /// The number of servers that the story needs.
@@ -122,13 +125,13 @@ impl fmt::Display for TooFewServers {
 
 impl std::error::Error for TooFewServers {}
 
-/// A story to be performed, and faults that happen once, whatever round the story is in.
+/// A story to be performed, with a person's faults, which happen once and not in each round of the story.
 #[derive(Clone, Debug)]
 pub struct Script {
     /// The story.
     pub story: Story,
-    /// The faults that a person requested, in any order; there may be none. Their times count from the story's begin,
-    /// not from a round's.
+    /// The faults that a person requested, in any order; the list may be empty. The faults' times count from the
+    /// story's begin, not from a round's begin.
     pub faults: Vec<PlannedFault>,
 }
 
@@ -141,26 +144,27 @@ impl From<Story> for Script {
     }
 }
 
-/// The player of a story: it knows which act is next. The world's owner owns it. Its script bounds it, and so do the
-/// names of the clients that [`StoryPlayer::act`] starts.
+/// The player of a story: it knows which act is next. The world's owner owns the player. The player's memory is bounded
+/// by its script and by the number of clients that [`StoryPlayer::act`] starts.
 #[derive(Clone, Debug)]
 pub struct StoryPlayer {
     story: Story,
     began: Time,
     round: u32,
     next: usize,
-    /// The acts of the faults, the last first.
+    /// The acts that switch the person's faults on and off, the last first.
     besides: Vec<Act>,
     clients: BTreeMap<String, ClientId>,
-    /// Whether the viewer's watches read what arrives; `None` if the viewer cannot stop reading.
+    /// Whether the viewer's watches read arriving bytes; `None` if the viewer cannot stop reading.
     reads: Option<bool>,
 }
 
-/// The user agent of our own watches, by which [`Deed::Read`] finds their connections. The audit's begins with it, too.
+/// The User-Agent of our own watches, by which [`Deed::Read`] finds their connections. The audit's User-Agent begins
+/// with this text, too.
 const WATCHER: &str = "watchscope";
 
 impl StoryPlayer {
-    /// Begins the story at `now` in the world's time: the present moment, or a later one. Nothing is performed yet.
+    /// Begins the story at `now` in the world's time: the present time, or a later one. This call performs no act yet.
     #[must_use]
     pub fn begin(script: impl Into<Script>, now: Time) -> Self {
         let Script { story, faults } = script.into();
@@ -178,8 +182,8 @@ impl StoryPlayer {
         }
     }
 
-    /// Makes it a story for a viewer that calls [`Self::reads`] after each [`Self::perform`], and stops reading if that
-    /// is false. For all other viewers the network holds the answers back instead ([`Deed::Read`]).
+    /// Makes the player one for a viewer that calls [`Self::reads`] after each [`Self::perform`], and stops reading
+    /// while it returns `false`. For all other viewers the network holds the answers back instead ([`Deed::Read`]).
     #[must_use]
     pub fn to_reader(self) -> Self {
         Self {
@@ -188,21 +192,21 @@ impl StoryPlayer {
         }
     }
 
-    /// Returns whether the viewer's watches read what arrives. True until the story says otherwise, and always for a
-    /// viewer that cannot stop reading.
+    /// Returns whether the viewer's watches read arriving bytes. Returns `true` until a [`Deed::Read`] stops the
+    /// reading, and always for a viewer that cannot stop reading.
     #[must_use]
     pub fn reads(&self) -> bool {
         self.reads != Some(false)
     }
 
-    /// Returns the client programs that it started and did not stop, sorted by name.
+    /// Returns the client programs that this player started and did not stop, sorted by name.
     #[must_use]
     pub fn clients(&self) -> &BTreeMap<String, ClientId> {
         &self.clients
     }
 
-    /// Returns when the next act is due, in the world's time. `None` once the story and its faults are over; a story
-    /// with acts that repeats never is. A past time means now.
+    /// Returns when the next act is due, in the world's time. `None` once the story and the person's faults are over; a
+    /// story with a period and acts is never over. A past time means that the act is due now.
     #[must_use]
     pub fn next_at(&self) -> Option<Time> {
         let besides = self.besides.last().map(|act| self.began + act.at);
@@ -219,8 +223,8 @@ impl StoryPlayer {
         Some(self.began + rounds + act.at)
     }
 
-    /// Performs all acts that are due in the world, in order of time; at one time the story's come before faults.
-    /// Returns the narrator's lines in that order. There may be none.
+    /// Performs all acts that are due at the world's time, in order of time; at equal times the story's acts come
+    /// before the person's faults. Returns the narrator's lines in the order of the acts. The list may be empty.
     pub fn perform(&mut self, world: &mut World) -> Vec<Line> {
         let mut lines = Vec::new();
         while let Some(at) = self.next_at()
@@ -246,7 +250,7 @@ impl StoryPlayer {
         lines
     }
 
-    /// Performs one deed in the world, now. What follows from it happens as the world runs on.
+    /// Performs one deed in the world, now. The deed's consequences happen as the world runs on.
     pub fn act(&mut self, deed: &Deed, world: &mut World) {
         match deed {
             Deed::Inject(fault) => world.inject(fault.clone()),
@@ -299,7 +303,7 @@ impl StoryPlayer {
     }
 }
 
-/// Changes an object without an effect on its purpose.
+/// Returns a request that changes an annotation of an object, with no other effect.
 pub(crate) fn touch(path: &str, turn: u64) -> Request {
     let patch = json!({"metadata": {"annotations": {"turn": turn.to_string()}}});
     merge_patch(path, &patch)

@@ -1,5 +1,5 @@
-//! The lines of an answer beside its hits: what cannot be read, and the last line. It also says from where on bodies were
-//! searched.
+//! The lines of an answer beside its hits: one for each chapter that cannot be read, and the last line. The last line
+//! also says from which time on bodies were searched.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use watchscope_model::{EpochId, Seq, Time};
@@ -9,15 +9,15 @@ use watchscope_model::{EpochId, Seq, Time};
 pub struct NotRead {
     /// The run of the log's writer.
     pub epoch: EpochId,
-    /// The chapter's first record.
+    /// The seq of the chapter's first record.
     pub first: Seq,
-    /// Its last record.
+    /// The seq of the chapter's last record.
     pub last: Seq,
-    /// Why it cannot be read, in words.
+    /// Why the chapter cannot be read, in words.
     pub reason: String,
 }
 
-/// `type` is `notRead`.
+/// In JSON, `type` is `notRead`.
 impl Serialize for NotRead {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
@@ -30,21 +30,21 @@ impl Serialize for NotRead {
     }
 }
 
-/// The most hits of one answer, without held ones. The next answer goes on behind them. The number has no source.
+/// The most hits of one answer, without held hits. The next answer continues after them. The number has no source.
 pub const HITS_MOST: usize = 1_000;
 
 /// Why an answer ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// All that is kept before the position was searched.
+    /// All kept records before the position were searched.
     All,
-    /// It has as many hits as an answer may have.
+    /// The answer has as many hits as an answer may have.
     Hits,
-    /// It inflated as many bytes as an answer may.
+    /// The search decompressed as many bytes as it may for one answer.
     Inflated,
-    /// It took as much processor time as an answer may.
+    /// The search took as much processor time as it may for one answer.
     Processor,
-    /// Another search of the session has begun.
+    /// Another search of the same session has begun.
     Replaced,
 }
 
@@ -63,34 +63,34 @@ impl Ended {
 /// A record's place in a log, and its time.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct KeptFrom {
-    /// The run of the log's writer.
+    /// The epoch of the record.
     pub epoch: EpochId,
-    /// The record.
+    /// The seq of the record.
     pub seq: Seq,
-    /// Its time.
+    /// The time of the record.
     pub at: Time,
 }
 
 /// The last line of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct End {
-    /// Why it ends.
+    /// Why the answer ends.
     pub ended: Ended,
-    /// Where to go on; `None` if there is nothing more.
+    /// The record before which the next answer continues; `None` if there is nothing more.
     pub next: Option<(EpochId, Seq)>,
-    /// The number of hits in this answer, without held ones.
+    /// The number of hits in this answer, without held hits.
     pub hits: u64,
     /// The number of held hits that were left out.
     pub held_more: u64,
-    /// The first record that is kept; `None` if there is no record.
+    /// The first record that is kept; `None` if no record is kept.
     pub kept_from: Option<KeptFrom>,
-    /// The time from which on bodies were searched; `None` if all of this answer's records were searched with theirs.
+    /// The time from which on bodies were searched; `None` if the bodies of all records of this answer were searched.
     pub bodies_since: Option<Time>,
-    /// Whether a recording has no bodies at all. Then `bodies_since` says nothing.
+    /// Whether a recording has no bodies at all. For such a recording `bodies_since` means nothing.
     pub has_no_bodies: bool,
 }
 
-/// `type` is `end`; absent values have no entry.
+/// In JSON, `type` is `end`; absent values have no entry.
 impl Serialize for End {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
@@ -115,29 +115,29 @@ impl Serialize for End {
     }
 }
 
-/// How many bodies of a chapter were searched.
+/// Which bodies of a chapter were searched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Searched {
-    /// Those of all its records.
+    /// The bodies of all its records were searched.
     #[default]
     All,
-    /// Those of its records from this time on.
+    /// The bodies of its records from this time on were searched.
     Since(Time),
-    /// Not all, and none in a row up to its last record.
+    /// Not all bodies were searched, and not those up to the chapter's last record.
     Part,
 }
 
-/// From where on the bodies of all records were searched. Chapters come from the newest back.
+/// The time from which on the bodies of all records were searched. Chapters are added from the newest to the oldest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BodiesSince {
-    /// The first record of the chapters so far whose bodies were all searched.
+    /// The time of the first record of the chapters so far, whose bodies were all searched; `None` before the first.
     whole_from: Option<Time>,
-    /// Set by the first chapter whose bodies were not all searched.
+    /// The time from which on bodies were searched, set by the first chapter whose bodies were not all searched.
     since: Option<Time>,
 }
 
 impl BodiesSince {
-    /// Takes in the next chapter: the times of its first and its last record, and how many bodies were searched.
+    /// Adds the next older chapter: the times of its first and its last record, and which bodies were searched.
     pub fn take(&mut self, (first_at, last_at): (Time, Time), searched: Searched) {
         if self.since.is_some() {
             return;
@@ -149,7 +149,7 @@ impl BodiesSince {
         }
     }
 
-    /// Returns the time from which on bodies were searched; `None` if all were.
+    /// Returns the time from which on bodies were searched; `None` if all bodies were searched.
     #[must_use]
     pub fn since(self) -> Option<Time> {
         self.since

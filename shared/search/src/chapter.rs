@@ -15,10 +15,10 @@ use crate::query::Query;
 
 /// The machine that searches one chapter.
 ///
-/// A chapter can only be read forward, but hits are handed out from the newest. So the machine holds the newest hits
-/// until the chapter ends, at most as many as the caller wants. It also holds the chapter's dictionary, and the result
-/// for each of its objects: at most 1,048,576 of them. With [`ChapterSearch::naming`] it holds the names, too. The
-/// caller passes frames, and may pause between two.
+/// A chapter can only be read forward, but hits are handed out from the newest to the oldest. So the machine holds the
+/// newest hits until the chapter ends, at most as many as the caller wants. The machine also holds the chapter's
+/// dictionary, and the result for each of its objects: at most 1,048,576 results. With [`ChapterSearch::naming`] it
+/// holds the names in the records, too. The caller passes frame after frame, and may pause between two frames.
 #[derive(Debug)]
 pub struct ChapterSearch {
     reader: ChapterReader,
@@ -29,12 +29,13 @@ pub struct ChapterSearch {
 /// The hits of a chapter.
 #[derive(Debug)]
 pub struct ChapterHits {
-    /// The newest hits, the newest first; empty if no record matches. At most as many as the caller wanted.
+    /// The newest hits, the newest first; empty if no record matches. At most as many hits as the caller asked for.
     pub hits: Vec<Hit>,
-    /// Whether older records of the chapter match, too. A search before the last hit finds them.
+    /// Whether older records of the chapter match, too. A further search before the last of these hits finds the older
+    /// ones.
     pub has_more: bool,
-    /// The names in the chapter's records, also in those from `before` on; `None` without [`ChapterSearch::naming`].
-    /// They are whole only if all frames were passed.
+    /// The names in all the chapter's records, also in records from `before` on; `None` without
+    /// [`ChapterSearch::naming`]. The names are complete only if all frames were passed.
     pub named: Option<Named>,
 }
 
@@ -42,7 +43,7 @@ pub struct ChapterHits {
 #[derive(Debug)]
 struct Collector {
     query: Query,
-    /// The records whose bodies match, sorted.
+    /// The seqs of the records whose bodies match, sorted.
     bodies: Vec<Seq>,
     before: Seq,
     most: usize,
@@ -54,17 +55,18 @@ struct Collector {
     known: KnownObjects,
 }
 
-/// What of each object matches, by its number in the chapter's dictionary. So each object is looked at once.
+/// What of each object matches, by the object's number in the chapter's dictionary, so that each object is compared
+/// with the query only once.
 #[derive(Debug, Default)]
 struct KnownObjects(Vec<Option<(Arc<Object>, Matched)>>);
 
-/// The most numbers of the dictionary whose objects are remembered. A hostile file may have any number, and the memory
-/// grows with the largest: to 16 MiB, at 16 bytes a number. An object with a larger one is looked at anew. The number
-/// has no source.
+/// The dictionary numbers below this have their objects remembered. A hostile file may have any number, and the memory
+/// grows with the largest remembered number: to 16 MiB, at 16 bytes a number. An object with a larger number is
+/// compared anew each time. The number has no source.
 const MAX_KNOWN: u64 = 1 << 20;
 
 impl KnownObjects {
-    /// Returns what is known of an object, if its number still means this object.
+    /// Returns what is remembered of an object, if its number still stands for this object.
     fn get(&self, number: Option<u64>, object: &Arc<Object>) -> Option<Matched> {
         let known = self.0.get(usize::try_from(number?).ok()?)?.as_ref();
         known
@@ -85,12 +87,12 @@ impl KnownObjects {
 }
 
 impl ChapterSearch {
-    /// Begins with a chapter's head frame. It finds the newest `most` hits among the records before `before`, which is
-    /// left out. A `most` of 0 counts as 1. `bodies` has the seqs of the records whose bodies match, rising. It may be
-    /// empty.
+    /// Begins with a chapter's head frame. The search finds the newest `most` hits among the records before `before`;
+    /// the record `before` itself is left out. A `most` of 0 counts as 1. `bodies` has the seqs of the records whose
+    /// bodies match, rising; it may be empty.
     ///
     /// # Errors
-    /// If the frame is no head frame or is damaged.
+    /// If the frame is not a head frame, or is damaged.
     pub fn open(
         query: &Query,
         head: Frame<'_>,
@@ -117,15 +119,15 @@ impl ChapterSearch {
         })
     }
 
-    /// Also collects what the records name, for an [`Index`](crate::Index). Then all frames are needed, so it is called
-    /// before the first segment.
+    /// Returns a search that also collects what the records name, for an [`Index`](crate::Index). Such a search needs
+    /// all frames, so the caller must call this before it passes the first segment.
     #[must_use]
     pub fn naming(mut self) -> Self {
         self.collector.named = Some(Named::default());
         self
     }
 
-    /// Returns whether no later frame is needed: none can have a hit, and the names are not collected.
+    /// Returns whether no further frame is needed: no further frame can have a hit, and names are not collected.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.collector.named.is_none() && self.reader.next_seq() >= self.before
@@ -134,7 +136,7 @@ impl ChapterSearch {
     /// Takes in the next segment.
     ///
     /// # Errors
-    /// If the segment cannot be read or does not follow. The hits before the damage stay.
+    /// If the segment cannot be read, or does not continue the frame before it. The hits before the damage stay.
     pub fn segment(&mut self, frame: Frame<'_>) -> Result<(), DecodeError> {
         let collector = &mut self.collector;
         self.reader.glance(frame, |place, glance| match glance {
@@ -150,7 +152,7 @@ impl ChapterSearch {
         })
     }
 
-    /// Ends the search; returns the hits among the segments that were passed.
+    /// Ends the search; returns the hits in the segments that were passed.
     #[must_use]
     pub fn finish(self) -> ChapterHits {
         let collector = self.collector;
@@ -198,7 +200,8 @@ impl Collector {
         });
     }
 
-    /// Takes in a record before the position and what of it matches.
+    /// Adds a record at `place`, which lies before the search's position, with what of the record matches. `lane`
+    /// returns its lane.
     fn take(&mut self, place: Moment, mut matched: Matched, lane: impl FnOnce() -> Lane) {
         if place.seq >= self.before {
             return;

@@ -1,4 +1,4 @@
-//! What an opening snapshot holds that matches a query, where no earlier chapter is kept.
+//! Hits in the opening snapshot of the first kept chapter: objects and findings that match a query.
 
 use std::sync::Arc;
 
@@ -8,23 +8,24 @@ use watchscope_model::{Object, Text, WatchName};
 use crate::hit::{Hit, Matched, What};
 use crate::query::Query;
 
-/// The most hits of one snapshot, so that an answer stays small. [`HeldHits::more`] counts further ones. The number has
+/// The most hits of one snapshot, so that an answer stays small. [`HeldHits::more`] counts further hits. The number has
 /// no source.
 pub const MAX_HELD: usize = 100;
 
-/// The hits of a snapshot; none if nothing in it matches.
+/// The hits of a snapshot; empty if nothing in the snapshot matches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeldHits {
     /// The first hits, at most [`MAX_HELD`]: by the name of the watch, then by the object's namespace and name. Open
-    /// findings come last, by code and subject as texts. An object that several watches hold comes once for each.
+    /// findings come last, by code and subject as texts. An object that several watches hold is listed once for each of
+    /// these watches.
     pub hits: Vec<Hit>,
-    /// The number of hits beyond them, which are left out; usually 0.
+    /// The number of further hits, which are left out; usually 0.
     pub more: u64,
 }
 
-/// Returns the hits of a snapshot: objects that watches hold, and open findings. A quiet object has no record in what
-/// is kept, so only the snapshot of the first chapter that is kept names it. An object matches by name, place, uid or
-/// resourceVersion; a finding by code or name.
+/// Returns the hits of a snapshot: objects that watches hold, and open findings. A quiet object has no kept record, so
+/// only the opening snapshot of the first kept chapter names it. An object matches by name, by `namespace/name`, by uid
+/// or by resourceVersion; a finding matches by code or name.
 #[must_use]
 pub fn held(query: &Query, opening: &Opening) -> HeldHits {
     let mut found = HeldHits::default();

@@ -1,4 +1,4 @@
-//! A hit: a record that matches a query, and what of it matches.
+//! A hit: a record that matches a query, and what of the record matches.
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use watchscope_model::{EpochId, LogId, Object, Seq, Text, Time, WatchName};
 
 macro_rules! whats {
     ($($(#[$doc:meta])* $what:ident $word:literal,)*) => {
-        /// What of a record matches a query.
+        /// What of a record can match a query.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum What {
             $($(#[$doc])* $what,)*
         }
 
         impl What {
-            /// All of them, in the order in which a hit names them.
+            /// All values, in the order in which a hit names them.
             pub const ALL: &'static [Self] = &[$(Self::$what,)*];
 
-            /// Returns its word in the JSON form.
+            /// Returns the word for the value in JSON.
             #[must_use]
             pub const fn word(self) -> &'static str {
                 match self { $(Self::$what => $word,)* }
@@ -29,10 +29,10 @@ macro_rules! whats {
 whats! {
     /// The name of an object contains the query.
     Name "name",
-    /// Namespace, slash and name of an object contain the query, and the query has that slash.
+    /// `NAMESPACE/NAME` of an object contains the query, and the query includes that slash.
     Place "namespace/name",
-    /// The uid of an object begins with the query, which has at least 8 characters. A uid that is no UUID may also
-    /// equal a shorter query.
+    /// The uid of an object begins with the query, which has at least 8 characters. A uid that is not a UUID also
+    /// matches if it equals a shorter query.
     Uid "uid",
     /// A resourceVersion is the query as a whole.
     ResourceVersion "resourceVersion",
@@ -54,22 +54,22 @@ impl Serialize for What {
     }
 }
 
-/// All that matches of one record: a set, which is empty if nothing does.
+/// Everything of one record that matches: a set, which is empty if nothing matches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Matched(u16);
 
 impl Matched {
-    /// Adds one thing to the set; it stays as it is if it has that.
+    /// Adds one value to the set, which stays the same if it has the value already.
     pub fn add(&mut self, what: What) {
         self.0 |= 1 << what as u16;
     }
 
-    /// Adds one thing if it matches.
+    /// Adds one value to the set if `is_match` is true.
     pub(crate) fn add_if(&mut self, is_match: bool, what: What) {
         self.0 |= u16::from(is_match) << what as u16;
     }
 
-    /// Adds all of `other`.
+    /// Adds all values of `other` to the set.
     pub(crate) fn join(&mut self, other: Self) {
         self.0 |= other.0;
     }
@@ -101,31 +101,31 @@ impl Serialize for Matched {
     }
 }
 
-/// A hit: its place in the log, its time, the lane that it belongs to, and what matches.
+/// A hit: the record's position in the log, its time, the lane that it belongs to, and what of the record matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
-    /// The log that holds it.
+    /// The log that holds the record.
     pub log: LogId,
-    /// The run of the log's writer.
+    /// The epoch of the record.
     pub epoch: EpochId,
-    /// The seq of the record. If the hit is held: that of the last record before the opening snapshot, which is not
+    /// The seq of the record. If the hit is held: the seq of the last record before the opening snapshot, which is not
     /// kept.
     pub seq: Seq,
     /// The time of the record. If the hit is held: the time of the last record before the opening snapshot.
     pub at: Time,
-    /// The watch; `None` if the record belongs to none, such as a finding about several watches.
+    /// The watch of the record; `None` if the record belongs to no watch, such as a finding about several watches.
     pub watch: Option<WatchName>,
-    /// The object; `None` if the record names no single one.
+    /// The object of the record; `None` if the record does not name a single object.
     pub object: Option<Arc<Object>>,
     /// The code of a finding or of an attribution; `None` for other records.
     pub code: Option<Text>,
     /// What of the record matches; never empty.
     pub matched: Matched,
-    /// Whether the hit is no kept record: `true` means that the opening snapshot of the first kept chapter holds it.
+    /// Whether the hit is not a kept record but an object or finding in the opening snapshot of the first kept chapter.
     pub is_held: bool,
 }
 
-/// `type` is `hit`; absent values have no entry.
+/// In JSON, `type` is `hit`; absent values have no entry.
 impl Serialize for Hit {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;

@@ -1,4 +1,4 @@
-//! An index of chapters: which of them may have a hit, so the others need not be read.
+//! An index of chapters: it says which chapters may have a hit, so that other chapters need not be read.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,39 +11,39 @@ use crate::named::Named;
 use crate::query::Query;
 use crate::versions::Versions;
 
-/// The most bytes of an index by default, by its own estimate: 64 MiB. Above it the chapters of the oldest records are
-/// forgotten, up to 64 of them at once; they are then read again. The number has no source. A larger one lets more
-/// searches pass over chapters (docs/search.md#limits).
+/// The most bytes of an index by default, by the index's own estimate: 64 MiB. Above this, the chapters of the oldest
+/// records are forgotten, up to 64 chapters at once; a search then has to read these again. The number has no source.
+/// With a larger number, searches can pass over more chapters (docs/search.md#limits).
 pub const MAX_INDEX_BYTES: usize = 64 << 20;
 /// The most chapters that share one table of objects and texts. The next chapter begins a new table. A table is
-/// forgotten with all its chapters, so more of them would forget more at once. Fewer would hold more copies of a name.
-/// The number has no source.
+/// forgotten with all its chapters, so with more chapters a table, more would be forgotten at once. With fewer chapters
+/// a table, more copies of a name would be held. The number has no source.
 const BLOCK_CHAPTERS: usize = 64;
-/// The estimated bytes of a table's entry beside its text: two allocations, a place and a hash. They count towards the
-/// bound of an index. They are not measured.
+/// The estimated bytes of a table's entry without its text: two allocations, an index and a hash. These bytes count
+/// towards the bound of an index. The number is not measured.
 const ENTRY_BYTES: usize = 160;
-/// The estimated bytes of a chapter's entry beside its lists. They count towards the bound of an index. They are not
-/// measured.
+/// The estimated bytes of a chapter's entry without its lists. These bytes count towards the bound of an index. The
+/// number is not measured.
 const CHAPTER_BYTES: usize = 200;
 
-/// A chapter of a log: its run, its records, and the time of its first record.
+/// A chapter of a log: its epoch, its first and last record, and the time of its first record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexedChapter {
-    /// The run of the log's writer.
+    /// The epoch of the chapter.
     pub epoch: EpochId,
-    /// The seq of its first record.
+    /// The seq of the chapter's first record.
     pub first: Seq,
-    /// The seq of its last record.
+    /// The seq of the chapter's last record.
     pub last: Seq,
-    /// The time of its first record.
+    /// The time of the chapter's first record.
     pub at: Time,
 }
 
 /// What the records of chapters name.
 ///
-/// A chapter is whole here or not at all, so the index passes over no chapter with a hit. Of a chapter without one it
-/// may say that it may match. It does not know bodies; the caller searches those first. The bound of [`Index::new`]
-/// limits it, by default [`MAX_INDEX_BYTES`].
+/// The index has all names of a chapter or none, so it never passes over a chapter with a hit. Of a chapter without a
+/// hit it may say that the chapter may match. The index does not know bodies; the caller searches bodies first. The
+/// bound of [`Index::new`] limits its size, by default [`MAX_INDEX_BYTES`].
 #[derive(Debug)]
 pub struct Index {
     blocks: Vec<Block>,
@@ -62,7 +62,7 @@ struct Block {
     newest_at: Time,
 }
 
-/// What the records of one chapter name, by places in its block's tables.
+/// What the records of one chapter name, as indexes into its block's tables.
 #[derive(Debug)]
 struct Listed {
     last: Seq,
@@ -71,9 +71,10 @@ struct Listed {
     versions: Versions,
 }
 
-/// The entries of an index that match a query; computed as far as they are needed, and kept by one search.
+/// Which entries of an index match a query; computed as far as it is needed, and kept by one search.
 ///
-/// It has at most a byte for each object and text in the index. Those of forgotten tables stay until it is dropped.
+/// The value has at most a byte for each object and text in the index. The bytes of forgotten tables stay until the
+/// value is dropped.
 #[derive(Debug, Default)]
 pub struct Wanted(BTreeMap<u64, BlockWanted>);
 
@@ -90,8 +91,8 @@ impl Default for Index {
 }
 
 impl Index {
-    /// Makes an empty index of at most `most_bytes`, by its own estimate. Above them, [`Index::add`] forgets the table
-    /// with the oldest records, at last the newest chapter too.
+    /// Makes an empty index of at most `most_bytes`, by its own estimate. Above `most_bytes`, [`Index::add`] forgets
+    /// the table with the oldest records, if need be even that of the newest chapter.
     #[must_use]
     pub fn new(most_bytes: usize) -> Self {
         Self {
@@ -101,14 +102,16 @@ impl Index {
         }
     }
 
-    /// Returns the bytes that it holds, by its own estimate. A replaced chapter counts until its table is forgotten.
+    /// Returns the bytes that the index holds, by its own estimate. A replaced chapter counts until its table is
+    /// forgotten.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.blocks.iter().map(|block| block.bytes).sum()
     }
 
-    /// Adds a chapter that grows no more; it replaces an entry with the same run and first record. `named` is what all
-    /// its records name. Above the bound, the chapters of the oldest records are forgotten, up to 64 at once.
+    /// Adds a chapter that grows no more; the chapter replaces an entry with the same epoch and first record. `named`
+    /// is what all its records name. If the index is above its bound, the chapters of the oldest records are forgotten,
+    /// up to 64 at once.
     pub fn add(&mut self, chapter: &IndexedChapter, named: Named) {
         let key = (chapter.epoch.clone(), chapter.first);
         for block in &mut self.blocks {
@@ -131,9 +134,9 @@ impl Index {
         }
     }
 
-    /// Returns whether a record of a chapter may match; `false` is certain, for all but bodies. `None` if the chapter
-    /// is not in the index, or is there with another last record. `wanted` belongs to this query and this index; a
-    /// search begins with an empty one.
+    /// Returns whether a record of a chapter may match; `false` is certain, except for bodies. `None` if the chapter is
+    /// not in the index, or is in it with another last record. `wanted` must be of this query and this index; a search
+    /// begins with an empty `Wanted`.
     #[must_use]
     pub fn may_match(
         &self,
@@ -201,7 +204,7 @@ impl Block {
 }
 
 impl BlockWanted {
-    /// Computes the entries that came since the last call.
+    /// Computes which entries match, for the entries that were added to the table since the last call.
     fn extend(&mut self, query: &Query, block: &Block) {
         let objects = block.objects.iter().skip(self.objects.len());
         self.objects

@@ -6,8 +6,8 @@
 //!                        └─► what the chapter's records name ───────┘
 //! ```
 //!
-//! The caller reads frames, counts bytes and looks at a clock. So it cuts the work into slices: one slice is one frame,
-//! or several. Pages, recordings in a worker and the server search with the same code.
+//! The caller reads frames, counts bytes and looks at a clock. So the caller can cut the work of a search into slices
+//! of one or several frames. Pages, recordings in a worker and the server search with the same code.
 
 mod answer;
 mod chapter;

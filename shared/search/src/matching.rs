@@ -8,19 +8,19 @@ use watchscope_model::{Event, Object, ResourceVersion, Text};
 use crate::hit::{Matched, What};
 use crate::query::Query;
 
-/// Takes the parts of a record that a search looks at.
+/// Receives the parts of a record that a search looks at.
 pub(crate) trait Parts {
-    /// An object that the record names.
+    /// Receives an object that the record names.
     fn object(&mut self, object: &Arc<Object>);
-    /// A resourceVersion that the record names.
+    /// Receives a resourceVersion that the record names.
     fn version(&mut self, version: &ResourceVersion);
-    /// A text that recurs.
+    /// Receives a text that many records may repeat, such as a code or a manager.
     fn text(&mut self, what: What, text: &Text);
-    /// The text of a note.
+    /// Receives the text of a note.
     fn note(&mut self, text: &str);
 }
 
-/// Passes the parts of an event that a search looks at. It is the one place that says which parts those are.
+/// Passes the parts of an event that a search looks at. Only this function says which parts those are.
 pub(crate) fn parts_of(event: &Event, parts: &mut impl Parts) {
     match event {
         Event::Change(change) => {
@@ -75,7 +75,7 @@ fn optional(
 }
 
 impl Query {
-    /// Returns what of an event matches; empty if nothing does. It does not look at a body.
+    /// Returns what of an event matches; empty if nothing does. The function does not look at the body.
     #[must_use]
     pub fn matched(&self, event: &Event) -> Matched {
         let mut matching = Matching {
@@ -95,7 +95,7 @@ impl Query {
         matched
     }
 
-    /// Whether a text of this kind matches.
+    /// Whether a text matches, if it is one of kind `what`.
     pub(crate) fn matches_text(&self, what: What, text: &str) -> bool {
         match what {
             What::Code => self.is(text),

@@ -10,8 +10,8 @@ use crate::hit::What;
 use crate::matching::{Parts, parts_of};
 use crate::versions::Versions;
 
-/// What the records of a chapter name: objects, texts and resourceVersions, each once. The chapter bounds it.
-/// resourceVersions are at most 32 ranges, which may hold numbers that no record has.
+/// What the records of a chapter name: objects, texts and resourceVersions, each once. The chapter bounds the size.
+/// resourceVersions are kept as at most 32 ranges, which may contain numbers that no record has.
 #[derive(Clone, Debug, Default)]
 pub struct Named {
     pub(crate) objects: IndexSet<Arc<Object>, FxBuildHasher>,

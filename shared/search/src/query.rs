@@ -5,35 +5,36 @@ use watchscope_model::{Object, ResourceVersion, Uid};
 
 use crate::text::Needle;
 
-/// The most bytes of a query; a longer one is [`QueryError::TooLong`]. It is above the 253 bytes of the longest DNS
-/// subdomain (RFC 1123).
+/// The most bytes of a query; a longer query is [`QueryError::TooLong`]. The limit is above the 253 bytes of the
+/// longest DNS subdomain (RFC 1123).
 pub const MAX_QUERY_BYTES: usize = 256;
-/// The fewest characters by which the beginning of a uid is found: the first group of a UUID. A shorter query finds
-/// only a uid that is equal.
+/// The fewest characters of a query that finds uids by their beginning: those of the first group of a UUID. A shorter
+/// query finds only an equal uid.
 const MIN_UID_CHARS: usize = 8;
-/// The indexes of the hyphens in the text of a UUID (RFC 9562), in bytes from 0. A text with another byte there is no
-/// beginning of one.
+/// The indexes of the hyphens in the text of a UUID (RFC 9562), in bytes from 0. A text with another byte at one of
+/// these indexes is not the beginning of a UUID.
 const HYPHENS: [usize; 4] = [8, 13, 18, 23];
 
-/// Why a text is no query.
+/// Why a text cannot be a query.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum QueryError {
-    /// It is empty.
+    /// The text is empty.
     #[error("the text to search for is empty")]
     Empty,
-    /// It is longer than [`MAX_QUERY_BYTES`].
+    /// The text is longer than [`MAX_QUERY_BYTES`].
     #[error("the text to search for has {bytes} bytes; at most {MAX_QUERY_BYTES} are allowed")]
     TooLong {
-        /// Its length in bytes.
+        /// The length of the text in bytes.
         bytes: usize,
     },
 }
 
-/// A text that is looked for in records, taken literally. It has 1 to [`MAX_QUERY_BYTES`] bytes.
+/// A text that is looked for in records, taken literally. A query has 1 to [`MAX_QUERY_BYTES`] bytes.
 ///
 /// The case of A to Z is ignored. All other characters must be equal. A resourceVersion and the code of a finding match
-/// as a whole, since a part of a number means nothing. A uid matches from its beginning, with at least 8 characters;
-/// one that is no UUID also as a whole. Every other text matches if it contains the query.
+/// as a whole, since a part of a number means nothing. A uid matches if it begins with the query and the query has at
+/// least 8 characters; a uid that is not a UUID also matches as a whole. Every other text matches if it contains the
+/// query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
     needle: Needle,
@@ -49,7 +50,7 @@ struct UuidStart {
 }
 
 impl Query {
-    /// Reads a query. Spaces at its ends belong to it.
+    /// Reads a query. Spaces at the text's ends belong to the query.
     ///
     /// # Errors
     /// If the text is empty or longer than [`MAX_QUERY_BYTES`].
@@ -66,23 +67,23 @@ impl Query {
     }
 
     /// Returns whether a text, as bytes of UTF-8, contains the query; the case of A to Z is ignored. The empty text
-    /// does not.
+    /// does not contain it.
     #[must_use]
     pub fn is_in(&self, text: &[u8]) -> bool {
         self.needle.is_in(text)
     }
 
-    /// Whether a text is the query, but for the case of A to Z.
+    /// Whether a text equals the query, with the case of A to Z ignored.
     pub(crate) fn is(&self, text: &str) -> bool {
         self.needle.is(text.as_bytes())
     }
 
-    /// The number that the query is, if it is an ordered resourceVersion.
+    /// Returns the query as a number, if it is an ordered resourceVersion.
     pub(crate) fn number(&self) -> Option<u64> {
         self.version.number()
     }
 
-    /// Whether a resourceVersion is the query.
+    /// Whether a resourceVersion equals the query.
     pub(crate) fn is_version(&self, version: &ResourceVersion) -> bool {
         match version {
             ResourceVersion::Number(number) => self.number() == Some(*number),
@@ -90,7 +91,8 @@ impl Query {
         }
     }
 
-    /// Returns whether a uid is the query, or begins with its 8 or more characters.
+    /// Returns whether a uid begins with the query, which must have at least 8 characters; a uid that is not a UUID may
+    /// also equal a shorter query.
     #[must_use]
     pub fn is_uid(&self, uid: &Uid) -> bool {
         match uid {
@@ -102,7 +104,7 @@ impl Query {
         }
     }
 
-    /// Whether the query contains a slash, with namespace before it and name behind it.
+    /// Whether the query is in the object's `NAMESPACE/NAME`, and includes that slash.
     pub(crate) fn is_across(&self, object: &Object) -> bool {
         let namespace = object.namespace.as_deref();
         namespace.is_some_and(|of| self.needle.is_across(of.as_bytes(), object.name.as_bytes()))
@@ -110,7 +112,8 @@ impl Query {
 }
 
 impl UuidStart {
-    /// Reads the beginning of a UUID of at least [`MIN_UID_CHARS`] characters, in either case.
+    /// Reads a text as the beginning of a UUID of at least [`MIN_UID_CHARS`] characters, in upper or lower case; `None`
+    /// if it is not one.
     fn read(text: &[u8]) -> Option<Self> {
         if !(MIN_UID_CHARS..=36).contains(&text.len()) {
             return None;

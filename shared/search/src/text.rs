@@ -1,20 +1,20 @@
-//! A text that is looked for in others, with the case of the letters A to Z ignored.
+//! A text that is looked for in other texts, with the case of the letters A to Z ignored.
 
 use memchr::memchr2_iter;
 
-/// Bytes that are frequent in names and in JSON, the most frequent first. Bytes that are not listed are rarer. They
-/// decide only where looking begins, and so its speed. The order has no source.
+/// Bytes that are frequent in names and in JSON, the most frequent first. Bytes that are not listed are rarer. The
+/// order decides only at which byte a search begins, and so its speed. The order has no source.
 const FREQUENT: &[u8] = b"\"e-a:, tosirnlcdmupfh.0g1/bkv{}_2[]3yw4567898\\xjqz";
 
 /// A text that is looked for.
 ///
-/// The case of A to Z is ignored; all other characters must be equal. So no text changes its length, and looking needs
+/// The case of A to Z is ignored; all other characters must be equal. So no text changes its length, and a search needs
 /// no memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Needle {
-    /// The text, with A to Z as a to z.
+    /// The text that is looked for, with A to Z as a to z.
     lower: Box<[u8]>,
-    /// The place of its rarest byte, with which looking begins.
+    /// The index of the rarest byte of the text, at which a search begins.
     anchor: usize,
     has_slash: bool,
 }
@@ -38,7 +38,7 @@ impl Needle {
         self.lower.len()
     }
 
-    /// Whether `text` contains it. Every text contains the empty one.
+    /// Whether `text` contains the text that is looked for. Every text contains the empty text.
     pub(crate) fn is_in(&self, text: &[u8]) -> bool {
         let Some(room) = text.len().checked_sub(self.lower.len()) else {
             return false;
@@ -51,18 +51,18 @@ impl Needle {
             .any(|place| text[place..place + self.lower.len()].eq_ignore_ascii_case(&self.lower))
     }
 
-    /// Whether `text` is it.
+    /// Whether `text` equals the text that is looked for.
     pub(crate) fn is(&self, text: &[u8]) -> bool {
         text.eq_ignore_ascii_case(&self.lower)
     }
 
-    /// Whether `text` begins with it.
+    /// Whether `text` begins with the text that is looked for.
     pub(crate) fn begins(&self, text: &[u8]) -> bool {
         let begin = text.get(..self.lower.len());
         begin.is_some_and(|begin| self.is(begin))
     }
 
-    /// Whether it is in `first`, `/` and `second` joined, and contains that slash.
+    /// Whether the text that is looked for is in `first`, `/` and `second` joined, and that slash is in the match.
     pub(crate) fn is_across(&self, first: &[u8], second: &[u8]) -> bool {
         let mut slashes = self.lower.iter().enumerate();
         self.has_slash

@@ -1,17 +1,17 @@
 //! The resourceVersions of a chapter, as ranges of numbers.
 
-/// The most ranges, which take 512 bytes. Above it the two ranges that are nearest to each other become one. The number
+/// The most ranges, which take 512 bytes. Of more ranges, the two that are nearest to each other become one. The number
 /// has no source.
 const MAX_RANGES: usize = 32;
 /// The largest distance of resourceVersions at which a number joins the range before it, so that usual steps make one
-/// range. A number further away begins a new range. The number has no source. A larger one makes searches read chapters
-/// in vain.
+/// range. A number further away begins a new range. The distance has no source. With a larger distance, searches read
+/// more chapters without a hit.
 const NEAR: u64 = 64;
 
-/// Ranges that hold all numbers that were added, and possibly others; at most [`MAX_RANGES`].
+/// Ranges that contain all numbers that were added, and possibly other numbers; at most [`MAX_RANGES`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Versions {
-    /// Sorted, without overlap.
+    /// The least and the greatest number of each range; sorted, without overlap.
     ranges: Vec<(u64, u64)>,
 }
 

@@ -1,4 +1,4 @@
-//! A write, as etcd keeps it and delivers it to watches.
+//! A write, as etcd keeps it in its history and delivers it to watches.
 
 use std::sync::Arc;
 
@@ -6,17 +6,17 @@ use crate::kinds::ResourceId;
 use crate::object::{ChangeKind, Object};
 use crate::time::Time;
 
-/// One write. Each write touches one key, so one revision is one change (docs/semantics/servers.md#revisions). After a
-/// restore revisions come again ([`Truth::restores`](crate::Truth::restores)).
+/// One write in etcd. Each write touches one key, so one revision is one change (docs/semantics/servers.md#revisions).
+/// After a restore etcd gives the same revisions to other writes ([`Truth::restores`](crate::Truth::restores)).
 #[derive(Debug)]
 pub struct Change {
-    /// etcd's revision, which is the resourceVersion; the first write has 2.
+    /// etcd's revision of the write, which is the object's resourceVersion; the first write has 2.
     pub revision: u64,
-    /// When it was committed, in virtual time.
+    /// When the write was committed, in virtual time.
     pub at: Time,
-    /// The resource of its object.
+    /// The resource of the written object.
     pub resource: ResourceId,
-    /// The whole key in etcd: `/registry/pods/shop/web`.
+    /// The object's whole key in etcd: `/registry/pods/shop/web`.
     pub key: Arc<str>,
     /// What the write did to the key.
     pub kind: ChangeKind,

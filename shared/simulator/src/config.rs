@@ -1,4 +1,5 @@
-//! The configuration of a whole world: the settings of its parts, and the parts of its code that it links.
+//! The configuration of a whole simulated cluster: the settings of its parts, and the optional parts of the simulator's
+//! code that it links.
 
 use std::time::Duration;
 
@@ -7,19 +8,22 @@ use crate::settings::{ApiserverConfig, EtcdConfig, NetworkConfig, WorkloadConfig
 use crate::version::Version;
 use crate::workload::Controllers;
 
-/// The settings of a world. [`Config::default`] is a small living cluster of three nodes and a few applications. It has
-/// one apiserver of [`Version::DEFAULT`], and has lived for 10 min at 2026-11-21T09:00:00Z. The other constructors
-/// differ from it as they say.
+/// The settings of a simulated cluster. [`Config::default`] is a small cluster of three nodes and a few applications,
+/// whose controllers act by themselves. The default cluster has one apiserver of [`Version::DEFAULT`], and has lived
+/// for 10 min at 2026-11-21T09:00:00Z. The documentation of each other constructor says how it differs from the
+/// default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Unix time in microseconds at the end of the warm-up, on the cluster's wall clock. Objects have timestamps of
-    /// this clock; a moment outside of the years -9999 to 9999 is written as 1970-01-01.
+    /// this wall clock; a time outside of the years -9999 to 9999 is written as 1970-01-01.
     pub wall_start_us: i64,
-    /// How long the cluster has lived when [`World::new`](crate::World::new) returns, in virtual time; may be zero.
+    /// How long the cluster has already lived, in virtual time, when [`World::new`](crate::World::new) returns; may be
+    /// zero.
     pub warm_up: Duration,
-    /// The apiservers over the one etcd, by their versions (docs/semantics/versions.md#gates); [`ServerId`] is the
-    /// index here. If the list is empty, there is one of [`Version::DEFAULT`]. At most 65,534: a longer list panics in
-    /// debug builds. In others one over 65,536 gives ids twice.
+    /// The version of each apiserver over the one etcd (docs/semantics/versions.md#gates); [`ServerId`] is an index
+    /// into this list. If the list is empty, the world has one apiserver of [`Version::DEFAULT`]. At most 65,534
+    /// apiservers: a longer list panics in debug builds. In release builds a list of more than 65,536 gives two
+    /// apiservers the same id.
     ///
     /// [`ServerId`]: crate::ServerId
     pub servers: Vec<Version>,
@@ -29,11 +33,11 @@ pub struct Config {
     pub etcd: EtcdConfig,
     /// Timeouts and limits of the apiservers.
     pub apiserver: ApiserverConfig,
-    /// The size and the activities of the cluster. They count only with [`Controllers::ALL`].
+    /// The size and the activities of the cluster. These settings count only with [`Controllers::ALL`].
     pub workload: WorkloadConfig,
     /// Whether controllers, scheduler and kubelets react to writes, and install the cluster's first objects.
     pub controllers: Controllers,
-    /// Whether its apiservers answer about themselves and in Tables.
+    /// Whether the apiservers answer requests about themselves (such as discovery), and requests for Tables.
     pub answers: Answers,
 }
 
@@ -44,9 +48,9 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Returns a cluster with controllers, without nodes and applications, and without a warm-up. It has the four
-    /// namespaces of a new cluster. In its first milliseconds the controllers put a ServiceAccount and a ConfigMap into
-    /// each of them; then nothing is written by itself.
+    /// Returns a cluster with controllers, without nodes and applications, and without a warm-up. The cluster has the
+    /// four namespaces of a new cluster. In its first milliseconds the controllers put a ServiceAccount and a ConfigMap
+    /// into each namespace; after that they write only in reaction to other writes.
     pub fn empty() -> Config {
         Config {
             controllers: Controllers::ALL,
@@ -55,7 +59,7 @@ impl Config {
     }
 
     /// Returns a cluster without controllers: an apiserver, the four namespaces of a new cluster, and nothing in them.
-    /// No warm-up.
+    /// The cluster has no warm-up.
     pub fn bare() -> Config {
         Config {
             warm_up: Duration::ZERO,
@@ -63,8 +67,8 @@ impl Config {
         }
     }
 
-    /// Returns a cluster as [`Config::bare`], whose apiserver answers only objects, with their lists and watches
-    /// ([`Answers::OBJECTS`]).
+    /// Returns a cluster as [`Config::bare`] does, whose apiserver answers only requests for objects, their lists and
+    /// watches ([`Answers::OBJECTS`]).
     pub fn of_objects() -> Config {
         Config {
             warm_up: Duration::ZERO,

@@ -5,8 +5,8 @@
 //!  put, delete ─► store ─► watches ─► stream (128 slots) ─► Sent ─► the world carries it to an apiserver
 //! ```
 //!
-//! All members share one store; [`member`] has what distinguishes them. etcd asks to be woken with an [`EtcdAlarm`],
-//! which the world hands back when it is due.
+//! All members share one store; [`member`] has the differences between members. etcd asks to be woken with an
+//! [`EtcdAlarm`], which the world hands back when the alarm is due.
 
 mod alarm;
 mod member;
@@ -41,15 +41,15 @@ use crate::object::{ChangeKind, Object};
 use crate::settings::EtcdConfig;
 use crate::time::Time;
 
-/// The number of election timeouts without a leader after which watches are cancelled
+/// The number of election timeouts without a leader after which etcd cancels its watches
 /// (docs/semantics/servers.md#leader-loss).
 const ELECTIONS_BEFORE_CANCEL: u32 = 3;
 
 /// How long etcd's client repeats a request to a member that has no leader: 100 attempts, 25 ms apart (etcd
-/// `client/v3/options.go`, 3.6). Then the request fails.
+/// `client/v3/options.go`, 3.6). After this time the request fails.
 const ATTEMPTS_WITHOUT_LEADER: Duration = Duration::from_millis(2500);
 
-/// etcd.
+/// etcd, with all its members, their one store and their watch streams.
 #[derive(Debug)]
 pub(crate) struct Etcd {
     config: EtcdConfig,
@@ -57,10 +57,10 @@ pub(crate) struct Etcd {
     watches: Watches,
     members: Members,
     defects: BTreeSet<Defect>,
-    /// When the leader was lost; `None` while there is one.
+    /// When the leader was lost; `None` while etcd has a leader.
     leaderless: Option<Time>,
     snapshot: Option<Store>,
-    /// How many times it was restored from a snapshot.
+    /// How many times etcd was restored from a snapshot.
     restores: u32,
     committed: Vec<Arc<Change>>,
     journal: Option<Vec<Arc<Change>>>,
@@ -82,12 +82,12 @@ impl Etcd {
         }
     }
 
-    /// The revision of the last write.
+    /// Returns etcd's revision, which is that of the last write.
     pub(crate) fn revision(&self) -> u64 {
         self.store.revision()
     }
 
-    /// The compacted revision: history below it is gone.
+    /// Returns the compacted revision, below which history is gone.
     pub(crate) fn compacted(&self) -> u64 {
         self.store.compacted()
     }
@@ -100,19 +100,20 @@ impl Etcd {
         self.store.get(key, &Missed::new())
     }
 
-    /// The keys under `prefix` from `start` on, as they were at `revision`, in key order.
+    /// Returns the keys under `prefix` from `start` on, with their objects as they were at `revision`, in key order.
     pub(crate) fn range<'a>(
         &'a self,
         prefix: &'a str,
         start: &str,
         revision: u64,
     ) -> Result<impl Iterator<Item = (&'a Arc<str>, &'a Arc<Object>)>, Compacted> {
-        /// No missed write: the store as all its writes made it.
+        /// The empty set of missed writes of a member that has applied all writes.
         static NOTHING: Missed = Missed::new();
         self.store.range(prefix, start, revision, &NOTHING)
     }
 
-    /// The same keys as a server's member has them, which may have missed writes.
+    /// Returns the keys under `prefix` from `start` on, as the member of a server has them; the member may have missed
+    /// writes.
     pub(crate) fn range_of_member<'a>(
         &'a self,
         server: ServerId,
@@ -124,12 +125,12 @@ impl Etcd {
         self.store.range(prefix, start, revision, missed)
     }
 
-    /// A key's present state at a server's member.
+    /// Returns a key's present state at the member of a server.
     pub(crate) fn get_of_member(&self, server: ServerId, key: &str) -> Option<&Arc<Object>> {
         self.store.get(key, self.members.missed(server))
     }
 
-    /// Writes `value` at `key` and stamps it with its new revision.
+    /// Writes `value` at `key` and sets the object's resourceVersion to the new revision.
     pub(crate) fn put(
         &mut self,
         resource: ResourceId,
@@ -146,7 +147,8 @@ impl Etcd {
         Arc::clone(&change.object)
     }
 
-    /// Deletes `key`. Watches get its last stored state; the caller gets `last` at the same revision.
+    /// Deletes `key`. Watches get the key's last stored state at the deletion's revision; the caller gets `last` at the
+    /// same revision.
     pub(crate) fn delete(
         &mut self,
         resource: ResourceId,
@@ -168,7 +170,8 @@ impl Etcd {
         }
     }
 
-    /// Drops the history before `revision`. Each key keeps its newest version at or below it that every member has.
+    /// Drops the history before `revision`. Each key keeps its newest version at or below `revision` that every member
+    /// has.
     pub(crate) fn compact(&mut self, revision: u64) {
         let keeps_tombstone = !self.has(Defect::DeleteLostByCompactionAtIt);
         let members = &self.members;
@@ -176,12 +179,14 @@ impl Etcd {
             .compact(revision, keeps_tombstone, |revision| members.have(revision));
     }
 
-    /// Whether a server's member can reach a leader. Without one there are no writes and no consistent reads.
+    /// Returns whether the member of a server can reach a leader. Without a leader the member makes no writes and no
+    /// consistent reads.
     pub(crate) fn has_leader(&self, server: ServerId) -> bool {
         self.leaderless.is_none() && !self.members.is_partitioned(server)
     }
 
-    /// When a request that needs a leader is given up if it reaches a server's member now; `None` if there is a leader.
+    /// Returns when a request that needs a leader is given up if it reaches the member of a server now; `None` if the
+    /// member has a leader.
     pub(crate) fn leader_is_given_up_at(&self, server: ServerId, now: Time) -> Option<Time> {
         let member = self.members.partitioned_since(server);
         let since = self.leaderless.or(member)?;
@@ -189,7 +194,7 @@ impl Etcd {
         Some(known + ATTEMPTS_WITHOUT_LEADER)
     }
 
-    /// Whether the whole cluster has no leader.
+    /// Returns whether the whole etcd cluster has no leader.
     pub(crate) fn is_leaderless(&self) -> bool {
         self.leaderless.is_some()
     }
@@ -205,7 +210,7 @@ impl Etcd {
         self.leaderless = None;
     }
 
-    /// Cuts the member of a server off from the others.
+    /// Cuts the member of a server off from the other members.
     pub(crate) fn partition(&mut self, server: ServerId, now: Time) {
         if !self.members.is_partitioned(server) {
             let revision = self.store.revision();
@@ -214,7 +219,7 @@ impl Etcd {
         }
     }
 
-    /// Ends the partition of a member, which then has the leader's snapshot.
+    /// Ends the partition of a server's member, which then gets the leader's snapshot.
     pub(crate) fn heal(&mut self, server: ServerId, now: Time) {
         if self.members.heal(server) {
             let (watches, around) = self.parts(now);
@@ -222,7 +227,7 @@ impl Etcd {
         }
     }
 
-    /// Makes a server's member miss writes, or ends that.
+    /// Makes the member of a server miss writes from now on (`true`), or apply them again (`false`).
     pub(crate) fn miss_writes(&mut self, server: ServerId, on: bool) {
         self.members.miss_writes(server, on);
     }
@@ -235,7 +240,8 @@ impl Etcd {
         }
     }
 
-    /// Whether apiservers trust its progress notifications (docs/semantics/lists-and-watches.md#consistent-list).
+    /// Returns whether apiservers trust etcd's progress notifications
+    /// (docs/semantics/lists-and-watches.md#consistent-list).
     pub(crate) fn is_trusted(&self) -> bool {
         match self.config.version {
             Some(version) => version.is_trusted(),
@@ -243,13 +249,14 @@ impl Etcd {
         }
     }
 
-    /// Whether etcd's release can have a fault.
+    /// Returns whether the configured release of etcd can have a fault.
     pub(crate) fn can_have(&self, fault: &Fault) -> bool {
         let version = self.config.version;
         version.is_none_or(|version| version.check(fault).is_ok())
     }
 
-    /// Makes each response on streams of a server and resource take `per_response`; `None` ends that.
+    /// Makes each response on the watch streams of a server and resource take `per_response`; `None` removes this
+    /// delay.
     pub(crate) fn slow_streams(
         &mut self,
         server: Option<ServerId>,
@@ -267,8 +274,8 @@ impl Etcd {
         self.snapshot = Some(self.store.clone());
     }
 
-    /// Restores the snapshot, or the initial state if there is none. With `bump` the revision is raised by it, and all
-    /// before is marked as compacted.
+    /// Restores the snapshot, or the initial state if there is none. With `bump` the revision is raised by this number,
+    /// and all history before the raised revision is marked as compacted.
     pub(crate) fn restore(&mut self, bump: Option<u64>, now: Time) {
         self.store = self.snapshot.clone().unwrap_or_else(Store::new);
         if let Some(by) = bump {
@@ -282,7 +289,7 @@ impl Etcd {
         self.break_streams(now);
     }
 
-    /// Crashes and starts again. With `during_compaction` it has just compacted all its history.
+    /// Crashes etcd and starts it again. With `during_compaction` etcd crashes while it compacts all its history.
     pub(crate) fn restart(&mut self, during_compaction: bool, now: Time) {
         if during_compaction {
             self.compact(self.store.revision());
@@ -296,7 +303,7 @@ impl Etcd {
         self.break_streams(now);
     }
 
-    /// Opens a watch.
+    /// Opens a watch of etcd and returns its id.
     pub(crate) fn watch(&mut self, request: WatchRequest, now: Time) -> WatcherId {
         let server = request.stream.server;
         let since = self
@@ -341,7 +348,7 @@ impl Etcd {
         watches.alarm(alarm, around);
     }
 
-    /// Takes the responses that left since the last call, for the world to carry to the apiservers.
+    /// Takes the responses that etcd sent since the last call, for the world to carry to the apiservers.
     pub(crate) fn take_sent(&mut self) -> Vec<Sent> {
         std::mem::take(&mut self.watches.sent)
     }
@@ -350,18 +357,19 @@ impl Etcd {
         std::mem::take(&mut self.watches.alarms)
     }
 
-    /// Takes the changes that were committed since the last call.
+    /// Takes the changes that etcd committed since the last call.
     pub(crate) fn take_committed(&mut self) -> Vec<Arc<Change>> {
         std::mem::take(&mut self.committed)
     }
 
-    /// Each stream: its key, the responses that wait in its channel, and whether all its watchers are synced.
+    /// Iterates over etcd's watch streams: key, number of responses that wait in the stream's channel, and whether all
+    /// the stream's watchers are synced.
     #[cfg(test)]
     pub(crate) fn streams(&self) -> impl Iterator<Item = (StreamKey, usize, bool)> {
         self.watches.streams()
     }
 
-    /// All changes that are kept: since the beginning with a journal, else since the last compaction.
+    /// Returns all changes that etcd keeps: since the world was made with a journal, else since the last compaction.
     pub(crate) fn kept_changes(&self) -> Vec<Arc<Change>> {
         match &self.journal {
             Some(journal) => journal.clone(),

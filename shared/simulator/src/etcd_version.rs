@@ -7,17 +7,19 @@ use crate::defect::Defect;
 use crate::fault::Fault;
 use crate::version::{Version, minor_and_patch, nearest_minor};
 
-/// A release of etcd: 3.4 to 3.6, with any patch from 0 to 255, released or not. The known defects of these minor
-/// versions are recorded. Others are refused with [`UnknownEtcdVersion`]. Releases are ordered by minor version, then
-/// patch. As text it is `3.5.12`; it is read with or without `v` and patch, and without a patch it is patch 0.
+/// A release of etcd: 3.4 to 3.6, with any patch from 0 to 255, released or not. The simulator knows the defects of
+/// these minor versions only. Other releases are refused with [`UnknownEtcdVersion`]. Releases are ordered by minor
+/// version, then patch. A release is written as `3.5.12`; it is parsed with or without `v` and patch, and a text
+/// without a patch means patch 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EtcdVersion {
     minor: u8,
     patch: u8,
 }
 
-/// The error for a text or numbers that are not a release of a simulated etcd. Its text says which there are, and the
-/// nearest minor version. For a text without a minor version (`3`, `new`) it says none.
+/// The error for a text or numbers that are not a release of a simulated etcd. The error's text names the range of
+/// releases, and the nearest minor version. For a text without a minor version (`3`, `new`) the error names no nearest
+/// one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownEtcdVersion {
     nearest_minor: Option<u8>,
@@ -35,7 +37,7 @@ impl fmt::Display for UnknownEtcdVersion {
 
 impl std::error::Error for UnknownEtcdVersion {}
 
-/// The error for a fault that a release of etcd does not have. Its text names the releases that have it.
+/// The error for a fault that a release of etcd does not have. The error's text names the releases that have the fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotInThisEtcd {
     version: EtcdVersion,
@@ -44,7 +46,7 @@ pub struct NotInThisEtcd {
 }
 
 impl fmt::Display for NotInThisEtcd {
-    /// `etcd 3.5.13 does not have etcd#17529; 3.4.0 to 3.4.30 and 3.5.0 to 3.5.12 have it`.
+    /// Writes a text such as `etcd 3.5.13 does not have etcd#17529; 3.4.0 to 3.4.30 and 3.5.0 to 3.5.12 have it`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let NotInThisEtcd { version, name, had } = self;
         write!(f, "etcd {version} does not have {name}; ")?;
@@ -74,11 +76,11 @@ const fn affected(minor: u8, fixed: u8) -> Affected {
 }
 
 impl EtcdVersion {
-    /// The oldest simulated minor version, of 3. An older one is refused with [`UnknownEtcdVersion`]. The sources for
-    /// defects (docs/semantics/servers.md#etcd-defects) begin with it.
+    /// The oldest simulated minor version of etcd 3. An older minor version is refused with [`UnknownEtcdVersion`]. The
+    /// sources for defects (docs/semantics/servers.md#etcd-defects) begin with this version.
     pub const OLDEST_MINOR: u8 = 4;
-    /// The newest simulated minor version, of 3. A newer one is refused with [`UnknownEtcdVersion`]. The sources for
-    /// defects (docs/semantics/servers.md#etcd-defects) end with it.
+    /// The newest simulated minor version of etcd 3. A newer minor version is refused with [`UnknownEtcdVersion`]. The
+    /// sources for defects (docs/semantics/servers.md#etcd-defects) end with this version.
     pub const NEWEST_MINOR: u8 = 6;
 
     /// Returns `3.minor.patch`; any patch is taken, released or not.
@@ -97,8 +99,8 @@ impl EtcdVersion {
     }
 
     /// Returns the release that kubeadm installs with the first release of a minor version of Kubernetes. Source:
-    /// `DefaultEtcdVersion` in kubeadm's `constants.go` at each 1.x.0. 1.37 was not released, so it has that of 1.36.
-    /// `None` below 1.17, whose etcd is older than 3.4.
+    /// `DefaultEtcdVersion` in kubeadm's `constants.go` at each 1.x.0. Kubernetes 1.37 was not released when this was
+    /// written, so it has the etcd of 1.36. Returns `None` for Kubernetes below 1.17, whose etcd is older than 3.4.
     pub fn shipped_with(kubernetes: Version) -> Option<EtcdVersion> {
         let (minor, patch) = match kubernetes.minor() {
             ..=16 => return None,
@@ -142,7 +144,7 @@ impl EtcdVersion {
         }
     }
 
-    /// Whether apiservers trust its progress notifications: from 3.4.31 and 3.5.13 on
+    /// Returns whether apiservers trust the release's progress notifications: from 3.4.31 and 3.5.13 on
     /// (docs/semantics/lists-and-watches.md#consistent-list).
     pub(crate) fn is_trusted(self) -> bool {
         match self.minor {
@@ -153,7 +155,7 @@ impl EtcdVersion {
     }
 }
 
-/// The name of a fault that only some releases have, and those releases; `None` for every other fault.
+/// Returns the name of a fault that only some releases have, and these releases; `None` for every other fault.
 fn known(fault: &Fault) -> Option<(&'static str, &'static [Affected])> {
     Some(match fault {
         Fault::EtcdDefect(defect) => match defect {
@@ -202,7 +204,8 @@ impl fmt::Display for EtcdVersion {
 impl FromStr for EtcdVersion {
     type Err = UnknownEtcdVersion;
 
-    /// Reads `3.5`, `3.5.12` and `v3.5.12`. Without a patch it is the first release of the minor version.
+    /// Parses texts such as `3.5`, `3.5.12` and `v3.5.12`. A text without a patch means the first release of the minor
+    /// version.
     fn from_str(text: &str) -> Result<EtcdVersion, UnknownEtcdVersion> {
         let Some((minor, patch)) = minor_and_patch(text, "3.") else {
             let (oldest, newest) = (EtcdVersion::OLDEST_MINOR, EtcdVersion::NEWEST_MINOR);

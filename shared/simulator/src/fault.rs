@@ -1,18 +1,20 @@
-//! Everything that can be made to go wrong, as one enum. A fault is switched on and off while the world runs.
+//! Everything that can be made to go wrong in a simulated cluster, as one enum. A driver switches faults on and off
+//! while the world runs.
 //!
-//! A fault is a moment or a state. A moment ([`Fault::is_momentary`]) happens at
-//! [`World::inject`](crate::World::inject) and is over. A state lasts until [`World::lift`](crate::World::lift) is
-//! called with an equal value.
-//! A front that serves the world over sockets needs to know no fault: the deliveries show each as its documentation
-//! says.
+//! A fault is momentary or lasting. A momentary fault ([`Fault::is_momentary`]) happens at
+//! [`World::inject`](crate::World::inject) and is over at once. A lasting fault stays on until
+//! [`World::lift`](crate::World::lift) is called with an equal value.
+//! A socket front, which serves the world over sockets, needs to know no fault. It acts on the world's deliveries, as
+//! the documentation of each fault says.
 
 use std::time::Duration;
 
 use crate::defect::Defect;
 use crate::message::{ConnectionId, Cut, ServerId};
 
-/// The connections, or the watches on them, that a fault strikes. A target that matches nothing is no error. A moment
-/// strikes those that match then; a state strikes those that match while it lasts.
+/// The connections, or the watches on them, that a fault strikes. A target that matches nothing is no error. A
+/// momentary fault strikes the connections that match when it happens. A lasting fault strikes each connection that
+/// matches while the fault lasts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Target {
     /// All connections and all watches.
@@ -21,8 +23,8 @@ pub enum Target {
     Connection(ConnectionId),
     /// Watches of one served resource, and the connections that carry such a watch: `pods`, `deployments.apps`.
     Resource(String),
-    /// Connections of clients whose User-Agent begins with this, and the watches on them. An empty text matches all
-    /// connections. A connection has the User-Agent of the first request that was sent over it and has one.
+    /// Connections of clients whose User-Agent begins with this text, and the watches on them. An empty text matches
+    /// all connections. A connection's User-Agent is that of the first request sent over the connection that has one.
     UserAgent(String),
     /// Connections to one server, and the watches that it serves.
     Server(ServerId),
@@ -31,20 +33,22 @@ pub enum Target {
 /// The emitters of 429, which differ in body and headers (docs/semantics/requests.md#too-many-requests).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Throttle {
-    /// The max-inflight filter: text body, Retry-After 1; watches are exempt, as long-running requests are.
+    /// The max-inflight filter: text body, Retry-After 1 s. Watches are exempt, as all long-running requests are.
     MaxInFlight,
-    /// Priority and fairness: text body, Retry-After as given, watches too.
+    /// API Priority and Fairness: text body, Retry-After as the fault gives it. It refuses watches, too.
     PriorityAndFairness,
-    /// A watch cache that is not ready: JSON Status, Retry-After as given (docs/semantics/requests.md#not-ready). All
-    /// requests to the collection of a cached resource get it, and only since 1.31. A real server refuses only reads
-    /// there; this refuses writes too. Servers up to 1.30 let such requests wait, so there this does nothing.
+    /// A watch cache that is not ready: JSON Status, Retry-After as the fault gives it
+    /// (docs/semantics/requests.md#not-ready). Servers since 1.31 answer it to all requests for the collection of a
+    /// cached resource. A real server refuses only reads of the collection; the simulated one refuses writes too. Real
+    /// servers up to 1.30 let such requests wait, so this throttle does nothing at those versions.
     CacheNotReady,
-    /// An apiserver shutting down (docs/semantics/requests.md#shutting-down): text body, Retry-After 5 and
-    /// `Connection: close`; watches too. Real servers have it since 1.23 behind a flag, this one at every version.
+    /// An apiserver shutting down (docs/semantics/requests.md#shutting-down): text body, Retry-After 5 s and
+    /// `Connection: close`. This throttle refuses watches, too. Real servers have this refusal since 1.23 behind a
+    /// flag, simulated ones at every version.
     Shutdown,
     /// A consistent list whose cache did not catch up within `fresh_wait` (3 s by default): 429 instead of a read from
-    /// etcd (docs/semantics/requests.md#stale-list, alpha in 1.37). JSON Status, Retry-After 1. It strikes lists of all
-    /// resources.
+    /// etcd (docs/semantics/requests.md#stale-list, alpha in 1.37). The answer has a JSON Status and Retry-After 1 s.
+    /// This throttle strikes lists of all resources.
     StaleCache,
 }
 
@@ -52,16 +56,16 @@ pub enum Throttle {
 /// the right to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rights {
-    /// get, list, watch.
+    /// The right to get, list and watch.
     Read,
-    /// create, update, patch, delete, deletecollection.
+    /// The right to create, update, patch, delete and deletecollection.
     Write,
-    /// All of these verbs.
+    /// The rights of [`Rights::Read`] and [`Rights::Write`] together.
     All,
 }
 
 impl Rights {
-    /// Whether a request with this method needs one of these rights.
+    /// Returns whether a request with this HTTP method needs one of these rights.
     pub(crate) fn cover(self, method: &str) -> bool {
         let reads = matches!(method, "GET" | "HEAD");
         match self {
@@ -72,144 +76,160 @@ impl Rights {
     }
 }
 
-/// Something that goes wrong: a moment or a state.
+/// Something that goes wrong: a momentary fault or a lasting one.
 ///
 /// Resources are named `pods` or `deployments.apps`. A fault whose resource or server does not exist strikes nothing.
-/// Several states of one variant may be on. If only one of them can act on a thing, it is the lowest by [`Ord`], unless
-/// the variant says otherwise. The variants from [`Fault::SilentExpiry`] on strike watches only where a watch cache
-/// serves them, so none of `events`.
+/// Several lasting faults of one variant may be on. If only one of them can act on a request or connection, the lowest
+/// by [`Ord`] acts, unless the variant says otherwise. The variants from [`Fault::SilentExpiry`] on strike only watches
+/// that a watch cache serves, so no watch of `events`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
-    /// Matching connections are cut now (F08 with [`Cut::Reset`], F06 with [`Cut::Eof`]). A moment.
+    /// Matching connections are cut now (F08 with [`Cut::Reset`], F06 with [`Cut::Eof`]). This fault happens once, when
+    /// it is injected.
     ///
     /// World: the server drops the requests, the client gets `Closed`. Bytes under way to the client are lost with
-    /// [`Cut::Reset`], and arrive with [`Cut::Eof`] unless a stall holds them. Socket: on `Closed(Reset)` set SO_LINGER
-    /// to zero and close; on `Closed(Eof)` shut down and close, without ending the body.
+    /// [`Cut::Reset`], and arrive with [`Cut::Eof`] unless a stall holds them. On `Closed(Reset)` a socket front sets
+    /// SO_LINGER to zero and closes. On `Closed(Eof)` a socket front shuts its socket down and closes it, without
+    /// ending the body.
     Cut {
-        /// Which connections.
+        /// The connections that the fault strikes.
         target: Target,
-        /// How they are cut.
+        /// How the connections are cut.
         cut: Cut,
     },
-    /// Matching watches end in order now, long before their deadline (F10; F16 without the 429). A moment.
+    /// Matching watches end now with an orderly end of the body, long before their timeout (F10; F16 without the 429).
+    /// This fault happens once, when it is injected.
     ///
-    /// World: buffered bytes are delivered, then `End`. Socket: end the body, keep the connection.
+    /// World: buffered bytes are delivered, then `End`. A socket front ends the body and keeps the connection.
     CloseStreams {
-        /// Which watches.
+        /// The watches that the fault strikes.
         target: Target,
     },
-    /// The server gives matching watches up, and their connections go on (HTTP/2 RST_STREAM). A moment.
+    /// The server gives matching watches up, and their connections stay open (HTTP/2 RST_STREAM). This fault happens
+    /// once, when it is injected.
     ///
-    /// World: the server drops the request, the client gets `Reset`. Socket: RST_STREAM. HTTP/1.1 has no word for it:
-    /// the connection closes without ending the body, as Go's server does it.
+    /// World: the server drops the request, the client gets `Reset`. A socket front sends RST_STREAM. HTTP/1.1 has no
+    /// such frame: the socket front closes the connection without ending the body, as Go's server does.
     ResetStreams {
-        /// Which watches.
+        /// The watches that the fault strikes.
         target: Target,
-        /// The error code (RFC 9113 section 7).
+        /// The error code of the RST_STREAM frame (RFC 9113 section 7).
         code: u32,
     },
-    /// New connections are refused. A state; open connections go on.
+    /// New connections are refused. This fault lasts until it is lifted; open connections go on.
     ///
-    /// World: `connect` is answered by `Refused`. Socket: the listening socket is closed while this lasts.
+    /// World: `connect` is answered by `Refused`. A socket front closes its listening socket while this fault lasts.
     Refuse,
-    /// Matching requests are answered 429 (F15). A state; open watches go on.
+    /// Matching requests are answered 429 (F15). This fault lasts until it is lifted; open watches go on.
     ///
-    /// World and socket: an ordinary answer with its headers.
+    /// Clients get an ordinary response with its headers, from the world and over a socket.
     TooManyRequests {
         /// The resource whose requests are refused (`pods`, `deployments.apps`); `None`: every request.
         resource: Option<String>,
-        /// Which of the emitters answers.
+        /// Which part of an apiserver refuses the requests.
         throttle: Throttle,
-        /// Seconds of Retry-After; ignored where the emitter fixes them.
+        /// Seconds of Retry-After; ignored where `throttle` has a fixed Retry-After.
         retry_after_secs: u32,
     },
-    /// The watch caches lose their history and keep none while this lasts (F11). A state; open watches go on.
+    /// The watch caches lose their history and keep none while this fault lasts (F11). This fault lasts until it is
+    /// lifted; open watches go on.
     ///
-    /// World: a watch from a resourceVersion below the loss gets 200 and an in-band 410. If a resource without a watch
-    /// cache is struck, etcd is compacted once, so all its history is gone (F12). A cache that a new process or
-    /// definition makes meanwhile keeps history. Socket: nothing special.
+    /// World: a watch from a resourceVersion older than the loss gets 200 and an ERROR event with 410. If a resource
+    /// without a watch cache is struck, etcd is compacted once, so all of etcd's history is gone (F12). A cache that a
+    /// new server process or a new CRD creates while this fault lasts keeps history. A socket front does nothing
+    /// special.
     Expire {
-        /// One resource; `None`: all.
+        /// The one resource that is struck; `None`: all.
         resource: Option<String>,
     },
-    /// Nothing passes on matching connections, in either direction, and no side learns of it (F04). A state.
+    /// Nothing passes on matching connections, in either direction, and neither side gets an error (F04). This fault
+    /// lasts until it is lifted.
     ///
-    /// World: requests and deliveries are held until the fault is lifted. The server fills its buffers and gives up. A
-    /// cut still reaches the client, and what was held for it is lost. New connections still open, except where the
-    /// target is [`Target::All`], their server or an empty User-Agent: there connecting hangs too. So it does with
-    /// their User-Agent if a request is sent before they are open. Socket: nothing special, no bytes come.
+    /// World: requests and deliveries are held until the fault is lifted. The server fills its buffers, then ends the
+    /// watches. A cut still reaches the client, and the deliveries held for that client are lost. New connections still
+    /// open, unless the target is [`Target::All`], their server or an empty User-Agent: then connecting hangs too.
+    /// Connecting also hangs under a matching User-Agent if the client sends a request before the connection is open. A
+    /// socket front does nothing special; no bytes come.
     Stall {
-        /// Which connections.
+        /// The connections that the fault strikes.
         target: Target,
     },
-    /// Bytes from matching clients are lost on their way, and bytes from the server arrive (one half of F04). A state.
+    /// Bytes from matching clients are lost on their way, and bytes from the server arrive (one half of F04). This
+    /// fault lasts until it is lifted.
     ///
     /// World: requests are held until the fault is lifted, as TCP would send them again. Traffic to the client goes on.
-    /// Connecting hangs as under [`Fault::Stall`]. Socket: nothing special, requests stay without an answer.
-    LoseRequests {
-        /// Which connections.
-        target: Target,
-    },
-    /// Bytes from servers are lost on their way, and bytes from clients arrive (the other half of F04). A state.
-    ///
-    /// World: the server fills its buffers and gives up; the client hears nothing. Connecting hangs as under
-    /// [`Fault::Stall`]. Socket: no bytes come.
-    LoseAnswers {
-        /// Which connections.
-        target: Target,
-    },
-    /// Servers send GOAWAY on matching connections (F09). A moment.
-    ///
-    /// World: [`Arrival::GoAway`](crate::Arrival::GoAway). Open requests go on, and when they are over the server
-    /// closes. With a cut it does not wait. Socket: GOAWAY. HTTP/1.1 has none: there the connection closes after its
+    /// Connecting hangs as under [`Fault::Stall`]. A socket front does nothing special; requests stay without an
     /// answer.
-    GoAway {
-        /// Which connections.
+    LoseRequests {
+        /// The connections that the fault strikes.
         target: Target,
-        /// How the connection is cut right after the GOAWAY, as some load balancers do; `None`: it is not.
+    },
+    /// Bytes from servers are lost on their way, and bytes from clients arrive (the half of F04 opposite to
+    /// [`Fault::LoseRequests`]). This fault lasts until it is lifted.
+    ///
+    /// World: the server fills its buffers, then ends the watches; the client receives nothing. Connecting hangs as
+    /// under [`Fault::Stall`]. Over a socket no bytes come.
+    LoseAnswers {
+        /// The connections that the fault strikes.
+        target: Target,
+    },
+    /// Servers send GOAWAY on matching connections (F09). This fault happens once, when it is injected.
+    ///
+    /// World: the client gets [`Arrival::GoAway`](crate::Arrival::GoAway). Open requests go on, and the server closes
+    /// the connection when they are over. With a `cut` the server cuts the connection without waiting for open
+    /// requests. A socket front sends GOAWAY. HTTP/1.1 has no GOAWAY: such a connection closes after its current
+    /// response.
+    GoAway {
+        /// The connections that the fault strikes.
+        target: Target,
+        /// How the connection is cut right after the GOAWAY, as some load balancers do; `None`: it is not cut.
         cut: Option<Cut>,
     },
-    /// A proxy keeps what servers send until it has `bytes` of a response, or its end (F44). Then it passes all of that
-    /// on, and begins to fill again. A GOAWAY or a cut makes it pass all responses of the connection on. A state.
+    /// A proxy keeps what servers send until it has `bytes` of a response, or the response's end (F44). A full proxy
+    /// passes all kept bytes of the response on, and begins to fill again. A GOAWAY or a cut makes the proxy pass all
+    /// responses of the connection on. This fault lasts until it is lifted.
     ///
-    /// World: heads and chunks come late and together. Socket: the same.
+    /// World: heads and chunks come late and together. Over a socket, heads and chunks come late and together, too.
     Buffer {
-        /// Which connections.
+        /// The connections that the fault strikes.
         target: Target,
-        /// Bytes of body that fill the buffer of one response; at 0 nothing is kept.
+        /// Bytes of body that fill the proxy's buffer of one response; at 0 the proxy keeps nothing.
         bytes: usize,
     },
-    /// At most `streams` requests are answered at a time over a connection (F50). A state.
+    /// At most `streams` requests are answered at a time over a connection (F50). This fault lasts until it is lifted.
     ///
-    /// World: further requests wait, without a word, until others are over. Socket: the same. HTTP/1.1 has one request
-    /// at a time anyway.
+    /// World: further requests wait, without any response, until others are over. Over a socket, further requests wait,
+    /// too. HTTP/1.1 has one request at a time anyway.
     CapStreams {
-        /// Which connections.
+        /// The connections that the fault strikes.
         target: Target,
-        /// The most requests of one connection that are answered at a time; at 0 all wait.
+        /// The most requests of one connection that are answered at a time; at 0 all requests wait.
         streams: usize,
     },
-    /// A middlebox forgets connections over which nothing passed for `after` (F04, F08). A state.
+    /// A middlebox forgets connections over which nothing passed for `after` (F04, F08). This fault lasts until it is
+    /// lifted.
     ///
-    /// World: it strikes all connections. They are reset if `says_so` is set; else nothing passes any more, in either
-    /// direction, even after the fault is lifted. Idle time before the fault does not count. Of several such faults
-    /// only the one with the shortest time acts. Socket: the same.
+    /// World: this fault strikes all connections. A forgotten connection is reset if `says_so` is set. If `says_so` is
+    /// not set, nothing passes any more in either direction, even after the fault is lifted. Idle time before the fault
+    /// does not count. Of several such faults only the one with the shortest time acts. A socket front shows the same.
     KillIdle {
         /// How long a connection is idle before it is forgotten. A ping counts as traffic.
         after: Duration,
         /// Whether both sides get a reset.
         says_so: bool,
     },
-    /// The tokens of matching clients are no longer valid (F40). A state; open watches go on.
+    /// The tokens of matching clients are no longer valid (F40). This fault lasts until it is lifted; open watches go
+    /// on.
     ///
-    /// World and socket: 401.
+    /// Requests of matching clients are answered 401, in the world and over a socket.
     ExpireTokens {
-        /// Whose tokens.
+        /// The clients whose tokens are invalid.
         target: Target,
     },
-    /// Matching clients may no longer read or write a resource (F41). A state; open watches go on.
+    /// Matching clients may no longer read or write a resource (F41). This fault lasts until it is lifted; open watches
+    /// go on.
     ///
-    /// World and socket: 403.
+    /// Requests that need a lost right are answered 403, in the world and over a socket.
     RevokeAccess {
         /// The clients that lose the rights.
         target: Target,
@@ -218,225 +238,247 @@ pub enum Fault {
         /// The rights that they lose.
         rights: Rights,
     },
-    /// The next frame of each matching watch is torn in the middle and its connection cut (F47). A moment, whose effect
-    /// comes with the watch's next frame.
+    /// The next frame of each matching watch is torn in the middle and its connection cut (F47). This fault is
+    /// momentary, but its effect comes with the watch's next frame.
     ///
-    /// World: a `Chunk` with half a frame, then `Closed`. Socket: write the chunk, then as for [`Fault::Cut`].
+    /// World: the client gets a `Chunk` with half a frame, then `Closed`. A socket front writes the chunk, then acts as
+    /// for [`Fault::Cut`].
     TearFrame {
-        /// Which watches.
+        /// The watches that the fault strikes.
         target: Target,
-        /// How the connection is cut after it.
+        /// How the connection is cut after the half frame.
         cut: Cut,
     },
-    /// An apiserver gets SIGTERM and stops in order (F07). A state: when it is lifted, another process takes its place,
-    /// with empty caches. For a server that stops already, a further one does nothing; the first that is lifted brings
-    /// the next process.
+    /// An apiserver gets SIGTERM and shuts down gracefully (F07). This fault lasts; when it is lifted, a new process
+    /// replaces the server, with empty caches. For a server that already shuts down, a further [`Fault::Shutdown`] does
+    /// nothing. The first such fault of a server that is lifted starts the next process.
     ///
-    /// World: `/readyz` fails at once. After the delay the server takes no new request: it answers 503, or 429 with
-    /// `Connection: close` where it sends Retry-After. It still answers health checks. With neither a grace period nor
-    /// Retry-After it also begins watches. Open watches end one after the other. Connections get GOAWAY and close when
-    /// their requests are over, at the latest about a minute after. Socket: the same; the listening socket closes once
-    /// no server in the world listens.
+    /// World: `/readyz` fails at once. After `delay` the server takes no new request: it answers 503, or 429 with
+    /// `Connection: close` if `sends_retry_after` is set. After `delay` the server still answers health checks. With
+    /// neither `grace` nor `sends_retry_after` the server also begins new watches after `delay`. Open watches end one
+    /// after the other. Connections get GOAWAY and close when their requests are over, at the latest about a minute
+    /// after. A socket front shows the same, and closes its listening socket once no server in the world listens.
     Shutdown {
-        /// Which server.
+        /// The server that the fault strikes.
         server: ServerId,
-        /// `--shutdown-delay-duration`: how long the server still serves while it is not ready.
+        /// `--shutdown-delay-duration`: how long the server still serves requests while `/readyz` already fails.
         delay: Duration,
-        /// `--shutdown-watch-termination-grace-period`: how long it ends watches one by one. At zero, watches are cut
-        /// at the end.
+        /// `--shutdown-watch-termination-grace-period`: the time over which the server ends watches one by one. At
+        /// zero, the server cuts its watches when its shutdown ends.
         grace: Duration,
-        /// `--shutdown-send-retry-after`: whether it listens until it is drained, and answers 429.
+        /// `--shutdown-send-retry-after`: whether the server listens until its requests are over, and answers new
+        /// requests 429.
         sends_retry_after: bool,
     },
-    /// The load balancer gives no new connections to a server (F14, F22, F31). A state; open connections go on.
+    /// The load balancer gives no new connections to a server (F14, F22, F31). This fault lasts until it is lifted;
+    /// open connections go on.
     ///
-    /// World: clients that dial again reach the other servers; with no server left they are refused. Socket: the same,
-    /// since the world chooses the server of a connection.
+    /// World: clients that dial again reach the other servers; with no server left they are refused. A socket front
+    /// shows the same, since the world chooses the server of a connection.
     OutOfRotation {
-        /// Which server.
+        /// The server that the fault strikes.
         server: ServerId,
     },
-    /// The load balancer forwards each request on its own instead of each connection (F14, F31). A state.
+    /// The load balancer chooses a server for each request instead of for each connection (F14, F31). This fault lasts
+    /// until it is lifted.
     ///
-    /// World: requests of one connection go to the servers in turn, beginning with its own. Socket: nothing special.
+    /// World: requests of one connection go to the servers in turn, beginning with the connection's own server. A
+    /// socket front does nothing special.
     BalanceRequests,
-    /// Every packet between clients and servers takes longer. A state; different ones add up.
+    /// Every packet between clients and servers takes longer. This fault lasts until it is lifted; delays of different
+    /// length add up.
     ///
-    /// World: requests and deliveries come later, in order. Socket: nothing special.
+    /// World: requests and deliveries come later, still in order. A socket front does nothing special.
     Delay {
         /// The additional delay, one way.
         by: Duration,
     },
 
-    /// etcd has one of its known defects. A state; each defect says what else has to happen for it to show.
+    /// etcd has one of its known defects. This fault lasts until it is lifted; the documentation of each defect says
+    /// what else has to happen for it to show.
     ///
-    /// World: etcd's watches misbehave. Socket: nothing special, as for all faults of etcd.
+    /// World: etcd's watches misbehave. A socket front does nothing special, as for all faults of etcd.
     EtcdDefect(Defect),
-    /// etcd has no leader (cases 1 and 3). A state.
+    /// etcd has no leader. This fault lasts until it is lifted.
     ///
     /// World: writes wait for at most 34 s, and reads that only etcd can answer for at most 60 s; caches still answer.
-    /// A watch of etcd that begins gets an error in its stream. A running one gets it after three election timeouts,
-    /// since 1.19 (docs/semantics/servers.md#leader-loss). From 1.19 to 1.24 every watch cache then lists again and its
-    /// watches end (F16); since 1.25 the cache retries for 30 s (docs/semantics/servers.md#cache-retry).
+    /// A watch of etcd that begins without a leader gets an error in its stream. An open watch of etcd gets an error
+    /// after three election timeouts, since 1.19 (docs/semantics/servers.md#leader-loss). From 1.19 to 1.24 every watch
+    /// cache lists again after that error and its watches end (F16). Since 1.25 a watch cache retries its watch of etcd
+    /// for 30 s (docs/semantics/servers.md#cache-retry).
     NoLeader,
-    /// The member of etcd that a server talks to is cut off from the others. A state. When it is lifted, the member
-    /// gets the leader's snapshot.
+    /// The member of etcd that a server talks to is cut off from the other members. This fault lasts until it is
+    /// lifted. When this fault is lifted, the member gets the leader's snapshot.
     ///
-    /// World: the same as [`Fault::NoLeader`], for one server. Writes go on elsewhere, and its caches do not get them
-    /// before the fault is lifted.
+    /// World: requests of this one server suffer as under [`Fault::NoLeader`]. Writes go on through other servers, and
+    /// this server's caches do not get them before the fault is lifted.
     PartitionMember {
-        /// Whose member.
+        /// The server whose member of etcd the fault strikes.
         server: ServerId,
     },
     /// The member of etcd that a server talks to does not apply writes (etcd#13766, #14685, fixed in 3.5.3 and 3.5.6).
-    /// A state; what was missed stays missed. Of more than 100,000 missed writes the oldest count as applied.
+    /// This fault lasts until it is lifted; writes that the member missed stay missed even then. Of more than 100,000
+    /// missed writes the oldest count as applied.
     ///
     /// World: reads and watches of that server lack the writes, at equal resourceVersions.
     MissWrites {
-        /// Whose member.
+        /// The server whose member of etcd the fault strikes.
         server: ServerId,
     },
-    /// etcd stops and starts again at once. A moment.
+    /// etcd stops and starts again at once. This fault happens once, when it is injected.
     ///
-    /// World: its streams break and open again where they were. Nobody notices it, except through defects, or because
-    /// the compaction took the history.
+    /// World: etcd's watch streams break and resume from the same revisions. Clients notice nothing, except through
+    /// defects, or because a compaction removed the history.
     RestartEtcd {
-        /// Whether it crashed while it compacted all its history.
+        /// Whether etcd crashed while it compacted all its history.
         during_compaction: bool,
     },
-    /// etcd drops its history up to now (F12). A moment.
+    /// etcd drops its history up to now (F12). This fault happens once, when it is injected.
     CompactEtcd,
-    /// etcd's state is saved, in place of an earlier snapshot. A moment.
+    /// A snapshot of etcd's state is saved, in place of an earlier snapshot. This fault happens once, when it is
+    /// injected.
     TakeSnapshot,
-    /// etcd is restored from the last [`Fault::TakeSnapshot`]; if there is none, it is empty then (F33). A moment.
+    /// etcd is restored from the last [`Fault::TakeSnapshot`]; without an earlier snapshot, etcd is empty afterwards
+    /// (F33). This fault happens once, when it is injected.
     ///
-    /// World: revisions go back. The apiservers are not restarted, so their caches keep their contents. Without `bump`
-    /// their watches wait until the revisions come again (F32). With a `bump` that raises the revision above theirs
-    /// they get 410 and list again; with a lower one they wait, too.
+    /// World: etcd's revision goes back. The apiservers are not restarted, so their caches keep their contents. Without
+    /// `bump` the caches' watches of etcd wait until etcd reaches their revisions again (F32). With a `bump` that
+    /// raises etcd's revision above that of a cache, the cache gets 410 and lists again. With a `bump` that leaves
+    /// etcd's revision below that of a cache, the cache waits.
     RestoreSnapshot {
         /// How far the revision is raised above the snapshot's, and all history below marked as compacted
-        /// (`--bump-revision --mark-compacted`); `None`: neither. The sum must fit into 64 bits; a greater one panics
-        /// in debug builds and wraps in others.
+        /// (`--bump-revision --mark-compacted`); `None`: neither. The raised revision must fit into 64 bits; a greater
+        /// one panics in debug builds and wraps in others.
         bump: Option<u64>,
     },
     /// etcd needs `per_response` to send each response on its watch streams, so that their channels fill up (F20, F24).
-    /// A state. Of several the most specific acts: one with server and resource, then server, then resource. Of two
-    /// with equal server and resource the later acts, and lifting either ends both.
+    /// This fault lasts until it is lifted. Of several such faults the most specific acts: one with server and
+    /// resource, then one with a server, then one with a resource. Of two such faults with equal server and resource
+    /// the later acts, and lifting either ends both.
     SlowEtcdStreams {
-        /// One server; `None`: all.
+        /// The one server that is struck; `None`: all.
         server: Option<ServerId>,
-        /// One resource; `None`: all.
+        /// The one resource that is struck; `None`: all.
         resource: Option<String>,
         /// How long etcd takes to send one response.
         per_response: Duration,
     },
-    /// etcd's responses reach a server later (F31). A state; different ones for one server add up.
+    /// etcd's responses reach a server later (F31). This fault lasts until it is lifted; delays of different length for
+    /// one server add up.
     ///
-    /// World: that server's caches lag behind, and its lists with `resourceVersion=0` are old (F22).
+    /// World: the server's caches lag behind etcd, and its lists with `resourceVersion=0` are old (F22).
     Lag {
-        /// Which server.
+        /// The server that the fault strikes.
         server: ServerId,
-        /// The additional delay.
+        /// The additional delay of each of etcd's responses to the server.
         by: Duration,
     },
-    /// etcd's responses do not reach a server while this lasts (F14, F22, F32). A state.
+    /// etcd's responses do not reach a server while this fault lasts (F14, F22, F32). This fault lasts until it is
+    /// lifted.
     ///
-    /// World: that server's caches stand still, and catch up when the fault is lifted. Above 200,000 responses held for
-    /// one stream, they are dropped and the stream breaks.
+    /// World: the server's caches get no changes, and catch up when the fault is lifted. When over 200,000 responses
+    /// are held for one stream of etcd, they are dropped and the stream breaks.
     FreezeCaches {
-        /// Which server.
+        /// The server that the fault strikes.
         server: ServerId,
-        /// One resource; `None`: all.
+        /// The one resource that is struck; `None`: all.
         resource: Option<String>,
     },
-    /// The reflector of matching watch caches fails (F16). A moment.
+    /// The reflector of matching watch caches fails (F16). This fault happens once, when it is injected.
     ///
-    /// World: until the cache has listed again, reads that need it get 429, and before 1.31 they wait; the others are
-    /// read from etcd. A second later the open watches that it serves end without an ERROR
+    /// World: until the cache has listed again, reads that need the cache get 429, and before 1.31 they wait; other
+    /// reads go to etcd. One second after the failure, the open watches that the cache serves end without an ERROR
     /// (docs/semantics/servers.md#cache-start).
     Reinitialise {
-        /// One server; `None`: all.
+        /// The one server that is struck; `None`: all.
         server: Option<ServerId>,
-        /// One resource; `None`: all.
+        /// The one resource that is struck; `None`: all.
         resource: Option<String>,
     },
-    /// A watch that starts below the history gets 200 and the end of the body, and no ERROR (F10). A state.
+    /// A watch from a resourceVersion older than the cache's history gets 200 and the end of the body, and no ERROR
+    /// (F10). This fault lasts until it is lifted.
     SilentExpiry {
-        /// The resource: `pods`, `deployments.apps`.
+        /// The resource that the fault strikes: `pods`, `deployments.apps`.
         resource: String,
     },
-    /// A watch that starts below the history gets HTTP status 410 instead of 200 and an ERROR (F13). A state.
+    /// A watch from a resourceVersion older than the cache's history gets HTTP status 410 instead of 200 and an ERROR
+    /// (F13). This fault lasts until it is lifted.
     GoneAsStatus {
-        /// The resource: `pods`, `deployments.apps`.
+        /// The resource that the fault strikes: `pods`, `deployments.apps`.
         resource: String,
     },
-    /// No bookmarks are sent, except the one that ends initial events (F34). A state.
+    /// No bookmarks are sent, except the one that ends initial events (F34). This fault lasts until it is lifted.
     NoBookmarks {
-        /// The resource: `pods`, `deployments.apps`.
+        /// The resource that the fault strikes: `pods`, `deployments.apps`.
         resource: String,
     },
-    /// Bookmarks carry etcd's revision, though the watch cache has not come so far (F35; k/k#122805). The one that ends
-    /// initial events is right. A state.
+    /// Bookmarks carry etcd's revision, though the watch cache has not reached that revision (F35; k/k#122805). The
+    /// bookmark that ends initial events is right. This fault lasts until it is lifted.
     BookmarksAhead {
-        /// The resource: `pods`, `deployments.apps`.
+        /// The resource that the fault strikes: `pods`, `deployments.apps`.
         resource: String,
     },
-    /// The bookmark that ends the initial events is not sent (F35). A state.
+    /// The bookmark that ends the initial events is not sent (F35). This fault lasts until it is lifted.
     NoEndBookmark {
-        /// The resource: `pods`, `deployments.apps`.
+        /// The resource that the fault strikes: `pods`, `deployments.apps`.
         resource: String,
     },
-    /// Initial events come in no order, as before 1.32 (F21). A state.
+    /// Initial events come in no order, as before 1.32 (F21). This fault lasts until it is lifted.
     UnsortedInitial {
-        /// The resource: `pods`, `deployments.apps`.
+        /// The resource that the fault strikes: `pods`, `deployments.apps`.
         resource: String,
     },
-    /// A watch that starts at a resourceVersion misses the first event above it (F45; k/k#116122). If the cache has
-    /// none yet, it misses one only at the revision right behind the cache's. A state.
+    /// A watch that starts at a resourceVersion misses the first event above that resourceVersion (F45; k/k#116122). If
+    /// the cache has no such event yet, the watch misses only an event at the revision one above the cache's. This
+    /// fault lasts until it is lifted.
     StartRace {
-        /// The resource: `pods`, `deployments.apps`.
+        /// The resource that the fault strikes: `pods`, `deployments.apps`.
         resource: String,
     },
-    /// Watches deliver each live event twice (F29), but not initial or replayed ones. A state.
+    /// Watches deliver each live event twice (F29), but not initial or replayed ones. This fault lasts until it is
+    /// lifted.
     RepeatEvents {
-        /// The resource: `pods`, `deployments.apps`.
+        /// The resource that the fault strikes: `pods`, `deployments.apps`.
         resource: String,
     },
-    /// Watches deliver live events in pairs, the two of each pair in the wrong order (F30). Initial and replayed ones
-    /// keep their order. A state; when it is lifted, an event that waits for its pair is delivered.
+    /// Watches deliver live events in pairs, the two of each pair in the wrong order (F30). Initial and replayed events
+    /// keep their order. This fault lasts until it is lifted; then an event that waits for the second of its pair is
+    /// delivered.
     SwapEvents {
-        /// The resource: `pods`, `deployments.apps`.
+        /// The resource that the fault strikes: `pods`, `deployments.apps`.
         resource: String,
     },
-    /// The watch cache cannot read an object from etcd (F38): its reflector fails at each change of the object. A
-    /// state.
+    /// The watch cache cannot read an object from etcd (F38): its reflector fails at each change of the object. This
+    /// fault lasts until it is lifted.
     CorruptObject {
-        /// The resource: `pods`, `deployments.apps`.
+        /// The resource that the fault strikes: `pods`, `deployments.apps`.
         resource: String,
-        /// Its name, in any namespace.
+        /// The object's name, in any namespace.
         name: String,
     },
-    /// An object cannot be converted to the requested version (F38). Reads and lists with it are answered 500; watches
-    /// get an ERROR 500 at a change of it, or where they begin with it. A state. Of several with one resource, only the
-    /// first name in the alphabet strikes reads, lists and the begin of watches.
+    /// An object cannot be converted to the requested version (F38). Reads of the object and lists that contain it are
+    /// answered 500. Watches get an ERROR 500 at a change of the object, or among initial events that contain it. This
+    /// fault lasts until it is lifted. Of several such faults with one resource, only the first name in the alphabet
+    /// strikes reads, lists and the start of watches.
     CannotConvert {
-        /// The resource: `pods`, `deployments.apps`.
+        /// The resource that the fault strikes: `pods`, `deployments.apps`.
         resource: String,
-        /// Its name, in any namespace.
+        /// The object's name, in any namespace.
         name: String,
     },
     /// Live events, except those of a deletion in etcd, carry an object of another kind than requested, as from a
-    /// server that answers with Tables (F39). Their type is that of the write. Servers without Tables
-    /// ([`Answers::OBJECTS`](crate::Answers::OBJECTS)) send the object itself. A state.
+    /// server that answers with Tables (F39). The type of each event is that of its write in etcd. Servers without
+    /// Tables ([`Answers::OBJECTS`](crate::Answers::OBJECTS)) send the object itself. This fault lasts until it is
+    /// lifted.
     WrongKind {
-        /// The resource: `pods`, `deployments.apps`.
+        /// The resource that the fault strikes: `pods`, `deployments.apps`.
         resource: String,
     },
 }
 
 impl Fault {
     /// Returns whether the fault happens at once and is over, so that there is nothing to lift; also for
-    /// [`Fault::TearFrame`], whose effect comes later. `false`: it is a state.
+    /// [`Fault::TearFrame`], whose effect comes later. `false`: the fault lasts until it is lifted.
     pub fn is_momentary(&self) -> bool {
         matches!(
             self,
@@ -453,7 +495,7 @@ impl Fault {
         )
     }
 
-    /// Whether a fault of servers or caches strikes the cache of resource `qualified` at `server`.
+    /// Returns whether a fault of servers or caches strikes the cache of resource `qualified` at `server`.
     pub(crate) fn concerns(&self, server: ServerId, qualified: &str) -> bool {
         let here = |wanted: &Option<ServerId>| wanted.is_none_or(|wanted| wanted == server);
         let this = |wanted: &Option<String>| wanted.as_ref().is_none_or(|w| w == qualified);

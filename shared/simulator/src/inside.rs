@@ -1,6 +1,8 @@
-//! What the parts of a world report of their inside: etcd's head and writes, caches, watches, connections.
+//! What the parts of a simulated cluster report of their inside: etcd's revision and writes, watch caches, watches,
+//! connections.
 //!
-//! No client sees any of it. It serves pictures of all layers, and comparisons of a client's belief with the truth.
+//! No client sees these reports. They serve pictures of all layers, and comparisons of a client's belief with the
+//! truth.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,60 +12,61 @@ use crate::object::{ChangeKind, Object};
 use crate::time::Time;
 use crate::version::Version;
 
-/// The most records that may wait to be taken; more drop the oldest, and count it as dropped. It bounds the memory of a
-/// world whose records nobody takes. The number has no source.
+/// The most inside records that may wait for the driver; a further one drops the oldest, which is counted. This bounds
+/// the memory of a world whose driver takes no records. The number has no source.
 const WAITING_MOST: usize = 1 << 16;
 
-/// A report of a part about its inside.
+/// A report of a part of a simulated cluster about its own inside.
 #[derive(Clone, Debug)]
 pub struct InsideRecord {
-    /// The instant that the report describes, in virtual time. The report has the state when
-    /// [`World::run_until`](crate::World::run_until) returned or went on; if the driver acts then, another one may
-    /// follow of the same instant.
+    /// The instant that the report describes, in virtual time. The report has the part's state at the end of this
+    /// instant, when [`World::run_until`](crate::World::run_until) returned or went on. If the driver acts at the same
+    /// instant after that return, another report of the instant may follow.
     pub at: Time,
     /// The reported change.
     pub event: InsideEvent,
 }
 
-/// A change in the inside of a part. The beginning is the end of the instant of
-/// [`World::tell_inside`](crate::World::tell_inside). Resources are named `pods` or `deployments.apps`.
+/// A change in the inside of a part of a simulated cluster. "At the beginning" means the end of the instant at which
+/// [`World::tell_inside`](crate::World::tell_inside) was called. Resources are named like `pods` or `deployments.apps`.
 #[derive(Clone, Debug)]
 pub enum InsideEvent {
-    /// etcd's head, at the beginning, and when something other than a write changed it. That is a compaction, a
-    /// restore, the loss or return of a leader, or a crash that lowers the revision.
+    /// etcd's revision, history and leader: at the beginning, and when something other than a write changed them. Such
+    /// a change is a compaction, a restore, the loss or return of a leader, or a crash that lowers the revision.
     Etcd(EtcdLook),
-    /// A committed write. At the beginning there is one for each object. After a restore there is one for each object
-    /// that differs: ADDED if it is there, DELETED if it is gone.
+    /// A committed write. At the beginning each object in etcd gets one such report. After a restore each object that
+    /// differs gets one such report: ADDED if etcd has the object, DELETED if it is gone.
     Write {
         /// The resource: `deployments.apps`.
         resource: Arc<str>,
         /// What the write did to the object.
         kind: ChangeKind,
-        /// The object after the write; if it is deleted, its last state.
+        /// The object after the write; a deleted object's last state.
         object: Arc<Object>,
-        /// etcd's revision of the write; at the beginning and after a restore, that of the object.
+        /// etcd's revision of the write; at the beginning and after a restore, the object's own revision.
         revision: u64,
     },
-    /// An apiserver, at the beginning, and when it begins or ceases to take connections.
+    /// An apiserver: reported at the beginning, and when it begins or ceases to take connections.
     Server {
-        /// Which server.
+        /// The server that this report is about.
         server: ServerId,
-        /// Its version.
+        /// The server's version.
         version: Version,
-        /// Whether it takes connections; `false` also while all are refused ([`Fault::Refuse`](crate::Fault::Refuse)).
+        /// Whether the server takes connections; `false` also while a fault refuses all connections
+        /// ([`Fault::Refuse`](crate::Fault::Refuse)).
         is_serving: bool,
     },
-    /// A watch cache, at the beginning, and when its state or its objects changed.
+    /// A watch cache: reported at the beginning, and when its state or its objects changed.
     Cache {
         /// The server.
         server: ServerId,
         /// The resource.
         resource: Arc<str>,
-        /// Its state; `None`: it exists no more.
+        /// The watch cache's state; `None`: the cache exists no more.
         look: Option<CacheLook>,
     },
-    /// An object that came into a watch cache, changed there, or left it; at the beginning, one that the cache holds. A
-    /// cache that exists no more ([`InsideEvent::Cache`]) has left all, without a record for each.
+    /// An object that came into a watch cache, changed in it, or left it; at the beginning, an object that the cache
+    /// holds. When a cache ceases to exist ([`InsideEvent::Cache`]), its objects get no report of their own.
     Held {
         /// The server.
         server: ServerId,
@@ -74,28 +77,28 @@ pub enum InsideEvent {
         /// Whether the cache holds it; `false`: it left the cache.
         is_held: bool,
     },
-    /// A watch: at the beginning, when it began, and when its buffers changed.
+    /// A watch that a server serves: reported at the beginning, when the watch began, and when its buffers changed.
     Watcher {
         /// The server.
         server: ServerId,
         /// The request of the watch.
         watcher: RequestId,
-        /// The connection that carries it.
+        /// The connection that carries the watch.
         connection: ConnectionId,
-        /// Its client's User-Agent up to the first space or slash; empty if the client sends none.
+        /// The client's User-Agent up to the first space or slash; empty if the client sends none.
         client: Arc<str>,
-        /// The resource that it watches.
+        /// The resource that the client watches.
         resource: Arc<str>,
-        /// Its buffers and where its events come from.
+        /// The watch's buffers, and whether its events come from the watch cache or from etcd.
         look: WatcherLook,
     },
-    /// A watch that its server keeps no more.
+    /// A watch whose server has dropped it.
     WatcherEnded(RequestId),
-    /// A connection: at the beginning, when the client opened it, and when its state changed.
+    /// A connection: reported at the beginning, when the client opened it, and when its state changed.
     Connection {
-        /// Which connection.
+        /// The connection that this report is about.
         connection: ConnectionId,
-        /// Its state; `None`: it is gone.
+        /// The connection's state; `None`: the connection is gone.
         look: Option<ConnectionLook>,
     },
 }
@@ -103,38 +106,40 @@ pub enum InsideEvent {
 /// etcd's newest revision, its history and its leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EtcdLook {
-    /// The newest revision, as [`Truth::revision`](crate::Truth::revision) returns it; 1 before the first write.
+    /// etcd's newest revision, as [`Truth::revision`](crate::Truth::revision) returns it; 1 before the first write.
     pub revision: u64,
-    /// The compacted revision: history below it is gone; 0 before the first compaction.
+    /// etcd's compacted revision: history below that revision is gone; 0 before the first compaction.
     pub compacted: u64,
-    /// Whether there is a leader. A partition of one member does not count.
+    /// Whether etcd has a leader. A partition of one member does not make this `false`.
     pub has_leader: bool,
 }
 
-/// How far the reflector of a watch cache is (docs/semantics/servers.md#cache-start).
+/// What the reflector of a watch cache does now (docs/semantics/servers.md#cache-start).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CacheState {
-    /// It lists etcd. Until it is ready, reads that need the cache wait or are refused; the others go to etcd.
+    /// The reflector lists etcd. Until the cache is ready, reads that need it wait or are refused; other reads go to
+    /// etcd.
     Listing,
-    /// It answers requests.
+    /// The cache is ready and answers requests.
     Ready,
-    /// Its list or its watch of etcd failed. After 1 s all watches that it serves end, and it lists again.
+    /// The cache's list or watch of etcd failed. After 1 s all watches that the cache serves end, and it lists etcd
+    /// again.
     Failed,
 }
 
 /// The state of a watch cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheLook {
-    /// How far its reflector is.
+    /// What the cache's reflector does now: it lists, is ready, or has failed.
     pub state: CacheState,
-    /// The revision up to which it believes to know everything; 0 before its first list.
+    /// The revision up to which the cache believes to have all changes; 0 before its first list.
     pub revision: u64,
-    /// The lowest revision that a watch can start from (docs/semantics/servers.md#cache-resume); 0 before its first
-    /// list.
+    /// The lowest revision that a watch of the cache can start from (docs/semantics/servers.md#cache-resume); 0 before
+    /// the cache's first list.
     pub oldest: u64,
-    /// The number of events in its ring.
+    /// The number of events in the cache's ring.
     pub events: usize,
-    /// The number of events at which its ring is full now; then the oldest are dropped, or the ring grows
+    /// The number of events at which the cache's ring is full now. A full ring drops its oldest events or grows
     /// (docs/semantics/servers.md#ring).
     pub capacity: usize,
 }
@@ -142,38 +147,42 @@ pub struct CacheLook {
 /// The buffers of a watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WatcherLook {
-    /// The number of events and bookmarks that wait for the network. Initial events, replayed ones and one that the
-    /// dispatcher waits for count too, so it may be above `slots`. Of a replay it counts all events of the resource,
-    /// also those that the watch will not get.
+    /// The number of the watch's events and bookmarks that wait for the network. Initial events, replayed events and an
+    /// event that the dispatcher waits to add count too, so this number may be above `slots`. Of a replay all events of
+    /// the resource count, also those that the watch will not get.
     pub waiting: usize,
-    /// The most live events that may wait now: half as many while its first events are sent
-    /// (docs/semantics/servers.md#buffers). At the next one the dispatcher waits for this watch, and may end it; a
+    /// The most live events of the watch that may wait now: half as many while the watch's first events are sent
+    /// (docs/semantics/servers.md#buffers). At a further event the dispatcher waits for this watch, and may end it; a
     /// watch that etcd serves ends at once.
     pub slots: usize,
-    /// Whether the dispatcher waits for this watch to have room (docs/semantics/servers.md#slow-watch).
+    /// Whether the dispatcher waits for room in the buffer of this watch (docs/semantics/servers.md#slow-watch).
     pub is_blocking: bool,
-    /// Whether etcd serves it past the watch cache (docs/semantics/lists-and-watches.md#uncached).
+    /// Whether the watch's events come from etcd, not from the watch cache
+    /// (docs/semantics/lists-and-watches.md#uncached).
     pub is_from_etcd: bool,
 }
 
 /// The state of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionLook {
-    /// The server it goes to; 65,535, which no server has, if the load balancer had none for it.
+    /// The server that the connection leads to; 65,535, the id of no server, if the load balancer had no server for it.
     pub server: ServerId,
-    /// Its client's User-Agent up to the first space or slash; empty before its first request, or if it sends none.
+    /// The client's User-Agent up to the first space or slash; empty before the client's first request, or if the
+    /// client sends none.
     pub client: Arc<str>,
-    /// Whether nothing passes in at least one direction, by a fault or because a middlebox forgot it.
+    /// Whether nothing passes on the connection in at least one direction, by a fault or because a middlebox forgot the
+    /// connection.
     pub is_stalled: bool,
-    /// Whether the server's side is gone, and the client has yet to learn of it.
+    /// Whether the server's side of the connection is gone, and the client has not yet learned that.
     pub is_cut: bool,
-    /// The number of open requests on it, from when the client sends them to the end of their responses.
+    /// The number of open requests on the connection. A request is open from when the client sends it to the end of its
+    /// response.
     pub streams: usize,
 }
 
-/// Records that wait for the driver.
+/// The queue of inside records that the driver has not yet taken.
 ///
-/// Bounded: of more than 65,536 the oldest are dropped and counted.
+/// Bounded: of more than 65,536 records the oldest are dropped and counted.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
     records: VecDeque<InsideRecord>,

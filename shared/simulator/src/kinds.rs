@@ -1,25 +1,26 @@
-//! The resource types of the apiservers: the built-in ones, and those that CustomResourceDefinitions add.
+//! The resource types of the apiservers: the built-in types, and types that CustomResourceDefinitions add.
 
 use serde_json::Value;
 
 use crate::json::{at, items, text};
 use crate::names::lowercase;
 
-/// A resource type of a world: its index among at most 65,536 types. It is never given to another type. A definition
-/// beyond the bound is not served; debug builds may panic from 65,535 types on.
+/// The id of a resource type of a world: its index among at most 65,536 types. A world never gives the id to another
+/// type. A CustomResourceDefinition beyond this bound is not served; debug builds may panic from 65,535 types on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResourceId(pub(crate) u16);
 
-/// A resource type. Its lists are in the order of the built-in table, or of the definition; doubles in a definition
-/// stay.
+/// A resource type. Its lists are in the order of the built-in table, or of the CustomResourceDefinition; duplicates in
+/// a CustomResourceDefinition are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResourceType {
     /// API group; empty for the core group.
     pub group: String,
-    /// Version of the API group that the simulator models: `v1`. For a custom resource it is the storage version.
+    /// Version of the API group that the simulator models: `v1`. For a custom resource this is the storage version.
     pub version: String,
-    /// Further versions that its definition serves, in the definition's order. The simulator answers 501 to requests
-    /// for them. Empty for a built-in type, and once its definition is gone.
+    /// Further versions that the type's CustomResourceDefinition serves, in the definition's order. The simulator
+    /// answers 501 to requests for these versions. Empty for a built-in type, and once the CustomResourceDefinition is
+    /// gone.
     pub also_served: Vec<String>,
     /// Plural name, as in URL paths: `pods`.
     pub plural: String,
@@ -27,62 +28,64 @@ pub struct ResourceType {
     pub singular: String,
     /// Kind of the objects: `Pod`.
     pub kind: String,
-    /// Short names that kubectl accepts (`po`); empty if there are none.
+    /// Short names that kubectl accepts (`po`); empty if the type has none.
     pub short_names: Vec<String>,
-    /// Categories of resources for kubectl, such as `all`; empty if it is in none.
+    /// Categories of resources for kubectl, such as `all`; empty if the type is in no category.
     pub categories: Vec<String>,
-    /// Whether objects live in namespaces.
+    /// Whether objects of the type live in namespaces.
     pub namespaced: bool,
-    /// Whether there is a status subresource.
+    /// Whether the type has a status subresource.
     pub has_status: bool,
-    /// Whether objects have a `metadata.generation`. It begins at 1. Each write of more than metadata and status raises
-    /// it by one, and so does a requested deletion that keeps the object (of a definition it does not).
+    /// Whether objects have a `metadata.generation`. The generation begins at 1. Each write of more than metadata and
+    /// status raises the generation by one. A deletion that finalizers or a grace period delay also raises it by one,
+    /// except that of a CustomResourceDefinition.
     pub has_generation: bool,
-    /// Whether a watch cache serves it. Events have none, so etcd serves them at every version
+    /// Whether a watch cache serves the type. `events` have no watch cache, so etcd serves them at every version
     /// (docs/semantics/lists-and-watches.md#uncached).
     pub cached: bool,
     /// Whether a DELETE that removes the object at once is answered with the object instead of a Status. If finalizers
-    /// or a grace period keep it, the answer is always the object.
+    /// or a grace period keep the object, the answer is always the object.
     pub delete_returns_object: bool,
-    /// Field selectors besides `metadata.name` and `metadata.namespace`: the label of each, and the keys of the path to
-    /// its value. Empty if there are none.
+    /// Field selectors besides `metadata.name` and `metadata.namespace`: each selector's label, and the keys of the
+    /// path to the selected value. Empty if the type has no others.
     pub fields: Vec<(String, Vec<String>)>,
-    /// How its Table form is made.
+    /// How the Table form of the type's objects is made.
     pub printer: Printer,
-    /// Whether requests are answered; `false` once its definition is gone, or if that does not serve its storage
-    /// version.
+    /// Whether requests for the type are answered; `false` once its CustomResourceDefinition is gone, or if the
+    /// definition does not serve its storage version.
     pub served: bool,
-    /// Prefix of its keys in etcd, with a slash at its end: `/registry/pods/`.
+    /// Prefix of the type's keys in etcd, with a slash at the prefix's end: `/registry/pods/`.
     pub prefix: String,
 }
 
 /// How a resource type's Table is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Printer {
-    /// By the code for this built-in kind.
+    /// The simulator's code for this built-in kind makes the Table.
     BuiltIn,
-    /// By the definition's additionalPrinterColumns, in their order; without any, by one column `Age`. The first column
-    /// of the Table, the name, is not among them.
+    /// The CustomResourceDefinition's additionalPrinterColumns make the Table, in their order; without any, the one
+    /// column `Age`. The first column of the Table, the name, is not in this list.
     Columns(Vec<CustomColumn>),
 }
 
-/// A column of a custom resource.
+/// A column of a custom resource's Table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CustomColumn {
     /// Header of the column.
     pub name: String,
-    /// OpenAPI type of its values: `string`, `integer`, `number`, `boolean`, `date`. It is as the definition has it,
-    /// unchecked.
+    /// OpenAPI type of the column's values: `string`, `integer`, `number`, `boolean`, `date`. The text is that of the
+    /// CustomResourceDefinition, unchecked.
     pub kind: String,
-    /// At 0 and below the column is always shown; above 0 only with `-o wide`. A definition without it has 0.
+    /// At 0 and below the column is always shown; above 0 only with `-o wide`. A column without a priority in the
+    /// definition has 0.
     pub priority: i64,
-    /// The keys of its JSON path, which is split at its dots: `.spec.size` gives `spec` and `size`. A path that is not
-    /// of keys alone finds no value.
+    /// The keys of the column's JSON path, which is split at its dots: `.spec.size` gives `spec` and `size`. A path
+    /// with anything but keys finds no value.
     pub path: Vec<String>,
 }
 
 impl ResourceType {
-    /// Returns the group and version, and only the version for the core group: `apps/v1`, `v1`.
+    /// Returns the API group and version, or the version alone in the core group: `apps/v1`, `v1`.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() {
             self.version.clone()
@@ -91,17 +94,17 @@ impl ResourceType {
         }
     }
 
-    /// Returns the resource with its group, and without it for the core group: `deployments.apps`, `pods`.
+    /// Returns the resource with its API group, or the resource alone in the core group: `deployments.apps`, `pods`.
     pub fn qualified(&self) -> String {
         crate::names::qualified(&self.group, &self.plural)
     }
 
-    /// Whether there is a scale subresource.
+    /// Returns whether the type has a scale subresource.
     pub(crate) fn has_scale(&self) -> bool {
         self.group == "apps" && matches!(self.kind.as_str(), "Deployment" | "ReplicaSet")
     }
 
-    /// The etcd key of an object.
+    /// Returns the etcd key of an object of this type.
     pub(crate) fn key(&self, namespace: &str, name: &str) -> String {
         if self.namespaced {
             format!("{}{namespace}/{name}", self.prefix)
@@ -110,7 +113,7 @@ impl ResourceType {
         }
     }
 
-    /// Prefix of the keys of a scope: one namespace, or all if `namespace` is empty.
+    /// Returns the prefix of the etcd keys in one namespace, or in all namespaces if `namespace` is empty.
     pub(crate) fn scope_prefix(&self, namespace: &str) -> String {
         if self.namespaced && !namespace.is_empty() {
             format!("{}{namespace}/", self.prefix)
@@ -137,14 +140,14 @@ impl Kinds {
         &self.types[usize::from(id.0)]
     }
 
-    /// The served type with this group, version and plural name.
+    /// Returns the served type with this group, version and plural name.
     pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<ResourceId> {
         self.position(|t| {
             t.served && t.group == group && t.version == version && t.plural == plural
         })
     }
 
-    /// The served type with this name: `pods`, `deployments.apps`.
+    /// Returns the served type with a name such as `pods` or `deployments.apps`.
     pub(crate) fn named(&self, qualified: &str) -> Option<ResourceId> {
         let (plural, group) = qualified.split_once('.').unwrap_or((qualified, ""));
         self.position(|t| t.served && t.plural == plural && t.group == group)
@@ -158,8 +161,8 @@ impl Kinds {
         (0u16..).map(ResourceId).zip(&self.types)
     }
 
-    /// Adds or replaces the type that a CustomResourceDefinition defines, in its storage version. `None` if it has
-    /// none.
+    /// Adds or replaces the type that a CustomResourceDefinition defines, in its storage version. Returns `None` if the
+    /// CustomResourceDefinition has no storage version.
     pub(crate) fn add_custom(&mut self, definition: &Value) -> Option<ResourceId> {
         let custom = custom_type(definition)?;
         if let Some(known) =
@@ -184,7 +187,7 @@ impl Kinds {
     }
 }
 
-/// The type that a CustomResourceDefinition defines; `None` if it has no storage version.
+/// Returns the type that a CustomResourceDefinition defines; `None` if the definition has no storage version.
 fn custom_type(definition: &Value) -> Option<ResourceType> {
     let group = text(definition, &["spec", "group"]);
     let names = at(definition, &["spec", "names"])?;
@@ -309,7 +312,7 @@ impl BuiltIn {
     }
 }
 
-/// A field selector's label, and the path of its value: with few exceptions the label itself.
+/// Returns a field selector's label and the path of the selected value, which with few exceptions is the label itself.
 fn field(label: &str) -> (String, Vec<String>) {
     let path = match label {
         "status.successful" => "status.succeeded",
@@ -322,7 +325,8 @@ fn field(label: &str) -> (String, Vec<String>) {
     )
 }
 
-/// Kinds as in Kubernetes 1.36; field selectors from each type's `ToSelectableFields` and label conversions.
+/// The built-in types as in Kubernetes 1.36; field selectors are from each type's `ToSelectableFields` and label
+/// conversions.
 const BUILT_IN: &[BuiltIn] = &[
     BuiltIn {
         group: "",
@@ -478,7 +482,7 @@ const BUILT_IN: &[BuiltIn] = &[
     },
 ];
 
-/// A kind as Go's messages name its type: `core.ConfigMap`.
+/// Returns a kind as Go's messages name its type: `core.ConfigMap`.
 pub(crate) fn go_type(kind: &ResourceType) -> String {
     let package = match kind.group.split('.').next() {
         None | Some("") => "core",

@@ -1,11 +1,11 @@
 //! The writers of objects, as `metadata.managedFields` name them.
 
-/// A writer of objects.
+/// A field manager: a writer of objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Manager {
-    /// `kubectl-create`, `kubelet`, `kube-controller-manager`.
+    /// The manager's name, such as `kubectl-create`, `kubelet` or `kube-controller-manager`.
     pub(crate) name: String,
-    /// The subresource that it writes: `status`, or empty.
+    /// The subresource that the manager writes: `status`, or empty for the object itself.
     pub(crate) subresource: String,
 }
 

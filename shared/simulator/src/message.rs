@@ -1,37 +1,39 @@
 //! Messages between the world and its clients: requests in, deliveries out.
 //!
-//! These are the moments of HTTP, not its bytes; a socket front turns them into bytes.
-//! A response is an [`Arrival::Head`], any number of [`Arrival::Chunk`], then [`Arrival::End`] or [`Arrival::Reset`].
-//! Otherwise [`Arrival::Closed`] cuts the connection, and every request open on it ends with it.
+//! A message is a step of HTTP (a head, a chunk, an end), not its bytes; a socket front turns messages into bytes. A
+//! response is an [`Arrival::Head`], any number of [`Arrival::Chunk`], then [`Arrival::End`] or [`Arrival::Reset`]. If
+//! [`Arrival::Closed`] cuts the connection, every request open on that connection ends with it.
 
 use bytes::Bytes;
 
 use crate::time::Time;
 
-/// One apiserver of the cluster, by its index in [`Config::servers`](crate::Config::servers), from 0.
+/// The id of one apiserver: its index in [`Config::servers`](crate::Config::servers), from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServerId(pub u16);
 
-/// A connection of a client to an apiserver, counted from 1; a world never reuses one.
+/// The id of a client's connection to an apiserver, counted from 1; a world never reuses an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(pub u64);
 
-/// A request, counted from 1; a world never reuses one, not even on another connection.
+/// The id of a request, counted from 1; a world never reuses an id, not even on another connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub u64);
 
 /// An HTTP request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
-    /// `GET`, `POST`, `PUT`, `PATCH`, `DELETE`; in upper case. Objects and lists refuse any other with 405.
+    /// The HTTP method: `GET`, `POST`, `PUT`, `PATCH`, `DELETE`; in upper case. Objects and lists answer any other
+    /// method with 405.
     pub method: String,
-    /// The path, still percent-encoded, without the query. It begins with a slash; any other gets 404.
+    /// The path, still percent-encoded, without the query. The path begins with a slash; a path without it is answered
+    /// 404.
     pub path: String,
-    /// The query, still percent-encoded, without the question mark; empty if there is none.
+    /// The query, still percent-encoded, without the question mark; empty if the request has no query.
     pub query: String,
-    /// Header names (compared without case) and values. Of several with one name the first counts.
+    /// Header names (compared without case) and values. Of several headers with one name the first counts.
     pub headers: Vec<(String, String)>,
-    /// The body; empty if there is none. No server bounds it.
+    /// The request's body; empty if it has none. No server bounds the size of a request body.
     pub body: Bytes,
 }
 
@@ -41,8 +43,8 @@ impl Request {
         Request::new("GET", target)
     }
 
-    /// Returns a request of `target`, a path with its query if it has one, without headers and body. The texts are
-    /// taken as they are.
+    /// Returns a request of `target`, a path with its query if it has one, without headers and body. The function takes
+    /// `method` and `target` unchecked and unencoded.
     pub fn new(method: &str, target: &str) -> Request {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         Request {
@@ -53,7 +55,7 @@ impl Request {
         }
     }
 
-    /// Returns the request with one more header, after those that it has.
+    /// Returns the request with one more header, after its present headers.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Request {
         self.headers.push((name.to_owned(), value.to_owned()));
@@ -61,7 +63,7 @@ impl Request {
     }
 
     /// Returns the request with a JSON body in place of its body, and one more header, the content type
-    /// `application/json`. If it has a content type already, that one comes first and counts.
+    /// `application/json`. If the request has a content type already, the earlier content type comes first and counts.
     #[must_use]
     pub fn json(mut self, body: &serde_json::Value) -> Request {
         self.body = Bytes::from(crate::json::json_text(body));
@@ -79,8 +81,8 @@ impl Request {
 
 /// Status and headers of a response.
 ///
-/// Over a connection it has a `content-length` header when the whole body is known: always, except for watches. From
-/// [`World::call`](crate::World::call) it has only the headers of the answer itself, such as `content-type`.
+/// Over a connection a head has a `content-length` header when the whole body is known: always, except for watches.
+/// From [`World::call`](crate::World::call) a head has only the headers of the answer itself, such as `content-type`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
     /// HTTP status code.
@@ -94,7 +96,7 @@ pub struct Head {
 pub struct Response {
     /// Status and headers.
     pub head: Head,
-    /// The body; empty if there is none.
+    /// The response's body; empty if it has none.
     pub body: Bytes,
 }
 
@@ -108,10 +110,10 @@ impl Response {
 /// How a connection ended that the client did not close.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cut {
-    /// TCP reset: bytes under way are discarded (F08).
+    /// TCP reset: bytes under way to the client are discarded (F08).
     Reset,
-    /// TCP end of file in the middle of responses: bodies stop before their end (F06, F47). Bytes under way still
-    /// arrive, unless a stall holds them ([`Fault::Stall`](crate::Fault::Stall)): those are lost.
+    /// TCP FIN in the middle of responses: bodies stop before their end (F06, F47). Bytes under way to the client still
+    /// arrive; bytes that a stall holds ([`Fault::Stall`](crate::Fault::Stall)) are lost.
     Eof,
 }
 
@@ -122,64 +124,67 @@ pub enum Flow {
     Immediate,
     /// A byte counts as read when the driver calls [`World::consume`](crate::World::consume).
     /// Delivered bytes that are not consumed fill the response's window
-    /// ([`NetworkConfig::window_bytes`](crate::NetworkConfig::window_bytes)), then the watcher's buffer. Then the
-    /// apiserver ends the watch (docs/semantics/servers.md#slow-watch, F36).
+    /// ([`NetworkConfig::window_bytes`](crate::NetworkConfig::window_bytes)), then the watcher's buffer. When window
+    /// and buffer are full, the apiserver ends the watch (docs/semantics/servers.md#slow-watch, F36).
     Credit,
 }
 
 /// Something that reached a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// When it reached the client, in virtual time.
+    /// When the delivery reached the client, in virtual time.
     pub at: Time,
-    /// The connection that it came over.
+    /// The connection that the delivery came over.
     pub connection: ConnectionId,
-    /// The moment of HTTP that reached it.
+    /// What reached the client: the beginning, bytes or end of a response or connection.
     pub arrival: Arrival,
 }
 
-/// A moment of HTTP that reaches a client: a connection or a response begins, brings bytes, or ends.
+/// A step of HTTP that reaches a client: a connection opens or closes, or a response begins, brings bytes, or ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// The connection is open. Requests that were sent before are on their way, behind the dial.
+    /// The connection is open. Requests that the client sent while dialling are now on their way.
     Connected,
-    /// The connection was refused: a reset answered the first packet. Requests that were sent before are lost.
+    /// The connection was refused: a reset answered the first packet. Requests that the client sent while dialling are
+    /// lost.
     Refused,
     /// A response began.
     Head {
         /// The request that is answered.
         request: RequestId,
-        /// Its status and headers.
+        /// The response's status and headers.
         head: Head,
     },
     /// Bytes of a response's body; they are shared with other streams, not copied.
     Chunk {
-        /// The request whose body it is.
+        /// The request whose response body has these bytes.
         request: RequestId,
-        /// The bytes; never empty. On a watch, whole frames unless a fault tore one.
+        /// The bytes; never empty. A watch's chunk holds whole frames, unless a fault tore a frame.
         bytes: Bytes,
     },
     /// The orderly end of a response's body.
     End {
-        /// The request whose body ends.
+        /// The request whose response body ends.
         request: RequestId,
     },
-    /// The server gives a response up, and its connection goes on (HTTP/2 RST_STREAM).
+    /// The server gives a response up, and its connection stays open (HTTP/2 RST_STREAM).
     Reset {
         /// The request whose response is given up.
         request: RequestId,
-        /// The error code (RFC 9113 section 7).
+        /// The error code of the RST_STREAM frame (RFC 9113 section 7).
         code: u32,
     },
     /// The client should send no new requests over this connection (HTTP/2 GOAWAY, F09). Open requests go on; when they
-    /// are over, the connection closes. A new request that reaches the server before is answered all the same.
+    /// are over, the connection closes. A new request that reaches the server before the connection closes is still
+    /// answered.
     GoAway,
     /// The connection is gone, and with it every request open on it.
     Closed(Cut),
 }
 
 impl Arrival {
-    /// Returns the request that it answers; `None` for an arrival that concerns the whole connection.
+    /// Returns the request whose response this arrival belongs to; `None` for an arrival that concerns the whole
+    /// connection.
     pub fn request(&self) -> Option<RequestId> {
         match self {
             Arrival::Head { request, .. }

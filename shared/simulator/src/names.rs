@@ -1,7 +1,6 @@
-//! The syntax of names, labels and their values, and the words with which apimachinery refuses others.
+//! The syntax of names, labels and label values, and the words with which apimachinery refuses invalid ones.
 
-/// apimachinery's words for the name part of a key that is not allowed (`pkg/api/validate/content`, 1.36, as the three
-/// constants below).
+/// apimachinery's words for a label key whose name part is not allowed (`pkg/api/validate/content` of 1.36).
 const QUALIFIED: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with \
 an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
 '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
@@ -21,7 +20,7 @@ const VALUE: &str = "a valid label must be an empty string or consist of alphanu
 must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for \
 validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
-/// `([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]`
+/// Returns whether a text matches `([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]`.
 fn is_qualified(text: &str) -> bool {
     let bytes = text.as_bytes();
     let inner = |b: &u8| b.is_ascii_alphanumeric() || b"-_.".contains(b);
@@ -30,7 +29,7 @@ fn is_qualified(text: &str) -> bool {
         && bytes.iter().all(inner)
 }
 
-/// `[a-z0-9]([-a-z0-9]*[a-z0-9])?`
+/// Returns whether a text matches `[a-z0-9]([-a-z0-9]*[a-z0-9])?`.
 fn is_label(text: &str) -> bool {
     let good = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit();
     let bytes = text.as_bytes();
@@ -39,7 +38,7 @@ fn is_label(text: &str) -> bool {
         && bytes.iter().all(|b| good(b) || *b == b'-')
 }
 
-/// A resource as messages name it: `pods`, `deployments.apps`.
+/// Returns a resource as error messages name it: `pods`, `deployments.apps`.
 pub(crate) fn qualified(group: &str, resource: &str) -> String {
     if group.is_empty() {
         resource.to_owned()
@@ -48,12 +47,13 @@ pub(crate) fn qualified(group: &str, resource: &str) -> String {
     }
 }
 
-/// Lowercases ASCII, which names of kinds and resources are. Unicode's tables would add 3 kB to a worker's module.
+/// Lowercases ASCII letters; names of kinds and resources are ASCII. Unicode's tables would add 3 kB to a worker's
+/// WebAssembly module.
 pub(crate) fn lowercase(text: &str) -> String {
     text.to_ascii_lowercase()
 }
 
-/// The error if a text cannot be the key of a label or annotation.
+/// Returns the error if a text cannot be the key of a label or annotation.
 pub(crate) fn label_key_error(key: &str) -> Option<String> {
     let name = match key.split_once('/') {
         None => key,
@@ -82,7 +82,7 @@ pub(crate) fn label_key_error(key: &str) -> Option<String> {
     }
 }
 
-/// The error if a text cannot be the value of a label.
+/// Returns the error if a text cannot be the value of a label.
 pub(crate) fn label_value_error(value: &str) -> Option<&'static str> {
     if value.len() > 63 {
         Some("must be no more than 63 bytes")
@@ -93,7 +93,7 @@ pub(crate) fn label_value_error(value: &str) -> Option<&'static str> {
     }
 }
 
-/// The error if a text is not a DNS subdomain, as most names of objects are.
+/// Returns the error if a text is not a DNS subdomain, as most names of objects are.
 pub(crate) fn subdomain_error(name: &str) -> Option<&'static str> {
     if name.len() > 253 {
         Some("must be no more than 253 bytes")
@@ -104,7 +104,7 @@ pub(crate) fn subdomain_error(name: &str) -> Option<&'static str> {
     }
 }
 
-/// The error if a text is not a DNS label, as names of namespaces are.
+/// Returns the error if a text is not a DNS label, as names of namespaces are.
 pub(crate) fn label_error(name: &str) -> Option<&'static str> {
     if name.contains('.') {
         Some("must not contain dots")

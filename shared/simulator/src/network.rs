@@ -14,7 +14,7 @@ use crate::time::Time;
 #[derive(Clone, Debug)]
 pub(crate) enum Up {
     Open,
-    /// Boxed, because it is the largest entry of the queue and the rarest.
+    /// Boxed, because a request is the largest entry of the queue and the rarest.
     Request(RequestId, Box<Request>),
     Cancel(RequestId),
     Close,
@@ -22,7 +22,8 @@ pub(crate) enum Up {
 
 /// All connections and their open requests.
 ///
-/// Bounded for responses: at most the window of each is under way. Requests have no bound but the clients' own.
+/// Responses are bounded: at most one window's bytes of each response are under way. Requests have no bound but the
+/// clients' own.
 #[derive(Debug, Default)]
 pub(crate) struct Network {
     connections: BTreeMap<ConnectionId, Connection>,
@@ -36,7 +37,7 @@ pub(crate) struct Network {
 #[derive(Debug)]
 struct Connection {
     server: ServerId,
-    /// The server that got its last request, while a load balancer forwards requests one by one.
+    /// The server that got the connection's last request, while a load balancer forwards requests one by one.
     last_server: Option<ServerId>,
     flow: Flow,
     user_agent: String,
@@ -44,31 +45,32 @@ struct Connection {
     exchanges: BTreeMap<RequestId, Exchange>,
     last_up: Time,
     last_down: Time,
-    /// Messages that a stall holds, in order.
+    /// Messages to the server that a stall holds, in the order of sending.
     held_up: Vec<Up>,
     held_down: Vec<Arrival>,
-    /// Requests that wait for others to be over (fault `CapStreams`).
+    /// Requests that wait until others of the connection are over (fault `CapStreams`).
     waiting: VecDeque<(RequestId, Request)>,
-    /// The server takes no new requests, and closes the connection when the open ones are over.
+    /// Whether the server takes no new requests, and closes the connection when the open requests are over.
     drains: bool,
-    /// A middlebox forgot it.
+    /// Whether a middlebox forgot the connection, so that nothing passes.
     forgotten: bool,
-    /// When something last passed over it.
+    /// When something last passed over the connection.
     passed_at: Time,
-    /// The client closed it: nothing more is delivered.
+    /// Whether the client closed the connection: nothing more is delivered.
     client_gone: bool,
-    /// The server's side is gone. Only the cut itself is delivered, and with [`Cut::Eof`] the messages under way.
+    /// How the server's side of the connection was cut; `None`: it was not. After a cut only the cut itself is
+    /// delivered, and with [`Cut::Eof`] the messages under way.
     cut: Option<Cut>,
 }
 
 #[derive(Debug)]
 struct Exchange {
-    /// The server that answers it.
+    /// The server that answers the request.
     server: ServerId,
-    /// Bytes that were sent and not consumed.
+    /// Bytes of the response that were sent and that the client has not consumed.
     outstanding: usize,
     cancelled: bool,
-    /// Whether the request has reached the server, so that it counts for the cap on streams.
+    /// Whether the request has reached the server, so that the cap on streams counts it.
     begun: bool,
     /// Parts of the response that a proxy keeps; `kept_bytes` is their size.
     kept: Vec<Arrival>,
@@ -76,7 +78,7 @@ struct Exchange {
 }
 
 impl Network {
-    /// Returns the server that the load balancer gives the next connection: those in rotation take turns.
+    /// Returns the server that the load balancer gives the next connection: the servers in rotation take turns.
     pub(crate) fn balance(&mut self, in_rotation: &[ServerId]) -> Option<ServerId> {
         let chosen = next_in_turn(in_rotation, self.last_server)?;
         self.last_server = Some(chosen);
@@ -154,12 +156,12 @@ impl Network {
         }
     }
 
-    /// Whether the client may still use a connection.
+    /// Returns whether the client may still use a connection.
     pub(crate) fn is_usable(&mut self, connection: ConnectionId) -> bool {
         self.usable(connection).is_some()
     }
 
-    /// The server that a connection leads to.
+    /// Returns the server that a connection leads to.
     pub(crate) fn server(&self, connection: ConnectionId) -> Option<ServerId> {
         self.connections.get(&connection).map(|c| c.server)
     }
@@ -173,7 +175,7 @@ impl Network {
         self.owners.get(&request).copied()
     }
 
-    /// When a message that the client sends now arrives.
+    /// Returns when a message that the client sends now reaches the server.
     pub(crate) fn arrival_up(
         &mut self,
         connection: ConnectionId,
@@ -192,7 +194,7 @@ impl Network {
         }
     }
 
-    /// When a message that the server sends now arrives.
+    /// Returns when a message that the server sends now reaches the client.
     pub(crate) fn arrival_down(
         &mut self,
         connection: ConnectionId,
@@ -227,7 +229,7 @@ impl Network {
         }
     }
 
-    /// Notes that the client read bytes of a response. Returns whether that made room in a window that was full.
+    /// Notes that the client read bytes of a response. Returns whether the read made room in a window that was full.
     pub(crate) fn consumed(&mut self, request: RequestId, bytes: usize, window: usize) -> bool {
         let Some(exchange) = self.exchange_mut(request) else {
             return false;
@@ -243,8 +245,8 @@ impl Network {
             .is_some_and(|c| c.flow == Flow::Immediate)
     }
 
-    /// Whether a delivery still reaches its client. It does not if its request was cancelled or its connection closed
-    /// or cut.
+    /// Returns whether a delivery still reaches its client. A delivery does not reach it if its request was cancelled,
+    /// or its connection was closed or cut.
     pub(crate) fn reaches(&self, connection: ConnectionId, arrival: &Arrival) -> bool {
         let Some(open) = self.connections.get(&connection) else {
             return false;
@@ -289,7 +291,7 @@ impl Network {
         Some(request)
     }
 
-    /// Takes the next request that waits for others to be over.
+    /// Takes the next request of a connection that waits until others are over.
     pub(crate) fn next_waiting(
         &mut self,
         connection: ConnectionId,
@@ -297,7 +299,7 @@ impl Network {
         self.connections.get_mut(&connection)?.waiting.pop_front()
     }
 
-    /// Gives a proxy a part of a response. Returns the parts that it passes on: none until it has `most` bytes.
+    /// Gives a proxy a part of a response. Returns the parts that the proxy passes on: none until it has `most` bytes.
     pub(crate) fn keep(
         &mut self,
         request: RequestId,
@@ -354,7 +356,7 @@ impl Network {
         open.is_some_and(|c| c.drains && c.exchanges.is_empty() && c.cut.is_none())
     }
 
-    /// Notes that something passes over a connection.
+    /// Notes that something passes over a connection at `now`.
     pub(crate) fn passes(&mut self, connection: ConnectionId, now: Time) {
         if let Some(open) = self.connections.get_mut(&connection) {
             open.passed_at = now;
@@ -517,7 +519,7 @@ impl Network {
     }
 }
 
-/// Returns the server after `last`; after the highest, the first.
+/// Returns the lowest server above `last`; after the highest server, the first.
 fn next_in_turn(servers: &[ServerId], last: Option<ServerId>) -> Option<ServerId> {
     let after = servers
         .iter()

@@ -1,7 +1,9 @@
-//! A stored version of an object. It is immutable, encoded once per form, and shared by all who send it.
+//! A stored version of an object. This version is immutable, encoded once per form, and shared by all watches and lists
+//! that send it.
 //!
-//! It keeps only the encoding: a watch frame, which holds the object's JSON on the same bytes. The JSON as a tree is
-//! decoded at the first need and kept then. So a version that nobody looks into costs little more than its bytes.
+//! A stored version keeps only its encoding: a watch frame, whose bytes contain the object's JSON. The JSON as a tree
+//! is decoded at the first need and kept from then on. A version whose fields nobody reads costs little more than its
+//! bytes.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -12,19 +14,19 @@ use serde_json::{Value, json};
 use crate::json::{self, at, encode, encode_into, set, text};
 use crate::schema::tidy_metadata;
 
-/// What a write did to its key.
+/// What a write did to its key in etcd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ChangeKind {
-    /// The key did not exist.
+    /// The key did not exist before the write.
     Added,
-    /// The key existed.
+    /// The key existed before the write and still exists.
     Modified,
-    /// The key is removed.
+    /// The write removed the key.
     Deleted,
 }
 
 impl ChangeKind {
-    /// Returns the type of its watch event: `ADDED`, `MODIFIED` or `DELETED`.
+    /// Returns the type of the write's watch event: `ADDED`, `MODIFIED` or `DELETED`.
     pub fn as_str(self) -> &'static str {
         match self {
             ChangeKind::Added => "ADDED",
@@ -34,15 +36,15 @@ impl ChangeKind {
     }
 }
 
-/// One version of an object. It never changes. It holds its encoding, and keeps each further form from the first
-/// request on: the JSON as a tree, and at most five other frames.
+/// One version of an object. The version never changes. It holds its encoding, and keeps each further form from the
+/// form's first use on: the JSON as a tree, and at most five other frames.
 #[derive(Debug)]
 pub struct Object {
-    /// What the write did that made this version. Most watches deliver exactly this event.
+    /// What the write that made this version did. Most watches deliver exactly the event of this write.
     made_by: ChangeKind,
-    /// The frame of that event, with the whole object.
+    /// The watch frame of the write's event, with the whole object.
     frame: Bytes,
-    /// Where the key `metadata` begins in the object's JSON.
+    /// The byte offset at which the key `metadata` begins in the object's JSON.
     metadata_at: usize,
     name: Box<str>,
     namespace: Box<str>,
@@ -67,19 +69,20 @@ fn frame_start(kind: &str) -> String {
     format!("{{\"type\":\"{kind}\",\"object\":")
 }
 
-/// A watch frame: one line of JSON.
+/// Returns a watch frame, which is one line of JSON.
 pub(crate) fn frame(kind: &str, object: &[u8]) -> Bytes {
     let start = frame_start(kind);
     Bytes::from([start.as_bytes(), object, FRAME_END.as_bytes()].concat())
 }
 
-/// The object's JSON in a frame, on the same bytes.
+/// Returns the object's JSON in a frame, sharing the frame's bytes.
 fn json_of(frame: &Bytes, kind: ChangeKind) -> Bytes {
     frame.slice(frame_start(kind.as_str()).len()..frame.len() - FRAME_END.len())
 }
 
 impl Object {
-    /// Takes a whole object: `kind`, `apiVersion`, `metadata` and the rest, in the order of its encoding.
+    /// Makes a version of a whole object: `value` has `kind`, `apiVersion`, `metadata` and all other fields, in the
+    /// order of the encoding.
     pub(crate) fn new(value: Value, made_by: ChangeKind) -> Object {
         let owned = |path: &[&str]| text(&value, path).into();
         let mut bytes = frame_start(made_by.as_str()).into_bytes();
@@ -110,12 +113,13 @@ impl Object {
         Object::new(value, made_by)
     }
 
-    /// Returns the object as JSON; decoded once, then kept.
+    /// Returns the object as a JSON tree, which is decoded once, then kept.
     pub fn value(&self) -> &Value {
         self.value.get_or_init(|| Box::new(self.decode()))
     }
 
-    /// The object as JSON. It is decoded anew unless [`Object::value`] has kept it, and this does not keep it.
+    /// Returns the object as a JSON tree. The tree is decoded anew unless [`Object::value`] has kept it, and this
+    /// function does not keep it.
     pub(crate) fn tree(&self) -> Cow<'_, Value> {
         match self.value.get() {
             Some(value) => Cow::Borrowed(value),
@@ -125,22 +129,25 @@ impl Object {
         }
     }
 
-    /// A copy of the object as JSON, which the caller may change.
+    /// Returns a copy of the object as a JSON tree, which the caller may change.
     pub(crate) fn decode(&self) -> Value {
         self.tree().into_owned()
     }
 
-    /// Returns the object's JSON as Go's encoder writes it, without a line end. It shares the object's bytes.
+    /// Returns the object's JSON as Go's encoder writes it, without a line end. The returned bytes share the object's
+    /// memory.
     pub fn json(&self) -> Bytes {
         json_of(&self.frame, self.made_by)
     }
 
-    /// Returns the object as the JSON of a PartialObjectMetadata of meta.k8s.io/v1; encoded once, then kept.
+    /// Returns the JSON of the object as a PartialObjectMetadata of meta.k8s.io/v1; the JSON is encoded once, then
+    /// kept.
     pub fn metadata_json(&self) -> Bytes {
         json_of(&self.frame(ChangeKind::Added, true), ChangeKind::Added)
     }
 
-    /// The frame of an event of type `kind`, with the whole object or its metadata only; encoded once.
+    /// Returns the watch frame of an event of type `kind`, with the whole object or its metadata only. Each frame is
+    /// encoded once, then kept.
     pub(crate) fn frame(&self, kind: ChangeKind, metadata_only: bool) -> Bytes {
         if kind == self.made_by && !metadata_only {
             return self.frame.clone();
@@ -162,13 +169,13 @@ impl Object {
         encoded.clone()
     }
 
-    /// The object as an item of a typed list, without the opening brace. Such items have no `kind` and `apiVersion` of
-    /// their own.
+    /// Returns the object's JSON as an item of a typed list, without the opening brace. Items of typed lists have no
+    /// `kind` and `apiVersion` of their own.
     pub(crate) fn item_json(&self) -> Bytes {
         self.json().slice(self.metadata_at..)
     }
 
-    /// Size of its frame in bytes.
+    /// Returns the size of the object's watch frame in bytes.
     pub(crate) fn size(&self) -> usize {
         self.frame.len()
     }
@@ -188,20 +195,20 @@ impl Object {
         &self.uid
     }
 
-    /// Returns `metadata.resourceVersion`: the revision of etcd that wrote this version, or deleted the object if it is
-    /// the last state of one. 0 if it is missing or no number.
+    /// Returns `metadata.resourceVersion`: the etcd revision that wrote this version, or, for the last state of a
+    /// deleted object, that of the deletion. Returns 0 if the resourceVersion is missing or no number.
     pub fn revision(&self) -> u64 {
         self.revision
     }
 
-    /// Returns whether it has a `metadata.deletionTimestamp`: its deletion was requested, and finalizers or a grace
-    /// period keep it, or kept it until it went.
+    /// Returns whether the object has a `metadata.deletionTimestamp`: its deletion was requested, and finalizers or a
+    /// grace period keep it, or kept it until its removal.
     pub fn is_terminating(&self) -> bool {
         self.is_terminating
     }
 }
 
-/// The object as a PartialObjectMetadata of meta.k8s.io/v1.
+/// Returns an object's JSON as a PartialObjectMetadata of meta.k8s.io/v1.
 pub(crate) fn partial_metadata(value: &Value) -> Value {
     let mut metadata = value.get("metadata").cloned().unwrap_or_else(|| json!({}));
     tidy_metadata(&mut metadata);

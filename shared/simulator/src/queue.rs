@@ -4,10 +4,11 @@ use watchscope_model::tree::BTreeMap;
 
 use crate::time::Time;
 
-/// Events by the moment at which they happen. Events of one moment keep the order in which they were scheduled.
+/// Future events by the virtual time at which they happen. Events of the same time keep the order in which they were
+/// scheduled.
 ///
-/// Bounded by those who schedule. Each open stream, waiting request, connection and activity of the workload holds a
-/// fixed number of entries. Each change in flight holds one.
+/// The parts that schedule events bound the queue. Each open stream, waiting request, connection and activity of the
+/// workload holds a fixed number of entries. Each change in flight holds one entry.
 #[derive(Debug)]
 pub(crate) struct Queue<E> {
     events: BTreeMap<(Time, u64), E>,

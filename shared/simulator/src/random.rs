@@ -1,4 +1,4 @@
-//! The world's random numbers: a seeded ChaCha8, so that a seed stands for a whole run.
+//! The world's random numbers: a seeded ChaCha8, so that the seed determines a whole run.
 
 use std::time::Duration;
 
@@ -18,24 +18,25 @@ impl Random {
         Random(Chance::new(seed))
     }
 
-    /// A source of its own for one part of a world. What one part draws does not change what another gets.
+    /// Returns a separate random source for one part of a world. The numbers that one part draws do not change the
+    /// numbers of another part.
     pub(crate) fn of_part(seed: u64, part: u64) -> Random {
         Random(Chance::of_part(seed, part))
     }
 
-    /// A number in `low..=high`, uniform to within 2^-64 of the range.
+    /// Returns a number in `low..=high`, uniform to within 2^-64 of the range.
     pub(crate) fn between(&mut self, low: u64, high: u64) -> u64 {
         let span = u128::from(high.saturating_sub(low)) + 1;
         let scaled = (u128::from(self.0.next_u64()) * span) >> 64;
         low + u64::try_from(scaled).expect("a 64-bit fraction of a 64-bit span fits in 64 bits")
     }
 
-    /// A span in `low..=high`, in whole microseconds.
+    /// Returns a duration in `low..=high`, in whole microseconds.
     pub(crate) fn span(&mut self, low: Duration, high: Duration) -> Duration {
         Duration::from_micros(self.between(micros(low), micros(high)))
     }
 
-    /// An index below `len`, which must not be 0.
+    /// Returns an index below `len`, which must not be 0.
     pub(crate) fn index(&mut self, len: usize) -> usize {
         let last = u64::try_from(len.saturating_sub(1)).unwrap_or(u64::MAX);
         usize::try_from(self.between(0, last)).unwrap_or(0)
@@ -48,14 +49,14 @@ impl Random {
         }
     }
 
-    /// The random suffix of a generated name, as `generateName` makes it.
+    /// Returns a random suffix of `len` letters for a name, as `generateName` makes it.
     pub(crate) fn name_suffix(&mut self, len: usize) -> String {
         (0..len)
             .map(|_| char::from(NAME_LETTERS[self.index(NAME_LETTERS.len())]))
             .collect()
     }
 
-    /// A random (version 4) UUID.
+    /// Returns a random (version 4) UUID.
     pub(crate) fn uuid(&mut self) -> String {
         let mut bytes = [0u8; 16];
         for half in bytes.chunks_mut(8) {
@@ -87,7 +88,7 @@ pub(crate) fn safe_encoded(number: u32) -> String {
         .collect()
 }
 
-/// FNV-1a over bytes, the hash behind `pod-template-hash`.
+/// Returns the 32-bit FNV-1a hash of bytes, the hash behind `pod-template-hash`.
 pub(crate) fn fnv32(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash, byte| {
         (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193)

@@ -1,8 +1,8 @@
 //! The shapes of the built-in kinds: their fields in the order in which the apiserver writes them, their types, and how
 //! their lists and maps are merged and owned.
 //!
-//! `schema.txt` has one line per struct: `Name^ field:TYPE…`. The `^` after a struct, or after a map's type, makes it
-//! atomic. A TYPE is a struct's name or
+//! `schema.txt` has one line per struct: `Name^ field:TYPE…`. A `^` after a struct, or after a map's type, means that
+//! one field manager owns the struct or map as a whole. A TYPE is a struct's name or
 //!
 //! ```text
 //! s text   i int32   l int64   f float   b bool   t time   u time with micros   y bytes   q quantity
@@ -10,8 +10,8 @@
 //! ```
 //!
 //! Marks may follow the TYPE. `@keys`: a list whose items differ by keys (`@` alone: a set). `~key`: a list that a
-//! strategic merge patch merges (`~` alone: by value). `+`: `$retainKeys` works. `?`: a pointer, whose empty value is
-//! kept. `!`: written also when it is empty.
+//! strategic merge patch merges (`~` alone: by value). `+`: the directive `$retainKeys` of strategic merge patches
+//! works. `?`: a pointer, whose empty value is kept. `!`: written also when it is empty.
 
 use std::sync::LazyLock;
 
@@ -36,11 +36,11 @@ struct Schema {
 #[derive(Debug)]
 pub(crate) struct Struct {
     pub(crate) name: &'static str,
-    /// Whether one manager owns it as a whole.
+    /// Whether one field manager owns the struct as a whole.
     pub(crate) atomic: bool,
     fields: Vec<Field>,
     places: BTreeMap<&'static str, usize>,
-    /// Fields that are written also when they are empty.
+    /// The indices of the fields that are written also when they are empty.
     always: Vec<usize>,
 }
 
@@ -49,11 +49,12 @@ pub(crate) struct Struct {
 pub(crate) struct Field {
     pub(crate) name: &'static str,
     pub(crate) shape: Shape,
-    /// Whether one manager owns the map as a whole.
+    /// Whether one field manager owns the map as a whole.
     pub(crate) atomic: bool,
-    /// For a list whose items differ by keys: the keys; an empty list for a set.
+    /// The keys that distinguish the items of a list; empty for a set; `None` for any other field.
     pub(crate) keys: Option<Vec<&'static str>>,
-    /// For a list that strategic merge merges: the key; empty for a list of plain values.
+    /// The key of a list that a strategic merge patch merges; empty for a list of plain values; `None` for any other
+    /// field.
     pub(crate) merge: Option<&'static str>,
     pointer: bool,
     always: bool,
@@ -110,7 +111,7 @@ impl Struct {
         }
     }
 
-    /// The shape of a built-in kind; `None` for custom types, whose fields have only the alphabet's order.
+    /// Returns the shape of a built-in kind; `None` for custom types, whose fields are written in alphabetical order.
     pub(crate) fn of(kind: &ResourceType) -> Option<&'static Struct> {
         match kind.printer {
             Printer::BuiltIn => SCHEMA.named(&kind.kind),
@@ -118,12 +119,12 @@ impl Struct {
         }
     }
 
-    /// A struct by its name.
+    /// Returns a struct of the schema by its name.
     pub(crate) fn named(name: &str) -> Option<&'static Struct> {
         SCHEMA.named(name)
     }
 
-    /// Inserts the fields that are written also when they are empty, and orders the rest.
+    /// Inserts the fields that are written also when they are empty, and brings all fields into the schema's order.
     pub(crate) fn fill(&self, value: &mut Value) {
         if let Value::Object(map) = value {
             self.tidy(map);
@@ -189,7 +190,7 @@ impl Shape {
         }
     }
 
-    /// The value of a field that is not set.
+    /// Returns the value that is written for a field of this type that is not set.
     fn zero(&self) -> Value {
         match self {
             Shape::Text => json!(""),
@@ -239,7 +240,7 @@ impl Shape {
         }
     }
 
-    /// The name of the Go type, as Go's JSON decoder writes it in errors.
+    /// Returns the name of the Go type, as Go's JSON decoder writes it in errors.
     fn go_name(&self) -> String {
         match self {
             Shape::Text => "string".to_owned(),
@@ -257,8 +258,8 @@ impl Shape {
 }
 
 impl Struct {
-    /// Brings a struct into the form in which the apiserver writes it: fields in their order, unknown and empty ones
-    /// removed, those that are always written inserted.
+    /// Brings a struct into the form in which the apiserver writes it: fields in the schema's order, unknown and empty
+    /// fields removed, always-written fields inserted.
     fn tidy(&self, map: &mut Map<String, Value>) {
         let mut order: Vec<usize> = Vec::with_capacity(map.len() + self.always.len());
         let mut is_tidy = true;
@@ -309,7 +310,8 @@ impl Struct {
     }
 }
 
-/// Brings an object into the form in which the apiserver writes its kind, and adds a resourceVersion if it has none.
+/// Brings an object into the form in which the apiserver writes its kind, and adds a resourceVersion if the object has
+/// none.
 pub(crate) fn tidy(value: &mut Value, kind: &ResourceType) {
     let metadata = value.get_mut("metadata").and_then(Value::as_object_mut);
     if let Some(metadata) = metadata
@@ -323,7 +325,7 @@ pub(crate) fn tidy(value: &mut Value, kind: &ResourceType) {
     }
 }
 
-/// Orders `after` as Go's JSON patch library writes it: maps that the patch changed by key, others as they were.
+/// Orders `after` as Go's JSON patch library writes it: maps that the patch changed by key, other maps as in `before`.
 pub(crate) fn patched_order(before: &Value, after: &Value) -> Value {
     match (before, after) {
         (before, after) if before == after => before.clone(),
@@ -349,22 +351,22 @@ pub(crate) fn tidy_metadata(metadata: &mut Value) {
     }
 }
 
-/// The parts of a body that do not fit its kind, in the words of Go's decoders.
+/// The parts of a request body that do not fit its kind, in the words of Go's decoders.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Misfits {
-    /// Paths of fields that the kind does not have, in the order of the body.
+    /// Paths of the body's fields that the kind does not have, in the order of the body.
     pub(crate) unknown: Vec<String>,
-    /// The first value of a wrong type, in the words of Go's JSON decoder.
+    /// The error for the body's first value of a wrong type, in the words of Go's JSON decoder.
     pub(crate) wrong_type: Option<String>,
 }
 
-/// Compares a body with its kind's shape. Custom types have no shape, so everything fits them.
+/// Compares a body with its kind's shape. Custom types have no shape, so every body fits them.
 pub(crate) fn misfits(value: &Value, kind: &ResourceType) -> Misfits {
     Struct::of(kind).map_or_else(Misfits::default, |shape| shape.misfits(value))
 }
 
 impl Struct {
-    /// Compares a body with this shape.
+    /// Returns the parts of a body that do not fit this shape.
     pub(crate) fn misfits(&self, value: &Value) -> Misfits {
         let mut found = Misfits::default();
         if let Value::Object(map) = value {
@@ -443,7 +445,7 @@ impl Shape {
     }
 }
 
-/// Joins the parts of a path: `spec.containers[0].image`.
+/// Joins the parts of a field's path: `spec.containers[0].image`.
 fn joined(path: &[String]) -> String {
     let mut text = String::new();
     for part in path {

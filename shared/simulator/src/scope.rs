@@ -4,7 +4,8 @@ use watchscope_model::tree;
 
 use crate::message::Request;
 
-/// A collection of the API, or a part of it. Its texts are not checked and not percent-encoded.
+/// A collection of the Kubernetes API, or the part of a collection that selectors match. The fields are not checked and
+/// not percent-encoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scope {
     /// API group; empty for the core group.
@@ -39,28 +40,28 @@ impl Scope {
         }
     }
 
-    /// Returns the scope limited to one namespace; an empty one means all.
+    /// Returns the scope limited to one namespace; an empty `namespace` means all namespaces.
     #[must_use]
     pub fn in_namespace(mut self, namespace: &str) -> Scope {
         namespace.clone_into(&mut self.namespace);
         self
     }
 
-    /// Returns the scope with this label selector in place of the one that it has; an empty one means no selector.
+    /// Returns the scope with this label selector in place of its present one; an empty selector means none.
     #[must_use]
     pub fn with_labels(mut self, selector: &str) -> Scope {
         selector.clone_into(&mut self.label_selector);
         self
     }
 
-    /// Returns the scope with this field selector in place of the one that it has; an empty one means no selector.
+    /// Returns the scope with this field selector in place of its present one; an empty selector means none.
     #[must_use]
     pub fn with_fields(mut self, selector: &str) -> Scope {
         selector.clone_into(&mut self.field_selector);
         self
     }
 
-    /// Returns the resource with its group, and without it for the core group: `deployments.apps`, `pods`.
+    /// Returns the resource with its API group, or the resource alone in the core group: `deployments.apps`, `pods`.
     pub fn qualified(&self) -> String {
         if self.group.is_empty() {
             self.resource.clone()
@@ -69,7 +70,7 @@ impl Scope {
         }
     }
 
-    /// Returns the group and version, and only the version for the core group: `apps/v1`, `v1`.
+    /// Returns the API group and version, or the version alone in the core group: `apps/v1`, `v1`.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() {
             self.version.clone()
@@ -78,8 +79,8 @@ impl Scope {
         }
     }
 
-    /// A GET of the collection with these parameters and the selectors, in the order of Go's `url.Values.Encode`.
-    /// Parameters with an empty value are left out.
+    /// Returns a GET of the collection with these parameters and the selectors, in the order of Go's
+    /// `url.Values.Encode`. Parameters with an empty value are left out.
     pub(crate) fn get(&self, parameters: &[(&str, &str)]) -> Request {
         let mut path = if self.group.is_empty() {
             format!("/api/{}", self.version)

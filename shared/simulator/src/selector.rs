@@ -9,7 +9,7 @@ use crate::names::{label_key_error, label_value_error};
 use crate::object::Object;
 use crate::status::{ApiError, bad_request};
 
-/// The objects that a list or watch selects; by default all.
+/// The label and field selector of a list or watch; by default it selects all objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Selector {
     labels: Vec<LabelRequirement>,
@@ -34,7 +34,7 @@ struct FieldRequirement {
 }
 
 impl Selector {
-    /// Reads both selectors of a request for `resource`; a selector that cannot be read is a 400.
+    /// Parses both selectors of a request for `resource`; a selector that cannot be parsed is refused with 400.
     pub(crate) fn parse(
         labels: &str,
         fields: &str,
@@ -50,7 +50,7 @@ impl Selector {
         self.labels.is_empty() && self.fields.is_empty()
     }
 
-    /// The name that a field selector requires, if it requires one.
+    /// Returns the name that the field selector requires, if it requires one name.
     pub(crate) fn one_name(&self) -> Option<&str> {
         self.fields
             .iter()
@@ -58,7 +58,8 @@ impl Selector {
             .map(|f| f.value.as_str())
     }
 
-    /// Whether this is the selector of kubelets, which the cache has an index for (docs/semantics/servers.md#buffers).
+    /// Returns whether this is the field selector of kubelets (`spec.nodeName`), for which the watch cache has an index
+    /// (docs/semantics/servers.md#buffers).
     pub(crate) fn selects_node(&self) -> bool {
         self.fields
             .iter()
@@ -91,7 +92,7 @@ fn number(label: Option<&str>) -> Option<i64> {
     label?.parse().ok()
 }
 
-/// A field's value as selectors compare it: a string, empty if the field is absent.
+/// Returns a field's value as field selectors compare it: a string, empty if the field is absent.
 fn field_value(object: &Object, path: &[String]) -> String {
     let keys: Vec<&str> = path.iter().map(String::as_str).collect();
     match at(object.value(), &keys) {
@@ -107,7 +108,8 @@ fn field_value(object: &Object, path: &[String]) -> String {
     }
 }
 
-/// Reads a label selector as apimachinery's `labels.Parse` does, and refuses with its words.
+/// Parses a label selector as apimachinery's `labels.Parse` does, and refuses an invalid one in the words of
+/// `labels.Parse`.
 fn parse_labels(text: &str) -> Result<Vec<LabelRequirement>, ApiError> {
     Parser {
         tokens: tokens(text),
@@ -120,13 +122,13 @@ fn parse_labels(text: &str) -> Result<Vec<LabelRequirement>, ApiError> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Token {
     Identifier,
-    /// `in` and `notin`, which are identifiers where a value is expected.
+    /// `in` and `notin` as operators; where a value is expected, these words are identifiers.
     Word,
     Operator,
     End,
 }
 
-/// Splits a selector into tokens with their texts; the last is [`Token::End`].
+/// Splits a label selector into tokens with their texts; the last token is [`Token::End`].
 fn tokens(text: &str) -> Vec<(Token, &str)> {
     let is_symbol = |c: char| "=!(),><".contains(c);
     let mut found = Vec::new();
@@ -161,7 +163,7 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// The next token, where a value may stand.
+    /// Returns the next token at a position where a value may stand.
     fn peek(&self) -> (Token, &'a str) {
         match self.tokens.get(self.at) {
             Some((Token::Word, text)) => (Token::Identifier, text),
@@ -379,7 +381,7 @@ fn field_path(label: &str, resource: &ResourceType) -> Result<Vec<String>, ApiEr
     }
 }
 
-/// Splits at commas that no backslash escapes.
+/// Splits a field selector at the commas that no backslash escapes.
 fn split_escaped(text: &str) -> Vec<&str> {
     let mut escaped = false;
     let mut start = 0;

@@ -1,4 +1,4 @@
-//! The Status objects with which an apiserver refuses, in the words of apimachinery's `api/errors`.
+//! The Status objects with which an apiserver refuses requests, in the words of apimachinery's `api/errors`.
 
 use serde_json::{Value, json};
 
@@ -6,16 +6,16 @@ use crate::kinds::ResourceType;
 use crate::names::qualified;
 use crate::version::Version;
 
-/// A refusal, as its Status describes it.
+/// A refusal of a request, as its Status object describes it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ApiError {
     pub(crate) code: u16,
-    /// Empty for errors that are not of the API's own.
+    /// The Status reason; empty for errors that do not come from the Kubernetes API itself.
     pub(crate) reason: &'static str,
     pub(crate) message: String,
     /// Boxed, because most results that could hold an error hold none.
     pub(crate) details: Option<Box<Value>>,
-    /// Seconds, sent as `Retry-After` and in the details.
+    /// Seconds after which to retry, sent as the header `Retry-After` and in the Status details.
     pub(crate) retry_after_secs: Option<u32>,
     /// A token with which a list that expired can be continued, at another version.
     pub(crate) continue_token: Option<String>,
@@ -48,7 +48,7 @@ impl ApiError {
         status
     }
 
-    /// The Status in the words of a server's version.
+    /// Returns the Status object in the words of a server's version.
     pub(crate) fn status_of(&self, version: Version) -> Value {
         let mut status = self.status();
         if self.reason == "Expired" {
@@ -62,7 +62,7 @@ impl ApiError {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FieldError {
     pub(crate) field: String,
-    /// `FieldValueForbidden`, `FieldValueRequired`, `FieldValueInvalid`, `FieldValueNotSupported`.
+    /// The error's kind: `FieldValueForbidden`, `FieldValueRequired`, `FieldValueInvalid` or `FieldValueNotSupported`.
     pub(crate) kind: &'static str,
     /// The text after `field: `, as apimachinery's `ErrorBody` makes it.
     pub(crate) body: String,
@@ -98,7 +98,7 @@ impl FieldError {
         }
     }
 
-    /// A field error with a value that is not a string.
+    /// Returns a field error about a value that is not a string.
     pub(crate) fn invalid_value(field: &str, value: &Value, detail: &str) -> FieldError {
         FieldError {
             field: field.to_owned(),
@@ -314,7 +314,7 @@ pub(crate) fn patch_does_not_fit() -> ApiError {
     }
 }
 
-/// 422 for an object of a kind of `group`.
+/// 422 for an invalid object of a kind of API group `group`.
 pub(crate) fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> ApiError {
     let mut texts: Vec<String> = Vec::new();
     for error in errors {
@@ -363,7 +363,7 @@ pub(crate) fn list_compacted() -> ApiError {
     expired("The resourceVersion for the provided list is too old.")
 }
 
-/// 410 for a continued list whose revision was compacted. Its token continues the list at the latest revision.
+/// 410 for a continued list whose revision was compacted. `token` continues the list at the latest revision.
 pub(crate) fn continue_compacted(token: String) -> ApiError {
     ApiError {
         continue_token: Some(token),
@@ -393,7 +393,8 @@ pub(crate) fn too_large(requested: u64, current: u64) -> ApiError {
     }
 }
 
-/// The same 504 for a read that etcd serves. It has no Retry-After.
+/// 504 for a read that etcd serves, at a revision that etcd has not reached. Unlike a watch cache's 504, it has no
+/// Retry-After.
 pub(crate) fn too_large_for_etcd(requested: u64, current: u64) -> ApiError {
     ApiError {
         retry_after_secs: None,

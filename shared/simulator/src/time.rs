@@ -1,4 +1,4 @@
-//! Virtual time: microseconds since the world began, and how they are written on the cluster's wall clock.
+//! Virtual time, in microseconds since the world began, and its timestamps on the cluster's wall clock.
 
 use std::fmt;
 use std::ops::{Add, Sub};
@@ -6,23 +6,23 @@ use std::time::Duration;
 
 use time::{Date, Month, OffsetDateTime, PrimitiveDateTime, Time as TimeOfDay};
 
-/// A moment of virtual time, in whole microseconds since the world began. Adding a span stops at [`Time::MAX`], and
-/// subtracting one at [`Time::ZERO`]; a part of a microsecond is cut off.
+/// A point in virtual time, in whole microseconds since the world began. Adding a duration stops at [`Time::MAX`], and
+/// subtracting a duration stops at [`Time::ZERO`]; a fraction of a microsecond is cut off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);
 
 impl Time {
-    /// The moment the world began.
+    /// The time at which the world began.
     pub const ZERO: Time = Time(0);
-    /// The latest moment: 2^64 - 1 µs, or about 585,000 years. No event comes after it.
+    /// The latest virtual time: 2^64 - 1 µs, or about 585,000 years. No event comes after this time.
     pub const MAX: Time = Time(u64::MAX);
 
-    /// Returns the moment `micros` microseconds after the world began.
+    /// Returns the time `micros` microseconds after the world began.
     pub const fn from_micros(micros: u64) -> Time {
         Time(micros)
     }
 
-    /// Returns the moment `secs` seconds after the world began, clamped to [`Time::MAX`].
+    /// Returns the time `secs` seconds after the world began, at most [`Time::MAX`].
     pub const fn from_secs(secs: u64) -> Time {
         Time(secs.saturating_mul(1_000_000))
     }
@@ -32,7 +32,7 @@ impl Time {
         self.0
     }
 
-    /// Returns the time from `earlier` to this moment; zero if `earlier` is later.
+    /// Returns the duration from `earlier` to this time; zero if `earlier` is later than this time.
     pub fn since(self, earlier: Time) -> Duration {
         Duration::from_micros(self.0.saturating_sub(earlier.0))
     }
@@ -60,7 +60,7 @@ impl fmt::Display for Time {
     }
 }
 
-/// Whole microseconds of a span, saturating.
+/// Returns the whole microseconds of a duration, at most `u64::MAX`.
 pub(crate) fn micros(span: Duration) -> u64 {
     u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
 }
@@ -73,7 +73,7 @@ pub(crate) struct Wall {
 }
 
 impl Wall {
-    /// `2026-11-21T09:00:00Z`, as metav1.Time is written: whole seconds.
+    /// Returns the timestamp of a virtual time as metav1.Time writes it, in whole seconds: `2026-11-21T09:00:00Z`.
     pub(crate) fn seconds(self, at: Time) -> String {
         let t = self.date_time(at);
         format!(
@@ -87,7 +87,8 @@ impl Wall {
         )
     }
 
-    /// `2026-11-21T09:00:00.000000Z`, as metav1.MicroTime is written (leases, events).
+    /// Returns the timestamp of a virtual time as metav1.MicroTime writes it (leases, events):
+    /// `2026-11-21T09:00:00.000000Z`.
     pub(crate) fn with_micros(self, at: Time) -> String {
         let t = self.date_time(at);
         let mut text = self.seconds(at);
@@ -95,7 +96,8 @@ impl Wall {
         format!("{text}.{:06}Z", t.microsecond())
     }
 
-    /// Whole seconds from the timestamp `text` to `now`; `None` if the simulator did not write such a timestamp.
+    /// Returns the whole seconds from the timestamp `text` to `now`; `None` if `text` does not have the form that the
+    /// simulator writes.
     pub(crate) fn age_secs(self, text: &str, now: Time) -> Option<i64> {
         let part = |range: std::ops::Range<usize>| text.get(range)?.parse::<u16>().ok();
         let small = |range: std::ops::Range<usize>| u8::try_from(part(range)?).ok();
@@ -113,7 +115,7 @@ impl Wall {
     }
 }
 
-/// A span as kubectl prints ages: `45s`, `3m20s`, `17m`, `5h10m`, `12h`, `3d4h`, `40d`, `2y10d`.
+/// Returns a duration as kubectl prints ages: `45s`, `3m20s`, `17m`, `5h10m`, `12h`, `3d4h`, `40d`, `2y10d`.
 ///
 /// The steps are those of apimachinery's `duration.HumanDuration`.
 pub(crate) fn human_duration(secs: i64) -> String {

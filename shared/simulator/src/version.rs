@@ -1,21 +1,23 @@
-//! The apiserver's version, and what depends on it (docs/semantics/versions.md#gates).
+//! The apiserver's version, and the behaviour that depends on the version (docs/semantics/versions.md#gates).
 //!
-//! A version differs only where a case study or a row of the failure catalogue needs it. All else is as in 1.36.
+//! A simulated version differs from 1.36 only where a case study or a row of the failure catalogue needs the
+//! difference. All other behaviour is as in 1.36.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A version of Kubernetes that the simulator has: 1.9 to 1.37, with any patch from 0 to 255. Others are refused with
-/// [`UnknownServerVersion`]. Versions are ordered by minor version, then patch. As text it is `v1.27.3`; it is read
-/// with or without `v` and patch. The default is [`Version::DEFAULT`].
+/// A version of Kubernetes that the simulator has: 1.9 to 1.37, with any patch from 0 to 255. Other versions are
+/// refused with [`UnknownServerVersion`]. Versions are ordered by minor version, then patch. A version is written as
+/// `v1.27.3`; it is parsed with or without `v` and patch. The default is [`Version::DEFAULT`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
     minor: u8,
     patch: u8,
 }
 
-/// The error for a text or numbers that are not a version of a simulated apiserver. Its text says which there are, and
-/// the nearest minor version. For a text without a minor version (`1`, `new`) it says none.
+/// The error for a text or numbers that are not a version of a simulated apiserver. The error's text names the range of
+/// versions, and the nearest minor version. For a text without a minor version (`1`, `new`) the error names no nearest
+/// one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownServerVersion {
     nearest_minor: Option<u8>,
@@ -40,11 +42,11 @@ impl std::error::Error for UnknownServerVersion {}
 /// The source of a watch without a resourceVersion (docs/semantics/lists-and-watches.md#watch-without-version).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnsetWatch {
-    /// The watch cache, as it is.
+    /// The watch cache in its present state, however old.
     CacheAsItIs,
     /// etcd: a list and a watch for this client alone (k/k#115096).
     Etcd,
-    /// The watch cache once it has come to etcd's newest revision, as a watch-list.
+    /// The watch cache once it has reached etcd's newest revision, as for a watch-list.
     WatchList,
 }
 
@@ -52,14 +54,14 @@ impl Version {
     /// The oldest simulated version (docs/semantics/cases.md#regression-1-9-2). An older minor version is refused
     /// with [`UnknownServerVersion`].
     pub const OLDEST: Version = Version { minor: 9, patch: 0 };
-    /// The version of a world that chooses no other: the release whose answers were measured
+    /// The version of a world whose configuration names no other: the release whose answers we measured
     /// (docs/semantics/lists-and-watches.md#list).
     pub const DEFAULT: Version = Version {
         minor: 36,
         patch: 3,
     };
-    /// The newest simulated minor version, of 1. A newer one is refused with [`UnknownServerVersion`]. It is the newest
-    /// of docs/semantics/versions.md#gates.
+    /// The newest simulated minor version of Kubernetes 1. A newer minor version is refused with
+    /// [`UnknownServerVersion`]. This version is the newest in docs/semantics/versions.md#gates.
     pub const NEWEST_MINOR: u8 = 37;
 
     /// Returns `1.minor.patch`; any patch is taken, released or not.
@@ -86,101 +88,107 @@ impl Version {
         self.minor >= minor
     }
 
-    /// Whether this is one of three minor versions, at the given patch or later.
+    /// Returns whether this version is of one of three minor versions, at that minor version's patch or later.
     fn is_patched(self, minors: [(u8, u8); 3]) -> bool {
         minors
             .iter()
             .any(|(minor, patch)| self.minor == *minor && self.patch >= *patch)
     }
 
-    /// Whether a DELETED carries the object's old resourceVersion (F23; k/k#58545, fixed in 1.9.3).
+    /// Returns whether a DELETED event carries the object's old resourceVersion (F23; k/k#58545, fixed in 1.9.3).
     pub(crate) fn delete_keeps_old_revision(self) -> bool {
         self.minor == 9 && self.patch < 3
     }
 
-    /// Whether a change without prevKV is an error of the watch (k/k#76675: 1.15.0, and 1.14.2, 1.13.6, 1.12.9).
-    /// Before, a deletion without prevKV was unusable and skipped (F26).
+    /// Returns whether a change without prevKV is an error of the watch (k/k#76675: 1.15.0, and 1.14.2, 1.13.6,
+    /// 1.12.9). Versions without this error skip a deletion without prevKV as unusable (F26).
     pub(crate) fn refuses_missing_previous(self) -> bool {
         self.is_at_least(15) || self.is_patched([(12, 9), (13, 6), (14, 2)])
     }
 
-    /// Whether the watch cache resumes for 30 s after an InternalError instead of listing again (k/k#111387, 1.25;
-    /// F24).
+    /// Returns whether the watch cache tries to resume for 30 s after an InternalError instead of listing again
+    /// (k/k#111387, 1.25; F24).
     pub(crate) fn retries_internal_errors(self) -> bool {
         self.is_at_least(25)
     }
 
-    /// Whether watches of etcd require a leader and are cancelled without one (k/k#89881, 1.19).
+    /// Returns whether watches of etcd require a leader and are cancelled without one (k/k#89881, 1.19).
     pub(crate) fn requires_leader(self) -> bool {
         self.is_at_least(19)
     }
 
-    /// Whether watches that request bookmarks get them (WatchBookmark, beta in 1.16).
+    /// Returns whether watches that request bookmarks get bookmarks (WatchBookmark, beta in 1.16).
     pub(crate) fn has_bookmarks(self) -> bool {
         self.is_at_least(16)
     }
 
-    /// Whether bookmarks come every minute (1.19). Before, one came just before the deadline.
+    /// Returns whether bookmarks come every minute (since 1.19). Before 1.19 a server sends only one bookmark, just
+    /// before the watch's timeout.
     pub(crate) fn has_periodic_bookmarks(self) -> bool {
         self.is_at_least(19)
     }
 
-    /// Whether etcd's progress notifications move the watch cache's version (EfficientWatchResumption, beta in 1.21).
-    /// Before, the cache of a quiet type stays at its last event or list (F14).
+    /// Returns whether etcd's progress notifications move the watch cache's resourceVersion (EfficientWatchResumption,
+    /// beta in 1.21). Before 1.21, the cache of a quiet resource stays at the resourceVersion of its last event or list
+    /// (F14).
     pub(crate) fn has_progress(self) -> bool {
         self.is_at_least(21)
     }
 
-    /// Whether `sendInitialEvents` works (WatchList on by default).
+    /// Returns whether `sendInitialEvents` works (WatchList on by default).
     pub(crate) fn has_watch_list(self) -> bool {
         self.minor == 32 || self.is_at_least(34)
     }
 
-    /// Whether `sendInitialEvents` is a known parameter; with the gate off it is refused.
+    /// Returns whether the server knows the parameter `sendInitialEvents`; with the feature gate WatchList off, the
+    /// server refuses it.
     pub(crate) fn knows_watch_list(self) -> bool {
         self.is_at_least(27)
     }
 
-    /// Whether `resourceVersionMatch` works (1.19). Before, it is ignored.
+    /// Returns whether `resourceVersionMatch` works (since 1.19). Servers before 1.19 ignore the parameter.
     pub(crate) fn has_version_match(self) -> bool {
         self.is_at_least(19)
     }
 
-    /// Whether a list of one name at an exact version claims to be of the newest. Where that version is compacted, such
-    /// a list is refused with 500. `GetToList` put the header of etcd's answer into it (etcd3/store.go, 1.19 to 1.23).
+    /// Returns whether a list of one name at an exact resourceVersion claims to be at the newest one. If the exact
+    /// resourceVersion is compacted, such a list is refused with 500. `GetToList` put the revision of etcd's response
+    /// header into the list (etcd3/store.go, 1.19 to 1.23).
     pub(crate) fn lists_one_name_as_newest(self) -> bool {
         self.has_version_match() && !self.is_at_least(24)
     }
 
-    /// Whether lists without a resourceVersion come from the watch cache (ConsistentListFromCache, on by default since
-    /// 1.31).
+    /// Returns whether lists without a resourceVersion come from the watch cache (ConsistentListFromCache, on by
+    /// default since 1.31).
     pub(crate) fn lists_consistently_from_cache(self) -> bool {
         self.is_at_least(31)
     }
 
-    /// Whether lists at an exact version come from the cache's snapshots (ListFromCacheSnapshot, on by default since
-    /// 1.34).
+    /// Returns whether lists at an exact resourceVersion come from the watch cache's snapshots (ListFromCacheSnapshot,
+    /// on by default since 1.34).
     pub(crate) fn has_snapshots(self) -> bool {
         self.is_at_least(34)
     }
 
-    /// Whether a watch cache that is not ready answers 429 (ResilientWatchCacheInitialization, on since 1.31). Before,
-    /// requests wait.
+    /// Returns whether a watch cache that is not ready answers 429 (ResilientWatchCacheInitialization, on since 1.31).
+    /// Before 1.31, requests to a cache that is not ready wait.
     pub(crate) fn refuses_while_initializing(self) -> bool {
         self.is_at_least(31)
     }
 
-    /// Whether the Retry-After of a cache that is not ready grows with the downtime (1.33). Before, it is 1.
+    /// Returns whether the Retry-After of a watch cache that is not ready grows with the cache's downtime (since 1.33).
+    /// Before 1.33, Retry-After is always 1 s.
     pub(crate) fn grows_retry_after(self) -> bool {
         self.is_at_least(33)
     }
 
-    /// Whether the watch cache's own watch has a gRPC stream to itself (SeparateCacheWatchRPC; off again from 1.33).
+    /// Returns whether the watch cache's own watch of etcd has a gRPC stream to itself (SeparateCacheWatchRPC; off
+    /// again from 1.33).
     pub(crate) fn separates_cache_stream(self) -> bool {
         self.is_patched([(28, 8), (29, 3), (29, 3)]) || (30..=32).contains(&self.minor)
     }
 
-    /// The source of a watch without a resourceVersion.
+    /// Returns the source of a watch without a resourceVersion.
     pub(crate) fn unset_watch(self) -> UnsetWatch {
         let straight_to_etcd =
             (27..=29).contains(&self.minor) && !self.is_patched([(27, 13), (28, 9), (29, 4)]);
@@ -193,30 +201,33 @@ impl Version {
         }
     }
 
-    /// Whether the buffers of watchers follow the ring's size (1.25). Before, they are 10, or 1000 where an index is
-    /// not used.
+    /// Returns whether the buffers of watches follow the size of the cache's ring (since 1.25). Before 1.25, a watch's
+    /// buffer has 10 slots, or 1000 if the resource has an index that the watch does not use.
     pub(crate) fn sizes_buffers_by_ring(self) -> bool {
         self.is_at_least(25)
     }
 
-    /// Whether the ring's size follows the rate of events: here since 1.20, in a real server since 1.19.0
-    /// (docs/semantics/versions.md#ring-adapts). Before, it is fixed.
+    /// Returns whether the size of the watch cache's ring follows the rate of events: in the simulator since 1.20, in a
+    /// real server since 1.19.0 (docs/semantics/versions.md#ring-adapts). In the simulator before 1.20 the ring's size
+    /// is fixed.
     pub(crate) fn resizes_ring(self) -> bool {
         self.is_at_least(20)
     }
 
-    /// Whether initial events come in the order of keys (1.32). Before, they come in no order.
+    /// Returns whether initial events come in the order of keys (since 1.32). Before 1.32 initial events come in no
+    /// order.
     pub(crate) fn orders_initial_events(self) -> bool {
         self.is_at_least(32)
     }
 
-    /// Whether the edit of a definition ends its watches (PR 78029, 1.15). Before, they stay open without events (F17).
+    /// Returns whether an edit of a CRD ends the watches of its custom resource (PR 78029, 1.15). Before 1.15 the
+    /// watches of an edited CRD's resource stay open without events (F17).
     pub(crate) fn ends_watches_of_edited_definitions(self) -> bool {
         self.is_at_least(15)
     }
 
-    /// The reason of a 410: `Gone` up to 1.17, then `Expired`; a real server says `Expired` since 1.17.0
-    /// (docs/semantics/versions.md#expired-reason).
+    /// Returns the Status reason of a 410: `Gone` up to 1.17, `Expired` since 1.18; a real server writes `Expired`
+    /// since 1.17.0 (docs/semantics/versions.md#expired-reason).
     pub(crate) fn expired_reason(self) -> &'static str {
         if self.is_at_least(18) {
             "Expired"
@@ -233,7 +244,7 @@ impl Default for Version {
 }
 
 impl fmt::Display for Version {
-    /// Writes it as `/version` does: `v1.36.3`.
+    /// Writes the version as `/version` does: `v1.36.3`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "v1.{}.{}", self.minor, self.patch)
     }
@@ -242,7 +253,8 @@ impl fmt::Display for Version {
 impl FromStr for Version {
     type Err = UnknownServerVersion;
 
-    /// Reads `1.27`, `1.27.3` and `v1.27.3`. Without a patch it is the first release of the minor version.
+    /// Parses texts such as `1.27`, `1.27.3` and `v1.27.3`. A text without a patch means the first release of the minor
+    /// version.
     fn from_str(text: &str) -> Result<Version, UnknownServerVersion> {
         let Some((minor, patch)) = minor_and_patch(text, "1.") else {
             let nearest_minor =
@@ -253,7 +265,7 @@ impl FromStr for Version {
     }
 }
 
-/// Reads minor and patch after the prefix `major`, such as `1.`; without a patch, the patch is 0.
+/// Parses minor and patch after the prefix `major`, such as `1.`; without a patch in the text, the patch is 0.
 pub(crate) fn minor_and_patch(text: &str, major: &str) -> Option<(u8, u8)> {
     let numbers = text.strip_prefix('v').unwrap_or(text);
     let rest = numbers.strip_prefix(major)?;

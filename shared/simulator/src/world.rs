@@ -1,4 +1,5 @@
-//! The world: one queue of events, one clock, one seed, and the parts that exchange messages through it.
+//! The world: one queue of future events, one clock, one seed, and the parts of a simulated cluster, which exchange
+//! messages through the world.
 
 mod clients;
 mod faults;
@@ -43,22 +44,22 @@ use crate::workload::{Task, Workload};
 ///         ◄── deliveries ────────────────────────────── network ◄── watch caches ◄─┘
 /// ```
 ///
-/// It never reads a clock: time passes only in [`World::run_until`]. The same configuration, seed and calls at the same
-/// virtual times give the same deliveries.
+/// The world never reads a real clock: time passes only in [`World::run_until`]. The same configuration, seed and calls
+/// at the same virtual times give the same deliveries.
 ///
-/// The cluster bounds it: it holds the objects, etcd's history since the last compaction, and each open connection,
-/// watch and client program. Without a bound it holds what clients send into a stall or beyond a cap on streams, and
-/// all changes with [`EtcdConfig::keep_journal`](crate::EtcdConfig::keep_journal). Records that nobody takes are
-/// dropped; the methods that take them state the bounds.
+/// The cluster's size bounds the world's memory: it holds the objects, etcd's history since the last compaction, and
+/// each open connection, watch and client program. Two things have no bound: requests that a stall or a cap on streams
+/// holds back, and all changes with [`EtcdConfig::keep_journal`](crate::EtcdConfig::keep_journal). Records that the
+/// driver does not take are dropped, the oldest first; the methods that take records state the bounds.
 #[derive(Debug)]
 pub struct World {
     now: Time,
     wall: Wall,
     config: Config,
     queue: Queue<Event>,
-    /// Random numbers of servers and workload.
+    /// The source of random numbers for servers and workload.
     random: Random,
-    /// Random numbers of the network.
+    /// The source of random numbers for the network.
     network_random: Random,
     kinds: Kinds,
     etcd: Etcd,
@@ -66,26 +67,27 @@ pub struct World {
     servers: Vec<Apiserver>,
     network: Network,
     workload: Workload,
-    /// When the last write under way to the controllers' informers arrives. No later one arrives earlier.
+    /// When the last write under way to the controllers' informers arrives. A later write never arrives before this
+    /// time.
     last_observed: Time,
     faults: BTreeSet<Fault>,
-    /// Servers that got SIGTERM and have no successor yet.
+    /// Servers that got SIGTERM and that no new process has replaced yet.
     stopping: BTreeMap<ServerId, Stopping>,
-    /// Watches whose next frame will be torn, and how their connection is then cut.
+    /// Watches whose next frame will be torn, and how the watch's connection is then cut.
     torn: BTreeMap<RequestId, Cut>,
     deliveries: VecDeque<Delivery>,
     clients: Clients,
-    /// Reports the inside of the parts; absent until [`World::tell_inside`] switches it on.
+    /// Makes the inside records of the parts; `None` until [`World::tell_inside`] switches them on.
     observer: Option<Box<Observer>>,
 }
 
 /// Why [`World::run_until`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pause {
-    /// The time is reached, and nothing else happens until then.
+    /// Virtual time has reached `until`, and nothing more happens up to that time.
     Reached,
-    /// Something was delivered, and now is the moment of its delivery. The driver takes it with
-    /// [`World::next_delivery`], reacts to it, and goes on.
+    /// Something was delivered, and virtual time is now the time of its delivery. The driver takes the deliveries with
+    /// [`World::next_delivery`], reacts, and calls [`World::run_until`] again.
     Deliveries,
 }
 
@@ -93,10 +95,10 @@ pub enum Pause {
 enum Event {
     Up(ConnectionId, Up),
     Down(ConnectionId, Arrival),
-    /// A response on a watch stream reaches its apiserver; `None`: the stream breaks.
+    /// A response on a watch stream of etcd reaches its apiserver; `None`: the stream breaks.
     FromEtcd(StreamKey, Option<Response>),
     Etcd(EtcdAlarm),
-    /// Compact the revision noted one interval ago.
+    /// etcd compacts this revision, which was noted one compaction interval ago.
     Compact(u64),
     /// A write reaches the informers of the cluster's own controllers.
     Observed(Arc<Change>),
@@ -105,13 +107,13 @@ enum Event {
     Client(clients::Moment),
     /// Checks whether a connection is idle long enough for a middlebox to forget it.
     IdleCheck(ConnectionId),
-    /// The next step of a server's shutdown, and when that shutdown began.
+    /// The next step of a server's shutdown, with the time at which that shutdown began.
     Stopping(ServerId, Time),
 }
 
 impl World {
-    /// Returns a cluster that has lived for the configured warm-up. Virtual time begins at its installation, so it is
-    /// at the warm-up now. The seed determines all delays, names and choices.
+    /// Returns a cluster that has lived for the configured warm-up. Virtual time begins at the cluster's installation,
+    /// so it is now equal to the warm-up. The seed determines all random delays, names and choices.
     pub fn new(config: Config, seed: u64) -> World {
         let warm_up = i64::try_from(micros(config.warm_up)).unwrap_or(i64::MAX);
         let mut world = World {
@@ -164,7 +166,7 @@ impl World {
         self.with_workload(|workload, ctx| workload.install(ctx));
     }
 
-    /// Returns the present moment of virtual time, which only [`World::run_until`] moves.
+    /// Returns the present virtual time, which only [`World::run_until`] moves.
     pub fn now(&self) -> Time {
         self.now
     }
@@ -175,16 +177,16 @@ impl World {
         self.wall.epoch_us.saturating_add(since)
     }
 
-    /// Iterates over the apiservers with their versions, by id; there is at least one. Servers that stop or are gone
-    /// are among them.
+    /// Iterates over the apiservers with their versions, by id; there is at least one server. Servers that shut down or
+    /// are gone are included.
     pub fn servers(&self) -> impl Iterator<Item = (ServerId, Version)> {
         self.servers.iter().map(|s| (s.id, s.version()))
     }
 
-    /// Returns when the next event happens; `None` if nothing happens by itself.
+    /// Returns when the world's next event happens; `None` if nothing happens by itself.
     ///
-    /// While deliveries wait to be taken, this is the present moment. A call may also cause an event at the present
-    /// moment, which waits for [`World::run_until`].
+    /// While deliveries wait to be taken, the returned time is the present one. A call may also cause an event at the
+    /// present time, which waits for [`World::run_until`].
     pub fn next_event_at(&self) -> Option<Time> {
         if self.deliveries.is_empty() {
             self.queue.next_at()
@@ -193,11 +195,11 @@ impl World {
         }
     }
 
-    /// Lets time pass to `until`, or to the first moment at which something is delivered if that is earlier.
+    /// Lets time pass to `until`, or to the first time at which something is delivered, whichever is earlier.
     ///
-    /// When it returns, everything of that moment has happened. So only the deliveries of one moment wait, and they
-    /// never pile up. While deliveries wait to be taken, time stands still. If `until` is earlier than now, nothing
-    /// happens.
+    /// When the function returns, everything that happens at the reached time has happened. Only the deliveries of one
+    /// point in time ever wait, so deliveries do not pile up. While deliveries wait to be taken, time stands still. If
+    /// `until` is earlier than now, nothing happens.
     pub fn run_until(&mut self, until: Time) -> Pause {
         loop {
             let next = self.queue.next_at();
@@ -219,16 +221,16 @@ impl World {
         }
     }
 
-    /// Takes the oldest delivery that waits; `None` if none does. Deliveries to client programs
-    /// ([`World::start_client`]) are not among them.
+    /// Takes the oldest waiting delivery; `None` if no delivery waits. Deliveries to client programs
+    /// ([`World::start_client`]) are not returned.
     pub fn next_delivery(&mut self) -> Option<Delivery> {
         self.deliveries.pop_front()
     }
 
     /// Opens a connection through the load balancer, which gives connections to the servers in rotation in turn.
-    /// [`Arrival::Connected`] or [`Arrival::Refused`] answers, or [`Arrival::Closed`] if it is cut before. Requests may
-    /// be sent at once. It is refused without a server in rotation now, or if its server takes no connections when it
-    /// arrives, as under [`Fault::Refuse`].
+    /// [`Arrival::Connected`] or [`Arrival::Refused`] answers, or [`Arrival::Closed`] if the connection is cut before.
+    /// The client may send requests at once. The connection is refused without a server in rotation now, or if its
+    /// server takes no connections when the dial arrives, as under [`Fault::Refuse`].
     pub fn connect(&mut self, flow: Flow) -> ConnectionId {
         let in_rotation = self.in_rotation();
         // A load balancer without servers refuses, as a server that does not exist does.
@@ -237,8 +239,8 @@ impl World {
         self.connect_to(server, flow)
     }
 
-    /// Opens a connection to one server, past the load balancer; the answers are those of [`World::connect`]. If there
-    /// is no such server, or it takes no connections when this one arrives, it is refused.
+    /// Opens a connection to one server, past the load balancer; the answers are those of [`World::connect`]. The
+    /// connection is refused if there is no such server, or if the server takes no connections when the dial arrives.
     pub fn connect_to(&mut self, server: ServerId, flow: Flow) -> ConnectionId {
         let connection = self.network.connect(server, flow, self.now);
         self.send_up(connection, Up::Open);
@@ -246,8 +248,8 @@ impl World {
     }
 
     /// Returns the version of the server that a connection leads to; `None` if the connection is gone or its server
-    /// does not exist. `/version` reports it, if the servers answer that path ([`Config::answers`]). Under
-    /// [`Fault::BalanceRequests`] another server may answer.
+    /// does not exist. The server's `/version` reports the same, if the servers answer that path ([`Config::answers`]).
+    /// Under [`Fault::BalanceRequests`] another server may answer a request of the connection.
     #[must_use]
     pub fn version_at(&self, connection: ConnectionId) -> Option<Version> {
         let server = self.network.server(connection)?;
@@ -256,8 +258,8 @@ impl World {
             .map(|(_, version)| version)
     }
 
-    /// Sends a request and returns its id; deliveries with this id answer. On a connection that is closed, gone or
-    /// unknown the request is lost, as bytes written to a dead socket are. Then nothing answers.
+    /// Sends a request and returns its id; deliveries with this id answer the request. On a connection that is closed,
+    /// gone or unknown the request is lost, as bytes written to a dead socket are. A lost request gets no answer.
     pub fn send(&mut self, connection: ConnectionId, request: Request) -> RequestId {
         let id = self.network.next_request();
         if self.network.is_usable(connection)
@@ -270,9 +272,9 @@ impl World {
         id
     }
 
-    /// Reports that `bytes` more of a response were read, on connections with [`Flow::Credit`]. More bytes than were
-    /// sent and not yet read count as all of these. A response that is over or unknown is ignored. With
-    /// [`Flow::Immediate`] bytes count at their delivery, and this would count them again.
+    /// Reports that `bytes` more of a response were read, on connections with [`Flow::Credit`]. A number above that of
+    /// the unread bytes counts as all unread bytes. A call for a response that is over or unknown is ignored. With
+    /// [`Flow::Immediate`] bytes count as read at their delivery, and this call would count them again.
     pub fn consume(&mut self, request: RequestId, bytes: usize) {
         let window = self.config.network.window_bytes;
         if self.network.consumed(request, bytes, window) {
@@ -281,7 +283,8 @@ impl World {
     }
 
     /// Gives up one response and keeps the connection, as an HTTP/2 client can. Nothing more of the response is
-    /// delivered, except what waits for [`World::next_delivery`] already. A request that is over or unknown is ignored.
+    /// delivered, except deliveries that already wait for [`World::next_delivery`]. A call for a request that is over
+    /// or unknown is ignored.
     pub fn cancel(&mut self, request: RequestId) {
         if let Some(connection) = self.network.owner(request) {
             self.network.cancel(request);
@@ -289,8 +292,9 @@ impl World {
         }
     }
 
-    /// Closes a connection from the client's side. Nothing more is delivered over it, except what waits for
-    /// [`World::next_delivery`] already. One that is closed, gone or unknown is ignored.
+    /// Closes a connection from the client's side. Nothing more is delivered over the connection, except deliveries
+    /// that already wait for [`World::next_delivery`]. A call for a connection that is closed, gone or unknown is
+    /// ignored.
     pub fn close(&mut self, connection: ConnectionId) {
         if self.network.is_usable(connection) {
             self.network.client_closes(connection);
@@ -298,11 +302,11 @@ impl World {
         }
     }
 
-    /// Answers a request from inside the world: at once, past the network and its faults, by server 0, with reads from
-    /// etcd. Server 0 answers even if it has stopped. Watches are refused with 400. While etcd has no leader, every
-    /// request is refused with 500.
+    /// Answers a request from inside the world: at once, past the network and its faults. Server 0 answers, with reads
+    /// from etcd, even if it has stopped. Watches are refused with 400. While etcd has no leader, every request is
+    /// refused with 500.
     ///
-    /// Stories act through it: rollouts, edits, deletions.
+    /// Stories act on the cluster through this function: rollouts, edits, deletions.
     pub fn call(&mut self, request: &Request) -> Answer {
         let id = self.network.next_request();
         let (status, headers, body) =
@@ -314,7 +318,7 @@ impl World {
     }
 
     /// Iterates over the faults that are switched on, in the order of [`Fault`]'s [`Ord`]: by variant, then by its
-    /// fields. Moments are never among them.
+    /// fields. Momentary faults are never included.
     pub fn active_faults(&self) -> impl Iterator<Item = &Fault> {
         self.faults.iter()
     }
@@ -326,8 +330,8 @@ impl World {
     }
 
     /// Takes the requests that were answered 501 since the last call, because the simulator does not model them. Each
-    /// is `METHOD PATH: reason`; they come server by server, the oldest first. A server names the first 64 until they
-    /// are taken. [`World::unmodelled`] counts the further ones too.
+    /// text is `METHOD PATH: reason`; the texts come server by server, the oldest first. Of each server at most the
+    /// first 64 such requests since the last call are named. [`World::unmodelled`] counts the requests beyond 64 too.
     pub fn take_unmodelled(&mut self) -> Vec<String> {
         let servers = self.servers.iter_mut();
         servers.flat_map(Apiserver::take_unmodelled).collect()

@@ -1,4 +1,5 @@
-//! The differences between two moments of a log: what came, went, changed and parted, and which side held it.
+//! The differences between two moments of a log: which objects came, went, changed and parted (now diverge), and which
+//! side held each.
 //!
 //! ```text
 //!   fold at A ┐

@@ -1,7 +1,8 @@
 //! Draws the lanes of a view as a scene.
 //!
-//! Primitives are sorted into layers by meaning, in the paint order of `look::Layer`. The layer that a viewer must not
-//! miss is painted last. Errors, gaps, relists and findings are drawn at any zoom and never merged away.
+//! Primitives are sorted into layers by meaning, in the paint order of `look::Layer`. The more a viewer must not miss a
+//! layer, the later it is painted. Errors, gaps, relists and findings are drawn at any zoom and are never lost by
+//! merging.
 
 mod areas;
 mod chips;

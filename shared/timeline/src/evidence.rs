@@ -7,54 +7,54 @@ use crate::findings::lane_of;
 use crate::id::{LaneId, RecordId};
 use crate::store::{Occurrence, Span, Store};
 
-/// The evidence of one occurrence of a finding, or the thread of a "why" with its steps in place of the evidence. It is
+/// The evidence of one occurrence of a finding, or a "why" with its steps in place of the evidence. The evidence is
 /// looked up once, because finding a record means reading its chapter again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
-    /// The record that raised this occurrence of the finding, or that the thread explains.
+    /// The record that raised this occurrence of the finding, or that the "why" explains.
     pub finding: RecordId,
-    /// The time of that record, on the log's clock.
+    /// The time of the record `finding`, on the log's clock.
     pub at: Time,
     /// The code of the finding's row in the catalogue of failures: `F24`. Empty if the record raised no finding.
     pub code: Text,
-    /// The name of that row; empty without a code.
+    /// The name of the finding's row in the catalogue of failures; empty if there is no code.
     pub name: Text,
-    /// What happened, in the words of the last known update, as one sentence or more; empty without a code. Hostile:
-    /// show as text.
+    /// What happened, in the words of the finding's last known update, as one sentence or more; empty if there is no
+    /// code. Hostile: show as text.
     pub summary: String,
-    /// Severity of this occurrence, or of the thing that a thread explains.
+    /// Severity of this occurrence, or of the thing that the "why" explains.
     pub severity: Severity,
-    /// Its records by the last update, in its order: the first has number 1. `diagnosis` names at most 16; it may be
-    /// empty. Of a thread, they are its steps by rising time: at least one, at most
-    /// [`MOST_STEPS`](crate::why::MOST_STEPS).
+    /// The records of the evidence, in the order of the occurrence's last update: the first has number 1. `diagnosis`
+    /// names at most 16; the list may be empty. For a "why", the items are its steps by rising time: at least one, at
+    /// most [`MOST_STEPS`](crate::why::MOST_STEPS).
     pub items: Vec<Item>,
 }
 
-/// A record of the evidence, or a step of the thread.
+/// A record of the evidence, or a step of a "why".
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// Its id.
+    /// The id of the record.
     pub record: RecordId,
-    /// Its lane and time; `None` if it is not loaded, or no longer, or has no lane ([`lane_of`]). The time of a step is
-    /// [`Step::at`](crate::why::Step::at), which need not be that of its record.
+    /// The record's lane and time; `None` if the record is not loaded, or no longer, or has no lane ([`lane_of`]). The
+    /// time of a step is [`Step::at`](crate::why::Step::at), which need not be the time of its record.
     pub place: Option<(LaneId, Time)>,
-    /// The UTC time of its place (`09:35:28.911`), its lane, and what it is as a sentence. Without a place, the first
-    /// two are empty. Hostile: show as text.
+    /// Three texts: the UTC time of `place` (`09:35:28.911`), the name of the lane, and a sentence about the record. If
+    /// `place` is `None`, the first two are empty. Hostile: show as text.
     pub words: [String; 3],
-    /// How the thread of a "why" reaches it from the step before; `None` for a record of mere evidence.
+    /// How a "why" leads to this step from the step before; `None` for a record of a finding's evidence.
     pub way: Option<Way>,
 }
 
-/// How the thread of a "why" reaches a step from the step before.
+/// How a "why" leads to a step from the step before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// It went on within 1 s, or at once: a solid line.
+    /// The step followed within 1 s: a solid line.
     WentOn,
-    /// The change stopped here, and nobody heard it: a dashed line that ends in a cross.
+    /// The change stopped at this step, and nobody received it: a dashed line that ends in a cross.
     NobodyHeard,
-    /// Over 1 s passes, the change stopped at the step before, or the watch resumed: a dotted line.
+    /// More than 1 s passed, the change stopped at the step before, or the watch resumed: a dotted line.
     TimePasses,
-    /// No record shows what happened in this stretch: a dotted line.
+    /// No record shows what happened in the stretch of this step: a dotted line.
     NotKnown,
 }
 
@@ -76,14 +76,15 @@ impl Evidence {
         })
     }
 
-    /// Returns whether its items are the steps of a "why", and not the evidence itself; `false` without an item.
+    /// Returns whether the items are the steps of a "why" instead of a finding's evidence; `false` without an item.
     #[must_use]
     pub fn is_thread(&self) -> bool {
         self.items.iter().any(|item| item.way.is_some())
     }
 
     /// Returns whether the store by now has another summary, other records, or a loaded record for an item without a
-    /// place. If the store no longer has the occurrence, only the last counts. For a thread the answer means nothing.
+    /// place. If the store no longer has the occurrence, only a newly loaded record counts. For a "why" the answer
+    /// means nothing.
     #[must_use]
     pub fn is_behind(&self, store: &Store) -> bool {
         let told_anew = span(store, self.finding).is_some_and(|span| {

@@ -11,66 +11,70 @@ use crate::format::{clock, count, duration, number};
 use crate::id::{LaneId, RecordId};
 use crate::store::{Epoch, Known, Store};
 
-/// The longest wait of a watch that is no trouble, in µs: 5 s. A longer one is, even without a finding. A backoff
-/// exceeds it at the third or fourth failure in a row (docs/semantics/clients.md#reflector).
+/// The longest wait of a watch that does not count as trouble, in µs: 5 s. A longer wait is trouble, even without a
+/// finding. A backoff exceeds 5 s at the third or fourth failure in a row (docs/semantics/clients.md#reflector).
 pub(crate) const LONG_WAIT_US: i64 = 5_000_000;
 
-/// Most cleared findings that are listed, the newest first, so that the list stays short. Older ones are only counted.
-/// The number has no source.
+/// Most cleared findings that are listed, the newest first, so that the list stays short. Older cleared findings are
+/// only counted. The number has no source.
 pub const MAX_OVER: usize = 100;
-/// Most muted findings, because a page stores them. One more unmutes the oldest. The number has no source.
+/// Most muted findings, because a page stores them. Muting one more unmutes the finding that was muted first. The
+/// number has no source.
 pub const MAX_MUTED: usize = 256;
-/// Most banners that are remembered as read, because a page stores them. One more forgets the oldest, whose banner then
-/// shows again if its finding still stands. The number has no source.
+/// Most banners that are remembered as read, because a page stores them. Reading one more forgets the one read first,
+/// whose banner then shows again if its finding is still open. The number has no source.
 const MAX_READ: usize = 16;
-/// Longest reason for a mute, in characters, so that a page stores at most 51,200 characters of reasons. The rest of a
-/// longer one is cut.
+/// Longest reason for a mute, in characters, so that a page stores at most 51,200 characters of reasons. A longer
+/// reason is cut at this length.
 pub const MAX_REASON_CHARS: usize = 200;
 
 /// The open findings of one row of the catalogue, each about another subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// The code of the row: `F11`.
+    /// The code of the row of the failure catalogue: `F11`.
     pub code: Text,
-    /// The name of the row.
+    /// The name of the row of the failure catalogue.
     pub name: Text,
-    /// The worst severity so far of the most severe of them.
+    /// The worst severity that any finding of the group has had so far.
     pub severity: Severity,
-    /// How many times they have occurred, summed.
+    /// How many times the findings of the group have occurred, summed.
     pub count: u64,
-    /// How many subjects, with a noun: `60 clients`; `3 places` if they are of several kinds; `None` for one subject.
+    /// The number of subjects, with a noun: `60 clients`, or `3 places` for subjects of several kinds; `None` for one
+    /// subject.
     pub places: Option<String>,
-    /// One for each subject, by falling `since`, then by key; never empty. The open findings bound them.
+    /// One item for each subject, by falling `since`, then by key; never empty. The number of open findings bounds the
+    /// items.
     pub items: Vec<Item>,
 }
 
 /// A finding about one subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// Code and subject: the key in the fold, and the key by which it is muted: `F11 shop/pods`. Hostile: show as text.
+    /// Code and subject, `F11 shop/pods`: the finding's key in the fold, by which it is also muted. Hostile: show as
+    /// text.
     pub key: Text,
-    /// Its subject in words, as `Finding::subject` returns it; `CLIENT, WATCH` if it names both, and `the cluster` if
-    /// it names none. Hostile: show as text.
+    /// The finding's subject in words, as `Finding::subject` returns it; `CLIENT, WATCH` if the finding names both, and
+    /// `the cluster` if it names no subject. Hostile: show as text.
     pub subject: String,
-    /// Its worst severity so far.
+    /// The finding's worst severity so far.
     pub severity: Severity,
-    /// How certain its last record is of it.
+    /// How certain the finding is, by its last record.
     pub certainty: Certainty,
-    /// How many times it has occurred since it was first raised.
+    /// How many times the finding has occurred since it was first raised.
     pub count: u64,
-    /// When the last occurrence began, as its record states it; else when it was raised.
+    /// When the last occurrence began, as its record states it; if the record does not, when the occurrence was raised.
     pub since: Time,
     /// What happened then, in a sentence. Hostile: show as text.
     pub summary: String,
-    /// The watches that it concerns, if it is about several: `a/pods, b/pods and 8 more`; else empty. At most 16 are
-    /// named. Hostile: show as text.
+    /// The watches that the finding concerns, if it is about several: `a/pods, b/pods and 8 more`; else empty. At most
+    /// 16 are named. Hostile: show as text.
     pub watches: String,
-    /// Codes of rows that look the same from here: `F25, F26`; empty if there are none.
+    /// Codes of other catalogue rows that would look the same in the log: `F25, F26`; empty if there are none.
     pub alike: String,
-    /// The records of its evidence, in the order in which its record names them. `diagnosis` names at most 16; it may
-    /// be empty.
+    /// The records of the last occurrence's evidence, in the order in which its record names them. `diagnosis` names at
+    /// most 16; the list may be empty.
     pub evidence: Vec<RecordId>,
-    /// When it was first raised; clearing it begins anew.
+    /// When the finding was first raised since it was last cleared.
     pub first: Time,
     /// The record that raised the last occurrence, which `summary`, `since` and `evidence` describe.
     pub raised: RecordId,
@@ -78,8 +82,8 @@ pub struct Item {
 
 impl Item {
     /// Returns `likely · since 09:31:22 · or F25, F26`. A finding that occurred more than once gives `likely · 4 times
-    /// since 09:31:22, last at 09:40:00`. `last at` is left out if it is the same second, and `or` without `alike`.
-    /// Times are UTC times of day.
+    /// since 09:31:22, last at 09:40:00`. `last at` is left out if first and last occurrence began in the same second,
+    /// and `or` if `alike` is empty. Times are UTC times of day.
     #[must_use]
     pub fn particulars(&self) -> String {
         let mut words = self.certainty.to_string();
@@ -99,26 +103,28 @@ impl Item {
     }
 }
 
-/// A finding that a loaded record cleared; several times of one key are one entry. It may be open again.
+/// A finding that a loaded record cleared. A finding cleared several times has one entry. The finding may be open
+/// again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Over {
     /// Code and subject: `F08 shop/pods`. Hostile: show as text.
     pub key: Text,
-    /// The code of the row: `F08`.
+    /// The code of the finding's catalogue row: `F08`.
     pub code: Text,
-    /// The name of its row in the catalogue.
+    /// The name of the finding's row in the failure catalogue.
     pub name: Text,
-    /// Its worst severity, the last time that it was open.
+    /// The finding's worst severity in the last time span in which it was open, up to its clearing.
     pub severity: Severity,
-    /// Its subject, as `Finding::subject` returns it; `the cluster` if it names none. Hostile: show as text.
+    /// The finding's subject, as `Finding::subject` returns it; `the cluster` if the finding names no subject. Hostile:
+    /// show as text.
     pub subject: String,
-    /// How many loaded records cleared it; at least 1.
+    /// How many loaded records cleared the finding; at least 1.
     pub times: u64,
-    /// When it was first raised and when it was cleared, the last time that it was open.
+    /// The last time span from a first raising to a clearing: when the finding was raised, and when it was cleared.
     pub stood: (Time, Time),
     /// What happened then, in a sentence. Hostile: show as text.
     pub summary: String,
-    /// The record that raised its last occurrence then.
+    /// The record that raised the finding's last occurrence before its last clearing.
     pub raised: RecordId,
 }
 
@@ -127,23 +133,23 @@ pub struct Over {
 pub struct MutedItem {
     /// Code and subject, as in [`Item::key`]. The finding need not exist. Hostile: show as text.
     pub key: Text,
-    /// The viewer's reason, of at most [`MAX_REASON_CHARS`] characters; may be empty.
+    /// The viewer's reason for the mute, of at most [`MAX_REASON_CHARS`] characters; may be empty.
     pub reason: String,
-    /// Whether the finding is open at the moment of the list.
+    /// Whether the muted finding is open at the moment that the list is of.
     pub stands: bool,
 }
 
-/// The whole list of findings, now or as of a moment. Findings that are open have one entry each.
+/// The whole list of findings, now or as of a moment. Each open finding has one entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Board {
     /// Open findings that are not muted, in groups: by falling severity, then by falling `since` of their newest item,
     /// then by code. Empty if there are none.
     pub standing: Vec<Group>,
-    /// Muted findings, the oldest mute first, at most [`MAX_MUTED`].
+    /// Muted findings, the one muted first first, at most [`MAX_MUTED`].
     pub muted: Vec<MutedItem>,
     /// Cleared findings, muted ones too, by falling time of clearing, then by key, at most [`MAX_OVER`].
     pub over: Vec<Over>,
-    /// How many more entries `over` would have, among the loaded records; 0 if it has all.
+    /// How many more cleared findings of loaded records `over` leaves out; 0 if it has all.
     pub over_more: u64,
 }
 
@@ -153,14 +159,14 @@ pub struct Board {
 pub struct Tally {
     /// How many rows of the catalogue have an open finding.
     pub groups: u64,
-    /// The worst severity of the most severe; `None` if no finding is open that is not muted.
+    /// The worst severity that any open, not muted finding has had; `None` if there is no such finding.
     pub worst: Option<Severity>,
-    /// The rows by severity, the most severe first, and the number of subjects if it is greater: `1 error, 2 warnings ·
-    /// 60 clients`. Empty if `groups` is 0.
+    /// The number of rows of each severity, the most severe first, and the number of subjects if it is greater than
+    /// that of rows: `1 error, 2 warnings · 60 clients`. Empty if `groups` is 0.
     pub words: String,
 }
 
-/// Counts the open findings that are not muted, now or as of a moment. There are none before the first snapshot.
+/// Counts the open findings that are not muted, now or as of a moment. Before the first snapshot the count is 0.
 #[must_use]
 pub fn tally(known: Known<'_>, muted: &Muted) -> Tally {
     let mut groups: BTreeMap<&Text, Severity> = BTreeMap::new();
@@ -214,14 +220,15 @@ impl Places {
         });
     }
 
-    /// Returns `60 clients`, or `3 places` if the subjects are of several kinds; `None` if there is at most one.
+    /// Returns `60 clients`, or `3 places` if the subjects are of several kinds; `None` if there is at most one
+    /// subject.
     pub(crate) fn words(self) -> Option<String> {
         let noun = self.noun.filter(|_| self.total > 1)?;
         Some(count(self.total, noun))
     }
 }
 
-/// Returns the open findings that are not muted, by key.
+/// Returns the open findings that are not muted, in the order of their keys.
 fn standing<'a>(
     state: Option<&'a State>,
     muted: &'a Muted,
@@ -230,7 +237,7 @@ fn standing<'a>(
     all.filter(|(key, _)| !muted.has(key))
 }
 
-/// Returns the list of findings, now or as of a moment. Before the first snapshot it has no open ones.
+/// Returns the list of findings, now or as of a moment. Before the first snapshot it has no open findings.
 #[must_use]
 pub fn board(known: Known<'_>, muted: &Muted) -> Board {
     let epoch = known.epoch;
@@ -300,7 +307,8 @@ pub fn board(known: Known<'_>, muted: &Muted) -> Board {
     }
 }
 
-/// Returns the cleared findings that are loaded, the newest first, and how many more there are.
+/// Returns the cleared findings of loaded records, the last cleared first, at most [`MAX_OVER`], and the number of
+/// further ones.
 fn over(known: Known<'_>) -> (Vec<Over>, u64) {
     // A tree in a browser too, where `tree::BTreeMap` is a sorted list: there may be thousands of entries.
     let mut found: std::collections::BTreeMap<Text, Over> = std::collections::BTreeMap::new();
@@ -339,7 +347,7 @@ fn over(known: Known<'_>) -> (Vec<Over>, u64) {
     (all, more)
 }
 
-/// The subject, in words, of a finding that names none. It is about the whole cluster.
+/// The subject, in words, of a finding that names no subject. Such a finding is about the whole cluster.
 const CLUSTER: &str = "the cluster";
 
 fn subject(finding: &Finding) -> String {
@@ -354,9 +362,9 @@ pub(crate) fn named(subject: Option<&Text>) -> String {
     subject.map_or(CLUSTER, |subject| subject).to_owned()
 }
 
-/// Returns whether the finding that a record raised was open, cleared or not raised yet at a moment, as a sentence. A
-/// run of watchscope that is unknown at that moment gives `Not raised yet.`, too. It returns `None` if the record
-/// raised no finding, or no loaded chapter shows that it did.
+/// Returns whether the finding that a record raised was open, cleared or not raised yet at a moment, as a sentence. For
+/// a record of an epoch that is unknown at that moment, the sentence is `Not raised yet.`, too. Returns `None` if the
+/// record raised no finding, or no loaded chapter shows that it did.
 #[must_use]
 pub fn stood(known: Known<'_>, raised: RecordId) -> Option<String> {
     let mut runs = known.epochs().iter();
@@ -378,9 +386,9 @@ pub fn stood(known: Known<'_>, raised: RecordId) -> Option<String> {
     })
 }
 
-/// Returns the records that raised the occurrences of one finding (code and subject), in all runs, the oldest first:
-/// those that loaded chapters show, as raised in them or as open at their begin. `raised` is one of them. Empty if it
-/// raised no finding, or no loaded chapter shows that it did.
+/// Returns the records that raised the occurrences of one finding (code and subject), in all epochs, the oldest first.
+/// Only occurrences count that were raised in a loaded chapter, or were open at its begin. `raised` is one of these
+/// records. The result is empty if `raised` raised no finding, or no loaded chapter shows that it did.
 #[must_use]
 pub fn occurrences(store: &Store, raised: RecordId) -> Vec<RecordId> {
     let subject = |epoch: &Epoch, since: Seq| {
@@ -408,9 +416,9 @@ pub fn occurrences(store: &Store, raised: RecordId) -> Vec<RecordId> {
     all.collect()
 }
 
-/// Returns the lane in which a record is drawn; it need not have a row. Requests beside the watches have a lane of
-/// their own. A record without a lane is shown on that of the findings. `None` if the record is not loaded, is of the
-/// inside, or is of an unknown kind.
+/// Returns the lane in which a record is drawn; the lane need not have a row. Watchscope's requests beside its watches
+/// have the lane of own requests. A record about no known watch is shown on the lane of findings. `None` if the record
+/// is not loaded, is an inside record, or is of an unknown kind.
 #[must_use]
 pub fn lane_of(store: &Store, id: RecordId) -> Option<LaneId> {
     let record = store.record(id)?;
@@ -432,9 +440,9 @@ pub fn lane_of(store: &Store, id: RecordId) -> Option<LaneId> {
     Some(lane.unwrap_or(LaneId::Findings))
 }
 
-/// Returns the banner about a restored etcd, while F33 is open, not muted, and not read since it was raised. Of
-/// several, the first by key counts. After a restore, all clients hold objects of another history
-/// (docs/semantics/checks.md#trap-restored). `None` if there is no such finding.
+/// Returns the banner about a restored etcd, while F33 is open and not muted, and its banner was not read since the
+/// finding was first raised. Of several such findings, the first by key counts. After a restore, all clients hold
+/// objects of another history (docs/semantics/checks.md#trap-restored). `None` if there is no such finding.
 #[must_use]
 pub fn restored(store: &Store, muted: &Muted) -> Option<Restored> {
     let findings = &store.state()?.findings;
@@ -470,18 +478,19 @@ pub fn restored(store: &Store, muted: &Muted) -> Option<Restored> {
 /// The banner about a restored etcd.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restored {
-    /// Id of this raising, by which it is remembered as read: `EPOCH.SEQ` of the record that first raised it.
+    /// Id of the finding's raising, by which the banner is remembered as read: `EPOCH.SEQ` of the record that first
+    /// raised the finding.
     pub raising: String,
     /// Words about the restore: since when it is seen, how certain, what happened, and what clients have to do. Hostile:
     /// show as text.
     pub words: String,
-    /// The record that raised it the last time.
+    /// The record that raised the finding's last occurrence.
     pub raised: RecordId,
 }
 
-/// The viewer's mutes: findings with reasons, by code and subject, the oldest first. It has at most [`MAX_MUTED`];
-/// one more unmutes the oldest. It also has the raisings whose banner was read, at most 16; one more forgets the
-/// oldest.
+/// The viewer's mutes: findings with reasons, by code and subject, the oldest first. At most [`MAX_MUTED`] mutes are
+/// held; one more mute removes the oldest. The value also has the raisings whose banner was read, at most 16; one more
+/// forgets the oldest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Muted {
     findings: Vec<(Text, String)>,
@@ -491,7 +500,7 @@ pub struct Muted {
 impl Muted {
     /// Reads the text that [`Muted::to_text`] wrote, within the bounds of [`Muted::add`] and [`Muted::read`]. A line
     /// without a tab is a key without a reason. Empty lines, and a tab alone, are skipped. Of two lines with the same
-    /// key the last counts.
+    /// key, the later line counts.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut muted = Self::default();
@@ -507,8 +516,8 @@ impl Muted {
         muted
     }
 
-    /// Returns one line for each: key, tab, reason; the oldest first. A banner that was read follows, with an empty key
-    /// and its id. Empty if there is neither.
+    /// Returns one line for each mute: key, tab, reason; the oldest mute first. A line for each banner that was read
+    /// follows: an empty key, tab, the id of its raising. The text is empty without mutes and read banners.
     #[must_use]
     pub fn to_text(&self) -> String {
         let muted = self.findings.iter();
@@ -518,9 +527,9 @@ impl Muted {
             .collect()
     }
 
-    /// Marks the banner of a raising ([`Restored::raising`]) as read. It is shown again when its finding is raised anew
-    /// after it was cleared. If 16 are held, the oldest one is forgotten. One that is held already takes a second
-    /// place. Control characters become spaces.
+    /// Marks the banner of a raising ([`Restored::raising`]) as read. The banner is shown again once its finding is
+    /// raised anew after a clearing. If 16 raisings are held, the oldest is forgotten. A raising that is held already
+    /// is held twice. Control characters become spaces.
     pub fn read(&mut self, raising: &str) {
         if self.read.len() == MAX_READ {
             self.read.remove(0);
@@ -532,10 +541,10 @@ impl Muted {
         self.read.iter().any(|read| read == raising)
     }
 
-    /// Mutes a finding by its key ([`Item::key`]), or replaces its reason and makes it the newest. Control characters
-    /// become spaces. The key is kept whole; [`Muted::to_text`] needs one that is not empty. A reason may be empty; it
-    /// is trimmed, and cut at [`MAX_REASON_CHARS`]. If the list is full, the oldest entry goes. The finding need not
-    /// exist.
+    /// Mutes a finding by its key ([`Item::key`]). If it is muted already, replaces its reason and makes it the newest
+    /// mute. Control characters become spaces. The key is kept whole; [`Muted::to_text`] needs a key that is not empty.
+    /// The reason may be empty; it is trimmed, and cut at [`MAX_REASON_CHARS`]. If the list is full, the oldest mute is
+    /// removed. The finding need not exist.
     pub fn add(&mut self, key: &str, reason: &str) {
         self.remove(key);
         let reason = one_line(reason.trim())
@@ -548,8 +557,8 @@ impl Muted {
         self.findings.push((one_line(key).into(), reason));
     }
 
-    /// Shows a finding again, by its key. Does nothing if it is not muted. As in [`Muted::add`], a control character
-    /// counts as a space.
+    /// Unmutes a finding, by its key. Does nothing if the finding is not muted. As in [`Muted::add`], a control
+    /// character counts as a space.
     pub fn remove(&mut self, key: &str) {
         self.findings.retain(|(other, _)| **other != *one_line(key));
     }
@@ -569,7 +578,7 @@ impl Muted {
 }
 
 /// Returns the watches that a finding about several names, and how many more there are: `a/pods, b/pods and 8 more`.
-/// `None` for a finding that is not about several.
+/// `None` for a finding that is not about several watches.
 pub(crate) fn watches_of(finding: &Finding) -> Option<String> {
     let of = finding.watches?;
     let names: Vec<&str> = finding.names.iter().map(WatchName::as_str).collect();
@@ -581,18 +590,19 @@ pub(crate) fn watches_of(finding: &Finding) -> Option<String> {
     Some(names.join(", ") + &rest)
 }
 
-/// Time in µs after the start of a cause in which the ends of streams belong to it. A server that shuts down may end
-/// its streams one after the other (docs/semantics/servers.md#drain). At 200 a second, 60 s suffice for 12,000 streams.
-/// A later end is not counted.
+/// Time in µs after the start of a cause within which the ends of streams count as its effect. A server that shuts down
+/// may end its streams one after the other (docs/semantics/servers.md#drain). At 200 a second, 60 s suffice for 12,000
+/// streams. The end of a stream after this time is not counted.
 const OF_CAUSE_US: i64 = 60_000_000;
 
-/// Whether a finding is about a watch: by name, alone or with others. If the finding does not name all its watches, a
-/// stream of the watch that ended by this cause counts too.
+/// Whether a finding is about a watch: by name, alone or with others. If the finding does not name all its watches, it
+/// is also about a watch with a stream that ended by this cause.
 pub(crate) fn concerns(known: Known<'_>, finding: &Finding, watch: &WatchName) -> bool {
     finding.concerns(watch) || finding.has_more() && is_of_cause(known, finding, watch)
 }
 
-/// Whether a stream of a watch ended by a finding's row within [`OF_CAUSE_US`] after the finding's time.
+/// Whether a stream of a watch ended within [`OF_CAUSE_US`] after the finding's `since`, and its end is attributed to
+/// the finding's row.
 pub(crate) fn is_of_cause(known: Known<'_>, finding: &Finding, watch: &WatchName) -> bool {
     let (Some(since), Some(epoch)) = (finding.since, known.epochs().last()) else {
         return false;

@@ -5,7 +5,7 @@ use watchscope_model::time::{MILLISECOND_US, SECOND_US};
 
 use crate::scene::Px;
 
-/// Groups a number by commas: `88,238,954`.
+/// Returns a number with commas between groups of three digits: `88,238,954`.
 #[must_use]
 pub fn number(value: u64) -> String {
     let digits = value.to_string();
@@ -19,15 +19,15 @@ pub fn number(value: u64) -> String {
     text
 }
 
-/// Returns a resourceVersion as labels show it. A number of at most 64 bits that has an order is grouped as by
-/// [`number`]; any other text stays unchanged.
+/// Returns a resourceVersion as labels show it. A resourceVersion that has an order and fits in 64 bits is grouped as
+/// by [`number`]; any other is returned unchanged.
 #[must_use]
 pub fn version(version: &watchscope_model::ResourceVersion) -> String {
     version.number().map_or_else(|| version.to_string(), number)
 }
 
-/// Returns a duration of µs in at most two units, cut off, not rounded; a negative one counts as 0. Seconds have a
-/// decimal only below 10 s. `412 ms`, `1.6 s`, `28 s`, `2 min 43 s`, `3 h 5 min`, `2 d 4 h`.
+/// Returns a duration of µs in at most two units, cut off, not rounded; a negative duration counts as 0. Seconds have a
+/// decimal only below 10 s. Examples: `412 ms`, `1.6 s`, `28 s`, `2 min 43 s`, `3 h 5 min`, `2 d 4 h`.
 #[must_use]
 pub fn duration(micros: i64) -> String {
     let micros = micros.max(0);
@@ -95,7 +95,7 @@ pub fn tick(at: Time, step_us: i64) -> String {
 }
 
 /// Returns bytes in the largest unit that fits, cut off, not rounded: `900 B`, `1.5 KiB`, `612 MiB`, `1 GiB`. A decimal
-/// stands only below 10 units. GiB is the largest unit; above 1.6 EiB it stays at `1,717,986,918 GiB`.
+/// stands only below 10 units. GiB is the largest unit; above 1.6 EiB the words stay at `1,717,986,918 GiB`.
 #[must_use]
 pub fn bytes(value: u64) -> String {
     let units = [(1_u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
@@ -123,8 +123,8 @@ pub fn count(value: u64, noun: &str) -> String {
 }
 
 /// Estimates how wide a text is, in px, for Noto Sans: the widest of the usual sans faces, and the face of pictures in
-/// pixels. `size` is the font size in px; a CSS `weight` of 600 or more counts as bold. It saturates; an empty text has
-/// no width. A test of `raster` measures every label of the pictures of failures.
+/// pixels. `size` is the font size in px; a CSS `weight` of 600 or more counts as bold. The width saturates; an empty
+/// text has no width. A test of `raster` measures every label of the pictures of failures.
 #[must_use]
 pub fn text_width(text: &str, size: u8, weight: u16) -> Px {
     // Thousandths of the font size, by the shapes of a grotesque.
@@ -144,7 +144,7 @@ pub fn text_width(text: &str, size: u8, weight: u16) -> Px {
     Px(i32::try_from(thousandths * i64::from(size) * bold * 64 / 100_000).unwrap_or(i32::MAX))
 }
 
-/// Returns a duration of milliseconds in words.
+/// Returns a duration, given in milliseconds, as [`duration`] formats it.
 pub(crate) fn millis(millis: u64) -> String {
     duration(i64::try_from(millis.saturating_mul(1_000)).unwrap_or(i64::MAX))
 }

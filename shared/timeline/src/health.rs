@@ -16,7 +16,7 @@ use crate::store::Known;
 use crate::tokens::Token;
 
 /// The columns in their order: name, and its explanation. Counts are of the whole run of watchscope, since the watch
-/// was first started, not of the loaded records alone. The age runs since its last start.
+/// was first started, not of the loaded records alone. The age counts from the watch's last start.
 pub const COLUMNS: [(&str, &str); 12] = [
     ("Watch", "Its name"),
     ("State", "What it does now"),
@@ -56,25 +56,25 @@ pub const COLUMNS: [(&str, &str); 12] = [
     ),
 ];
 
-/// The indexes of the columns of numbers, rising. These are aligned to the right.
+/// The indexes of the columns of numbers, rising. Columns of numbers are aligned to the right.
 pub const FIGURES: [usize; 7] = [2, 3, 5, 6, 8, 9, 10];
 
 /// A cell: its words, and its rank in its column.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
-    /// Its words; `–` for none, `not known` for a count that the log does not have. Hostile: show as text.
+    /// The cell's words; `–` for none, `not known` for a count that the log does not have. Hostile: show as text.
     pub text: String,
-    /// Its place in the order of the column: more, longer or worse is greater; 0 for names and for a count that is not
-    /// known. The lag of a stopped watch has −1. Cells of one rank sort by their words.
+    /// The value that the column sorts by: more, longer or worse is greater; 0 for names and for a count that is not
+    /// known. The lag of a stopped watch has rank −1. Cells of equal rank sort by their words.
     pub rank: i64,
-    /// The colour of a bad value; `None` for any other.
+    /// The colour of a bad value; `None` for any other value.
     pub ink: Option<Token>,
 }
 
 /// The row of one watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthRow {
-    /// Its name. Hostile: show as text.
+    /// The watch's name. Hostile: show as text.
     pub watch: WatchName,
     /// One cell for each column, in the order of [`COLUMNS`].
     pub cells: [Cell; COLUMNS.len()],
@@ -198,7 +198,7 @@ fn state(watch: &Watch) -> Cell {
     }
 }
 
-/// Returns `2 normal, 1 F08, 1 cancelled`, the most frequent first.
+/// Returns how often the streams ended for each reason, `2 normal, 1 F08, 1 cancelled`, the most frequent first.
 fn ends(totals: &Totals) -> Cell {
     let counted: Vec<(EndReason, u64)> = totals.ends().collect();
     // Normal, own and unknown ends are no alarm, nor is a timeout (F05). A row of a later version is one.
@@ -226,7 +226,7 @@ fn ends(totals: &Totals) -> Cell {
     }
 }
 
-/// Returns `2 resumed, 1 lost (15 s), 1 open`.
+/// Returns the watch's gaps by kind: `2 resumed, 1 lost (15 s), 1 open`.
 fn gaps(watch: &Watch, totals: &Totals) -> Cell {
     let (resumed, lost) = (totals.resumed(), totals.lost());
     let open = u64::from(watch.gap.is_some());
@@ -242,7 +242,7 @@ fn gaps(watch: &Watch, totals: &Totals) -> Cell {
     }
 }
 
-/// Returns `0`, `at least 3`, `unknown` or `3 and unknown`.
+/// Returns how many events the watch missed: `0`, `at least 3`, `unknown` or `3 and unknown`.
 fn missed(totals: &Totals) -> Cell {
     let (known, unknown) = (totals.missed(), totals.unmeasured());
     let text = match (known, unknown) {
@@ -260,7 +260,7 @@ fn missed(totals: &Totals) -> Cell {
     }
 }
 
-/// Returns `2: 428 objects`.
+/// Returns the number of relists, and the objects that they had: `2: 428 objects`.
 fn relists(watch: &Watch, totals: &Totals) -> Cell {
     let times = watch.counts.of(ListComplete::KIND).saturating_sub(1);
     let text = match times {
@@ -274,7 +274,7 @@ fn relists(watch: &Watch, totals: &Totals) -> Cell {
     }
 }
 
-/// Returns the time since the last change, bookmark or list: each proved that the watch was up to date.
+/// Returns the time since the last change, bookmark or list. Each of these proved that the watch was up to date.
 fn lag(totals: &Totals, now: Time) -> Cell {
     match totals.heard() {
         Some(at) => lasting(now.micros_since(at)),
@@ -286,7 +286,7 @@ fn lag(totals: &Totals, now: Time) -> Cell {
     }
 }
 
-/// Returns `F11, F08`, the most severe first.
+/// Returns the codes of a watch's findings, `F11, F08`, the most severe first.
 fn findings(mut found: Vec<(&str, Severity)>) -> Cell {
     tree::sort_by(&mut found, |a, b| {
         b.1.rank().cmp(&a.1.rank()).then_with(|| a.0.cmp(b.0))
@@ -320,13 +320,13 @@ fn none_or(words: String) -> String {
 pub struct Order {
     /// Index of the column in [`COLUMNS`]. Any other index sorts by name, always from A.
     pub column: usize,
-    /// Whether the greatest is first; `false`: the least, or A.
+    /// Whether the greatest value is first; if `false`, the least value, or names from A.
     pub falling: bool,
 }
 
 impl Order {
     /// Returns the order after a press of a column's heading: names from A, other columns with the greatest first. A
-    /// press of the column that it sorts by reverses the order.
+    /// press of the column that the table is sorted by reverses the order.
     #[must_use]
     pub fn pressed(self, column: usize) -> Self {
         let falling = if self.column == column {
@@ -338,7 +338,7 @@ impl Order {
     }
 }
 
-/// Sorts the rows. Rows that are alike in the column stand by rising name, also in a falling order.
+/// Sorts the rows. Rows with equal cells in the column are sorted by rising name, even in a falling order.
 pub fn sort(rows: &mut [HealthRow], order: Order) {
     tree::sort_by(rows, |a, b| {
         let by_column = match (a.cells.get(order.column), b.cells.get(order.column)) {

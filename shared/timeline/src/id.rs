@@ -2,16 +2,17 @@
 
 use watchscope_model::Seq;
 
-/// A record of any epoch. Ids sort by epoch, then seq; epochs are numbered in the order the page met them.
+/// The id of a record of any epoch. Ids sort by epoch, then by seq; epochs are numbered in the order in which the page
+/// met them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordId {
     /// The epoch's number in the store, from 0.
     pub epoch: u32,
-    /// The record's number in that epoch.
+    /// The record's seq in its epoch.
     pub seq: Seq,
 }
 
-/// The store's number for a watch's name. It is the same in all epochs.
+/// The store's number for a watch's name. A name has the same number in all epochs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WatchId(
     /// The number: watches count from 0, in the order in which the store met them.
@@ -25,21 +26,22 @@ pub struct ObjectId(
     pub u32,
 );
 
-/// The store's number for the address of a server. It is the same in all epochs.
+/// The store's number for the address of a server. An address has the same number in all epochs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServerId(
     /// The number: servers count from 0, in the order in which the store met them.
     pub u32,
 );
 
-/// The store's number for a layer of a simulated cluster. It is the same in all epochs.
+/// The store's number for a layer of a simulated cluster. A layer has the same number in all epochs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LayerId(
     /// The number: layers count from 0, in the order in which the store met them.
     pub u32,
 );
 
-/// A row of the picture. A new epoch's lanes join those of the old epochs by name.
+/// The id of a lane, a row of the picture. A new epoch's watches and objects get the lanes of earlier epochs with the
+/// same names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LaneId {
     /// All findings.
@@ -54,8 +56,8 @@ pub enum LaneId {
     Version(WatchId),
     /// An object of a watch.
     Object(WatchId, ObjectId),
-    /// The objects of a watch that have no rows of their own, or had none until the viewer opened them. Gone ones are
-    /// not among them.
+    /// The objects of a watch that have no rows of their own, or had none until the viewer opened them. Gone objects
+    /// are not among them.
     More(WatchId),
     /// The objects that a watch has not held for at least 60 s, and that have no open verdict.
     Gone(WatchId),
@@ -84,7 +86,7 @@ impl LaneId {
         }
     }
 
-    /// Returns the object whose lane it is; `None` for a lane of any other kind.
+    /// Returns the number of the object whose lane this is; `None` for a lane of any other kind.
     #[must_use]
     pub fn object(self) -> Option<ObjectId> {
         match self {

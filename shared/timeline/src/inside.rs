@@ -1,8 +1,8 @@
-//! The inside of simulated clusters, which real clusters do not show. It has rows for the layers that describe
-//! themselves, their drawing and words, the propagation of writes, and the beliefs of each layer.
+//! The inside of simulated clusters, which real clusters do not show. The module has rows for the layers that describe
+//! themselves, their drawing and words, the propagation of writes, and what each layer holds.
 //!
-//! `lanes` and `draw` name nothing of it. [`RECORDS`](crate::records::RECORDS) adds its rows and its drawing to those
-//! of watches.
+//! `lanes` and `draw` name nothing of `inside`. [`RECORDS`](crate::records::RECORDS) adds the rows of layers and their
+//! drawing to those of watches.
 
 mod added;
 pub mod beliefs;

@@ -1,7 +1,7 @@
 //! Lanes: the rows of the picture, their order and height, and the tree beside them.
 //!
 //! A watch in which nothing happened is one strip. [`Arrangement`] is the state of the lanes: which watches are open,
-//! and which objects have rows. What the viewer opened or closed takes precedence. Watches are ordered by name, unless
+//! and which objects have rows. A watch that the viewer opened or closed stays so. Watches are ordered by name, unless
 //! the viewer sorts them otherwise.
 //!
 //! ```text

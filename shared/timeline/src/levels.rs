@@ -1,5 +1,5 @@
-//! The layers of a simulated cluster over time: which there are, the level of each, and the propagation of writes
-//! through them.
+//! The layers of a simulated cluster over time: which layers there are, the level of each, and how writes propagate
+//! through the layers.
 
 mod layer;
 mod level;

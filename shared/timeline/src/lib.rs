@@ -1,4 +1,5 @@
-//! The pure half of the timeline: records become a store, a store becomes lanes, lanes in a view become a scene.
+//! The pure half of the timeline (no clock, file or browser): records become a store, a store becomes lanes, lanes in a
+//! view become a scene.
 //!
 //! ```text
 //!   head snapshot, segments, chapters ─► Store ─► Lanes (rows) ─┬─► Scene (display list, hit boxes) ─► a painter
@@ -6,10 +7,10 @@
 //! ```
 //!
 //! Two modules are only for simulated clusters: `levels` beside the store, and `inside` above lanes and drawing. The
-//! second part of the page adds them, with the drawing of records, by the table [`records::RECORDS`].
+//! second part of the page adds these modules, with the drawing of records, through the table [`records::RECORDS`].
 //!
-//! All meaning is decided here and tested on the host; the painter only paints. Layout uses f64 with `+ - * / sqrt`
-//! and is rounded to 1/64 px at the end. So host and wasm32 give the same bytes.
+//! This crate decides all meaning, and is tested on the host; the painter only paints. Layout uses f64 with `+ - * /
+//! sqrt` alone, and is rounded to 1/64 px at the end. So host and wasm32 give the same bytes.
 
 pub mod between;
 pub mod draw;

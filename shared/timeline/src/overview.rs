@@ -6,8 +6,8 @@
 //!          └─► traces, catalogue ─► ticks, divergences  ─┘
 //!   Overview (which time, how wide) ─► x, words, what a pointer grips, ticks of a search
 //! ```
-//! It draws hours from the catalogue's summaries before their records are loaded. Its width bounds its work and its
-//! primitives: events on one px are merged, and the most severe problem wins.
+//! The overview draws times from the catalogue's summaries before their records are loaded. The strip's width bounds
+//! the work and the primitives: events on one px are merged, and of several problems the most severe is drawn.
 
 mod density;
 mod found;
@@ -28,10 +28,10 @@ pub use self::troubles::{TroubleMark, troubles};
 use crate::format::duration;
 use crate::store::{Store, Stretch};
 
-/// Returns the two lines of the strip's label: how far back it reaches, and what part of the kept log that is. For
+/// Returns the two lines of the strip's label: how far back the strip reaches, and how much of the log is kept. For
 /// example `Overview 10 h` and `of 1 d 21 h kept, 3 epochs`. The second line is `all that is kept` if the strip shows
-/// all of it, or nothing is kept. It counts the epochs that end at or after the begin of the first kept records, and
-/// leaves out the count of one. `now` is the pen's time.
+/// the whole kept log, or nothing is kept. The number of epochs counts those that end at or after the begin of the
+/// first kept records; a number of 1 is left out. `now` is the present on the log's clock.
 #[must_use]
 pub fn words(store: &Store, scale: &Overview, now: Time) -> (String, String) {
     let reach = format!("Overview {}", lasted(scale.reach_us()));

@@ -12,7 +12,8 @@ use crate::tokens::Token;
 /// Name of the lane of watchscope's requests beside its watches: the observer's own load.
 pub(crate) const OWN_REQUESTS: &str = "Own requests";
 
-/// Returns the colour of a severity, in the picture and beside it. A severity of a later version has that of a note.
+/// Returns the colour of a severity, in the picture and beside it. A severity that only a later version knows has the
+/// colour of a note.
 #[must_use]
 pub fn severity_ink(severity: Severity) -> Token {
     match severity {
@@ -32,7 +33,7 @@ pub(crate) fn protocol(alpn: &str) -> &str {
     }
 }
 
-/// Returns the words for an end beside a torn connection.
+/// Returns the words that name a connection's cause of end, beside its torn end.
 pub(crate) fn cause_words(cause: Cause) -> &'static str {
     match cause {
         Cause::End => "ended",
@@ -62,7 +63,7 @@ pub(crate) fn why_ended(code: &str, certainty: Certainty) -> String {
     format!("{how_sure}{code} {name}").trim_end().to_owned()
 }
 
-/// Returns the words before an uncertain statement: an unproven one never reads as proven.
+/// Returns the words that stand before a statement of this certainty: an unproven statement never reads as proven.
 pub(crate) fn how_sure(certainty: Certainty) -> &'static str {
     match certainty {
         Certainty::Definite => "",
@@ -71,13 +72,13 @@ pub(crate) fn how_sure(certainty: Certainty) -> &'static str {
     }
 }
 
-/// Returns the distance of a step of the resourceVersion: `+41,873`, or `−12` for one that went back.
+/// Returns the distance of a step of the resourceVersion: `+41,873`, or `−12` for a step back.
 pub(crate) fn step_words(step: &StepMark) -> String {
     let sign = if step.back { '−' } else { '+' };
     format!("{sign}{}", number(step.by))
 }
 
-/// Returns the kind of a verdict and how long it lasts, or at which resourceVersions it shows, in a few words.
+/// Returns the kind of a verdict in a few words, and how long it lasts, at which resourceVersions it shows, or both.
 pub(crate) fn verdict_words(verdict: &VerdictSpan, lasting_us: i64) -> String {
     let held_for = duration(lasting_us);
     let mut words = match (verdict.kind, &verdict.listed, &verdict.held) {
@@ -102,8 +103,8 @@ pub(crate) fn verdict_words(verdict: &VerdictSpan, lasting_us: i64) -> String {
     words
 }
 
-/// Returns `11 resumed, 1 lost (15 s), 1 open`, without the kinds that are 0; empty if all are. `lost` has the count
-/// and the sum in µs.
+/// Returns `11 resumed, 1 lost (15 s), 1 open`, without the kinds whose count is 0; empty if all counts are 0. `lost`
+/// has the number of lost gaps and their total duration in µs.
 pub(crate) fn gap_words(resumed: u64, lost: (u64, u64), open: u64) -> String {
     let mut words = Vec::new();
     if resumed > 0 {
@@ -129,7 +130,7 @@ pub(crate) fn name_in(watch: &WatchName, object: &Object) -> String {
     }
 }
 
-/// Returns `shop/web-0`, or the name alone.
+/// Returns namespace and name (`shop/web-0`), or the name alone for an object without a namespace.
 pub(crate) fn object_words(object: &Object) -> String {
     match &object.namespace {
         Some(namespace) => format!("{namespace}/{}", object.name),
@@ -137,8 +138,8 @@ pub(crate) fn object_words(object: &Object) -> String {
     }
 }
 
-/// Returns the clients of a crowd, given by rising number, as one: `crowd-0 … 59`. A single one gives its name; `None`
-/// if there is none.
+/// Returns one name for the clients of a crowd, given by rising number: `crowd-0 … 59`. A single client gives its own
+/// name; no client gives `None`.
 pub(crate) fn crowd_words<'a>(mut names: impl Iterator<Item = &'a Text>) -> Option<String> {
     let first = names.next()?;
     let Some(last) = names.last() else {

@@ -1,7 +1,8 @@
 //! The saved picture: the view on screen, with all that it needs to be understood alone.
 //!
-//! It has a title with cluster and UTC range, and a summary of losses. It has the tree, ruler and lanes, and a legend
-//! of the signs in view. It names the filters in force and its maker. It is another display list for the same painter.
+//! A saved picture has a title with cluster and UTC range, and a summary of losses. The picture has the tree, ruler and
+//! lanes, and a legend of the signs in view. The picture names the filter in force, and watchscope with its version. A
+//! saved picture is another display list for the same painter.
 
 mod findings;
 mod flags;
@@ -27,13 +28,13 @@ use self::page::{Cut, EDGE, Look, Page, shortened, spared};
 /// has no source.
 pub const SAVED_SCALE: f64 = 1.22;
 
-/// The texts of a saved picture beside the view. One that is wider than the picture is cut off at its edge; the source
-/// then ends in `…`.
+/// The texts of a saved picture beside the view. A text that is wider than the picture is cut off at the picture's
+/// edge; a source that is too wide ends in `…`.
 #[derive(Clone, Debug)]
 pub struct Caption<'a> {
-    /// Its title.
+    /// The picture's title.
     pub title: &'a str,
-    /// The filter in force, as typed; empty: none.
+    /// The filter in force, as typed; empty if no filter is set.
     pub filter: &'a str,
     /// watchscope's version: `1.4.0`.
     pub version: &'a str,
@@ -41,25 +42,28 @@ pub struct Caption<'a> {
     pub zone_offset_min: i32,
     /// Least height of the picture, in px of the scene.
     pub least_height: Px,
-    /// What was hidden from the log beforehand, in words without a full stop; empty: nothing, and then it is not named.
+    /// What was hidden from the log before it was drawn, in words without a full stop. If nothing was, this is empty,
+    /// and the picture does not mention it.
     pub hidden: &'a str,
-    /// The SHA-256 of the recording that it was drawn of, in hex digits. Empty, and then not named, unless it was drawn
-    /// of one ended recording and nothing is hidden.
+    /// The SHA-256, in hex digits, of the recording that the picture shows. The text is empty, and the picture names no
+    /// source, unless the picture shows one ended recording with nothing hidden.
     pub source: &'a str,
-    /// Notes of the range, by rising time; may be empty. The first [`FLAGS_MOST`] are drawn, the rest is counted.
+    /// Notes of the range, by rising time; may be empty. The first [`FLAGS_MOST`] notes are drawn, further notes are
+    /// only counted.
     pub notes: &'a [Flag],
 }
 
 /// Width of the tree in a saved picture, in px. A longer name of a lane is shortened in its middle. The number has no
 /// source.
 const TREE_WIDTH: Px = Px::whole(212);
-/// Height of the head with title, range and losses, in px: the lowest of its 8 possible facts stands at 107 px.
+/// Height of the picture's head with title, range and losses, in px: the lowest of the head's 8 possible facts stands
+/// at 107 px.
 const HEAD_HEIGHT: Px = Px::whole(108);
-/// Height of the foot, in px: two lines of text, 16 px apart, and the space around them.
+/// Height of the picture's foot, in px: two lines of text, 16 px apart, and the space around them.
 const FOOT_HEIGHT: Px = Px::whole(56);
-/// Height of the line of the foot that names the source, in px: that of the lines above it.
+/// Height of the line of the foot that names the source, in px: the same as the distance of the lines above it.
 const SOURCE_LINE: Px = Px::whole(16);
-/// Height of a line of the legend, in px. Its highest sign is a plate of 13 px.
+/// Height of a line of the legend, in px. The highest sign of a legend is a plate of 13 px.
 const LEGEND_LINE: Px = Px::whole(20);
 /// Least distance of a legend from the page's sides, in px, so that it does not touch the outline. The number has no
 /// source.
@@ -70,7 +74,7 @@ const LEGEND_INSET: Px = Px::whole(6);
 pub const SMALL_TREE_WIDTH: Px = Px::whole(176);
 
 /// Returns the width in px of the lanes in a saved picture of `width_px` px: 260 px less, for the tree and both edges.
-/// It is negative for a narrower picture.
+/// The result is negative for a picture of less than 260 px.
 #[must_use]
 pub fn lanes_width_px(width_px: f64) -> f64 {
     width_px - (EDGE + EDGE + TREE_WIDTH).to_f64()
@@ -87,9 +91,10 @@ pub fn title(namespaces: &str, cluster: &str) -> String {
     }
 }
 
-/// Draws the picture to save; `picture` is the view on screen. It is 260 px wider than the view. It is as high as its
-/// parts need, and at least [`Caption::least_height`]. It shows the rows that are in the window on screen, and counts
-/// the others. Of the findings of its time it lists the 40 oldest, and counts the others.
+/// Draws the picture to save; `picture` is the view on screen. The saved picture is 260 px wider than the view. The
+/// picture is as high as its content needs, and at least [`Caption::least_height`]. It shows the rows that are on
+/// screen, and counts all other rows. Of the findings in its time range, the picture lists the 40 oldest, and counts
+/// all others.
 #[must_use]
 pub fn saved(picture: &Picture<'_>, caption: &Caption<'_>) -> Scene {
     // The saved picture has its own row of notes, with their texts below.
@@ -122,8 +127,9 @@ pub fn saved(picture: &Picture<'_>, caption: &Caption<'_>) -> Scene {
     page.scene
 }
 
-/// Draws a picture for a text that explains it: tree, ruler, lanes, and a legend of the signs in view. It is
-/// [`SMALL_TREE_WIDTH`] wider than the view, and as high as the rows in the window need. Others are left out.
+/// Draws a picture for a text that explains it: tree, ruler, lanes, and a legend of the signs in view. The drawn
+/// picture is [`SMALL_TREE_WIDTH`] wider than the view, and as high as the rows on screen need. Other rows are left
+/// out.
 #[must_use]
 pub fn small(picture: &Picture<'_>) -> Scene {
     let (mut page, lanes) = Page::of(picture, Px::ZERO, SMALL_TREE_WIDTH);
@@ -137,7 +143,7 @@ pub fn small(picture: &Picture<'_>) -> Scene {
 struct Measured<'a> {
     scene: Scene,
     rows: &'a [Row],
-    /// Height of the lanes, without the part that is scrolled away.
+    /// Height of the lanes on screen, without what is scrolled away.
     height: Px,
     legend: Vec<Vec<Item>>,
 }
@@ -169,7 +175,7 @@ impl Item {
     }
 }
 
-/// Returns the entries for the signs in view, in the order of the sheet, broken into lines.
+/// Returns the legend's entries for the signs in view, in their fixed order, broken into lines of at most `width`.
 fn legend_items(legend: &crate::scene::Legend, width: Px) -> Vec<Vec<Item>> {
     let items = legend.glyphs.iter().map(|&glyph| Item::Glyph(glyph));
     let items = items.chain(legend.hatches.iter().map(|&hatch| Item::Hatch(hatch)));
@@ -229,8 +235,8 @@ impl Page {
         RULER_HEIGHT + lanes.height + legend
     }
 
-    /// Draws ruler, tree, lanes and legend from `top` down. With headings, the given height stays free below the
-    /// ruler.
+    /// Draws ruler, tree, lanes and legend from `top` down. If `headed` is given, that height stays free below the
+    /// ruler, and the columns get headings.
     fn lanes(&mut self, picture: &Picture<'_>, lanes: Measured<'_>, top: Px, headed: Option<Px>) {
         let (edge, tree_width) = (self.edge, self.tree_width);
         let lanes_x = edge + tree_width;
@@ -267,7 +273,7 @@ impl Page {
         self.legend(&lanes.legend, bottom + Px::whole(20));
     }
 
-    /// Adds another scene at a place, cut to `height`.
+    /// Adds another scene at (`x`, `y`), cut to `height`.
     fn clipped(&mut self, other: Scene, x: Px, y: Px, height: Px) {
         let area = Area {
             x,
@@ -544,7 +550,7 @@ impl Page {
     }
 }
 
-/// Returns the time range of the picture in which something can be known.
+/// Returns the picture's time range, cut to the times about which the log can know something.
 fn shown(picture: &Picture<'_>) -> (Time, Time) {
     let view = picture.view;
     (view.left(), view.right().min(picture.now).max(view.left()))

@@ -1,7 +1,8 @@
 //! The table by which the second part of the page adds the rows of records and their drawing.
 //!
-//! The first part of the page draws a strip for each watch, and a line for each open finding. The second part passes it
-//! [`RECORDS`], by which it reaches all the rest. `lanes` and `draw` name nothing of `inside`; this table calls both.
+//! The first part of the page draws a strip for each watch, and a line for each open finding. The second part passes
+//! [`RECORDS`] to the first, which reaches all other rows and drawing through it. `lanes` and `draw` name nothing of
+//! `inside`; the functions of this table call all three.
 
 use watchscope_model::Time;
 
@@ -17,9 +18,9 @@ use crate::view::View;
 /// The functions that make the rows of records and draw them.
 #[derive(Clone, Copy, Debug)]
 pub struct Records {
-    /// Makes the rows.
+    /// The functions that make the rows of records.
     pub rows: RowTable,
-    /// Draws them.
+    /// The functions that draw the rows of records.
     pub draw: DrawTable,
 }
 
@@ -75,8 +76,8 @@ pub const RECORDS: &Records = &Records {
 };
 
 impl<'a> Picture<'a> {
-    /// Returns a picture of rows in which nothing is selected or marked, with all propagations. It is connected, and as
-    /// high as all rows.
+    /// Returns a picture of rows in which nothing is selected or marked, with all propagations. The picture counts as
+    /// connected, and is as high as all rows together.
     #[must_use]
     pub fn new(store: &'a Store, rows: &'a Rows, view: &'a View, now: Time) -> Self {
         Self {

@@ -1,8 +1,8 @@
 //! The display list: plain primitives in paint order, and the areas that answer to the pointer.
 //!
-//! A painter walks [`Scene::primitives`] from first to last and draws each; it decides nothing. The same list is drawn
-//! on the live canvas and into a saved picture. Coordinates are CSS px in steps of 1/64, y down, from the scene's top
-//! left corner. A painter snaps the left and top edges of rectangles to whole device px.
+//! A painter walks [`Scene::primitives`] from first to last and draws each; a painter decides nothing. The same list is
+//! drawn on the live canvas and into a saved picture. Coordinates are CSS px in steps of 1/64, y down, from the scene's
+//! top left corner. A painter snaps the left and top edges of rectangles to whole device px.
 
 mod dump;
 mod hatch;

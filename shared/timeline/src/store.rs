@@ -6,8 +6,8 @@
 //! ```
 //!
 //! [`Store::coverage`] distinguishes stretches that are loaded, not loaded yet, expired, and never known. A budget of
-//! bytes bounds the store. Beyond it the oldest chapters out of view are dropped. Their time then counts as
-//! [`Coverage::Dropped`], or as not loaded if the server has them.
+//! bytes bounds the store. Beyond the budget, the oldest chapters out of view are dropped. The time of a dropped
+//! chapter counts as [`Coverage::Dropped`], or as not loaded if the server has the chapter.
 
 mod absorb;
 mod as_of;

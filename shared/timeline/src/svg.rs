@@ -9,26 +9,27 @@ use crate::scene::{
 };
 use crate::tokens::{Theme, Token};
 
-/// The font families of the page, the preferred one first: the system's face, then those of the usual systems. The
-/// first that a viewer has is used.
+/// The font families of the page, the preferred one first: the system's own font, then those of the usual systems. The
+/// first font that a viewer's system has is used.
 const SANS: &str =
     "-apple-system,'Segoe UI',Roboto,'Noto Sans','Liberation Sans',Arial,system-ui,sans-serif";
 
-/// Spare room in px between a text's calculated width and its greatest one, from which it may be wider in another face.
-/// A text with less is fixed to its calculated width, or to its greatest one if that is less. The number has no source.
+/// Least room in px between a text's calculated width and its greatest allowed width for which the text keeps its
+/// natural width in any font. A text with less room is fixed to its calculated width, or to its greatest allowed width
+/// if that is less. The number has no source.
 const SPARE: Px = Px::whole(3);
 
-/// Returns a scene as a whole SVG document, as large as the scene in px. It has no style sheet, so it shows under any
-/// content security policy. Texts are escaped, and control characters in them become U+FFFD. The scene must end each
-/// clip that it begins: else the document is not well-formed.
+/// Returns a scene as a whole SVG document, as large as the scene in px. The document has no style sheet, so it shows
+/// under any content security policy. Texts are escaped, and control characters in them become U+FFFD. The scene must
+/// end each clip that it begins: otherwise the document is not well-formed.
 #[must_use]
 pub fn svg(scene: &Scene, theme: Theme) -> String {
     let size = (scene.width.to_f64(), scene.height.to_f64());
     document(scene, theme, size)
 }
 
-/// Like [`svg`], but shown `width_px` wide, at a height in proportion, rounded up to whole px. The scene must have a
-/// width: else the height is no number, and nothing shows.
+/// Like [`svg`], but the document is `width_px` wide, and its height is in proportion, rounded up to whole px. The
+/// scene's width must not be 0: otherwise the height is not a number, and nothing shows.
 #[must_use]
 pub fn svg_of_width(scene: &Scene, theme: Theme, width_px: u32) -> String {
     let width = f64::from(width_px);
@@ -75,7 +76,7 @@ struct Writer {
     clipped: bool,
 }
 
-/// Writing to a string cannot fail.
+/// Appends to the text; writing to a string cannot fail.
 macro_rules! put {
     ($out:expr, $($arg:tt)*) => {{ let _ = write!($out, $($arg)*); }};
 }
@@ -85,7 +86,7 @@ impl Writer {
         token.value(self.theme)
     }
 
-    /// Writes a rectangle, or the run of rectangles that it begins.
+    /// Writes a rectangle of the size `area`, which may join several rectangles that begin with `rect`.
     fn rect(&mut self, rect: &Primitive, area: Area) {
         let &Primitive::Rect {
             fill,
@@ -362,7 +363,8 @@ impl Writer {
     }
 }
 
-/// Joins two rectangles painted one after the other if the result looks the same, so that many ticks become one bar.
+/// Returns the area of two rectangles joined, if painting it looks the same as painting one after the other. So a row
+/// of ticks becomes one bar.
 fn joined(first: &Primitive, so_far: Area, next: &Primitive) -> Option<Area> {
     let plain = |primitive: &Primitive| match *primitive {
         Primitive::Rect {
@@ -421,7 +423,7 @@ fn path_of(steps: &[Step]) -> String {
     path
 }
 
-/// Text of the cluster is hostile, and control characters are not allowed in XML.
+/// Appends a text, escaped for XML: text of the cluster is hostile, and control characters are not allowed in XML.
 fn escape(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {

@@ -2,8 +2,8 @@
 
 macro_rules! tokens {
     ($($(#[$doc:meta])* $name:ident = $css:literal, $dark:literal, $light:literal;)*) => {
-        /// A colour by its meaning. Scenes contain only these names; a [`Theme`] gives them values. A variant names its
-        /// main uses in the picture; charts use some for other areas.
+        /// A colour by its meaning. Scenes contain only these names; a [`Theme`] gives them values. Each variant's doc
+        /// names its main uses in the picture; charts use some tokens for other things.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
         pub enum Token {
@@ -11,16 +11,16 @@ macro_rules! tokens {
         }
 
         impl Token {
-            /// All tokens; a token's index in the list is `token as usize`.
+            /// All tokens; the index of a token in this list is `token as usize`.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            /// Returns the name of the CSS custom property, without the two dashes: `bg0`.
+            /// Returns the name of the token's CSS custom property, without the two dashes: `bg0`.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$name => $css,)* }
             }
 
-            /// Returns the value in a theme, as `#RRGGBB`.
+            /// Returns the token's colour in a theme, as `#RRGGBB`.
             #[must_use]
             pub const fn value(self, theme: Theme) -> &'static str {
                 match theme {
@@ -35,73 +35,73 @@ macro_rules! tokens {
 /// The theme, which sets the values of tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Theme {
-    /// Petrol black with ivory text.
+    /// Dark theme: petrol black with ivory text.
     #[default]
     Dark,
-    /// Chart paper with ink.
+    /// Light theme: the white of chart paper, with dark ink.
     Light,
 }
 
 tokens! {
-    /// Lanes.
+    /// Ground of the lanes.
     Ground0 = "bg0", "#0B1113", "#FCFBF7";
-    /// Lane tree, minimap, beyond now.
+    /// Ground of the lane tree, of the minimap, and of the lanes right of now.
     Ground1 = "bg1", "#0F1719", "#F7F5EE";
-    /// Header, ruler, panels, status bar.
+    /// Ground of header, ruler, panels and status bar.
     Ground2 = "bg2", "#141D20", "#F0EDE4";
-    /// Popover, pressed.
+    /// Ground of popovers and of pressed controls.
     Ground3 = "bg3", "#1C272B", "#E6E2D6";
-    /// Count plate, current step; never under text3.
+    /// Ground of count plates and of the current step; never under text of colour text3.
     Ground4 = "bg4", "#26343A", "#D9D4C5";
-    /// Between lanes, grid.
+    /// Lines between lanes, and the grid.
     Line1 = "line1", "#19242A", "#ECE8DC";
-    /// Between groups, controls.
+    /// Lines between groups and around controls.
     Line2 = "line2", "#27353B", "#D6D1C2";
     /// Borders that must be seen.
     Line3 = "line3", "#61747B", "#7E8078";
-    /// Values, names.
+    /// Text of values and names.
     Text1 = "text1", "#ECE9E0", "#17211F";
-    /// Labels, prose.
+    /// Text of labels and prose.
     Text2 = "text2", "#B4BCBA", "#46524F";
-    /// Units, counts, headings.
+    /// Text of units, counts and headings.
     Text3 = "text3", "#87938F", "#5A6561";
     /// ADDED; also the Following dot.
     Added = "added", "#62DDB0", "#0B7D64";
-    /// MODIFIED, status-only too.
+    /// MODIFIED, also of status only.
     Modified = "modified", "#4E9BEF", "#1A7FD4";
     /// DELETED, inferred delete.
     Deleted = "deleted", "#F5BC5C", "#B27206";
     /// ERROR, abnormal end, refused, reversal; severity error.
     Error = "error", "#FF6246", "#B42300";
-    /// Ghost, missing, stale, list older; severity divergence. Nothing else has this colour.
+    /// Ghost, missing, stale, list older; severity divergence. Nothing else in the picture has this colour.
     Divergence = "div", "#FF9BDD", "#B10E84";
     /// ResourceVersion jump.
     Jump = "jump", "#F2EE8A", "#7E6F00";
     /// Severity warning; records that watchscope lost.
     Warning = "warn", "#F2EE8A", "#7E6F00";
-    /// BOOKMARK, agreeing read.
+    /// BOOKMARK, and an audit read that agrees with the watch.
     Bookmark = "bookmark", "#82908F", "#76817F";
-    /// List brackets, relist rule.
+    /// Brackets of lists, and the rule of a relist.
     List = "list", "#ECE9E0", "#17211F";
-    /// Plateau line, low lines.
+    /// Lines of a watch: the plateau of an open stream, and the low lines of other phases.
     Stream = "stream", "#86A9B3", "#4C7480";
     /// Severity note.
     Note = "note", "#86A9B3", "#4C7480";
-    /// Under the plateau and the resourceVersion trace.
+    /// Fill under the plateau of a stream and under the resourceVersion trace.
     StreamFill = "streamfill", "#16262C", "#E1EBEC";
     /// ResourceVersion trace.
     Version = "rv", "#B4BCBA", "#46524F";
-    /// Life bar.
+    /// Bar of an object's life.
     Life = "life", "#5F7279", "#868C84";
     /// Hatch of a gap that was resumed, or whose outcome is not known.
     Resumed = "resumed", "#8D8459", "#8F8448";
     /// Hatch and edges of a gap in which events may be lost.
     Lost = "lost", "#FF6246", "#B42300";
-    /// Under a lost gap.
+    /// Ground under a lost gap.
     LostGround = "errbg", "#1F1210", "#FCEFE9";
-    /// Row of a divergence.
+    /// Ground of a row with a divergence.
     DivergenceGround = "divbg", "#21141F", "#FBEFF5";
-    /// Body of a ghost.
+    /// Fill of a ghost's life.
     GhostFill = "ghostfill", "#45203B", "#F6CFE5";
     /// Dots where nothing is loaded yet.
     NotLoaded = "notloaded", "#3A4A50", "#CFCBBE";
@@ -118,8 +118,8 @@ tokens! {
 }
 
 impl Theme {
-    /// Returns the theme's values as CSS declarations, `--bg0:#0B1113;…`, for `:root` and `[data-theme]`. They stand in
-    /// the order of [`Token::ALL`]; `color-scheme` is last.
+    /// Returns the theme's values as CSS declarations, `--bg0:#0B1113;…`, for `:root` and `[data-theme]`. The
+    /// declarations stand in the order of [`Token::ALL`]; `color-scheme` is last.
     #[must_use]
     pub fn css(self) -> String {
         let mut css = String::new();

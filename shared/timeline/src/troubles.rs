@@ -7,7 +7,8 @@
 //!                                                     └─► arrows on lanes
 //! ```
 //! Trouble is each occurrence of a finding with a severity of warning or above. A lost gap, a refused watch and a watch
-//! that waits over 5 s are trouble too, unless such a finding already stands for them. A note is no trouble.
+//! that waits over 5 s are trouble too, unless such a finding is about the same stretch. A finding of severity note is
+//! no trouble.
 
 mod gather;
 mod list;

@@ -5,29 +5,30 @@ use watchscope_model::time::SECOND_US;
 
 use crate::scene::Px;
 
-/// Greatest distance of a time from 1970, in µs: 73,000 years. A farther time is cut to it, so that differences of two
-/// times fit in an `i64`.
+/// Greatest distance of a time from 1970, in µs: 73,000 years. A farther time is cut to this distance, so that
+/// differences of two times fit in an `i64`.
 const MOST_US: i64 = 1 << 61;
-/// Nearest zoom, in µs for each px; a nearer one is cut to it. At 1,000 px the view then has 5 ms, and the ruler's
-/// nearest labels, 1 ms apart, are 200 px apart.
+/// Nearest zoom, in µs for each px; a nearer zoom is cut to this value. A view of 1,000 px then shows 5 ms, and the
+/// ruler's nearest labels, 1 ms apart, are 200 px apart.
 const MIN_US_PER_PX: f64 = 5.0;
-/// Farthest zoom, in µs for each px: one day in 100 px. A farther one is cut to it, because the ruler's farthest
-/// labels, 1 day apart, need 90 px.
+/// Farthest zoom, in µs for each px: one day in 100 px. A farther zoom is cut to this value, because the ruler's
+/// farthest labels, 1 day apart, need 90 px.
 const MAX_US_PER_PX: f64 = 864e6;
 /// Share of the width that stays free right of now while the view follows now, so that the pen shows. The number has no
 /// source.
 const LEAD: f64 = 0.025;
 /// Distance in px of a young log's begin from the left edge, so that its first record shows. The number has no source.
 const MARGIN_PX: f64 = 10.0;
-/// The spans that the axis of a young log takes one after the other, in seconds, rising. After the last one the axis
-/// moves along with now. A step is at most 5/3 of the one before, so after the first step a log fills most of its axis.
-/// The numbers have no other source.
+/// The spans that the axis of a young log takes one after the other, in seconds, rising. After the last span the axis
+/// moves along with now. A span is at most 5/3 of the span before, so after the first step a log fills most of its
+/// axis. The numbers have no other source.
 pub const STEPS_S: [i64; 8] = [20, 30, 45, 60, 90, 120, 180, 300];
-/// More spans, in seconds, rising, that a page opened later may begin with; a span longer than the log is cut to it. If
-/// none of them is long enough, it begins with all that is kept. The numbers have no source.
+/// More spans, in seconds, rising, that a page opened later may begin with; a span longer than the log is cut to the
+/// log's length. If none of these spans is long enough, the page begins with the whole kept log. The numbers have no
+/// source.
 const LONG_SPANS_S: [i64; 2] = [900, 3_600];
 
-/// A stretch of time on screen. Changes return a new view.
+/// A stretch of time on screen. Each method that changes a view returns a new one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct View {
     /// Time at the left edge, in µs since the Unix epoch; it may have a fraction.
@@ -36,16 +37,17 @@ pub struct View {
     pub us_per_px: f64,
     /// Width in CSS px: at least 1.
     pub width_px: f64,
-    /// Whether it follows now: its owner then calls [`View::at_now`]. Any pan, and [`View::pause`], ends that.
+    /// Whether the view follows now: while it does, its owner calls [`View::at_now`]. Any pan, and [`View::pause`],
+    /// ends the following.
     pub following: bool,
-    /// The begin of a young log: the axis stays there and takes the steps of [`STEPS_S`]. `None` for any other log,
-    /// once the last step is full, or once the viewer has panned, zoomed or resized.
+    /// The begin of a young log: the axis begins there and takes the spans of [`STEPS_S`]. `None` for any other log,
+    /// once the last span is full, or once the viewer has panned, zoomed or resized.
     pub grows_from: Option<Time>,
-    /// The x of now while the view follows it, in px from the left edge, at least 0. [`View::at_now`] makes it whole.
-    /// It has no meaning while the view does not follow.
+    /// The x of now while the view follows now, in px from the left edge, at least 0. [`View::at_now`] makes this x
+    /// whole. The value has no meaning while the view does not follow now.
     pub pen_px: f64,
-    /// Width in px that stays free right of now while the view follows now, besides 2.5 % of the width. It is 0, or the
-    /// width of the captions of a first visit.
+    /// Width in px that stays free right of now while the view follows now, in addition to 2.5 % of the width. The
+    /// value is 0, or the width of the captions on a viewer's first visit.
     pub free_px: f64,
 }
 
@@ -70,11 +72,11 @@ impl View {
     }
 
     /// Returns the first view of a page, which follows `now`. If the log that begins at `begin` fits into the last of
-    /// [`STEPS_S`], the axis begins with the log; 10 px and 2.5 % of the width stay free. Otherwise it shows the
-    /// smallest span that includes `last` with 1/64 of it to spare: one of these steps, 15 min or 1 h. It never shows
-    /// more than all since `begin`, and all of that if no span suffices, as far as the scale of [`View::following`]
-    /// allows. `last` is the last change, gap or finding; one before `begin` counts as `begin`. `None` gives the
-    /// smallest span.
+    /// [`STEPS_S`], the axis begins with the log; 10 px and 2.5 % of the width stay free. Otherwise the view shows the
+    /// smallest span that includes `last` with 1/64 of the span to spare: one of [`STEPS_S`], 15 min or 1 h. The view
+    /// never shows more than the time since `begin`, and shows all of it if no span suffices, as far as the scale of
+    /// [`View::following`] allows. `last` is the time of the last change, gap or finding; a time before `begin` counts
+    /// as `begin`. `None` gives the smallest span.
     #[must_use]
     pub fn opened(now: Time, begin: Time, last: Option<Time>, width_px: f64) -> Self {
         let young = Self {
@@ -98,7 +100,8 @@ impl View {
     }
 
     /// Returns a view of exactly `from` to `to`, which does not follow now. The scale is cut to 5 to 864,000,000 µs for
-    /// each px, so a shorter, longer or reversed stretch ends elsewhere. A width below 1 px counts as 1 px.
+    /// each px, so a stretch that is shorter or longer than this scale allows, or reversed, ends elsewhere. A width
+    /// below 1 px counts as 1 px.
     #[must_use]
     pub fn between(from: Time, to: Time, width_px: f64) -> Self {
         let width_px = width_px.max(1.0);
@@ -115,10 +118,10 @@ impl View {
         }
     }
 
-    /// Returns the same view at another now, if it follows; otherwise unchanged. The pen travels to 97.5 % of the
-    /// width, less the free width. Then the axis of a young log takes its next step, and any other axis moves along. An
-    /// earlier now moves the pen back, and a growing axis takes an earlier step if that has room. Left of the view, an
-    /// axis that does not grow moves along too.
+    /// Returns the same view at another now, if the view follows now; otherwise unchanged. The pen (the line of now)
+    /// travels to 97.5 % of the width, less the free width. Once the pen is there, the axis of a young log takes its
+    /// next span, and any other axis moves along. An earlier now moves the pen back, and a growing axis takes an
+    /// earlier span if that has room for it. If now is left of the view, an axis that does not grow moves along, too.
     #[must_use]
     pub fn at_now(self, now: Time) -> Self {
         if !self.following {
@@ -135,8 +138,8 @@ impl View {
         grown.held_at(now)
     }
 
-    /// Returns the axis of a young log at the smallest step that still has room for `now`. Without one, it grows no
-    /// more.
+    /// Returns the view of a young log with the smallest of [`STEPS_S`] that has room for `now`. If none has room, the
+    /// axis stops growing.
     fn grown(self, now: Time) -> Self {
         let Some(begin) = self.grows_from else {
             return self;
@@ -160,13 +163,14 @@ impl View {
         }
     }
 
-    /// Returns the x of now once the picture moves along, in whole px: at 97.5 % of the width, less the free width.
+    /// Returns the x of now while the axis moves along with now, in whole px: at 97.5 % of the width, less the free
+    /// width.
     #[must_use]
     pub fn lead_px(&self) -> f64 {
         (self.width_px * (1.0 - LEAD) - self.free_px).floor()
     }
 
-    /// Returns the same view with now where the picture moves along.
+    /// Returns the same view, moved in time so that now stands at [`View::lead_px`].
     fn held_at(self, now: Time) -> Self {
         // It moves by whole px, so that the drawing does not shimmer.
         let left = now.0 as f64 - self.us_per_px * (self.width_px * (1.0 - LEAD) - self.free_px);
@@ -177,8 +181,8 @@ impl View {
         }
     }
 
-    /// Returns a view that follows now again. An axis that still grows ([`View::grows_from`]) stands at its begin; any
-    /// other has now at 97.5 % of the width.
+    /// Returns a view that follows now again. An axis that still grows ([`View::grows_from`]) begins where its log
+    /// begins; any other axis has now at 97.5 % of the width, less the free width.
     #[must_use]
     pub fn follow(self, now: Time) -> Self {
         let view = Self {
@@ -193,7 +197,8 @@ impl View {
         }
     }
 
-    /// Returns the same view without following now. A young log's axis can go on growing after [`View::follow`].
+    /// Returns the same view without following now. After a later [`View::follow`] a young log's axis can go on
+    /// growing.
     #[must_use]
     pub fn pause(self) -> Self {
         Self {
@@ -202,7 +207,8 @@ impl View {
         }
     }
 
-    /// Returns the view moved right in time by `dx_px` (left if negative), to any time. It no longer follows now.
+    /// Returns the view moved by `dx_px` to later times (to earlier ones if negative), without a limit. The returned
+    /// view does not follow now.
     #[must_use]
     pub fn pan(self, dx_px: f64) -> Self {
         Self {
@@ -214,8 +220,8 @@ impl View {
     }
 
     /// Returns the view zoomed by `factor` (above 1: nearer) around the time at `x_px`. A view that follows now keeps
-    /// now in place instead. The scale is cut to 5 to 864,000,000 µs for each px: a factor of 0 gives the farthest, one
-    /// below 0 the nearest. It ends the growth of an axis.
+    /// the x of now instead. The scale is cut to 5 to 864,000,000 µs for each px: a factor of 0 gives the farthest
+    /// zoom, a factor below 0 the nearest. Zooming ends the growth of a young log's axis.
     #[must_use]
     pub fn zoom_at(self, x_px: f64, factor: f64) -> Self {
         let us_per_px = (self.us_per_px / factor).clamp(MIN_US_PER_PX, MAX_US_PER_PX);
@@ -228,8 +234,9 @@ impl View {
         }
     }
 
-    /// Returns the same scale on another width: with the same time at the left edge, or at the right edge if it follows
-    /// now. A width below 1 px counts as 1 px; the same width changes nothing. Another one ends the growth of an axis.
+    /// Returns a view of the same scale and another width: with the same time at the left edge, or at the right edge if
+    /// the view follows now. A width below 1 px counts as 1 px; the same width changes nothing. Any other width ends
+    /// the growth of a young log's axis.
     #[must_use]
     pub fn resized(self, width_px: f64) -> Self {
         let width_px = width_px.max(1.0);
@@ -252,8 +259,8 @@ impl View {
         }
     }
 
-    /// Returns the same span on another width, with the same time at the left edge. The scale is cut to 5 to
-    /// 864,000,000 µs for each px, and a width below 1 px counts as 1 px. `pen_px` is right again after the next
+    /// Returns a view of the same time span and another width, with the same time at the left edge. The scale is cut to
+    /// 5 to 864,000,000 µs for each px, and a width below 1 px counts as 1 px. `pen_px` is right again after the next
     /// [`View::at_now`].
     #[must_use]
     pub fn spread(self, width_px: f64) -> Self {
@@ -267,7 +274,7 @@ impl View {
     }
 
     /// Returns the time at `x_px` px from the left edge, rounded to whole µs. A time farther than 73,000 years from
-    /// 1970 is cut to that.
+    /// 1970 is cut to that distance.
     #[must_use]
     pub fn time_from_x(&self, x_px: f64) -> Time {
         let us = (self.left_us + x_px * self.us_per_px).round_ties_even() as i64;
@@ -275,13 +282,13 @@ impl View {
         Time(us.clamp(-MOST_US, MOST_US))
     }
 
-    /// Returns the x of a time, in px from the left edge; it may lie outside of the view.
+    /// Returns the x of a time, in px from the left edge. The x may lie outside of the view.
     #[must_use]
     pub fn x_from_time(&self, at: Time) -> f64 {
         (at.0 as f64 - self.left_us) / self.us_per_px
     }
 
-    /// Returns the x of a time, in the scene's steps of 1/64 px. It is cut to ±1,000,000 px.
+    /// Returns the x of a time, in the scene's steps of 1/64 px. An x beyond ±1,000,000 px is cut to that.
     #[must_use]
     pub fn x(&self, at: Time) -> Px {
         Px::from_f64(self.x_from_time(at))
@@ -299,8 +306,9 @@ impl View {
         self.time_from_x(self.width_px)
     }
 
-    /// Returns the smallest duration, as a power of two of µs, that is at least `px` wide. It is at least 1 µs, also
-    /// for a `px` of 0 or less. `px` may be up to 1,000,000,000; for a much greater one the call does not end.
+    /// Returns the smallest duration, as a power of two of µs, that is at least `px` px wide at the view's scale. The
+    /// duration is at least 1 µs, also for a `px` of 0 or less. `px` may be up to 1,000,000,000; for a much greater
+    /// `px` the call does not end.
     #[must_use]
     pub fn aligned_us(&self, px: f64) -> i64 {
         let wanted = px * self.us_per_px;
@@ -324,8 +332,9 @@ impl View {
     }
 }
 
-/// Distances of labelled and unlabelled ticks, in µs, by rising distance. Each labelled tick is also an unlabelled one.
-/// They are round, so that labels stand at round times; above the last one, the last counts.
+/// Distances of labelled ticks and of the ticks between them, in µs, by rising distance. Each labelled distance is a
+/// multiple of the other. The distances are round, so that labels stand at round times. If none is wide enough, the
+/// last pair is used.
 const TICKS: &[(i64, i64)] = &{
     /// One millisecond in µs.
     const MS: i64 = 1_000;

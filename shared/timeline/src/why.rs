@@ -1,4 +1,4 @@
-//! Why something is as it is: one thread of records, from the write to where it stopped, and the lesson that teaches it.
+//! Why something is as it is: one chain of records, from the write to where it stopped, and the lesson that teaches it.
 
 mod gather;
 mod lesson;

@@ -93,7 +93,7 @@ pub struct Link {
     pub(super) held: Vec<Delivery>,
     /// When the server greeted, in milliseconds of the browser's clock.
     pub(super) welcomed_ms: u64,
-    /// Whether the page was opened by an address that names a place. Then the picture need not show the newest records.
+    /// Whether the page was opened by an address that names a view; the picture then need not show the newest records.
     pub(super) is_led: bool,
     /// Whether the log has begun again. The next snapshot then drops the store's records; they stay until it comes.
     pub starts_over: bool,
@@ -237,7 +237,8 @@ pub struct Late {
 }
 
 impl Late {
-    /// The functions of the third part. Only code of that part may name it, because it carries their code.
+    /// The functions of the third part. Only code of the third part may name this constant, because whatever names it
+    /// contains the code of these functions.
     pub const ALL: Self = Self {
         palette: Model::do_with_palette,
         search: Model::do_with_search,

@@ -15,7 +15,7 @@ pub enum Msg {
         surroundings: Surroundings,
         /// The secret of the link that opened the page.
         link: Option<String>,
-        /// Whether the address names a place.
+        /// Whether the page's address names a view (`v=` in its fragment).
         is_led: bool,
     },
     /// The browser is about to paint.

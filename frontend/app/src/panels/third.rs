@@ -274,7 +274,7 @@ pub(super) fn search(number: u64, text: &str, before: Option<&str>) {
     }
 }
 
-/// Ends the request of the search.
+/// Aborts the search's HTTP request, if one is under way.
 pub(super) fn end_search() {
     if let Some(third) = THIRD.get() {
         (third.end_search)();

@@ -32,7 +32,7 @@ mod boot {
         /// server is known to be watchscope; then an event brings it.
         #[wasm_bindgen(js_namespace = watchscopeBridge)]
         pub(crate) fn link() -> Option<String>;
-        /// Whether the address names a place.
+        /// Whether the page's address names a view (`v=` in its fragment).
         #[wasm_bindgen(js_namespace = watchscopeBridge)]
         pub(crate) fn names() -> bool;
         /// Sends `GET session`.

@@ -1,4 +1,4 @@
-//! A case: a stream's end with the facts around it that the rules ask for.
+//! A case: a stream's end with the facts around it that the rules need.
 
 use std::cell::OnceCell;
 
@@ -10,12 +10,13 @@ use super::fact::{Fact, FactKind};
 use super::facts::StreamFacts;
 use super::judgement::Judgement;
 
-/// Least buffer of a watcher at the server, in events (F36; docs/semantics/servers.md#buffers). A stream with fewer
-/// events cannot have filled it.
+/// Smallest buffer that a server has for a watch, in events (F36; docs/semantics/servers.md#buffers). A stream with
+/// fewer events cannot have filled this buffer.
 const SMALLEST_BUFFER: u64 = 10;
 /// Greatest difference in ms between a stream's age and its timeout at which the end counts as that timeout. Such an
 /// end shows no slowness (F36; docs/semantics/streams.md#rule-slow-reader) and no rebuilt cache (F16, F17). The number
-/// has no source: it is wider than the 2 s of a sure timeout, so that a late one counts as neither.
+/// has no source: it is wider than the 2 s of a sure timeout, so that a slightly late timeout counts as neither of
+/// these.
 const SLOW_MARGIN_MS: u64 = 5_000;
 
 /// An end with the facts around it. Values that only later rules need are computed on first use.
@@ -26,7 +27,7 @@ pub(super) struct Case<'a> {
     left: OnceCell<Option<Judgement>>,
 }
 
-/// The streams to one server that ended together with an end, the end included.
+/// The streams to one server that ended together with the judged end, this end included.
 pub(super) struct Group<'a> {
     pub(super) ended: Vec<&'a End>,
     /// The number of streams to the server that lived on.
@@ -60,12 +61,12 @@ impl<'a> Case<'a> {
         self.group().ended.iter().map(|other| other.seq)
     }
 
-    /// Returns the facts of a kind that came after the end, to any watch of the group.
+    /// Returns the records of the facts of a kind that came after the end and concern any watch of the group.
     pub(super) fn of_group(&self, kind: FactKind) -> Vec<Seq> {
         self.after(kind, &self.group().ended)
     }
 
-    /// Returns the facts of a kind that came after the end, to its own watch.
+    /// Returns the records of the facts of a kind that came after the end and concern the end's own watch.
     pub(super) fn of_watch(&self, kind: FactKind) -> Vec<Seq> {
         self.after(kind, &[self.end])
     }
@@ -75,16 +76,16 @@ impl<'a> Case<'a> {
         facts.map(|fact: &Fact| fact.seq).collect()
     }
 
-    /// Returns whether most streams to the server ended together, and at least two did.
+    /// Returns whether at least four fifths of the streams to the server ended together, and at least two did.
     pub(super) fn is_whole_server(&self) -> bool {
         let Group { ended, alive } = self.group();
         ended.len() >= 2 && is_most(ended.len(), *alive)
     }
 
-    /// Returns whether the connections of most streams of the group closed with their streams.
+    /// Returns whether the connections of at least four fifths of the group's streams closed with their streams.
     ///
-    /// A server that ends or resets a stream leaves its connection open. All other ends close the connection. The own
-    /// connection alone shows nothing about the server (docs/semantics/streams.md#with-connections).
+    /// A server that ends or resets a stream leaves its connection open. All other ends close the connection. The end's
+    /// own connection alone shows nothing about the server (docs/semantics/streams.md#with-connections).
     pub(super) fn is_connection_gone(&self) -> bool {
         let ended = &self.group().ended;
         let is_closed = |other: &&&End| {
@@ -99,9 +100,10 @@ impl<'a> Case<'a> {
         is_most(closed, ended.len() - closed)
     }
 
-    /// Returns the judgement that the server left after a GOAWAY.
+    /// Returns the judgement that the server announced by a GOAWAY that it leaves (F09); `None` if it does not apply.
     ///
-    /// A GOAWAY lets open streams go on. So it explains an end only where most streams of the connection end too.
+    /// A GOAWAY lets open streams go on. So it explains an end only if at least four fifths of the connection's streams
+    /// end together.
     pub(super) fn left(&self) -> Option<&Judgement> {
         let left = self.left.get_or_init(|| {
             let end = self.end;
@@ -130,13 +132,13 @@ impl<'a> Case<'a> {
         self.end.stream.timeout_ms.is_some_and(is_near)
     }
 
-    /// Returns whether the stream can have filled a watcher's buffer, and did not end by its timeout.
+    /// Returns whether the stream can have filled the server's buffer of a watch, and did not end near its timeout.
     pub(super) fn may_be_slow(&self) -> bool {
         self.end.events >= SMALLEST_BUFFER && !self.is_near_timeout()
     }
 }
 
-/// Returns whether at least four fifths ended.
+/// Returns whether at least four fifths of all streams, `ended` and `alive`, ended.
 pub(super) fn is_most(ended: usize, alive: usize) -> bool {
     ended * 5 >= (ended + alive) * 4
 }

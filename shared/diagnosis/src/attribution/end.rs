@@ -11,9 +11,9 @@ use watchscope_model::{
 
 use super::judgement::Judgement;
 
-/// Time in µs after a pause of watchscope in which a stream that had events waiting may end because of it. The server
-/// gives up a client that does not read (F36; docs/semantics/servers.md#slow-watch). The number has no source. A longer
-/// one would blame watchscope for more ends, a shorter one the server.
+/// Time in µs after a pause of watchscope within which a stream that had events waiting may end because of the pause.
+/// The server gives up a client that does not read (F36; docs/semantics/servers.md#slow-watch). The number has no
+/// source. A longer time would blame watchscope for more ends, a shorter time the server.
 pub(crate) const AFTERMATH_US: i64 = 10_000_000;
 /// Age in ms below which a stream without events is barren (F10; docs/semantics/streams.md#rule-barren). The number has
 /// no source: it is twice the 1 s below which client-go sees an error (docs/semantics/clients.md#reflector-end).
@@ -23,50 +23,50 @@ pub(crate) const BARREN_MS: u64 = 2_000;
 #[derive(Clone, Debug)]
 pub(crate) struct Stream {
     pub(crate) watch: WatchName,
-    /// Resource and group in the form of a definition: `widgets.example.com`, `pods`.
+    /// Resource and group in the form of a CRD's name: `widgets.example.com`, `pods`.
     pub(crate) resource: Text,
-    /// Whether a definition declares the resource. Kubernetes itself declares all others.
+    /// Whether a custom resource definition (CRD) declares the resource.
     pub(crate) is_custom: bool,
     pub(crate) connection: Option<ConnectionId>,
     pub(crate) remote: Option<Text>,
     pub(crate) since: Time,
     pub(crate) from: Option<ResourceVersion>,
-    /// The timeout that the request asked for.
+    /// The timeout that the stream's request asked for.
     pub(crate) timeout_ms: Option<u64>,
     pub(crate) error: Option<ServerError>,
-    /// The last of its documents that could not become an event.
+    /// The last document of the stream that could not become an event.
     pub(crate) unread: Option<Unread>,
     /// The last pause in which watchscope did not read the stream.
     pub(super) pause: Option<Interruption>,
-    /// The last edit of the resource's definition since the stream was opened.
+    /// The last edit of the resource's CRD since the stream was opened.
     pub(super) edit: Option<Interruption>,
 }
 
-/// An event after which a stream may stay silent: a pause of watchscope, or an edit of the resource's definition.
+/// An event after which a stream may stay silent: a pause of watchscope, or an edit of the resource's CRD.
 #[derive(Clone, Debug)]
 pub(super) struct Interruption {
     pub(super) seq: Seq,
-    /// When it ended.
+    /// When the pause ended, or when the CRD was edited.
     pub(super) at: Time,
-    /// How long it took; 0 for an edit.
+    /// How long the pause took; 0 for an edit.
     pub(super) lasted_ms: u64,
-    /// The last version that the watch had seen before it.
+    /// The last resourceVersion that the watch had received before it.
     pub(super) seen: Option<ResourceVersion>,
 }
 
-/// A pause of watchscope that may explain an end.
+/// A pause of watchscope that may explain the end of a stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OwnPause {
     pub(crate) seq: Seq,
-    /// Whether it was too short to close a connection.
+    /// Whether the pause was too short to close a connection.
     pub(crate) is_short: bool,
 }
 
-/// A document that could not become an event.
+/// A document of a stream that could not become an event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unread {
     pub(crate) seq: Seq,
-    /// Whether it was an object of another kind than the request asked for.
+    /// Whether the document was an object of another kind than the request asked for.
     pub(crate) is_other_kind: bool,
 }
 
@@ -89,30 +89,31 @@ pub(crate) struct End {
     pub(crate) cause: Cause,
     pub(crate) age_ms: u64,
     pub(crate) events: u64,
-    /// The longest time that watchscope left the stream unread, if that was noticeable.
+    /// The longest time that watchscope left the stream unread, if it was long enough to be recorded.
     pub(crate) unread_ms: Option<u64>,
     /// The GOAWAY by which the server refused new streams on the connection.
     pub(crate) goaway: Option<Seq>,
     /// A pause of watchscope that may explain the end: the stream delivered nothing after it, or ended soon after it.
     pub(crate) pause: Option<OwnPause>,
-    /// The number of barren streams in a row that began at this resourceVersion, this one included.
+    /// The number of barren streams in a row that began at this stream's resourceVersion, this stream included. A
+    /// barren stream ended at once, without an event.
     pub(crate) barren: u32,
-    /// The edit of the resource's definition not long before.
+    /// The last edit of the resource's CRD, if it came at most 130 s before the end.
     pub(crate) edit: Option<Seq>,
-    /// The number of streams in a row, this one included, that ended before all their initial events had come (F37).
+    /// The number of streams in a row, this stream included, that ended before all their initial events had come (F37).
     pub(crate) cut_short: u32,
-    /// The end of the watch's stream before, if strong evidence shows that the reader was slow (F36).
+    /// The end of the watch's previous stream, if strong evidence shows that its reader was slow (F36).
     pub(crate) slow_before: Option<Seq>,
-    /// The highest version that any watch of the cluster had seen at the end.
+    /// The highest resourceVersion that any watch of the cluster had received when the stream ended.
     pub(super) highest: Option<u64>,
-    /// The 410 that the watch met when it resumed, and the list that shows that the cache was built anew.
+    /// The 410 that the watch met when it resumed, and the list that shows that the watch cache was built anew.
     pub(crate) rebuilt: Option<[Seq; 2]>,
     /// The judgement that was published last.
     pub(super) published: Option<Judgement>,
 }
 
 impl End {
-    /// Returns a judgement of this end. Its evidence is the record of the end.
+    /// Returns a judgement of this end. The judgement's evidence is the record of the end.
     pub(super) fn judged(&self, why: impl Into<Attributed>, certainty: Certainty) -> Judgement {
         Judgement {
             why: why.into(),
@@ -121,7 +122,8 @@ impl End {
         }
     }
 
-    /// Returns whether another record shows already that the server's cache began anew.
+    /// Returns whether it is known already that the server's watch cache began anew: by an edit of the CRD, or by a
+    /// published F16 or F17.
     pub(super) fn is_rebuilding(&self) -> bool {
         let published = self.published.as_ref().and_then(|it| it.why.row());
         self.edit.is_some() || matches!(published, Some(Row::F16 | Row::F17))
@@ -136,8 +138,8 @@ pub(crate) fn is_barren(event: &StreamEnded) -> bool {
 }
 
 impl Interruption {
-    /// Returns whether it may explain the end of its watch's stream: nothing came after it, or it is less than
-    /// [`AFTERMATH_US`] ago.
+    /// Returns whether the pause or edit may explain the end of its watch's stream: the stream has delivered nothing
+    /// after it, or it is at most [`AFTERMATH_US`] ago.
     pub(super) fn may_matter(&self, watch: Option<&Watch>, now: Time) -> bool {
         let seen = watch.and_then(|watch| watch.seen.as_ref());
         // A bookmark at the same version as the last one shows as well that the stream lives.

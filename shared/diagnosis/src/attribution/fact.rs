@@ -17,7 +17,7 @@ pub(super) struct Fact {
 pub(super) enum FactKind {
     /// The watch could not connect.
     Unreachable,
-    /// The next connection of the watch leads to another address.
+    /// The watch's next connection is to another address.
     Moved,
     /// The server refused a request because it shuts down.
     ShuttingDown,

@@ -22,68 +22,69 @@ use super::own::is_plain;
 use super::runs::Runs;
 use crate::server_words;
 
-/// Time in µs within which ends are "together" (docs/semantics/streams.md#together). It is also the time after a resume
-/// within which events are replayed at once. The number has no source. A longer one would group more ends of different
-/// causes; a shorter one would separate ends of one cause.
+/// Time in µs within which ends of streams count as "together" (docs/semantics/streams.md#together). It is also the
+/// time after a resume within which events count as replayed at once. The number has no source. A longer time would
+/// group more ends of different causes; a shorter time would separate ends of one cause.
 pub const TOGETHER_US: i64 = 250_000;
-/// Time in µs after an end at which its judgement is final. Until then a judgement is published, and may be replaced
-/// (docs/semantics/streams.md#revised). It includes a watch's first retry after a failure, which comes after 1.6 s at
-/// most (docs/semantics/clients.md#reflector). It is also the time within which failed requests of several watches may
-/// be one finding.
+/// Time in µs after an end at which its judgement is final. Until then a judgement may be published, and replaced
+/// (docs/semantics/streams.md#revised). This time includes a watch's first retry after a failure, which comes after 1.6
+/// s at most (docs/semantics/clients.md#reflector). It is also the time within which failed requests of several watches
+/// may be one finding.
 pub const REVISED_US: i64 = 2_000_000;
 /// Time in µs after an end at which a suspicion, or `unknown`, is final: 12.25 s (docs/semantics/streams.md#revised).
 /// If the watch meets a 410 when it resumes, its next list may show that the server's cache was built anew.
 pub const SUSPICION_REVISED_US: i64 = REVISED_US + TOGETHER_US + LIST_US;
-/// The most ends that are kept. A further end makes attribution forget the oldest one: its published judgement stands,
-/// and later ends are not grouped with it. Findings wait for the judgement of as many ends. An end matters for 12.25 s
-/// at most, so this is over 300 ends a second. The number has no other source.
+/// The most ends that are kept. A further end makes attribution forget the oldest end: the published judgement of that
+/// end stays, and later ends are not grouped with it. Findings wait for the judgement of at most as many ends. An end
+/// matters for 12.25 s at most, so the limit allows over 300 ends a second. The number has no other source.
 pub const MAX_ENDS: usize = 4_096;
-/// The most facts, and the most edited definitions, that are kept. A further fact makes attribution forget the oldest
-/// one. A further edit makes it forget edits older than 130 s, which end no stream any more. If none is that old, the
-/// further edit is not kept. Facts matter for 2.25 s after an end, so these are 1,800 facts a second, and 30 edits a
-/// second. The number has no other source.
+/// The most facts, and the most edited CRDs, that are kept. A further fact makes attribution forget the oldest fact. A
+/// further edit makes it forget edits older than 130 s, which end no stream any more. If no edit is that old, the
+/// further edit is not kept. Facts matter for 2.25 s after an end, and edits for 130 s, so the limit allows 1,800 facts
+/// and 30 edits a second. The number has no other source.
 pub const MAX_FACTS: usize = 4_096;
-/// Time in µs after an edit of a definition in which the watches of its resource may end because of it (F17;
+/// Time in µs after an edit of a CRD within which the watches of its resource may end because of the edit (F17;
 /// docs/semantics/streams.md#rule-definition-edited). The server waits up to two request timeouts, 120 s, before it
-/// ends the old storage (`customresource_handler.go`, docs/semantics/versions.md#crd-edit). 10 s more are for delays,
-/// and have no source.
+/// ends the old storage (`customresource_handler.go`, docs/semantics/versions.md#crd-edit). The other 10 s are for
+/// delays, and have no source.
 const EDIT_US: i64 = 130_000_000;
-/// Time in µs after a server says that it shuts down in which its streams may end because of it (F07;
-/// docs/semantics/streams.md#rule-shutting-down). It is also the time within which such ends may be one finding. The
+/// Time in µs after a server says that it shuts down within which its streams may end because of the shutdown (F07;
+/// docs/semantics/streams.md#rule-shutting-down). Ends by a shutdown within this time may also be one finding. The
 /// number has no source: it is as long as a request may take (docs/semantics/servers.md#request-timeout).
 pub(crate) const DRAIN_US: i64 = 60_000_000;
-/// Most servers that attribution remembers because they shut down. A further one is not remembered. It bounds the
-/// memory. The number has no source.
+/// Most servers that attribution remembers because they shut down. A further server is not remembered. The limit bounds
+/// the memory. The number has no source.
 const MAX_DRAINING: usize = 64;
-/// Length in ms below which a pause of watchscope closes no connection (docs/semantics/streams.md#rule-short-pause). It
-/// only explains ends for lack of reading or asking. It is as long as a ping may stay unanswered before its connection
-/// counts as dead (docs/semantics/servers.md#ping).
+/// Length in ms below which a pause of watchscope closes no connection (docs/semantics/streams.md#rule-short-pause).
+/// Such a pause only explains ends that come because watchscope did not read or send. The length is that for which a
+/// ping may stay unanswered before its connection counts as dead (docs/semantics/servers.md#ping).
 const SHORT_PAUSE_MS: u64 = 15_000;
-/// Least number of events that a watch cache keeps of its type before it drops the oldest
+/// Least number of events of its resource that a watch cache keeps before it drops the oldest
 /// (docs/semantics/servers.md#ring).
 const CACHED_EVENTS: u64 = 100;
-/// Time in µs that attribution waits for the list after a 410. The list shows whether the cache was built anew
-/// (docs/semantics/streams.md#rule-cache-rebuilt). A later list explains nothing. The number has no source. A longer
-/// one would keep more judgements open; a shorter one would miss slow lists.
+/// Time in µs that attribution waits for the list after a 410. This list shows whether the watch cache was built anew
+/// (docs/semantics/streams.md#rule-cache-rebuilt). A list after this time explains nothing. The number has no source. A
+/// longer time would keep more judgements open; a shorter time would miss slow lists.
 const LIST_US: i64 = 10_000_000;
 
-/// A 410 of a watch cache that met a watch when it resumed after an orderly end. It is kept until the watch's next
-/// list.
+/// A 410 that a watch got from a watch cache when it resumed after an orderly end of its stream. The value is kept
+/// until the watch's next list.
 ///
 /// The list explains the 410. A cache drops events only while it holds at least [`CACHED_EVENTS`] of them, and each
-/// event has a revision of its own. So a cache that is less than that above its oldest revision has dropped none: it
-/// was built anew there. After many writes between the 410 and the list, the list is higher and proves nothing.
+/// event has a revision of its own. So a cache whose newest revision is less than 100 above its oldest has dropped no
+/// event: it was built anew at the oldest revision. After many writes between the 410 and the list, the list's version
+/// is higher and proves nothing.
 ///
-/// A cache ends its streams before it is built anew. So the end has another reason if some watch had seen a version
-/// above the oldest one before: then the cache was built earlier. Behind a balancer of requests, for example, one
-/// server may end the stream and another one answer.
+/// A cache ends its streams before it is built anew. So the end has another reason if any watch had received a version
+/// above the cache's oldest before the end: in this case the cache was built earlier. Behind a load balancer, for
+/// example, one server may end the stream and another server answer the resume.
 #[derive(Clone, Debug)]
 struct Expiry {
-    /// The stream that ended before.
+    /// The stream that ended before the resume.
     ended: StreamId,
     /// The record of the 410.
     seq: Seq,
-    /// The oldest version from which the cache can resume a watch.
+    /// The oldest resourceVersion from which the watch cache can resume a watch.
     oldest: u64,
     remote: Text,
     /// When attribution stops waiting for the list.
@@ -93,36 +94,36 @@ struct Expiry {
 /// A server that said that it shuts down.
 #[derive(Clone, Copy, Debug)]
 struct Drain {
-    /// The first record that says so.
+    /// The first record that says that the server shuts down.
     first: Moment,
-    /// When the last record said so.
+    /// When the last record said that the server shuts down.
     last_at: Time,
 }
 
-/// Open streams, ends and facts. There are as many streams as watches. [`MAX_ENDS`], [`MAX_FACTS`] and time bound the
-/// ends and facts.
+/// Open streams, ends and facts. There is at most one open stream for each watch. [`MAX_ENDS`], [`MAX_FACTS`] and time
+/// bound the ends and facts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StreamFacts {
     open: BTreeMap<StreamId, Stream>,
     ends: VecDeque<End>,
     facts: VecDeque<Fact>,
-    /// The last edit of each custom resource's definition.
+    /// The last edit of each CRD, by the CRD's name.
     edits: BTreeMap<Text, Moment>,
     /// Servers that said that they shut down, by address.
     draining: BTreeMap<Text, Drain>,
     runs: Runs,
-    /// The last end of each watch's stream, if strong evidence shows that the reader was slow.
+    /// For each watch, the record of its last stream's end, if strong evidence shows that the reader was slow (F36).
     slow: BTreeMap<WatchName, Seq>,
     /// The watches whose last request asked for initial events (watch-list).
     asks_initial: BTreeSet<WatchName>,
-    /// The 410s whose lists are still to come: at most one of each watch, for [`LIST_US`].
+    /// The 410s for which a list is still awaited: at most one for each watch, for at most [`LIST_US`].
     expiries: BTreeMap<WatchName, Expiry>,
-    /// Whether something came since the last judgement that may change one.
+    /// Whether something came since the last round of judgements that may change a judgement.
     is_news: bool,
 }
 
 impl StreamFacts {
-    /// Starts from a fold: its open streams are judged when they end.
+    /// Returns the facts known from a fold: streams that are open in it are judged when they end.
     pub(crate) fn since(state: &State) -> Self {
         let mut facts = Self::default();
         for (name, watch) in &state.watches {
@@ -136,7 +137,7 @@ impl StreamFacts {
         facts
     }
 
-    /// Takes the next record. `options` are those of the request, if the record is a request.
+    /// Takes the next record. `options` are the list options of the request, if the record is a request.
     pub(crate) fn observe(
         &mut self,
         before: &State,
@@ -289,8 +290,8 @@ impl StreamFacts {
         });
     }
 
-    /// Notes the state of a watch after a list or the end of initial events. Its version shows how far the server's
-    /// cache has come.
+    /// Notes the state of a watch after a list or the end of initial events. The version of the list shows which
+    /// version the server's watch cache has reached.
     fn listed(
         &mut self,
         watch: &WatchName,
@@ -394,7 +395,7 @@ impl StreamFacts {
         self.is_news = true;
     }
 
-    /// Notes that watchscope did not run for a while. Any open stream may have died meanwhile.
+    /// Notes that watchscope did not run for a while. Any open stream may have died during the pause.
     fn paused(&mut self, lasted_ms: u64, before: &State, record: Moment) {
         for stream in self.open.values_mut() {
             let watch = before.watches.get(&stream.watch);
@@ -448,8 +449,8 @@ impl StreamFacts {
         self.is_news = true;
     }
 
-    /// Returns the first record in which the server of an ended stream said to any watch that it shuts down. `None` if
-    /// it did not say so around the end.
+    /// Returns the first record in which the server of an ended stream said to any watch that it shuts down. `None`
+    /// unless the stream ended at most 2 s before that record, or at most 60 s after the last such record.
     pub(crate) fn shut_down(&self, end: &End) -> Option<Seq> {
         let remote = end.stream.remote.as_ref()?;
         let drain = self.draining.get(remote)?;
@@ -458,7 +459,7 @@ impl StreamFacts {
         (since..=until).contains(&end.at).then_some(drain.first.seq)
     }
 
-    /// Notes an edit of a custom resource's definition: a change that raises its generation.
+    /// Notes an edit of a CRD: a change that raises the CRD's generation.
     fn edited(&mut self, event: &Change, before: &State, record: Moment) {
         if event.change != ChangeType::Modified {
             return;
@@ -484,7 +485,7 @@ impl StreamFacts {
         }
     }
 
-    /// Marks the open streams of a resource whose definition was edited.
+    /// Marks the open streams of a resource whose CRD was edited.
     fn edited_under(&mut self, resource: &Text, before: &State, record: Moment) {
         let open = self.open.values_mut();
         for stream in open.filter(|stream| stream.resource == *resource) {
@@ -498,7 +499,8 @@ impl StreamFacts {
         }
     }
 
-    /// Returns the edit of the resource's definition since which the open stream of a watch has delivered nothing.
+    /// Returns the edit of the resource's CRD since which the open stream of a watch has delivered nothing; `None` if
+    /// there is none.
     pub(crate) fn silent_since_edit(&self, name: &WatchName, before: &State) -> Option<Moment> {
         let mut open = self.open.values();
         let edit = open.find(|stream| stream.watch == *name)?.edit.as_ref()?;
@@ -514,7 +516,7 @@ impl StreamFacts {
         self.asks_initial.contains(watch)
     }
 
-    /// Keeps a fact, if there is any end that it may explain.
+    /// Keeps a fact, if any end is kept that the fact may explain.
     fn fact(
         &mut self,
         kind: FactKind,
@@ -538,7 +540,7 @@ impl StreamFacts {
         self.is_news = true;
     }
 
-    /// Returns when an end can be judged; the past means now.
+    /// Returns the time at which the next end can be judged, which is now if it is past; `None` if no end waits.
     pub(crate) fn wake_at(&self) -> Option<Time> {
         let first = self.ends.front()?;
         if self.is_news {
@@ -574,7 +576,8 @@ impl StreamFacts {
         &self.ends[place]
     }
 
-    /// Stores a judgement of the end at an index. Returns the watch and stream if the judgement is new.
+    /// Stores a judgement of the end at an index. Returns the watch and stream if row or certainty differ from the last
+    /// published judgement of this end.
     pub(crate) fn publish(
         &mut self,
         place: usize,
@@ -627,8 +630,8 @@ impl StreamFacts {
             .retain(|_, drain| now.micros_since(drain.last_at) <= DRAIN_US);
     }
 
-    /// Returns the facts of a kind that came after `end`, to its watch or to a watch whose stream ended together with
-    /// it.
+    /// Returns the facts of a kind that came at most 2 s after `end`, and concern its watch or a watch whose stream
+    /// ended together with it.
     pub(super) fn facts_after<'a>(
         &'a self,
         kind: FactKind,
@@ -648,8 +651,8 @@ impl StreamFacts {
         })
     }
 
-    /// Returns the ends together with `end` that do not explain themselves, and the number of streams that lived on,
-    /// among the streams that `among` picks. `end` is included, and each watch counts once.
+    /// Returns `end` and the ends together with it that do not explain themselves, each watch once. Also returns the
+    /// number of streams that lived on. Only streams that `among` picks count for either.
     pub(super) fn together<'a>(
         &'a self,
         end: &'a End,
@@ -679,13 +682,13 @@ impl StreamFacts {
         (ended, alive)
     }
 
-    /// Returns the last edit of the definition of an ended stream's resource.
+    /// Returns the last edit of the CRD of an ended stream's resource.
     pub(crate) fn last_edit(&self, ended: StreamId) -> Option<Moment> {
         let end = self.ends.iter().rev().find(|end| end.id == ended)?;
         self.edits.get(&end.stream.resource).copied()
     }
 
-    /// Returns the edit of a resource's definition, if it is at most [`EDIT_US`] ago.
+    /// Returns the last edit of a resource's CRD, if it is at most [`EDIT_US`] ago.
     fn edit_before(&self, resource: &Text, now: Time) -> Option<Seq> {
         let edit = self.edits.get(resource)?;
         let ago_us = now.micros_since(edit.at);

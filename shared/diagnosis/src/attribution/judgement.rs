@@ -4,10 +4,10 @@ use watchscope_model::row::Attributed;
 use watchscope_model::vocabulary::Certainty;
 use watchscope_model::{Seq, tree};
 
-/// Why a stream ended, how certain that is, and the records that say so.
+/// Why a stream ended, how certain this is, and the records that show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Judgement {
-    /// A row of the catalogue, or that no row applies.
+    /// A row of the failure catalogue, or that the end was normal, watchscope's own, or unknown.
     pub(crate) why: Attributed,
     pub(crate) certainty: Certainty,
     /// The record of the end, and the other records that the judgement rests on; sorted, each once.
@@ -15,7 +15,7 @@ pub(crate) struct Judgement {
 }
 
 impl Judgement {
-    /// Returns the judgement with more evidence.
+    /// Returns the judgement with the records of `evidence` added to its evidence.
     pub(crate) fn with(mut self, evidence: impl IntoIterator<Item = Seq>) -> Self {
         self.evidence.extend(evidence);
         tree::sort(&mut self.evidence);
@@ -24,8 +24,8 @@ impl Judgement {
     }
 }
 
-/// Returns whether a judgement of this certainty (suspected, unknown) is open: a list that comes late may replace it.
-/// False for definite and likely ones.
+/// Returns whether a judgement of this certainty (suspected, unknown) is open: a list that comes late may replace such
+/// a judgement. False for definite and likely judgements.
 #[must_use]
 pub fn is_suspicion(certainty: Certainty) -> bool {
     matches!(certainty, Certainty::Suspected | Certainty::Unknown)

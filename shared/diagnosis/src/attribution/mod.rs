@@ -4,9 +4,9 @@
 //!   judgement ◄─ end ◄─ own, runs, fact ◄─ facts ◄─ case ◄─ rules
 //! ```
 //!
-//! * [`judgement`] says why a stream ended, how certain that is and by which records.
+//! * [`judgement`] says why a stream ended, how certain this is, and by which records.
 //! * [`end`] describes a stream from its opening to its end.
-//! * [`own`] judges an end by itself: its cause, its age, its ERROR.
+//! * [`own`] judges an end alone: by its cause, its age, its ERROR.
 //! * [`runs`] counts streams of a watch in a row.
 //! * [`fact`] is an event after an end.
 //! * [`facts`] holds open streams, recent ends and the events around them.

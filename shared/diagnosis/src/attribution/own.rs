@@ -1,6 +1,7 @@
 //! Rules about an end alone: its cause, its age, its ERROR, and a pause of watchscope.
 //!
-//! These rules need neither the ends of other streams nor time. [`is_plain`] asks them before others are looked at.
+//! The rules in this file need neither the ends of other streams nor a wait. [`is_plain`] tries these rules before
+//! other streams are looked at.
 
 use std::ops::RangeInclusive;
 
@@ -12,19 +13,19 @@ use super::end::{End, ServerError};
 use super::judgement::Judgement;
 use crate::server_words;
 
-/// Difference in ms from its timeout within which a stream ended by the timeout (F05;
-/// docs/semantics/streams.md#rule-timeout). The number has no source: it covers the ways of request and end between
-/// client and server.
+/// Greatest difference in ms between a stream's age and its timeout for which the stream ended by the timeout (F05;
+/// docs/semantics/streams.md#rule-timeout). The number has no source: it covers the time that request and end take
+/// between client and server.
 const TIMEOUT_SLACK_MS: u64 = 2_000;
-/// Time in ms after the timeout in which an orderly end counts as held up, as by a buffering proxy (F44;
-/// docs/semantics/streams.md#rule-timeout). A server that ends streams later does not keep to timeouts. The number has
-/// no source.
+/// Time in ms after the timeout within which an orderly end counts as a timeout that was held up, as by a buffering
+/// proxy (F44; docs/semantics/streams.md#rule-timeout). A server that ends streams later than that does not keep to
+/// timeouts. The number has no source.
 const TIMEOUT_LATE_MS: u64 = 60_000;
 /// Ages in ms at which a server ends a stream without a timeout: 1800 s to 3600 s
-/// (docs/semantics/servers.md#watch-lifetime). 2 s more are slack, as in [`TIMEOUT_SLACK_MS`].
+/// (docs/semantics/servers.md#watch-lifetime). The range has 2 s more as slack, as in [`TIMEOUT_SLACK_MS`].
 const SERVER_TIMEOUT_MS: RangeInclusive<u64> = 1_800_000..=3_602_000;
-/// Time in ms after the timeout from which a dead stream may belong to a server that keeps to no timeouts
-/// (docs/semantics/streams.md#rule-silence). The probe gives a stream up then.
+/// Time in ms after the timeout from which on a silent stream may come from a server that keeps to no timeouts
+/// (docs/semantics/streams.md#rule-silence). At this time the probe gives a stream up.
 const OVERDUE_MS: u64 = 30_000;
 
 /// Returns whether the end explains itself, so that its judgement needs neither other ends nor more time.
@@ -43,10 +44,10 @@ pub(super) fn is_plain(end: &End) -> bool {
     rules.iter().any(|rule| rule(end).is_some()) || end.pause.is_some_and(|pause| !pause.is_short)
 }
 
-/// Judges an end after a pause of watchscope itself: its machine slept, or gave it no time. The pause is to blame
-/// unless the server gave a reason. The stream's timeout may have passed meanwhile.
+/// Judges an end after a pause of watchscope itself: the machine slept, or gave watchscope no CPU time. The pause is to
+/// blame unless the server gave a reason. If the stream's timeout passed during the pause, the end is normal.
 ///
-/// A short pause closes no connection. It only makes a server give up a client that does not read, and makes
+/// A short pause closes no connection. A short pause only makes a server give up a client that does not read, or makes
 /// watchscope take a stream for silent.
 pub(super) fn pause(end: &End) -> Option<Judgement> {
     let pause = end.pause?;
@@ -72,7 +73,7 @@ pub(super) fn own_cancel(end: &End) -> Option<Judgement> {
     (end.cause == Cause::Cancelled).then(|| end.judged(Attributed::Ours, Certainty::Definite))
 }
 
-/// Judges an end by an ERROR event: its code and words name the row.
+/// Judges an end by an ERROR event: code and words of the event name the row.
 pub(super) fn error_event(end: &End) -> Option<Judgement> {
     if end.cause != Cause::ErrorEvent {
         return None;
@@ -88,7 +89,7 @@ pub(super) fn error_event(end: &End) -> Option<Judgement> {
     Some(judgement.with([error.seq]))
 }
 
-/// Judges an end by its timeout, which is never an alarm.
+/// Judges an end by the stream's timeout, which is a normal end.
 pub(super) fn timeout(end: &End) -> Option<Judgement> {
     let certainty = match end.cause {
         Cause::End => is_of_timeout(end)?,
@@ -99,7 +100,8 @@ pub(super) fn timeout(end: &End) -> Option<Judgement> {
     Some(end.judged(Attributed::Normal, certainty))
 }
 
-/// Judges the end of a silent stream. A second look or an unanswered ping proved it dead, or its end did not come.
+/// Judges the end of a silent stream. A side watch or an unanswered ping proved the stream dead, or its end did not
+/// come after its timeout.
 pub(super) fn silence(end: &End) -> Option<Judgement> {
     if end.cause != Cause::IdleTimeout {
         return None;
@@ -113,7 +115,7 @@ pub(super) fn silence(end: &End) -> Option<Judgement> {
     Some(end.judged(Row::F04, certainty))
 }
 
-/// Judges an end by a GOAWAY itself.
+/// Judges an end that a GOAWAY frame itself caused (F09).
 pub(super) fn goaway_last_word(end: &End) -> Option<Judgement> {
     (end.cause == Cause::Goaway).then(|| end.judged(Row::F09, Certainty::Definite).with(end.goaway))
 }
@@ -142,7 +144,7 @@ fn is_at_timeout(end: &End) -> bool {
     asked.is_some_and(|timeout_ms| end.age_ms.abs_diff(timeout_ms) <= TIMEOUT_SLACK_MS)
 }
 
-/// Returns how certain it is that an orderly end at this age is a timeout's; `None` if it is not.
+/// Returns how certain it is that an orderly end at this age came from the timeout; `None` if it did not.
 fn is_of_timeout(end: &End) -> Option<Certainty> {
     let is_late = match end.stream.timeout_ms {
         Some(_) if is_at_timeout(end) => return Some(Certainty::Definite),
@@ -155,7 +157,8 @@ fn is_of_timeout(end: &End) -> Option<Certainty> {
     is_late.then_some(Certainty::Likely)
 }
 
-/// Returns the row of an ERROR's status (docs/semantics/streams.md#rule-error), if there is one.
+/// Returns the catalogue row of an ERROR's status, with its certainty (docs/semantics/streams.md#rule-error); `None` if
+/// no row applies.
 fn row_of(error: &ServerError) -> Option<(Row, Certainty)> {
     let message = error.message.as_deref().unwrap_or("");
     let reason = error.reason.as_deref().unwrap_or("");

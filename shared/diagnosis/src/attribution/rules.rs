@@ -1,13 +1,14 @@
 //! The rules by which a stream's end is judged, in the order of docs/semantics/streams.md#rules.
 //!
 //! A replay of at least 10 events right after an early orderly end shows a slow reader
-//! (docs/semantics/streams.md#rule-slow-reader). That is likely, also twice in a row. It is definite only where
-//! watchscope measured its own slow reading.
+//! (docs/semantics/streams.md#rule-slow-reader). After such a replay a slow reader is likely, even after two such ends
+//! in a row. A slow reader is definite only if watchscope measured its own slow reading.
 //!
-//! The resume after an early orderly end may meet a 410 and no 429. Then the next list shows whether the cache was
-//! built anew (F16, F17) or has run over (F11). A cache drops events only while it holds at least 100. So it was built
-//! anew if the list stands less than 100 revisions above the oldest one left. The distance of that oldest revision
-//! from the watch's progress proves nothing: it is as small in a cache that has just run over.
+//! The resume after an early orderly end may meet a 410 and no 429. In this case the next list shows whether the watch
+//! cache was built anew (F16, F17) or dropped old events (F11). A watch cache drops events only while it holds at least
+//! 100. So the cache was built anew if the list's version is less than 100 revisions above the cache's oldest revision.
+//! The distance of that oldest revision from the watch's progress proves nothing: it is equally small in a cache that
+//! has just dropped events.
 
 use watchscope_model::Row;
 use watchscope_model::row::Attributed;
@@ -20,17 +21,18 @@ use super::facts::StreamFacts;
 use super::judgement::Judgement;
 use super::own;
 
-/// Number of barren streams in a row that are more than chance (F10; docs/semantics/streams.md#rule-barren). The last
-/// of them is then likely F10; before, it is suspected. The number has no source.
+/// Number of barren streams in a row from which on they are more than chance (F10;
+/// docs/semantics/streams.md#rule-barren). From this number on a barren end is likely F10; below it, F10 is suspected.
+/// The number has no source.
 const BARREN_STREAMS: u32 = 3;
-/// Number of streams in a row that ended before all their initial events had come and are more than chance (F37;
-/// docs/semantics/streams.md#rule-initial-events-cut-again). The last of them is then likely F37; before, it is
-/// suspected. The number has no source.
+/// Number of streams in a row that ended before all their initial events had come, from which on they are more than
+/// chance (F37; docs/semantics/streams.md#rule-initial-events-cut-again). From this number on such an end is likely
+/// F37; below it, F37 is suspected. The number has no source.
 const CUT_SHORT_STREAMS: u32 = 2;
 
 /// A rule: one reason for which streams end.
 ///
-/// A rule may rest on the rules before it having passed. The comments in [`RULES`] say where.
+/// A rule may rely on the fact that no earlier rule applied. The comments in [`RULES`] say where.
 struct Rule {
     /// The row of docs/semantics that states the rule.
     #[cfg_attr(
@@ -38,11 +40,11 @@ struct Rule {
         expect(dead_code, reason = "a test holds it against the page")
     )]
     anchor: &'static str,
-    /// Returns the judgement if the rule applies.
+    /// Returns the judgement of the rule; `None` if the rule does not apply.
     judge: fn(&Case<'_>) -> Option<Judgement>,
 }
 
-/// All rules. The first one that answers decides.
+/// All rules, in order. The first rule that applies decides.
 const RULES: &[Rule] = &[
     // watchscope's own actions, and rules about the end alone.
     Rule {
@@ -172,7 +174,7 @@ const RULES: &[Rule] = &[
     },
 ];
 
-/// Returns why a stream ended, as far as is known by now: the judgement of the first rule that answers.
+/// Returns why a stream ended, as far as is known by now: the judgement of the first rule that applies.
 pub(crate) fn attribute(end: &End, facts: &StreamFacts) -> Judgement {
     let case = Case::new(end, facts);
     let judgement = RULES.iter().find_map(|rule| (rule.judge)(&case));
@@ -216,8 +218,8 @@ fn server_gone(case: &Case<'_>) -> Option<Judgement> {
     Some(judgement.with(case.also()).with(gone))
 }
 
-/// Judges that the server restarted: all its connections closed and its caches begin anew, and it was back before any
-/// watch dialled it. A cache that begins anew alone leaves its connections open (F16).
+/// Judges that the server restarted: all its connections closed and its watch caches begin anew, and it was back before
+/// any watch dialled it. If only a cache begins anew, the connections stay open (F16).
 fn server_restarted(case: &Case<'_>) -> Option<Judgement> {
     if !case.is_whole_server() || case.end.goaway.is_some() || !case.is_connection_gone() {
         return None;
@@ -243,7 +245,7 @@ fn goaway(case: &Case<'_>) -> Option<Judgement> {
     case.left().cloned()
 }
 
-/// Judges that a cache begins anew. For a custom resource the reason is mostly an edit of its definition.
+/// Judges that a watch cache begins anew. For a custom resource the reason is mostly an edit of its CRD.
 fn cache_initializing(case: &Case<'_>) -> Option<Judgement> {
     let end = case.end;
     let initializing = case.of_group(FactKind::Initializing);
@@ -297,8 +299,8 @@ fn definition_edited(case: &Case<'_>) -> Option<Judgement> {
     Some(case.end.judged(Row::F17, Certainty::Likely).with([edit]))
 }
 
-/// Judges that the cache was built anew, from the 410 and the list after it. If the server closed the connection too,
-/// another server may have answered them.
+/// Judges that the watch cache was built anew, from the 410 and the list after it. If the server also closed the
+/// connection, another server may have answered both.
 fn cache_rebuilt(case: &Case<'_>) -> Option<Judgement> {
     let end = case.end;
     let rebuilt = end.rebuilt?;
@@ -437,7 +439,7 @@ mod tests {
         }
     }
 
-    /// Runs all rules over an end. Returns those that answer, in their order, each with its judgement.
+    /// Runs all rules over an end. Returns the rules that apply, in their order, each with its judgement.
     fn answers(end: &End) -> String {
         let facts = StreamFacts::default();
         let case = Case::new(end, &facts);

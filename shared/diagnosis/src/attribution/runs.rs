@@ -1,4 +1,5 @@
-//! Streams of a watch in a row: how many were barren, how many were cut short, and the replay of the last one.
+//! Streams of a watch in a row: how many were barren (ended at once without an event), how many were cut short, and
+//! what the last stream replayed.
 
 use watchscope_model::event::StreamEnded;
 use watchscope_model::tree::BTreeMap;
@@ -7,24 +8,24 @@ use watchscope_model::{ResourceVersion, StreamId, Time, WatchName};
 
 use super::end::{Stream, is_barren};
 
-/// Number of events at once from a resuming stream that show a full buffer of the server (F36). It is the smallest
-/// buffer of a watch (docs/semantics/servers.md#buffers).
+/// Number of events delivered at once by a resuming stream that shows that the server's buffer was full (F36). The
+/// number is the size of the smallest buffer of a watch (docs/semantics/servers.md#buffers).
 pub(crate) const REPLAYED: u64 = 10;
 
-/// Counts of streams in a row: one of each kind a watch.
+/// Counts of streams in a row: for each watch, one count of each kind.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Runs {
     barren: BTreeMap<WatchName, BarrenRun>,
     /// The number of streams in a row that ended before all their initial events had come.
     cut_short: BTreeMap<WatchName, u32>,
-    /// Streams that have just resumed a watch.
+    /// Streams that have just resumed a watch, with what each has delivered since.
     replays: BTreeMap<StreamId, Replay>,
 }
 
 /// Barren streams of one watch in a row.
 #[derive(Clone, Debug, Default)]
 struct BarrenRun {
-    /// The version at which all of them began.
+    /// The resourceVersion at which all these streams began.
     from: Option<ResourceVersion>,
     streams: u32,
 }
@@ -46,8 +47,8 @@ impl Runs {
         self.replays.insert(stream, replay);
     }
 
-    /// Notes that a stream delivered an event. Returns true once: when it has delivered [`REPLAYED`] events within
-    /// `at_once_us` after it resumed its watch.
+    /// Notes that a stream delivered an event. Returns true once for a stream: when it has delivered [`REPLAYED`]
+    /// events within `at_once_us` after it resumed its watch.
     pub(super) fn delivered(
         &mut self,
         stream: Option<StreamId>,
@@ -69,13 +70,13 @@ impl Runs {
         is_enough
     }
 
-    /// Returns whether no stream has resumed its watch lately.
+    /// Returns whether no stream is being counted after a resume.
     pub(super) fn has_no_replay(&self) -> bool {
         self.replays.is_empty()
     }
 
     /// Notes that a stream ended. Returns how many streams of its watch in a row were barren and began at the same
-    /// version, this one included.
+    /// resourceVersion, this stream included; 0 if it was not barren.
     pub(super) fn barren(&mut self, event: &StreamEnded, stream: &Stream) -> u32 {
         self.replays.remove(&event.stream);
         if !(is_barren(event) && event.cause == Cause::End) {
@@ -93,7 +94,8 @@ impl Runs {
         run.streams
     }
 
-    /// Notes that a stream ended. Returns how many streams of its watch in a row were cut short, this one included.
+    /// Notes that a stream ended. Returns how many streams of its watch in a row were cut short, this stream included;
+    /// 0 if it was not.
     pub(super) fn cut_short(&mut self, watch: &WatchName, is_cut_short: bool) -> u32 {
         if !is_cut_short {
             self.cut_short.remove(watch);

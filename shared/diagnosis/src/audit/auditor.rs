@@ -19,10 +19,10 @@ use super::watch::{is_below, is_unordered, may_hide};
 use crate::audit::budget::{Budget, PER_MINUTE};
 use crate::versions::Versions;
 
-/// The machine of the audit. The number of watches bounds it. Each watch has a per-key log of at most [`MAX_STEPS`]
-/// steps. It has one comparison at a time, of at most [`MAX_DIFFERENCES`] differences and 8 bytes for each key. A
-/// second comparison has the differences of the first one, too. A sweep adds as many objects as [`Auditor::looking_at`]
-/// says. All watches share the last 2,048 deleted objects.
+/// The state machine of the audit. The number of watches bounds its size. Each watch has a per-key log of at most
+/// [`MAX_STEPS`] steps, and one comparison at a time, of at most [`MAX_DIFFERENCES`] differences and 8 bytes for each
+/// key. A second comparison has the differences of the first one, too. A sweep adds at most as many objects as
+/// [`Auditor::looking_at`] allows. All watches share the last 2,048 deleted objects.
 ///
 /// [`MAX_STEPS`]: super::MAX_STEPS
 /// [`MAX_DIFFERENCES`]: super::MAX_DIFFERENCES
@@ -30,7 +30,7 @@ use crate::versions::Versions;
 pub struct Auditor {
     pub(super) level: Level,
     pub(super) watches: BTreeMap<WatchName, WatchAudit>,
-    /// Most objects of a watch for a sweep at a viewer's request.
+    /// Most objects of a watch for which a viewer's request makes a sweep.
     pub(super) lookup_limit: usize,
     pub(super) per_minute: usize,
     /// The requests to each server, by the address that watches are pinned to; `None` for watches that are not pinned.
@@ -47,16 +47,16 @@ impl Default for Auditor {
 }
 
 impl Auditor {
-    /// Returns an auditor of a level that makes at most [`PER_MINUTE`] requests a minute to each server, as
+    /// Returns an auditor of this level that makes at most [`PER_MINUTE`] requests a minute to each server, as
     /// [`Auditor::with_budget`] counts them.
     #[must_use]
     pub fn new(level: Level) -> Self {
         Self::with_budget(level, PER_MINUTE)
     }
 
-    /// Returns an auditor that makes at most `per_minute` requests a minute to each server; 0 counts as 1. At the
-    /// budget reads wait. The driver's question for the version, on each new connection, counts but does not wait.
-    /// Watches that are not pinned share one budget, whatever servers answer them.
+    /// Returns an auditor that makes at most `per_minute` requests a minute to each server; 0 counts as 1. Reads beyond
+    /// the budget wait. The driver's request for the server's version, on each new connection, counts but does not
+    /// wait. Watches that are not pinned share one budget, whatever servers answer them.
     #[must_use]
     pub fn with_budget(level: Level, per_minute: usize) -> Self {
         Self {
@@ -72,18 +72,19 @@ impl Auditor {
     }
 
     /// Makes a viewer's request for all objects sweep watches of at most `most` objects, held or missing, if lists may
-    /// hide a wrong one; larger ones get [`AT_ONCE`] lookups. The default is [`AT_ONCE`]. With a greater `most`, only
-    /// the server's budget limits a watch during a sweep. A sweep ends early at 8 failed lookups, at a refusal (401,
-    /// 403), and at a new list of the watch. It also ends if the watch does not stream for 4 s. Watches that are
-    /// audited already keep their limit.
+    /// hide a wrong object; larger watches get [`AT_ONCE`] lookups. The default is [`AT_ONCE`]. With a greater `most`,
+    /// only the server's budget limits a watch during a sweep. A sweep ends early at 8 failed lookups, at a refusal
+    /// (401, 403), and at a new list of the watch. A sweep also ends if the watch has no open stream for 4 s. Watches
+    /// that are audited already keep their limit.
     #[must_use]
     pub fn looking_at(mut self, most: usize) -> Self {
         self.lookup_limit = most;
         self
     }
 
-    /// Takes the next record of the log, each once. `before` is the fold of all records before it. A watch that it has
-    /// not seen before is audited from this record on, unless `before` has it as stopped.
+    /// Takes the next record of the log; each record must be passed once. `before` is the fold of all records before
+    /// it. A record of a watch that the auditor does not know begins the audit of that watch, unless the watch is
+    /// stopped in `before`.
     pub fn observe(&mut self, before: &State, record: &Record) {
         let now = record.at;
         if let Event::Clock(Clock {
@@ -195,13 +196,13 @@ impl Auditor {
             .or_insert_with(traffic);
     }
 
-    /// Returns when the server of a watch may get a request; `None` while it has yet to answer one.
+    /// Returns when the server of a watch may get the next request; `None` while a read of it is under way.
     pub(super) fn free_at(&self, audit: &WatchAudit) -> Option<Time> {
         self.servers.get(audit.server())?.free_at()
     }
 
-    /// Returns when [`Auditor::next`] may have a request, on the log's clock, if nothing else happens. `None` if never,
-    /// or not before a read under way is answered. A past time means now.
+    /// Returns when [`Auditor::next`] may have a request, on the log's clock, if nothing else happens. `None` if no
+    /// request will come, or none before a read that is under way is answered. A past time means now.
     #[must_use]
     pub fn wake_at(&self) -> Option<Time> {
         let due = |audit: &WatchAudit| Some(audit.due()?.max(self.free_at(audit)?));
@@ -219,9 +220,9 @@ impl Auditor {
         reads.chain(self.watches.values().filter_map(witness)).min()
     }
 
-    /// Returns the next read, if one is due and may be made; `None` if none is. There may be another one, as at another
-    /// server, so the caller asks until it gets `None`. Each read needs a call of [`Auditor::answer`]. `state` is the
-    /// fold of all records so far.
+    /// Returns the next read, if one is due and may be made; `None` if no read is. After one read there may be another,
+    /// as at another server, so the caller repeats the call until it returns `None`. Each read needs a call of
+    /// [`Auditor::answer`]. `state` is the fold of all records so far.
     pub fn next(&mut self, now: Time, state: &State) -> Option<Read> {
         if self.wake_at().is_none_or(|at| at > now) {
             return None;
@@ -277,9 +278,9 @@ impl Auditor {
         Some(read)
     }
 
-    /// Takes the result of a read at `now`; [`Auditor::take`] has the events that follow. It counts for the read, or
-    /// the second watch, that is under way at the server of `read`, so each read needs exactly one answer. If none is
-    /// under way there, it changes no verdict. `state` is the fold of all records so far.
+    /// Takes the result of a read at `now`; [`Auditor::take`] has the events that follow. The result counts for the
+    /// read, or the second watch, that is under way at the server of `read`, so each read needs exactly one answer. If
+    /// no read is under way there, the call changes no verdict. `state` is the fold of all records so far.
     pub fn answer(&mut self, read: &Read, reply: Reply, now: Time, state: &State) {
         let Some(traffic) = self.servers.get_mut(&read.server) else {
             return;
@@ -395,16 +396,16 @@ impl Auditor {
     }
 
     /// Takes the events to append since the last call, in their order: audits, and verdicts that are raised, confirmed
-    /// or cleared. There may be none. They are held until then without a bound, so the caller calls it after each other
-    /// call.
+    /// or cleared. There may be no events. The auditor holds events without a bound until this call, so the caller
+    /// makes it after each call of another method.
     pub fn take(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.out)
     }
 
-    /// Returns whether a viewer's request is complete at `now`: for one watch or for all (`None`), and for an object of
-    /// it or for all its objects (`None`). True if there is no such watch. What the audit does by itself counts as part
-    /// of the request: for all objects a round that is due or under way, for one a read of it that waits or is under
-    /// way.
+    /// Returns whether a viewer's request is complete at `now`: for one watch or for all watches (`None`), and for one
+    /// object or for all objects (`None`). True if there is no such watch. What the audit does by itself counts as part
+    /// of the request. For all objects, this is a round that is due or under way; for one object, a read of it that
+    /// waits or is under way.
     #[must_use]
     pub fn is_over(&self, watch: Option<&WatchName>, object: Option<&Object>, now: Time) -> bool {
         let is_meant = |name: &WatchName| watch.is_none_or(|watch| watch == name);
@@ -417,11 +418,11 @@ impl Auditor {
         })
     }
 
-    /// Starts a comparison of a watch, or of all watches (`None`): of all objects (`None`), or of one. Returns whether
-    /// there is such a watch. If so, at least one audit record of it follows, even if it cannot decide, unless the
-    /// watch is stopped before. An object needs not be held. A later request for the same watch replaces an earlier
-    /// one, which then may get no record of its own. While 64 reads of the watch wait, an object is not looked up for
-    /// it.
+    /// Starts a comparison of a watch, or of all watches (`None`): of all objects (`None`), or of one object. Returns
+    /// whether there is such a watch. If so, at least one audit record of the watch follows, even if it cannot decide,
+    /// unless the watch is stopped before. The object need not be held by the watch. A later request for the same watch
+    /// replaces an earlier one, which may get no record of its own in this case. While 64 reads of the watch wait, a
+    /// request for one object adds no lookup.
     pub fn ask(
         &mut self,
         watch: Option<&WatchName>,
@@ -480,7 +481,7 @@ impl Others<'_> {
     }
 }
 
-/// Returns the list, if it came in one page and is of one version.
+/// Returns the list in a reply, if the list came in one page and is of one version.
 pub(super) fn listed_whole<'a>(task: &Task, reply: &'a Reply) -> Option<&'a Page> {
     let Reply::Page(page) = reply else {
         return None;

@@ -1,27 +1,29 @@
-//! The budget of the audit's requests (docs/semantics/checks.md#budget). The observer must not become the load.
+//! The budget of the audit's requests (docs/semantics/checks.md#budget). The audit must not become a load for the
+//! cluster.
 
 use std::collections::VecDeque;
 
 use watchscope_model::Time;
 
-/// Default for the most requests to a server in a minute, two a second. Beyond it the audit waits; only the question
-/// for the version, on a new connection, does not wait, but counts. They are enough for six small watches
-/// (docs/audit.md#how-much-is-read).
+/// Default for the most requests of the audit to a server in a minute, two a second. Further requests wait; only the
+/// request for the server's version, on a new connection, does not wait, but counts. The default is enough for six
+/// small watches (docs/audit.md#how-much-is-read).
 pub const PER_MINUTE: usize = 120;
-/// Most requests in a minute for one watch; beyond it the watch waits. They are two lists, 16 lookups and two reads to
-/// confirm. Only the server's budget limits second watches, questions for the version, a watch that `full` reads whole,
-/// and a sweep that a command waits for.
+/// Most requests in a minute for one watch; further requests wait. These 20 are two lists, 16 lookups and two reads
+/// that confirm. Only the server's budget limits second watches, requests for the server's version, a watch whose
+/// objects the level `full` all looks up, and a sweep for `watchscope audit`.
 pub const PER_WATCH: usize = 20;
 /// One minute in µs.
 const MINUTE_US: i64 = 60_000_000;
-/// First rest in ms after a refusal. Each refusal in a row doubles it. If the server asks for a longer wait, that
-/// counts. Many refusals with a wait ask for as long as the first rest (docs/semantics/requests.md#too-many-requests).
+/// First wait in ms after a server was busy. Each further refusal in a row doubles the wait. If the server asks for a
+/// longer wait, that wait counts. Many servers ask for a wait of 1 s, too
+/// (docs/semantics/requests.md#too-many-requests).
 const REST_MS: u64 = 1_000;
-/// Longest such rest in ms. More refusals do not lengthen it. So the audit asks a server that is there again within a
-/// minute.
+/// Longest wait in ms after refusals in a row. More refusals do not lengthen the wait. So the audit sends requests to a
+/// recovered server again within a minute.
 const LONGEST_REST_MS: u64 = 60_000;
 
-/// The requests of the last minute, at most `most`.
+/// The times of the requests in the last minute, at most `most`.
 #[derive(Clone, Debug)]
 pub(super) struct Minute {
     most: usize,
@@ -45,7 +47,7 @@ impl Minute {
         after.unwrap_or(Time(i64::MAX))
     }
 
-    /// Allows `most` requests a minute from now on.
+    /// Sets the limit to `most` requests a minute from now on.
     pub(super) fn allow(&mut self, most: usize) {
         self.most = most;
     }
@@ -70,7 +72,7 @@ impl Minute {
     }
 }
 
-/// The requests to a server.
+/// The budget of requests to one server.
 #[derive(Clone, Debug)]
 pub(super) struct Budget {
     minute: Minute,
@@ -95,18 +97,18 @@ impl Budget {
         self.minute.spend(now);
     }
 
-    /// Returns whether a request was sent in the minute before `now`, or the server still rests.
+    /// Returns whether a request was sent in the minute before `now`, or the wait after a refusal lasts.
     pub(super) fn is_spent(&self, now: Time) -> bool {
         self.minute.spent(now) > 0 || self.rests_until > now
     }
 
-    /// Returns whether three quarters of the minute's requests are spent.
+    /// Returns whether at least three quarters of the requests of a minute were sent in the minute before `now`.
     pub(super) fn is_scarce(&self, now: Time) -> bool {
         self.minute.spent(now) * 4 >= self.minute.most * 3
     }
 
-    /// Notes that the server is busy (429, 503), or cannot be reached. It rests for the wait that it asks for, or
-    /// longer with each refusal in a row.
+    /// Notes that the server is busy (429, 503), or cannot be reached. No request is sent for the wait that the server
+    /// asks for, or for a wait that grows with each refusal in a row.
     pub(super) fn refused(&mut self, retry_after_ms: Option<u64>, now: Time) {
         let ever_longer = (REST_MS << self.refusals.min(6)).min(LONGEST_REST_MS);
         self.refusals += 1;

@@ -1,4 +1,4 @@
-//! Compares the objects that a watch held with those that were read, at one version and key by key.
+//! Compares the objects that a watch held at a resourceVersion with the objects that were read at it, key by key.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -9,22 +9,22 @@ use watchscope_model::{Object, ResourceVersion, fnv};
 
 use super::history::Past;
 
-/// Most differences of one comparison of a watch with a list that are followed: the first ones. The rest is dropped,
-/// and the outcome is marked as incomplete. It bounds the records of one comparison. The number has no source: a watch
-/// that differs in more is wrong as a whole.
+/// Most differences that are kept of one comparison of a watch with a list: the first found. Further differences are
+/// dropped, and the outcome is marked as incomplete. The limit bounds the records of one comparison. The number has no
+/// source: a watch with more differences is wrong as a whole.
 pub const MAX_DIFFERENCES: usize = 100;
 
-/// The difference between the object held and the object read in one place.
+/// The difference between the object held and the object read under one namespace and name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Difference {
-    /// The object that is held, or else the one that was read.
+    /// The object that the watch holds; if it holds none, the object that was read.
     pub(super) object: Arc<Object>,
     pub(super) kind: Divergence,
     pub(super) held: Option<ResourceVersion>,
     pub(super) listed: Option<ResourceVersion>,
 }
 
-/// The result of comparing one place.
+/// The result of comparing the objects of one namespace and name.
 pub(super) enum Compared {
     Equal,
     Differs(Difference),
@@ -32,7 +32,8 @@ pub(super) enum Compared {
     Unclear,
 }
 
-/// Compares one place. Another object of the same name counts as another version.
+/// Compares the held and the read object of one namespace and name. An object of the same name with another uid counts
+/// as another version.
 pub(super) fn compare(
     held: Option<(&Arc<Object>, &ResourceVersion)>,
     read: Option<&Seen>,
@@ -58,22 +59,22 @@ pub(super) fn compare(
     }
 }
 
-/// A comparison with a list, page by page. For an equal object it keeps only 8 bytes.
+/// A comparison with a list, page by page. For each item of the list it keeps 8 bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Comparison {
     pub(super) at: ResourceVersion,
     /// The continue token of the next page.
     pub(super) token: Option<String>,
-    /// The differences that the first comparison found, if this is the second one.
+    /// The differences that the first comparison found, if this is the second; else `None`.
     pub(super) first: Option<Vec<Difference>>,
     pub(super) compared: u64,
     pub(super) unclear: u64,
-    /// The number of pages so far.
+    /// The number of pages compared so far.
     pages: usize,
     differences: Vec<Difference>,
-    /// Whether there were more differences than are followed.
+    /// Whether there were more than [`MAX_DIFFERENCES`] differences.
     is_cut: bool,
-    /// Hashes of the keys so far. Two keys of one hash can hide a ghost, and never make one.
+    /// Hashes of the listed keys so far. Two keys with the same hash can hide a ghost, but never make one.
     seen: Vec<u64>,
 }
 
@@ -81,11 +82,11 @@ pub(super) struct Comparison {
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) compared: u64,
-    /// The differences in objects that are still held as they were then.
+    /// The differences in objects that the watch still holds as it did at the compared version.
     pub(super) differences: Vec<Difference>,
-    /// Whether these are all differences.
+    /// Whether `differences` was not cut at [`MAX_DIFFERENCES`].
     pub(super) is_all: bool,
-    /// The number of pages it took.
+    /// The number of pages of the compared list.
     pub(super) pages: usize,
 }
 
@@ -104,12 +105,13 @@ impl Comparison {
         }
     }
 
-    /// Returns whether no page came yet and it is no second comparison. Then its version may still change.
+    /// Returns whether no page was compared yet and this is no second comparison, so that the version to compare at may
+    /// still change.
     pub(super) fn is_new(&self) -> bool {
         self.pages == 0 && self.first.is_none()
     }
 
-    /// Compares a page.
+    /// Compares a page of the list with the watch's past state.
     pub(super) fn take(&mut self, items: &[Seen], past: &Past<'_>) {
         self.pages += 1;
         for item in items {
@@ -149,7 +151,7 @@ impl Comparison {
         }
     }
 
-    /// Returns whether any item differed so far.
+    /// Returns whether any item of the list differed so far.
     pub(super) fn has_found(&self) -> bool {
         !self.differences.is_empty()
     }
@@ -167,7 +169,7 @@ fn place(object: &Object) -> (Option<&str>, &str) {
     (object.namespace.as_deref(), &object.name)
 }
 
-/// Returns the hash of a place. No name has a zero byte in it.
+/// Returns the hash of an object's namespace and name, with a zero byte between them, which no name contains.
 fn hash(object: &Object) -> u64 {
     let (namespace, name) = place(object);
     let parts = [namespace.unwrap_or("").as_bytes(), &[0], name.as_bytes()];

@@ -1,7 +1,8 @@
 //! The per-key log: what a watch held at a version r that it has passed, W(r), computed from what it holds now.
 //!
-//! The log's fold has what a watch holds now. So the per-key log only keeps what the stream has replaced: for each live
-//! event, the object that was in its place before. Objects that do not change cost nothing.
+//! The log's fold has what a watch holds now. So the per-key log only keeps what the stream's events have replaced: for
+//! each live event, the object that the watch held under the same namespace and name before. Objects that do not change
+//! cost nothing.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,18 +14,20 @@ use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::{Origin, Phase};
 use watchscope_model::{Object, ResourceVersion, Time};
 
-/// Time in µs for which a step is kept. The watch's next change drops older steps, and states before them are unknown.
-/// etcd keeps a revision for 10 min at most (docs/semantics/servers.md#compaction), so no exact list shows an older
-/// state.
+/// Time in µs for which a step is kept. The watch's next change drops older steps, and the states before the dropped
+/// steps become unknown. etcd keeps a revision for 10 min at most (docs/semantics/servers.md#compaction), so no list at
+/// an exact version can show an older state.
 pub const KEPT_US: i64 = 600_000_000;
-/// Most steps of one watch; a further one replaces the oldest, and states before that are unknown. 20 changes a second
-/// over ten minutes are 12,000 steps of about 400 bytes, 4.7 MiB (docs/benchmarks.md). At the bound they are 13 MiB.
+/// Most steps of one watch; a further step replaces the oldest, and the states before that one become unknown. 20
+/// changes a second over ten minutes are 12,000 steps of about 400 bytes, 4.7 MiB (docs/benchmarks.md). The most steps
+/// take 13 MiB.
 pub const MAX_STEPS: usize = 32_768;
 
-/// An object and its version.
+/// An object and its resourceVersion.
 pub(super) type Version = (Arc<Object>, ResourceVersion);
 
-/// A live event, and the object that it replaced. About 400 bytes with the names it keeps alive (docs/benchmarks.md).
+/// A live event, and the object that it replaced. A step takes about 400 bytes with the names that it keeps in memory
+/// (docs/benchmarks.md).
 #[derive(Clone, Debug)]
 struct Step {
     at: Time,
@@ -36,13 +39,13 @@ struct Step {
 /// The lowest version whose state is known.
 #[derive(Clone, Debug, Default)]
 enum Floor {
-    /// No state is known: there was no complete list, or another one is being read.
+    /// No past state is known: there was no complete list, or another list is being read.
     #[default]
     Unknown,
-    /// States from this version on are known.
+    /// The states from this resourceVersion on are known, itself included.
     At(ResourceVersion),
-    /// No state up to this version is known: the stream delivered an event out of order, so what is held is no state of
-    /// the past.
+    /// No state up to this resourceVersion, itself included, is known: the stream delivered an event out of order, so
+    /// the held objects are no state that etcd ever had.
     Above(ResourceVersion),
 }
 
@@ -51,14 +54,15 @@ enum Floor {
 pub(super) struct History {
     steps: VecDeque<Step>,
     floor: Floor,
-    /// The object that an inferred DELETED removed, until the ADDED comes from which it was inferred. Both have the
-    /// version of the ADDED.
+    /// The object that an inferred DELETED removed, until the ADDED comes from which that DELETED was inferred. The
+    /// inferred DELETED has the version of the ADDED.
     replaced: Option<Version>,
-    /// The watch's progress when its stream last delivered an older event than the one held, which is no step.
+    /// The watch's progress when its stream last delivered an event older than the held object. Such an event is no
+    /// step.
     passed_over: Option<ResourceVersion>,
 }
 
-/// The objects of a watch at a past version, as differences from its current objects.
+/// The objects of a watch at a past resourceVersion, as differences from its current objects.
 #[derive(Debug)]
 pub(super) struct Past<'a> {
     watch: &'a Watch,
@@ -66,7 +70,7 @@ pub(super) struct Past<'a> {
 }
 
 impl History {
-    /// Starts from a fold: what is held now is known, and nothing before.
+    /// Returns the per-key log of a watch in a fold: the state that it holds now is known, and no state before.
     pub(super) fn since(watch: &Watch) -> Self {
         let floor = match &watch.progress {
             Some(progress)
@@ -85,8 +89,8 @@ impl History {
         }
     }
 
-    /// Begins from a complete list or complete initial events. The watch holds the state at the list's version, or
-    /// still its own state if the list is older.
+    /// Begins anew from a complete list or complete initial events. The watch then holds the state at the list's
+    /// version, or still its own state if the list is older than its progress.
     pub(super) fn listed(&mut self, before: &Watch, version: &ResourceVersion) {
         let newest = match &before.progress {
             Some(progress) if progress.is_after(version) => progress,
@@ -95,7 +99,7 @@ impl History {
         self.begin(Floor::At(newest.clone()));
     }
 
-    /// Adds a change. `before` is the watch before it.
+    /// Adds a change. `before` is the state of the watch before the change.
     pub(super) fn changed(&mut self, before: &Watch, change: &Change, now: Time) {
         if is_reading(before) {
             return self.begin(Floor::Unknown);
@@ -146,8 +150,8 @@ impl History {
         }
     }
 
-    /// Returns whether a change has the version of the last step, and an object without a step at that version. One
-    /// transaction of etcd may change several objects, as at the end of a lease.
+    /// Returns whether a change has the version of the last step, and no step at that version is of the same object.
+    /// One transaction of etcd may change several objects, as at the end of a lease.
     fn is_beside_last(&self, change: &Change) -> bool {
         let (version, place) = (&change.resource_version, Place(change.object.clone()));
         let mut last = self
@@ -166,8 +170,8 @@ impl History {
         self.floor = floor;
     }
 
-    /// Returns what the watch held at a version. `None` if it has not come to it, if it is too long ago, or if that
-    /// state is unknown.
+    /// Returns what the watch held at a resourceVersion. `None` if the watch has not reached that version, or if the
+    /// state at it is unknown or no longer kept.
     pub(super) fn at<'a>(
         &'a self,
         watch: &'a Watch,
@@ -196,8 +200,8 @@ impl History {
         Some(Past { watch, then })
     }
 
-    /// Returns the places and versions of the events that the stream delivered above a version and up to another.
-    /// `None` if they are unknown or came out of order.
+    /// Returns object and version of each event that the stream delivered above `from`, up to and including `to`.
+    /// `None` if these events are unknown, or the stream delivered events out of order.
     pub(super) fn delivered<'a>(
         &'a self,
         watch: &Watch,
@@ -222,12 +226,12 @@ impl History {
         })
     }
 
-    /// Returns the number of steps.
+    /// Returns the number of kept steps.
     pub(super) fn len(&self) -> usize {
         self.steps.len()
     }
 
-    /// Returns the memory of the steps, with the objects they keep alive, in bytes.
+    /// Returns the memory of the steps, with the objects that they keep in memory, in bytes.
     #[cfg(test)]
     fn bytes(&self) -> usize {
         let object = |object: &Arc<Object>| {
@@ -242,7 +246,7 @@ impl History {
     }
 }
 
-/// Returns whether the watch is reading a state, so that what it holds is none.
+/// Returns whether the watch is listing, so that the objects that it holds are no state of one version.
 fn is_reading(watch: &Watch) -> bool {
     watch
         .phase
@@ -251,7 +255,7 @@ fn is_reading(watch: &Watch) -> bool {
 }
 
 impl<'a> Past<'a> {
-    /// Returns what it held in a place.
+    /// Returns what the watch held under an object's namespace and name at the past version.
     pub(super) fn get(
         &self,
         object: &Arc<Object>,
@@ -265,12 +269,12 @@ impl<'a> Past<'a> {
         }
     }
 
-    /// Returns whether a place still holds what it held then.
+    /// Returns whether the watch still holds for this namespace and name what it held at the past version.
     pub(super) fn still_holds(&self, object: &Arc<Object>) -> bool {
         !self.then.contains_key(&Place(object.clone()))
     }
 
-    /// Returns all objects that it held, in no order.
+    /// Returns all objects that the watch held at the past version, in no order.
     pub(super) fn all(&self) -> impl Iterator<Item = (&'a Arc<Object>, &'a ResourceVersion)> {
         let unchanged = self
             .watch
@@ -386,7 +390,7 @@ mod tests {
             self.change(what, Origin::Live, name, version, 0);
         }
 
-        /// `a@1 b@5`, or `unknown`.
+        /// Returns the objects that were held at a version, `a@1 b@5`, or `unknown`.
         fn at(&self, version: u64) -> String {
             let watch = &self.state.watches[&self.name];
             let Some(past) = self.history.at(watch, &version.into()) else {

@@ -6,15 +6,15 @@ use watchscope_model::request::{ACCEPT_METADATA, ACCEPT_METADATA_LIST};
 use watchscope_model::vocabulary::Verb;
 use watchscope_model::{ConnectionId, RequestId, ResourceVersion, Text, WatchName};
 
-/// A GET request that the driver has to send over a connection of the audit. A second watch of the same objects has a
-/// connection apart from those of other reads.
+/// A GET request that the driver has to send over a connection of the audit. A second watch of the same objects must
+/// use another connection than other reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Read {
-    /// The name of the watch that it is for.
+    /// The name of the watch that the read is for.
     pub watch: WatchName,
-    /// The name under which the log has it: the watch's with `#a`, or with `#w` for a second watch.
+    /// The name under which the log has the read: the watch's name with `#a`, or with `#w` for a second watch.
     pub lane: WatchName,
-    /// The address (`host:port`) of the apiserver that watch and read are pinned to; `None` if any may answer.
+    /// The address (`host:port`) of the apiserver that watch and read are pinned to; `None` if any server may answer.
     pub server: Option<Text>,
     /// What the request does: `Get` for one object, `List`, or `Watch` for a second watch.
     pub verb: Verb,
@@ -25,8 +25,8 @@ pub struct Read {
 }
 
 impl Read {
-    /// Returns path and query as the target of a request line (RFC 9112, section 3.2.1): `PATH?QUERY`, percent-encoded as
-    /// the fields are. It is the path alone if there is no query, as for a `Get`.
+    /// Returns path and query as the target of a request line (RFC 9112, section 3.2.1): `PATH?QUERY`, percent-encoded
+    /// as the fields are. Without a query, as for a `Get`, the target is the path alone.
     #[must_use]
     pub fn target(&self) -> String {
         match &self.query {
@@ -35,8 +35,8 @@ impl Read {
         }
     }
 
-    /// Returns the value of the `Accept` header. It asks for metadata as JSON (docs/semantics/requests.md#forms),
-    /// because only metadata is compared.
+    /// Returns the value of the `Accept` header. The value asks for metadata as JSON
+    /// (docs/semantics/requests.md#forms), because only metadata is compared.
     #[must_use]
     pub fn accept(&self) -> &'static str {
         if self.verb == Verb::List {
@@ -46,7 +46,7 @@ impl Read {
         }
     }
 
-    /// Returns the event of its request over a connection.
+    /// Returns the event that records that this request was sent over a connection.
     #[must_use]
     pub fn sent(&self, request: RequestId, connection: ConnectionId) -> RequestSent {
         RequestSent {
@@ -59,9 +59,10 @@ impl Read {
         }
     }
 
-    /// Returns the reply for an answer of this HTTP status; `status` is `None` if no answer came whole. `current`,
-    /// `one`, `page` and `told` parse its body, and only the one that fits is called. A status of 200 whose body cannot
-    /// be parsed is [`Reply::Failed`]; so is a missing status. `retry_after_ms` only counts for another status.
+    /// Returns the reply for an answer with this HTTP status; `status` is `None` if no complete answer came. `current`,
+    /// `one`, `page` and `told` parse the answer's body, and only the function that fits the request and status is
+    /// called. A status of 200 whose body cannot be parsed is [`Reply::Failed`]; so is a missing status.
+    /// `retry_after_ms` counts only for a status other than 200.
     pub fn reply(
         &self,
         status: Option<u16>,
@@ -101,18 +102,18 @@ pub enum Reply {
         status: u16,
         /// The wait that the server asks for, in ms; `None` if it asks for none.
         retry_after_ms: Option<u64>,
-        /// The version that the server has reached, if it says that it has not reached the requested one
+        /// The resourceVersion that the server has reached, if it says that it has not reached the requested one
         /// (docs/semantics/requests.md#too-large); else `None`.
         current: Option<ResourceVersion>,
     },
-    /// An answer of 200 that cannot be parsed, or none that came whole.
+    /// An answer of 200 that cannot be parsed, or no complete answer.
     Failed,
-    /// No connection, or no credentials for it.
+    /// There was no connection to the server, or there were no credentials for it.
     Unreached,
 }
 
 impl Reply {
-    /// Returns the reply with versions that have no order, as another apiserver's.
+    /// Returns the reply with all versions marked as having no order, for an aggregated apiserver.
     pub(super) fn unordered(mut self) -> Self {
         let seen = |seen: &mut Seen| seen.version = seen.version.unordered();
         match &mut self {

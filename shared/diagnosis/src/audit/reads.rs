@@ -1,4 +1,4 @@
-//! The requests of the audit: their URLs, and what each of them can reveal (docs/semantics/checks.md#reads).
+//! The requests of the audit: the URL of each, and what each can reveal (docs/semantics/checks.md#reads).
 
 use std::borrow::Cow;
 
@@ -10,38 +10,40 @@ use watchscope_model::{Object, ResourceVersion, Text};
 
 use crate::versions::ServerVersion;
 
-/// `limit` of a page, in objects; client-go's (docs/semantics/clients.md#reflector-list). A longer list has several
-/// pages.
+/// The `limit` of a page of a list, in objects: that of client-go (docs/semantics/clients.md#reflector-list). A longer
+/// list has several pages.
 pub const PAGE: usize = 500;
 
-/// Returns whether etcd answers a list at an exact version. Since 1.34 snapshots of the watch cache may answer it.
+/// Returns whether etcd answers a list at an exact version. Since 1.34 snapshots of the watch cache may answer such a
+/// list.
 pub(super) fn exact_lists_are_etcds(server: ServerVersion) -> bool {
     server.is_some_and(|(minor, _)| minor < 34)
 }
 
-/// Returns whether etcd answers a list without a resourceVersion. Since 1.31 the watch cache answers it, once it is
-/// fresh.
+/// Returns whether etcd answers a list without a resourceVersion. Since 1.31 the watch cache answers such a list, once
+/// the cache is fresh.
 pub(super) fn newest_lists_are_etcds(server: ServerVersion) -> bool {
     server.is_some_and(|(minor, _)| minor < 31)
 }
 
-/// Returns whether a list of one name at an exact version carries the newest version instead. If its version is
-/// compacted, such a list is refused with 500. So do 1.19 to 1.23, which put the header of etcd's answer into it. All
-/// servers that may answer must be of these versions: before 1.19 such a list shows the newest state.
+/// Returns whether the answer to a list of one name at an exact version names the newest version instead. Servers of
+/// 1.19 to 1.23 do this: they take the version from the header of etcd's answer. These servers refuse such a list with
+/// 500 if the exact version is compacted. All servers that may answer must be of these versions: before 1.19 such a
+/// list shows the newest state.
 pub(super) fn one_name_says_newest(oldest: ServerVersion, newest: ServerVersion) -> bool {
     let is_19_to_23 =
         |server: ServerVersion| server.is_some_and(|(minor, _)| (19..24).contains(&minor));
     is_19_to_23(oldest) && is_19_to_23(newest)
 }
 
-/// Returns whether the server knows `resourceVersionMatch` (1.19). Before, a limit makes a list show exactly its
-/// version.
+/// Returns whether the server knows `resourceVersionMatch` (1.19). In earlier versions, a `limit` makes a list show
+/// exactly the state at its resourceVersion.
 fn knows_match(server: ServerVersion) -> bool {
     server.is_none_or(|(minor, _)| minor >= 19)
 }
 
-/// The scope of a watch: path and selectors. The audit reads the same scope, because a comparison of different scopes
-/// is a mistake (F42).
+/// The scope of a watch: path and selectors. The audit reads the same scope, because to compare different scopes is an
+/// error (F42).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Scope {
     /// The collection's path.
@@ -51,7 +53,7 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    /// Returns the scope of a list or watch.
+    /// Returns the scope of a list or watch request; `None` for other requests.
     pub(super) fn of(sent: &RequestSent) -> Option<Self> {
         if !matches!(sent.verb(), Verb::List | Verb::Watch) {
             return None;
@@ -64,18 +66,18 @@ impl Scope {
         })
     }
 
-    /// Returns whether it covers all objects of the collection.
+    /// Returns whether the scope covers all objects of its collection.
     pub(super) fn is_all(&self) -> bool {
         self.label_selector.is_none() && self.field_selector.is_none()
     }
 
-    /// Returns whether it covers one name only.
+    /// Returns whether the scope covers one object name only.
     pub(super) fn is_one_name(&self) -> bool {
         let fields = self.field_selector.as_deref();
         fields.is_some_and(|fields| fields.contains("metadata.name="))
     }
 
-    /// Returns a list at exactly a version.
+    /// Returns path and query of a list at exactly a resourceVersion; `token` continues an earlier page.
     pub(super) fn exact(
         &self,
         server: ServerVersion,
@@ -100,7 +102,7 @@ impl Scope {
         (self.path.to_string(), options.query())
     }
 
-    /// Returns the first page of the newest list.
+    /// Returns path and query of the first page of the newest list.
     pub(super) fn newest(&self) -> (String, String) {
         let options = ListOptions {
             limit: Some(PAGE as u64),
@@ -109,7 +111,7 @@ impl Scope {
         (self.path.to_string(), options.query())
     }
 
-    /// Returns a second watch with all events since a version.
+    /// Returns path and query of a second watch, with all events since a resourceVersion.
     pub(super) fn since(&self, at: &ResourceVersion) -> (String, String) {
         let options = ListOptions {
             watch: true,
@@ -121,7 +123,8 @@ impl Scope {
         (self.path.to_string(), options.query())
     }
 
-    /// Returns a list that shows the version of the server's cache. No object has its name, so it lists nothing.
+    /// Returns path and query of a list that shows the version that the server's watch cache has reached. The list asks
+    /// for a name that no object has, so it has no items.
     pub(super) fn any(&self) -> (String, String) {
         let options = ListOptions {
             version: Some("0".into()),
@@ -131,7 +134,7 @@ impl Scope {
         (self.path.to_string(), options.query())
     }
 
-    /// Returns the path of one object, as it is in etcd now.
+    /// Returns the path of a GET of one object, which reads the object's newest state from etcd.
     pub(super) fn get(&self, object: &Object) -> String {
         let mut path = self.path_of(object);
         path.push('/');
@@ -139,8 +142,8 @@ impl Scope {
         path
     }
 
-    /// Returns a list of one object at exactly a version. The watch cache does not answer a list of one name, so etcd
-    /// does in all versions.
+    /// Returns path and query of a list of one object at exactly a resourceVersion. In all versions etcd answers such a
+    /// list, because the watch cache does not answer lists of one name.
     pub(super) fn one(
         &self,
         server: ServerVersion,
@@ -163,7 +166,7 @@ impl Scope {
         (self.path_of(object), options.query())
     }
 
-    /// Like `one`, whether the selectors match the object or not.
+    /// Like `one`, but the list also has the object if the scope's selectors do not match it.
     pub(super) fn named(
         &self,
         server: ServerVersion,
@@ -177,7 +180,7 @@ impl Scope {
         (self.path_of(object), options.query())
     }
 
-    /// Returns the path of an object's collection: that of its namespace, also where all namespaces are watched.
+    /// Returns the path of an object's collection: that in its namespace, even if the watch is of all namespaces.
     fn path_of(&self, object: &Object) -> String {
         let path = &*self.path;
         let (before, resource) = path.rsplit_once('/').unwrap_or(("", path));
@@ -193,7 +196,7 @@ impl Scope {
         }
     }
 
-    /// Returns options with the selectors and nothing else.
+    /// Returns list options with the scope's selectors and nothing else.
     fn options(&self) -> ListOptions<'_> {
         ListOptions {
             label_selector: self.label_selector.as_deref().map(Cow::Borrowed),

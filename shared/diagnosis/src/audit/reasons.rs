@@ -1,5 +1,5 @@
-//! Reasons why a read of the audit cannot decide, or why its result is limited. This is the one place where they
-//! become sentences.
+//! Reasons why a read of the audit cannot decide, or why its result is limited. Only this file turns reasons into
+//! sentences.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use watchscope_model::{ResourceVersion, Text};
 
 use crate::text::count;
 
-/// A reason, with the numbers and names of its sentence.
+/// A reason why a read cannot decide or its result is limited, with the numbers and names for its sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
     /// The watch cache may have answered the list.
@@ -19,50 +19,51 @@ pub(super) enum Reason {
     LookedUp,
     /// The watch cache may have answered the list, and the differences are known to be wrong.
     KnownDifference,
-    /// Another apiserver's versions have no order that is known.
+    /// An aggregated apiserver's versions have no known order, so only equality can be found.
     OnlyEqual,
-    /// Another apiserver's versions have no order that is known, and something differs.
+    /// An aggregated apiserver's versions have no known order, and something differs.
     NotEqual,
-    /// Another apiserver's versions have no order that is known, and the list has several pages.
+    /// An aggregated apiserver's versions have no known order, and the list has several pages.
     PagesUnordered,
     /// An object's versions are not numbers.
     Unordered,
     /// The watch's version is not a number.
     NoPosition,
-    /// Exact lists are refused. The newest list has the watch's version by chance, and cannot be repeated at it.
+    /// Exact lists are refused. The newest list has the watch's version by chance, and cannot be repeated at that
+    /// version.
     RefusesExact,
     /// Exact lists are refused, so a difference cannot be confirmed.
     CannotConfirm,
-    /// Exact lists are refused, and one page does not show all.
+    /// Exact lists are refused, and one page of the newest list does not show all objects.
     FirstPageOnly,
     /// Objects are listed by name, because GETs of them are refused.
     RefusesGet,
-    /// The server has no metadata of lists.
+    /// The server cannot list metadata alone.
     ListsWhole,
     /// The watch has more than [`MOST_LISTED`](super::MOST_LISTED) objects.
     TooLong,
-    /// The state of the watch at its version is unknown.
+    /// The state of the watch at the read's version is unknown.
     NoPast,
-    /// The version can no longer be read.
+    /// The version was compacted, so it can no longer be read.
     Compacted,
     /// This number of items could not be read.
     Unreadable(u64),
     /// This number of objects have versions that cannot be compared.
     NotComparable(u64),
-    /// The list has another version than was requested.
+    /// The list has another resourceVersion than was requested.
     OtherVersion {
         asked: ResourceVersion,
         listed: ResourceVersion,
     },
-    /// An HTTP status other than 200.
+    /// The server answered with this HTTP status, not with 200.
     Refused(u16),
     /// There was no connection.
     Unreached,
     /// The answer cannot be read.
     NoAnswer,
-    /// The watch moved on meanwhile.
+    /// The watch received changes during the read.
     MovedOn,
-    /// The watch does not stream.
+    /// The watch has no open stream.
     NotStreaming,
     /// The sweep of a watch ended when only some of its objects had been looked up.
     Cut { by: Cut, so: u64, all: u64 },
@@ -70,26 +71,26 @@ pub(super) enum Reason {
     NotLookedUp { failed: u64, all: u64 },
     /// This number of objects changed during a sweep.
     Changed(u64),
-    /// An object left the watch's selector.
+    /// An object only left the watch's selector: etcd still has it.
     OnlyLeft,
-    /// The watch has not come to a list's version for `for_s` seconds.
+    /// The watch has made no progress for `for_s` seconds and has not reached a list's version.
     StandsStill {
         at: ResourceVersion,
         listed: ResourceVersion,
         for_s: i64,
     },
-    /// The cache has not come to the requested version.
+    /// The server's watch cache has not reached the requested version.
     CacheBehind {
         asked: ResourceVersion,
         current: ResourceVersion,
     },
-    /// The watch was opened above the server's version.
+    /// The watch was opened at a version above that which the server's watch cache has reached.
     FromTheFuture {
         known: ResourceVersion,
         opened: ResourceVersion,
         listed: ResourceVersion,
     },
-    /// The newest list is older than the watch.
+    /// The newest list's version is below the watch's progress.
     WentBack {
         listed: ResourceVersion,
         seen: ResourceVersion,
@@ -102,7 +103,7 @@ pub(super) enum Reason {
     },
     /// The list was made by another server.
     OtherServer { holds: Elsewhere, server: Text },
-    /// The events of a second watch between these versions.
+    /// The result of a comparison with a second watch's events between these versions.
     Second {
         of: SecondWatch,
         from: ResourceVersion,
@@ -115,18 +116,18 @@ pub(super) enum Reason {
 pub(super) enum Cut {
     /// The watch was stopped.
     Stopped,
-    /// Its stream ended, and none followed soon.
+    /// The watch's stream ended, and no stream followed soon.
     NotStreaming,
-    /// It was listed anew.
+    /// The watch was listed anew.
     ListedAnew,
 }
 
 /// The result of a comparison with another server's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Elsewhere {
-    /// It has all that the watch holds.
+    /// The list has exactly what the watch holds.
     Same,
-    /// It differs only in objects that are known to be wrong.
+    /// The list differs only in objects with a known verdict.
     Known,
     /// The differences are looked up in etcd.
     LookedUp,
@@ -135,11 +136,11 @@ pub(super) enum Elsewhere {
 /// The result of a comparison with a second watch's events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SecondWatch {
-    /// Both delivered the same.
+    /// Both watches delivered the same events.
     Same,
-    /// It lacks this number.
+    /// The second watch lacks this number of events.
     Lacks(u64),
-    /// It has this number more.
+    /// The second watch has this number of events more.
     HasMore(u64),
 }
 
@@ -200,7 +201,7 @@ impl Reason {
         }
     }
 
-    /// Returns who answered the read, if the reason says so.
+    /// Returns who answered the read (etcd or a watch cache), if the reason says it.
     pub(super) fn authority(&self) -> Option<Authority> {
         match self {
             Self::MayBeACaches | Self::RefusesBoth | Self::LookedUp | Self::KnownDifference => {
@@ -312,7 +313,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Returns the sentence of some reasons; `None` if there is none.
+/// Returns the sentences of the reasons as one text; `None` without a reason.
 pub(super) fn sentence<'a>(reasons: impl Iterator<Item = &'a Reason>) -> Option<Text> {
     let words: Vec<String> = reasons.map(Reason::to_string).collect();
     (!words.is_empty()).then(|| words.join("; ").as_str().into())

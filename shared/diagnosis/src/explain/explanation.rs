@@ -2,30 +2,31 @@
 
 use watchscope_model::Row;
 
-/// The texts about a row. Each is one paragraph of Markdown, never empty; all but the references end with a full stop.
+/// The texts about a row. Each text is one paragraph of Markdown, never empty; all texts but the references end with a
+/// full stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Explanation {
-    /// The row.
+    /// The row of the catalogue that the texts are about.
     pub row: Row,
     /// What the failure is.
     pub what: &'static str,
-    /// Why it happens.
+    /// Why the failure happens.
     pub cause: &'static str,
-    /// How it looks on the wire.
+    /// How the failure looks in the requests and streams of a watch.
     pub wire: &'static str,
     /// The affected versions of server and clients.
     pub versions: &'static str,
-    /// What a naive client does, and believes then.
+    /// What a naive client does at the failure, and what it wrongly holds to be true afterwards.
     pub naive: &'static str,
-    /// How a correct client reacts.
+    /// How a correct client reacts to the failure.
     pub correct: &'static str,
-    /// How to confirm it, by watchscope or by hand.
+    /// How to confirm the failure, by watchscope or by hand.
     pub confirm: &'static str,
     /// Sources and further reading, as issue numbers, KEPs or titles.
     pub references: &'static str,
 }
 
-/// The heading of the text about the wire. The picture stands under it, too.
+/// The heading of the text about the wire. The row's picture stands under this heading, too.
 const WIRE: &str = "On the wire";
 
 impl Explanation {
@@ -50,8 +51,8 @@ impl Explanation {
         ]
     }
 
-    /// Returns the row's page in docs/findings as Markdown, which ends with a line feed. It shows the picture
-    /// `CODE.svg`, which lies beside the page.
+    /// Returns the row's page in docs/findings as Markdown, which ends with a line feed. The page shows the picture
+    /// `CODE.svg`, which lies in the same folder as the page.
     #[must_use]
     pub fn markdown(&self) -> String {
         let mut page = format!(

@@ -4,7 +4,7 @@ use watchscope_model::Row;
 
 use super::explanation::{Explanation, explain};
 
-/// The text about versions of a failure that all versions have.
+/// The text about the affected versions, for a failure that all versions have.
 const ANY: &str = "Every version.";
 
 /// The texts about all rows, F01 first: the texts of a row are at the row's own index (`row as usize`).

@@ -5,12 +5,13 @@ use std::cmp::Reverse;
 use watchscope_model::vocabulary::{Certainty, Severity};
 use watchscope_model::{ConnectionId, Row, Seq, Text, Time, WatchName};
 
-/// Most records of evidence that a finding names. A finding of an event names its first ones; one that lasts, or gets
-/// further records, the first and the latest. A finding about several watches names the first ones and the latest four.
-/// All others are dropped. It bounds the size of a finding's record. The number has no source.
+/// Most records of evidence that a finding names. A finding of a single event names the first 16 records; a finding
+/// that lasts, or gets further records, the first and the latest. A finding about several watches names the first
+/// records and the latest four. All other records are dropped. The limit bounds the size of a finding's record. The
+/// number has no source.
 pub const MAX_EVIDENCE: usize = 16;
-/// Time in µs after which a lag is a warning: two periods of bookmarks (docs/semantics/checks.md#behind). So is a
-/// request that is held up on its way (F44).
+/// Time in µs after which a lag is a warning: two periods of bookmarks (docs/semantics/checks.md#behind). A request
+/// that is held up on its way for that time (F44) is a warning, too.
 pub(super) const BEHIND_LONG_US: i64 = 120_000_000;
 
 /// The subject of a finding.
@@ -20,9 +21,9 @@ pub(crate) enum Subject {
     Watch(WatchName),
     Server(Text),
     Client(Text),
-    /// A connection, with the address that it leads to.
+    /// A connection, with the address of the server at its other end.
     Connection(ConnectionId, Option<Text>),
-    /// A type at a server.
+    /// A resource at one server.
     Type {
         group: Text,
         resource: Text,
@@ -33,16 +34,16 @@ pub(crate) enum Subject {
 /// The condition under which a finding ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lasts {
-    /// 600 s after the last occurrence.
+    /// The finding ends 600 s after its last occurrence.
     Happened,
-    /// When the detector clears it.
+    /// The finding ends when its detector clears it.
     UntilCleared,
 }
 
 /// The weight of a finding: by severity, then by certainty.
 pub(super) type Weight = (Severity, Reverse<u64>);
 
-/// A detector's result, for the first time or again.
+/// A detector's result: a failure that it found, for the first time or again.
 #[derive(Clone, Debug)]
 pub(crate) struct FindingDraft {
     pub(crate) row: Row,
@@ -51,25 +52,25 @@ pub(crate) struct FindingDraft {
     pub(crate) severity: Severity,
     pub(crate) certainty: Certainty,
     pub(crate) subject: Subject,
-    /// The records of its evidence; not empty.
+    /// The records of the finding's evidence; not empty.
     pub(crate) evidence: Vec<Seq>,
     /// When this occurrence began.
     pub(crate) since: Time,
     pub(crate) summary: String,
-    /// Its outcome, as a sentence, once it is known.
+    /// The outcome of the occurrence, as a sentence, once it is known.
     pub(crate) outcome: Option<String>,
     pub(crate) lasts: Lasts,
-    /// When its severity rises, and to which, unless its outcome is known by then.
+    /// When the finding's severity rises, and to which severity, unless the outcome is known by then.
     pub(crate) worsens: Option<(Time, Severity)>,
-    /// The part that its watch shares with other watches that may suffer from the same cause.
+    /// What the finding's watch shares with other watches that may suffer from the same cause; `None` if nothing.
     pub(crate) shared: Option<Shared>,
     /// The fate of the watch after its stream ended; `None` if no stream ended.
     pub(crate) fate: Option<Fate>,
 }
 
 impl FindingDraft {
-    /// Returns a draft of something that happened. It has the usual severity of its row, and no other row looks like
-    /// it.
+    /// Returns a draft of a failure that happened. The draft has the usual severity of its row, and names no rows that
+    /// look the same.
     pub(crate) fn of(
         row: Row,
         certainty: Certainty,
@@ -95,7 +96,8 @@ impl FindingDraft {
         }
     }
 
-    /// Returns the draft as a divergence: a second read, or an event delivered to another watch, proves it.
+    /// Returns the draft with severity divergence: a second read, or an event delivered to another watch, proves the
+    /// failure.
     pub(crate) fn proven(self) -> Self {
         Self {
             severity: Severity::Divergence,
@@ -103,7 +105,7 @@ impl FindingDraft {
         }
     }
 
-    /// Returns the draft as a note that becomes a warning at a moment, if it still lasts by then.
+    /// Returns the draft with severity note, which becomes warning at `at`, if the outcome is not known by then.
     pub(crate) fn note_until(self, at: Time) -> Self {
         Self {
             severity: Severity::Note,
@@ -117,7 +119,7 @@ impl FindingDraft {
         Self { alike, ..self }
     }
 
-    /// Returns the draft with the part that its watch shares with others.
+    /// Returns the draft with what its watch shares with others.
     pub(crate) fn sharing(self, shared: Option<Shared>) -> Self {
         Self { shared, ..self }
     }
@@ -139,7 +141,7 @@ impl FindingDraft {
 /// The fate of a watch after its stream ended. The worst comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fate {
-    /// Its gap is open.
+    /// The gap of the watch is open.
     Blind,
     /// The watch listed again, and the list showed changes that no stream had delivered.
     Lost,
@@ -149,16 +151,16 @@ pub(crate) enum Fate {
     Resumed,
 }
 
-/// The part of a finding that a watch shares with other watches that may suffer from the same cause.
+/// What a watch shares with other watches that may suffer from the same cause, and the finding's sentence about it.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
-    /// A connection, a type at a server, a server, or the cluster.
+    /// What the watches share: a connection, a resource at a server, a server, or the cluster.
     pub(crate) subject: Subject,
-    /// The event there, as a sentence that names no watch.
+    /// What happened at the shared subject, as a sentence that names no watch.
     pub(crate) summary: String,
-    /// Time in µs within which the events of two watches have one cause.
+    /// Time in µs within which the failures of two watches count as having one cause.
     pub(crate) together_us: i64,
-    /// When the finding stops waiting for other watches, if it waits.
+    /// When the finding stops waiting for other watches; `None` if it does not wait.
     pub(crate) waits_until: Option<Time>,
 }
 

@@ -1,5 +1,5 @@
-//! A finding that is open. It is counted, gets worse or more certain, and is reported more and more rarely while it
-//! recurs.
+//! A finding that is open. The occurrences of an open finding are counted. The finding may get worse or more certain,
+//! and while it recurs it is reported more and more rarely.
 
 use watchscope_model::event::Finding;
 use watchscope_model::vocabulary::Standing;
@@ -12,13 +12,13 @@ use crate::text::{clock, count};
 
 /// Shortest wait in µs before a finding that recurs is reported again: 1 s. The wait doubles with each report, up to
 /// [`REPORTED_RARELY_US`]. A finding that gets worse or more certain is reported at once. The number has no source: a
-/// burst within it costs one record.
+/// burst within 1 s costs one more record.
 pub const REPORTED_AGAIN_US: i64 = 1_000_000;
-/// Longest wait in µs between two reports of a finding that recurs: 60 s. The wait no longer doubles then. So the count
-/// of a finding that recurs is at most a minute old, and it costs 60 records an hour.
+/// Longest wait in µs between two reports of a finding that recurs: 60 s. At 60 s the wait no longer doubles. So the
+/// recorded count of a finding that recurs is at most a minute old, and the finding costs 60 records an hour.
 pub const REPORTED_RARELY_US: i64 = 60_000_000;
 /// Time in µs without a recurrence after which a finding of an event is cleared: 10 min. A finding of a lasting state
-/// stays until that state ends. The number has no source. A longer one leaves more old findings open; a shorter one
+/// stays until that state ends. The number has no source. A longer time leaves more old findings open; a shorter time
 /// splits a failure that recurs seldom into several findings.
 pub const QUIET_US: i64 = 600_000_000;
 
@@ -27,23 +27,23 @@ pub const QUIET_US: i64 = 600_000_000;
 pub(super) struct Entry {
     /// The occurrence that the next record reports.
     pub(super) found: FindingDraft,
-    /// The watches that it concerns, if it is about their shared part.
+    /// The watches that the finding concerns, if it is about a cause that several watches share.
     pub(super) members: Members,
     pub(super) count: u64,
-    /// Its greatest weight so far: the worst severity, and how certain that was.
+    /// The finding's greatest weight so far: the worst severity, and how certain the finding was at that severity.
     pub(super) greatest: Weight,
     pub(super) last_at: Time,
     pub(super) reported_at: Time,
-    /// The number of occurrences that its records report so far.
+    /// The number of occurrences that the finding's records have reported so far.
     pub(super) reported: u64,
-    /// The wait from one report to the next, in microseconds; 0 if it has got worse or more certain.
+    /// The wait from one report to the next, in microseconds; 0 if the finding has got worse or more certain.
     pub(super) rest_us: i64,
-    /// How the next record reports it; `None` if nothing has changed since the last record.
+    /// The state that the next record reports; `None` if nothing has changed since the last record.
     pub(super) news: Option<Standing>,
 }
 
 impl Entry {
-    /// Returns when it must be reported, cleared or made worse, if nothing else happens.
+    /// Returns when the finding must be reported, cleared or made worse, if nothing else happens.
     pub(super) fn due(&self) -> Option<Time> {
         let reported = self
             .news
@@ -56,9 +56,9 @@ impl Entry {
 
     /// Adds an occurrence.
     ///
-    /// If the finding happens again and again, the next record reports the worst occurrence that no record has
-    /// reported; of equals the last one. If the finding lasts, an occurrence is one more sign. Its sentence counts if
-    /// it weighs at least as much.
+    /// If the finding is of single events, the next record reports the worst occurrence that no record has reported; of
+    /// equally bad ones, the last. If the finding lasts, an occurrence adds its evidence. The sentence of the
+    /// occurrence replaces the finding's if it weighs at least as much.
     pub(super) fn occur(&mut self, found: FindingDraft, members: Members, now: Time) {
         let (weight, was) = (found.weight(), self.found.weight());
         let is_lasting = self.found.lasts == Lasts::UntilCleared;
@@ -98,7 +98,7 @@ impl Entry {
         self.news = Some(Standing::Raised);
     }
 
-    /// Makes its draft anew, because something has changed with its watches.
+    /// Makes the finding's draft anew, because something has changed with its watches.
     pub(super) fn gather(&mut self) {
         if let Some(found) = self.members.together() {
             self.found = found;
@@ -107,7 +107,7 @@ impl Entry {
         }
     }
 
-    /// Makes it due at once, if a weight is above all before.
+    /// Makes the finding due for a report at once, if a weight is above all its weights before.
     pub(super) fn weigh(&mut self, weight: Weight) {
         if weight > self.greatest {
             self.greatest = weight;
@@ -115,14 +115,14 @@ impl Entry {
         }
     }
 
-    /// Sets the reason why it is cleared as its sentence.
+    /// Replaces the finding's sentence by the reason why it is cleared.
     pub(super) fn over(&mut self, why: String) {
         self.found.summary = why;
         self.found.outcome = None;
         self.found.worsens = None;
     }
 
-    /// Makes it worse, if its time has come.
+    /// Raises the finding's severity, if the time for that has come.
     pub(super) fn worsen(&mut self, now: Time) {
         if let Some((at, severity)) = self.found.worsens
             && at <= now
@@ -139,7 +139,7 @@ impl Entry {
         }
     }
 
-    /// Returns its next record, which reports one occurrence and counts the others.
+    /// Returns the finding's next record, which reports one occurrence and counts all.
     pub(super) fn event(&mut self, state: Standing, awake: &Awake) -> Event {
         let others = self.count.saturating_sub(self.reported + 1);
         let mut summary = self.found.summary.clone();

@@ -1,4 +1,4 @@
-//! The watches that one finding concerns, because they have one cause.
+//! The watches that one finding concerns, because their failures have one cause.
 
 use watchscope_model::event::MAX_NAMES;
 use watchscope_model::tree::{self, BTreeMap};
@@ -6,11 +6,11 @@ use watchscope_model::{Seq, Time, WatchName};
 
 use super::draft::{Fate, FindingDraft, Lasts, MAX_EVIDENCE, Subject, are_of_one_cause};
 
-/// Most last records of evidence, if a finding concerns many watches. The first records, up to 12, fill the rest of
-/// [`MAX_EVIDENCE`]: they show how it began. The number has no source.
+/// Number of the last records of evidence that are kept, if a finding about several watches has over [`MAX_EVIDENCE`].
+/// The first 12 records fill the rest of [`MAX_EVIDENCE`]: they show how the failure began. The number has no source.
 const LAST_EVIDENCE: usize = 4;
-/// Most watches that a sentence names, so that it stays short; `…` stands for the rest, and the number of all is in it.
-/// The limit has no source.
+/// Most watches that a sentence names, so that it stays short; `…` stands for further watches, and the sentence has the
+/// number of all. The limit has no source.
 const NAMED_MOST: usize = 3;
 
 /// A watch that a finding about several watches concerns.
@@ -18,22 +18,22 @@ const NAMED_MOST: usize = 3;
 struct Member {
     found: FindingDraft,
     is_stopped: bool,
-    /// The round of its last occurrence: see [`Members::again`].
+    /// The round of the watch's last occurrence: see [`Members::again`].
     round: u64,
 }
 
-/// The number of watches that a finding concerns, their outcomes, and the names of the worst.
+/// The number of watches that a finding concerns, how many had each outcome, and the names of the worst.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Numbers {
     pub(super) watches: u64,
-    /// `None` if the finding opens no gap.
+    /// The number of watches that resumed; `None` if the finding opens no gap.
     pub(super) resumed: Option<u64>,
     pub(super) relisted: Option<u64>,
-    /// At most [`MAX_NAMES`].
+    /// The names of the watches, the worst outcome first, at most [`MAX_NAMES`].
     pub(super) names: Vec<WatchName>,
 }
 
-/// The watches that one occurrence concerns; empty if a finding is about one thing only.
+/// The watches that a finding concerns, with the draft of each; empty if the finding is about one watch or thing only.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Members(BTreeMap<WatchName, Member>);
 
@@ -73,14 +73,14 @@ impl Members {
         self.0.insert(watch, member);
     }
 
-    /// Returns the latest round of these watches.
+    /// Returns the latest round of occurrences among these watches.
     fn round(&self) -> u64 {
         let rounds = self.0.values().map(|member| member.round);
         rounds.max().unwrap_or(1)
     }
 
-    /// Notes another occurrence of a watch, if it is one of these. Returns whether a new round begins: the first watch
-    /// to suffer again begins a round, and the watches that follow belong to it.
+    /// Notes another occurrence of a watch, if it is one of these watches. Returns whether a new round begins: the
+    /// first watch to fail again begins a round, and other watches that fail after it belong to that round.
     pub(super) fn again(&mut self, watch: &WatchName) -> bool {
         let latest = self.round();
         let Some(member) = self.0.get_mut(watch) else {
@@ -90,7 +90,7 @@ impl Members {
         member.round > latest
     }
 
-    /// Adds other watches with the same cause.
+    /// Adds other watches with the same cause. Of a watch that is known already, the new draft replaces the old.
     pub(super) fn join(&mut self, others: Self) {
         for (watch, member) in others.0.into_iter() {
             self.0.insert(watch, member);
@@ -111,7 +111,8 @@ impl Members {
         member.is_some_and(|member| member.found.fate == Some(Fate::Blind))
     }
 
-    /// Notes that a watch was stopped: its outcome stays unchanged. Returns whether all watches are stopped.
+    /// Notes that a watch was stopped, so its outcome does not change any more. Returns whether all these watches are
+    /// stopped.
     pub(super) fn stop(&mut self, watch: &WatchName) -> bool {
         if let Some(member) = self.0.get_mut(watch) {
             member.is_stopped = true;
@@ -130,7 +131,7 @@ impl Members {
         }
     }
 
-    /// Returns whether another watch's draft has the cause of these watches.
+    /// Returns whether another watch's draft has the same cause as the draft of one of these watches.
     pub(super) fn is_of_cause(&self, other: &FindingDraft) -> bool {
         let mut all = self.0.values().map(|member| &member.found);
         all.any(|found| are_of_one_cause(found, other))
@@ -161,7 +162,7 @@ impl Members {
         }
     }
 
-    /// Returns one draft for all of these watches: as severe as the worst, as certain as the most certain.
+    /// Returns one draft for all of these watches: as severe as the worst draft, as certain as the most certain.
     pub(super) fn together(&self) -> Option<FindingDraft> {
         let all = || self.0.values().map(|member| &member.found);
         let surest = all().min_by_key(|found| found.certainty.number())?;

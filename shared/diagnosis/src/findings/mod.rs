@@ -53,7 +53,7 @@ use self::timers::{Timer, Timers};
 use crate::attribution::StreamFacts;
 use crate::awake::Awake;
 
-/// The machine of findings. It takes each record once, attribution's among them.
+/// The state machine of findings. It must be given each record of the log once, attributions included.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Findings {
     registry: FindingRegistry,
@@ -68,7 +68,7 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    /// Starts from a fold.
+    /// Returns the findings for a log that continues after a fold.
     pub(crate) fn since(state: &State) -> Self {
         Self {
             streams: Streams::since(state),
@@ -79,7 +79,7 @@ impl Findings {
         }
     }
 
-    /// Adds the next record. `options` are those of the request, if the record is a request.
+    /// Adds the next record. `options` are the list options of the request, if the record is a request.
     pub(crate) fn observe(
         &mut self,
         before: &State,
@@ -204,7 +204,7 @@ impl Findings {
         }
     }
 
-    /// Returns when [`Findings::conclude`] has something to report; a past time means now.
+    /// Returns when [`Findings::conclude`] has something to judge or report; a past time means now.
     pub(crate) fn wake_at(&self) -> Option<Time> {
         let timer = self.timers.first_at();
         [self.registry.wake_at(), timer].into_iter().flatten().min()

@@ -1,14 +1,14 @@
-//! The place to which a watch's requests go: connection, server and type.
+//! Where a watch's requests go: connection, server and resource.
 
 use watchscope_model::{ConnectionId, State, Text, WatchName};
 
 use super::draft::Subject;
 
-/// The place to which a watch's requests go, and the type that it watches.
+/// Where a watch's requests go: connection and server, and the resource that it watches.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     connection: Option<ConnectionId>,
-    /// The address that was reached.
+    /// The address of the server that the connection reached; `None` if it is unknown.
     server: Option<Text>,
     group: Text,
     resource: Text,
@@ -29,7 +29,7 @@ impl Place {
         })
     }
 
-    /// Like `of`, for a request over a connection.
+    /// Like `of`, for a request over the given connection.
     pub(super) fn over(name: &WatchName, connection: ConnectionId, state: &State) -> Option<Self> {
         let place = Self::of(name, state)?;
         let opened = state.connections.get(&connection);
@@ -49,7 +49,7 @@ impl Place {
         self.server.clone().map(Subject::Server)
     }
 
-    /// Returns the address that was reached.
+    /// Returns the address of the server that the connection reached.
     pub(super) fn address(&self) -> Option<&Text> {
         self.server.as_ref()
     }
@@ -62,13 +62,13 @@ impl Place {
         }
     }
 
-    /// Returns `the server 10.0.0.1:6443`.
+    /// Returns words for the server, `the server 10.0.0.1:6443`.
     pub(super) fn server_words(&self) -> String {
         let server = self.server.as_ref();
         server.map_or_else(|| "the server".to_owned(), |it| format!("the server {it}"))
     }
 
-    /// Returns `widgets.example.com`.
+    /// Returns the resource with its group, `widgets.example.com`.
     pub(super) fn type_words(&self) -> String {
         if self.group.is_empty() {
             self.resource.to_string()

@@ -13,7 +13,7 @@ pub(super) fn is_listing(state: &State, watch: &WatchName) -> bool {
     phase.is_some_and(|phase| phase.phase == Phase::Listing)
 }
 
-/// Returns whether another apiserver than that of Kubernetes serves a watch.
+/// Returns whether an aggregated apiserver serves a watch, instead of kube-apiserver.
 pub(super) fn is_aggregated(state: &State, watch: &WatchName) -> bool {
     let watch = state.watches.get(watch);
     watch.is_some_and(|watch| watch.aggregated == Some(true))

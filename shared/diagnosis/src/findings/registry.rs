@@ -12,34 +12,35 @@ use super::members::Members;
 use super::unread::Unread;
 use crate::awake::Awake;
 
-/// Most open findings. A further one clears the least severe, with a record that says why. Among equals, a finding of
-/// an event goes first, then the one that was quiet for longest. It bounds the memory, and the work to find the next
-/// one that is due. The number has no source.
+/// Most open findings. A further finding clears the least severe, with a record that says why. Of equally severe
+/// findings, one of a single event is cleared first, then the one that was quiet for longest. The limit bounds the
+/// memory, and the work to find the next finding that is due. The number has no source.
 pub const MAX_FINDINGS: usize = 1_024;
 
 /// A finding's row and subject.
 type Key = (Row, Subject);
 
-/// All open findings, and the records about them that are due. [`MAX_FINDINGS`] bounds it. A finding that recurs is
-/// reported more and more rarely ([`REPORTED_AGAIN_US`]). At most one finding of each watch and row waits for other
-/// watches.
+/// All open findings, and the records about them that are due. [`MAX_FINDINGS`] bounds their number. A finding that
+/// recurs is reported more and more rarely ([`REPORTED_AGAIN_US`]). At most one finding of each watch and row waits for
+/// other watches.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FindingRegistry {
     entries: BTreeMap<Key, Entry>,
     /// Findings of single watches that wait for other watches with the same cause.
     held: BTreeMap<(Row, WatchName), FindingDraft>,
-    /// The subject of the last finding about several watches that concerns a watch, by row and watch.
+    /// For each row and watch, the subject of the last finding about several watches that concerns this watch.
     wide: BTreeMap<(Row, WatchName), Subject>,
-    /// Records that are due at once.
+    /// Records that are due at once, each with its finding.
     out: VecDeque<(Standing, Entry)>,
-    /// Items of lists that could not be read. They may explain a wrong object of a watch.
+    /// Items of lists that could not be read. Such items may explain a wrong object of a watch.
     pub(super) unread: Unread,
-    /// A time at or before the first due entry.
+    /// A time at or before the time at which the first finding is due; `None` if none is.
     due: Option<Time>,
 }
 
 impl FindingRegistry {
-    /// Starts from a fold. The findings that were open before are unknown.
+    /// Returns the registry for a log that continues after a fold. Findings that are open in the fold are unknown to
+    /// the registry.
     pub(super) fn since(state: &State) -> Self {
         Self {
             unread: Unread::since(state),
@@ -47,7 +48,7 @@ impl FindingRegistry {
         }
     }
 
-    /// Adds a draft. If other watches may suffer from the same cause, it joins their finding or waits for them.
+    /// Adds a draft. If other watches may suffer from the same cause, the draft joins their finding or waits for them.
     pub(crate) fn raise(&mut self, found: FindingDraft, now: Time) {
         let (Some(shared), Subject::Watch(watch)) = (&found.shared, &found.subject) else {
             self.enter(found, now);
@@ -81,7 +82,7 @@ impl FindingRegistry {
         }
     }
 
-    /// Ends the wait of a finding: it becomes that of its watch alone, or of all watches with the same cause.
+    /// Ends the wait of a finding: it becomes a finding of its watch alone, or of all watches with the same cause.
     fn release(&mut self, held: &(Row, WatchName), now: Time) {
         let Some(first) = self.held.remove(held) else {
             return;
@@ -132,7 +133,7 @@ impl FindingRegistry {
         }
     }
 
-    /// Removes and returns a waiting finding that has the cause of a group.
+    /// Removes and returns a waiting finding with the same cause as one of a group.
     fn next_of(&mut self, row: Row, group: &[FindingDraft]) -> Option<FindingDraft> {
         let is_one = |found: &FindingDraft| {
             let mut group = group.iter();
@@ -143,8 +144,8 @@ impl FindingRegistry {
         self.held.remove(&key)
     }
 
-    /// Removes and returns the findings of single watches that have the cause of a group. One that occurred before
-    /// stays: it has other causes too.
+    /// Removes and returns the open findings of single watches with the same cause as one of a group. A finding of
+    /// single events that had occurred before stays: it has other causes too.
     fn alone(&mut self, row: Row, group: &[FindingDraft]) -> Vec<(Key, Entry)> {
         let is_one = |entry: &Entry| {
             let mut group = group.iter();
@@ -205,7 +206,7 @@ impl FindingRegistry {
         self.entries.insert(key, entry);
     }
 
-    /// Forgets that watches belong to a finding, if it does not concern them any more.
+    /// Forgets that watches belong to a finding, if the finding does not concern them any more.
     fn forget_members(&mut self, key: &Key, before: &Members) {
         let members = self.entries.get(key).map(|entry| &entry.members);
         for watch in before.watches() {
@@ -296,7 +297,7 @@ impl FindingRegistry {
         self.over((row, subject), by, why);
     }
 
-    /// Removes a finding and adds the record that it is cleared.
+    /// Removes a finding, and adds the record that the finding is cleared.
     fn over(&mut self, key: Key, by: Seq, why: &str) {
         let Some(mut entry) = self.entries.remove(&key) else {
             return;
@@ -307,10 +308,10 @@ impl FindingRegistry {
         self.out.push_back((Standing::Cleared, entry));
     }
 
-    /// Clears all findings of a stopped watch. A finding that it shares with others stays open until the last of them
-    /// is stopped.
+    /// Clears all findings of a stopped watch. A finding about several watches stays open until the last of these
+    /// watches is stopped.
     pub(crate) fn forget_watch(&mut self, watch: &WatchName, by: Seq) {
-        /// The reason with which a finding about a stopped watch is over.
+        /// The reason with which a finding about a stopped watch is cleared.
         const WHY: &str = "The watch was stopped.";
         let is_of = |of: &WatchName| of == watch;
         let held = self.held.keys().filter(|(_, of)| is_of(of));
@@ -367,7 +368,7 @@ impl FindingRegistry {
         self.due = [self.due, due].into_iter().flatten().min();
     }
 
-    /// Returns when there is a record to append; a past time means now.
+    /// Returns when the next record is to be appended; a past time means now. `None` if no record is due.
     pub(crate) fn wake_at(&self) -> Option<Time> {
         if self.out.is_empty() {
             self.due

@@ -1,8 +1,9 @@
-//! Objects that left a watch's view. They may only have left its selector (F43). A list may return a deleted or
-//! changed object, from an older state (F22) or although the list is newer (F24).
+//! Objects for which a watch got a DELETED. Such objects may only have left the watch's selector (F43). A later list
+//! may return a deleted object, or an older version of one, from an older state (F22) or although the list is newer
+//! (F24).
 //!
-//! A server sends DELETED to a watch with a selector when an object no longer matches. Another watch of the type, or a
-//! read of the audit, shows that the object still exists.
+//! A server sends DELETED to a watch with a selector when an object no longer matches. Another watch of the resource,
+//! or a read of the audit, can show that the object still exists.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,9 +19,9 @@ use super::questions::{has_selector, is_aggregated};
 use super::registry::FindingRegistry;
 use crate::text::name;
 
-/// Most objects that are remembered because they left a selector, and for each watch because they were deleted. A
-/// further one replaces the oldest, which then stays unjudged. It bounds the memory. The number has no source: the
-/// audit looks up eight exits of a watch a minute.
+/// Most objects that are remembered because they may have left a selector, and most that are remembered for each watch
+/// because they were deleted. A further object replaces the oldest, which is not judged any more. The limit bounds the
+/// memory. The number has no source: the audit looks up eight exits of a watch a minute.
 const LEFT: usize = 64;
 /// Rows that make a server list a deleted object: the candidates of a finding about it (F24).
 const LIKE_A_GHOST: &[Row] = &[Row::F22, Row::F25, Row::F26, Row::F27, Row::F33];
@@ -38,14 +39,15 @@ struct Leaving {
     seq: Seq,
 }
 
-/// Objects that left a view. [`LEFT`] bounds them, for each watch and in all.
+/// Objects for which watches got a DELETED. [`LEFT`] bounds each list.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SelectorExits {
-    /// Objects that may still exist.
+    /// Objects that a watch with a selector reported as deleted, and that may still exist.
     unsure: VecDeque<Leaving>,
-    /// Objects that watches without a selector reported as deleted.
+    /// For each watch without a selector, the objects that it reported as deleted, each with the version of its
+    /// deletion.
     deleted: BTreeMap<WatchName, VecDeque<(Uid, Option<u64>)>>,
-    /// The versions of lists that are not complete.
+    /// The versions of lists that are not complete yet, by watch.
     lists: BTreeMap<WatchName, u64>,
 }
 
@@ -131,7 +133,7 @@ impl SelectorExits {
         }
     }
 
-    /// Remembers a deletion: the watch must not deliver the object again.
+    /// Remembers a deletion, after which the watch must not deliver the object again.
     fn remember(&mut self, event: &Change) {
         let gone_by = match event.origin {
             Origin::Live => event.resource_version.number(),
@@ -149,8 +151,8 @@ impl SelectorExits {
         }
     }
 
-    /// Notes that another watch has an object at a version. A watch that reported it as deleted before that has only
-    /// lost sight of it.
+    /// Notes that the watch `by` has an object at a version. For each other watch that reported the object as deleted
+    /// at or before that version, raises F43: the object only left the selector.
     fn note_seen(
         &mut self,
         uid: &Uid,
@@ -226,7 +228,8 @@ impl SelectorExits {
         registry.raise(found.alike(&[Row::F33]), record.at);
     }
 
-    /// Raises F24: a list has an older version of an object than the watch holds, although the list is newer.
+    /// Raises F24: a list has an older version of an object than the watch holds, although the list's own version is
+    /// newer.
     fn report_older(
         &self,
         event: &Change,
@@ -263,7 +266,7 @@ impl SelectorExits {
         registry.raise(found.alike(LIKE_A_LOSS).proven(), record.at);
     }
 
-    /// Notes the version of a page of a list.
+    /// Notes the version of a list from one of its pages.
     pub(super) fn page(&mut self, event: &ListPage) {
         if let Some(version) = event.resource_version.number() {
             self.lists.insert(event.watch.clone(), version);
@@ -275,7 +278,8 @@ impl SelectorExits {
         self.lists.remove(&event.watch);
     }
 
-    /// Handles a read of the audit: etcd has an object that left a view, with the uid that it had.
+    /// Handles a read of the audit: etcd has an object that a watch with a selector reported as deleted, with the same
+    /// uid.
     pub(super) fn audited(
         &mut self,
         event: &Audit,

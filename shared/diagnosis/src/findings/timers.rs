@@ -14,15 +14,15 @@ pub(super) enum Timer {
     Answer(WatchName),
     /// No better attribution of a stream's end can come.
     Settled(StreamId),
-    /// A client should have asked again, or gone on.
+    /// A client should have sent another request, or made progress.
     Client(Text),
-    /// A client may hold a ghost that is proven by now.
+    /// A client may hold a ghost that records prove by now.
     Ghost(Text),
     /// One of the servers that serve the same watches may have fallen behind the others.
     Behind(Text),
 }
 
-/// The times that findings wait for, in order; at most one of each kind and thing.
+/// The times that findings wait for, in order; at most one timer for each kind and subject.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Timers(BTreeSet<(Time, Timer)>);
 
@@ -35,12 +35,12 @@ impl Timers {
         self.0.remove(&(at, timer));
     }
 
-    /// Returns the next time.
+    /// Returns the time of the next timer; `None` if no timer is set.
     pub(super) fn first_at(&self) -> Option<Time> {
         self.0.first().map(|(at, _)| *at)
     }
 
-    /// Removes and returns the next time, if it is not after `now`.
+    /// Removes and returns the next timer and its time, if that time is not after `now`.
     pub(super) fn next(&mut self, now: Time) -> Option<(Time, Timer)> {
         let is_due = self.0.first().is_some_and(|(at, _)| *at <= now);
         is_due.then(|| self.0.pop_first()).flatten()

@@ -1,5 +1,5 @@
-//! Items of lists that could not be read. They are unknown, so a wrong object of a watch since then may be one of
-//! them. An unreadable document of a stream ends the stream, and the watch lists again.
+//! Items of lists that could not be read. An unreadable item is unknown, so an object of the watch that is found wrong
+//! after that list may be such an item. An unreadable document of a stream ends the stream, and the watch lists again.
 
 use watchscope_model::event::{ListComplete, Loss, RequestSent};
 use watchscope_model::options::ListOptions;
@@ -10,18 +10,18 @@ use watchscope_model::{State, WatchName};
 /// The lists of a watch that have unreadable items.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lists {
-    /// The list that is being read.
+    /// Whether the list that is being read has unreadable items.
     this: bool,
-    /// The last complete list.
+    /// Whether the last complete list had unreadable items.
     last: bool,
 }
 
-/// The lists of each watch.
+/// For each watch, whether its lists have unreadable items.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Unread(BTreeMap<WatchName, Lists>);
 
 impl Unread {
-    /// Starts from a fold. It does not know its losses, so any loss counts.
+    /// Returns what is known from a fold. A fold does not say which list a loss belongs to, so any loss counts.
     pub(super) fn since(state: &State) -> Self {
         let (this, last) = (false, true);
         let watches = state.watches.iter();
@@ -41,7 +41,7 @@ impl Unread {
         }
     }
 
-    /// Notes a request of a watch. A list begins with it, unless it asks for the next page.
+    /// Notes a request of a watch. A list begins with the request, unless the request asks for a further page.
     pub(super) fn asked(&mut self, event: &RequestSent, options: &ListOptions<'_>) {
         let goes_on = options.continues.is_some();
         if let Some(lists) = self.0.get_mut(&event.watch).filter(|_| !goes_on) {
@@ -65,7 +65,8 @@ impl Unread {
         self.0.remove(watch);
     }
 
-    /// Returns the certainty of a difference in a watch, and an addition to its sentence.
+    /// Returns how certain a difference in a watch is, given items that could not be read, and an addition to its
+    /// sentence.
     pub(super) fn unless_why(
         &self,
         watch: &WatchName,

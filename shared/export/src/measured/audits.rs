@@ -8,12 +8,12 @@ use watchscope_timeline::format::{count, duration};
 
 use super::{Measure, Scope};
 
-/// The most differences with a mark, which overlap at more; the chart's notes count the others. The number has no other
-/// source.
+/// The most differences that get a mark; more marks would overlap. The chart's notes count further differences. The
+/// number has no other source.
 const MOST_MARKS: usize = 100;
 
-/// The audit's requests by kind and bucket. It holds three numbers for each of at most [`super::COLUMNS`] + 2 buckets,
-/// and the times of at most [`MOST_MARKS`] differences.
+/// The audit's requests by kind and bucket. This measure holds three numbers for each of at most [`super::COLUMNS`] + 2
+/// buckets, and the times of at most [`MOST_MARKS`] differences.
 pub(crate) struct Audits {
     grid: Grid,
     counts: [Vec<u64>; 3],
@@ -23,7 +23,7 @@ pub(crate) struct Audits {
 }
 
 impl Audits {
-    /// The kinds of requests: name and fill, from the bottom of a column to its top.
+    /// The kinds of the audit's requests: name and fill, from the bottom of a column to its top.
     const KINDS: [(&'static str, Fill); 3] = [
         ("LIST limit=1", Fill::Plain),
         ("GET", Fill::Mid),

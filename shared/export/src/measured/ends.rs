@@ -1,4 +1,4 @@
-//! Measures why streams ended, over time.
+//! Measures why watch streams ended, over time.
 
 use watchscope_charts::{Chart, Columns, Fill, Grid, Plot, Stack};
 use watchscope_model::vocabulary::Cause;
@@ -7,7 +7,7 @@ use watchscope_timeline::format::{count, duration};
 
 use super::{Measure, Scope};
 
-/// Why a stream ended, as seen on the wire.
+/// Why a watch stream ended, as the wire shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Why {
     End,
@@ -20,7 +20,7 @@ pub(crate) enum Why {
 }
 
 impl Why {
-    /// The causes from the bottom of a column to its top.
+    /// All causes, from the bottom of a column to its top.
     const ALL: [Self; 7] = [
         Self::End,
         Self::Goaway,
@@ -60,8 +60,8 @@ impl Why {
     }
 }
 
-/// The ends of streams by cause and bucket. It holds seven numbers for each of at most [`super::COLUMNS`] + 2 buckets.
-/// Streams that are open at the end of a run, except the last run, have an unknown end.
+/// The ends of streams by cause and bucket. This measure holds seven numbers for each of at most [`super::COLUMNS`] + 2
+/// buckets. Streams that are open at the end of a run, except the last run, have an unknown end.
 pub(crate) struct Ends {
     grid: Grid,
     counts: [Vec<u64>; 7],

@@ -8,10 +8,11 @@ use watchscope_timeline::format::{count, duration};
 use super::parts::{Counts, Durations, rate_words};
 use super::{Measure, Scope, name_of, when};
 
-/// A peak is worth a title from this multiple of the median rate on; smaller ones are usual. The number has no source.
+/// The chart's title names a peak if it is at least this multiple of the median rate; smaller peaks are usual. The
+/// number has no source.
 const PEAK: i64 = 3;
 
-/// Live changes by watch and bucket.
+/// The number of live changes by watch and bucket.
 pub(crate) struct Events {
     counts: Counts,
     grid: watchscope_charts::Grid,
@@ -109,7 +110,7 @@ impl Events {
     }
 }
 
-/// Returns a count per second in thousandths; `None` if there was no time.
+/// Returns the rate per second, in thousandths, of a count in a time; `None` if `micros` is 0.
 pub(crate) fn rate(count: u64, micros: i64) -> Option<i64> {
     if micros <= 0 {
         return None;

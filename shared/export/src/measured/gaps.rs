@@ -1,4 +1,4 @@
-//! Measures stretches without a stream: their lengths, and the events missed in them.
+//! Measures the gaps of watches and the seams of the log: their lengths, and the events missed in gaps.
 
 use watchscope_charts::{Bar, Chart, Fill, Plot};
 use watchscope_model::event::Gap;
@@ -7,8 +7,8 @@ use watchscope_timeline::format::{clock, count, duration, number};
 
 use super::{Measure, Scope, name_of};
 
-/// The most gaps and seams with a row, so that the chart is about as high as the others. The chart's notes count the
-/// gaps without one. The number has no other source.
+/// The most gaps and seams that get a row, so that the chart is about as high as other charts. The chart's notes count
+/// the gaps without a row. The number has no other source.
 const ROWS: usize = 8;
 
 /// The longest gaps and seams, at most [`ROWS`], and counts of all gaps. Gaps that may have lost events come first,
@@ -19,13 +19,13 @@ pub(crate) struct Gaps {
     count: u64,
     lost: u64,
     open: u64,
-    /// Events that are known to be missed.
+    /// The number of events that are known to be missed.
     missed: u64,
-    /// Gaps with lost events that cannot be counted.
+    /// The number of gaps whose lost events cannot be counted.
     unmeasured: u64,
 }
 
-/// The outcome of a gap, the worst first.
+/// The outcome of a gap or seam, the worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Became {
     Lost(Option<u64>),
@@ -43,7 +43,7 @@ struct Row {
 }
 
 impl Row {
-    /// Returns the key that sorts the worst first.
+    /// Returns the key that sorts gaps and seams, the worst first.
     fn order(&self) -> (u8, i64, Time) {
         let rank = match self.became {
             Became::Lost(_) => 0,

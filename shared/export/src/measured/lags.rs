@@ -1,5 +1,5 @@
-//! Measures how far servers are behind each other. It compares when the streams of several servers deliver the same
-//! event.
+//! Measures how far servers are behind each other, by comparing when the watch streams of several servers deliver the
+//! same event.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,24 +11,26 @@ use watchscope_timeline::format::duration;
 use super::parts::Durations;
 use super::{MOST_LETTERS, Measure, Scope, when};
 
-/// The most events that wait for another server to deliver them; beyond it, the oldest are forgotten. A later delivery
-/// of a forgotten event counts as its first. At 200 events a second, as of the pods of a large cluster
+/// The most events that wait for another server to deliver them; of more, the oldest are forgotten. A later delivery of
+/// a forgotten event counts as its first delivery. At 200 events a second, as of the pods of a large cluster
 /// (docs/semantics/servers.md#load), a server may be 20 s behind.
 const REMEMBERED: usize = 4_096;
-/// The most servers that are compared. Others are not measured, and the chart's notes say so. The number has no source.
+/// The most servers that are compared. Further servers are not measured, and the chart's notes say so. The number has
+/// no source.
 const MOST_SERVERS: usize = 16;
-/// The p95 in microseconds from which on a server is called behind: a person notices such a lag. The number has no
-/// other source.
+/// The least p95 of a server's lag, in microseconds, for the chart to call the server behind: a person notices such a
+/// lag. The number has no other source.
 const BEHIND_US: i64 = 1_000_000;
 
-/// The least lag that is drawn, in microseconds; a smaller one is drawn as this. The first server has a lag of 0,
-/// which a log axis does not have.
+/// The least lag that is drawn, in microseconds; a smaller lag is drawn as this lag. The first server to deliver an
+/// event has a lag of 0, which a logarithmic axis does not have.
 const LEAST_US: i64 = 1_000;
 
-/// The key of an event: type and scope of the watch, API group, namespace and name of the object, version, and run.
+/// The key of an event: resource and scope of the watch, API group, namespace and name of the object, resourceVersion,
+/// and index of the run.
 type Key = (Text, Text, Option<Text>, Text, u64, usize);
 
-/// Lags by server and bucket, for servers that watches are pinned to (`--servers`).
+/// The lags of servers by server and bucket, for servers that watches are pinned to (`--servers`).
 pub(crate) struct Lags {
     grid: watchscope_charts::Grid,
     first: BTreeMap<Key, (Time, Text)>,

@@ -11,12 +11,12 @@ use watchscope_timeline::format::{count, duration};
 use super::parts::{Durations, Thinned};
 use super::{MOST_WATCHES, Measure, Scope, name_of};
 
-/// The slowest list is worth a title from this multiple of the median time on; smaller differences are usual. The
-/// number has no source.
+/// The chart's title names the slowest list if it took at least this multiple of the median time; smaller differences
+/// are usual. The number has no source.
 const SLOW: i64 = 3;
 
-/// Times of lists: a bounded series of dots for each kind of list. It also holds the requests of at most
-/// [`MOST_WATCHES`] lists that are not complete. Lists beyond these are not measured, but counted.
+/// Times of lists: a bounded series of dots for each kind of list. The measure also holds the requests of at most
+/// [`MOST_WATCHES`] lists that are not complete. Further lists are not measured, but counted.
 pub(crate) struct Lists {
     reading: BTreeMap<WatchName, Reading>,
     cached: Thinned,
@@ -25,9 +25,9 @@ pub(crate) struct Lists {
     times: Durations,
     slowest: Option<(Time, i64, WatchName)>,
     failed: u64,
-    /// Lists that ended and whose begin is not known.
+    /// The number of lists that ended and whose begin is not known.
     unmeasured: u64,
-    /// Whether a list began while [`MOST_WATCHES`] others were not complete: its begin is forgotten.
+    /// Whether any list began while [`MOST_WATCHES`] others were not complete, so that its begin was forgotten.
     was_full: bool,
 }
 
@@ -38,14 +38,14 @@ struct Reading {
     how: How,
 }
 
-/// The state that a list asked for (docs/semantics/lists-and-watches.md#list).
+/// The state that a list requested (docs/semantics/lists-and-watches.md#list).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum How {
     /// Any state, so the server answers from its watch cache.
     Cache,
-    /// The newest state.
+    /// The newest state, which no stale watch cache may serve.
     Newest,
-    /// A stream that begins with the state (docs/semantics/lists-and-watches.md#initial-events).
+    /// The list is a watch stream that begins with initial events (docs/semantics/lists-and-watches.md#initial-events).
     Initial,
 }
 
@@ -145,7 +145,7 @@ impl Lists {
     }
 }
 
-/// Returns whether a list asks for any state: resourceVersion 0.
+/// Returns whether a list accepts any state, however old: resourceVersion 0.
 fn is_any_state(options: &ListOptions<'_>) -> bool {
     let version = options.version.as_deref();
     version.and_then(|version| version.parse().ok()) == Some(0_u64)

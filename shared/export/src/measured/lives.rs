@@ -1,4 +1,4 @@
-//! Measures how old streams were when they ended, and why they ended.
+//! Measures how old watch streams were when they ended, and why they ended.
 
 use std::collections::BTreeMap;
 
@@ -11,27 +11,27 @@ use super::ends::Why;
 use super::parts::{Durations, Thinned};
 use super::{MOST_WATCHES, Measure, Scope, name_of};
 
-/// The least number of similar ages of a watch's streams that make a title; fewer may be chance. They must also be two
-/// thirds of its ages. The number has no source.
+/// The least number of similar ages of a watch's streams for the chart's title to name them; fewer may be chance. The
+/// similar ages must also be two thirds of the watch's ages. The number has no source.
 const HABIT: u64 = 5;
 
-/// The least age that is drawn, in microseconds; a smaller one is drawn as this. Records have ages in milliseconds,
-/// and a log axis has no 0.
+/// The least age that is drawn, in microseconds; a smaller age is drawn as this age. Records have ages in milliseconds,
+/// and a logarithmic axis has no 0.
 const LEAST_US: i64 = 1_000;
 
-/// The ages of streams at their ends: a bounded series of dots for each kind of end. It also has age classes for the
-/// first [`MOST_WATCHES`] watches with an early end; others have none.
+/// The ages of streams at their ends: a bounded series of dots for each kind of end. The first [`MOST_WATCHES`] watches
+/// with an early end also have age classes; other watches have none.
 pub(crate) struct Lives {
     dots: BTreeMap<Kind, Thinned>,
     by_watch: BTreeMap<WatchName, Durations>,
     grid: watchscope_charts::Grid,
     count: u64,
     at_timeout: u64,
-    /// The youngest stream that did not end at its timeout.
+    /// The stream that ended youngest without reaching its timeout: time of its end, age in microseconds, watch.
     youngest: Option<(Time, i64, WatchName)>,
 }
 
-/// How a stream ended, as dots show it; the least important first.
+/// How a stream ended, as the chart's dots show it; the least important kind first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Timeout,
@@ -66,7 +66,7 @@ impl Kind {
     }
 }
 
-/// `41 s`, or `under 1 ms`.
+/// Returns an age in words: `41 s`, or `under 1 ms`.
 fn age_words(age_us: i64) -> String {
     if age_us < LEAST_US {
         "under 1 ms".to_owned()

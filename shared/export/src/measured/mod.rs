@@ -1,8 +1,8 @@
-//! The data of the charts, measured in one fold over all records.
+//! The data of the charts, measured in one pass over all records.
 //!
-//! Each part takes in every record once, and its memory is bounded for any log. Time is in at most [`BUCKETS`] + 2
-//! buckets. Numbers of single watches are held for at most [`MOST_WATCHES`] watches; those of other watches are added
-//! up or left out.
+//! Each [`Measure`] takes in every record once, and its memory is bounded for any log. The charts' time is divided into
+//! at most [`BUCKETS`] + 2 buckets. Separate numbers are held for at most [`MOST_WATCHES`] watches; the numbers of
+//! other watches are added up or left out.
 
 mod audits;
 mod ends;
@@ -30,18 +30,18 @@ pub(crate) use self::lives::Lives;
 pub(crate) use self::versions::Versions;
 use crate::taken::Taken;
 
-/// The number of buckets that a chart with lines aims at; it has at most two more. A bucket is then about 4 px wide.
-/// The number has no source.
+/// The number of time buckets that a chart with lines aims at; the chart has at most two more. With this number a
+/// bucket is about 4 px wide. The number has no source.
 const BUCKETS: i64 = 120;
-/// The number of buckets that a chart with columns aims at; it has at most two more. A column is then about 13 px wide.
-/// The number has no source.
+/// The number of time buckets that a chart with columns aims at; the chart has at most two more. With this number a
+/// column is about 13 px wide. The number has no source.
 const COLUMNS: i64 = 40;
-/// The most watches, names or unfinished lists for which a part holds separate numbers, so that its memory is bounded
-/// for any log. Those of others are added up or left out. 256 names with a number of 8 bytes for each of 122 buckets
-/// take 250 kB. The number has no other source.
+/// The most watches, names or unfinished lists for which a [`Measure`] holds separate numbers, so that its memory is
+/// bounded for any log. The numbers of further ones are added up or left out. 256 names with a number of 8 bytes for
+/// each of 122 buckets take 250 kB. The number has no other source.
 const MOST_WATCHES: usize = 256;
-/// The least length of a bucket, in microseconds; a short range has fewer buckets. A rate per second needs at least
-/// one second.
+/// The least length of a time bucket, in microseconds; a short range has fewer buckets. A rate per second needs a
+/// bucket of at least one second.
 const LEAST_BUCKET_US: i64 = 1_000_000;
 /// The most letters of a name in a chart, so that a title keeps its other words; a longer name ends in `…`. The number
 /// has no source.
@@ -50,40 +50,41 @@ const MOST_LETTERS: usize = 40;
 /// The time of all charts of an export, and what is missing from its records.
 pub(crate) struct Scope {
     pub(crate) frame: Frame,
-    /// The buckets of lines.
+    /// The time buckets of charts with lines.
     pub(crate) lines: Grid,
-    /// The buckets of columns.
+    /// The time buckets of charts with columns.
     pub(crate) columns: Grid,
-    /// From the first to the last record of each run.
+    /// The time of each run, from its first to its last record.
     pub(crate) runs: Vec<Span>,
     records: u64,
     losses: Losses,
     zone_offset_min: i32,
 }
 
-/// Losses, according to the records.
+/// The losses that records of the charts' time state.
 #[derive(Default)]
 struct Losses {
-    /// Records that the log lost.
+    /// The number of records that the log lost.
     own: u64,
-    /// Documents of streams that could not be read.
+    /// The number of documents in watch streams that could not be read.
     frames: u64,
-    /// Records that an extract left out.
+    /// The number of records that an extract left out.
     withheld: u64,
 }
 
-/// A part of the fold.
+/// One measure of a chart's data, which takes in records one by one.
 pub(crate) trait Measure {
-    /// Takes in a record of the charts' time. `state` is the fold before it, `run` the index of its run.
+    /// Takes in a record of the charts' time. `state` is the fold before the record, `run` the index of the record's
+    /// run.
     fn take(&mut self, record: &Record, state: &State, run: usize);
 
-    /// Takes in the end of a run of the log's writer. `is_last` says that no run follows. `state` is the fold behind
-    /// its last record.
+    /// Takes in the end of a run of the log's writer. `is_last` says that no run follows. `state` is the fold after the
+    /// run's last record.
     fn end_run(&mut self, _at: Time, _state: &State, _is_last: bool) {}
 }
 
 impl Scope {
-    /// Reads the times of all runs. `reported` is the reported time, if the charts show more than that.
+    /// Reads the times of all runs. `reported` is the reported time, if the charts show more than the reported time.
     ///
     /// # Errors
     /// If a frame cannot be read.
@@ -171,7 +172,7 @@ impl Scope {
         Ok(())
     }
 
-    /// Returns how many microseconds of a bucket lie within a run.
+    /// Returns how many microseconds of a bucket lie within runs of the log's writer.
     pub(crate) fn covered_us(&self, grid: Grid, place: usize) -> i64 {
         let context = self.frame.context;
         let from = grid.begins(place).max(context.from);
@@ -183,8 +184,8 @@ impl Scope {
         within.sum()
     }
 
-    /// Returns the lines below a chart: the source of its numbers, and what is missing. The chart adds its own
-    /// `missing`.
+    /// Returns the lines of text below a chart: the source of its numbers, and what is missing. `missing` has the
+    /// chart's own lines about missing numbers.
     pub(crate) fn notes(&self, missing: &[String]) -> Vec<String> {
         let context = self.frame.context;
         let (from, to) = (context.from, context.to);
@@ -253,7 +254,7 @@ fn holds(span: Span, at: Time) -> bool {
     span.from <= at && at <= span.to
 }
 
-/// Returns at most `most` + 2 buckets of a round length, from a round time on.
+/// Divides a span into at most `most` + 2 buckets of a round length, which begin at a round time.
 fn grid(span: Span, most: i64) -> Grid {
     let step_us = ticks::time_step(span.micros(), most).max(LEAST_BUCKET_US);
     let from = span.from.0.div_euclid(step_us).saturating_mul(step_us);
@@ -265,12 +266,12 @@ fn grid(span: Span, most: i64) -> Grid {
     }
 }
 
-/// Returns a watch's name in a chart.
+/// Returns a watch's name as charts write it, cut to [`MOST_LETTERS`].
 pub(crate) fn name_of(watch: &WatchName) -> String {
     shortened(watch.as_str(), MOST_LETTERS)
 }
 
-/// Returns the begin of a bucket, for a title.
+/// Returns the begin of a bucket as text for a chart's title.
 pub(crate) fn when(grid: Grid, place: usize) -> String {
     ticks::time_label(grid.begins(place), grid.step_us)
 }

@@ -7,14 +7,14 @@ use watchscope_model::Text;
 
 use super::{MOST_LETTERS, MOST_WATCHES};
 
-/// The name for all names without numbers of their own.
+/// The name under which a chart adds up all names without numbers of their own.
 pub(crate) const OTHERS: &str = "others";
 /// The most series of a chart with lines, which differ in width and dash. If there are more names, the last series adds
-/// up the smaller ones as "others". The number has no source.
+/// up the names with the smallest sums as "others". The number has no source.
 const MOST_LINES: usize = 5;
 
-/// Counts by name and bucket. It holds the first [`MOST_WATCHES`] names; the counts of later names are added up as
-/// "others".
+/// Counts by name and bucket. The first [`MOST_WATCHES`] names have counts of their own; the counts of later names are
+/// added up as "others".
 pub(crate) struct Counts {
     grid: Grid,
     by_name: BTreeMap<Text, Vec<u64>>,
@@ -28,7 +28,7 @@ impl Counts {
         }
     }
 
-    /// Adds to a name's bucket.
+    /// Adds `count` to a name's bucket.
     pub(crate) fn add(&mut self, name: &Text, place: usize, count: u64) {
         let has_room = self.by_name.len() < MOST_WATCHES || self.by_name.contains_key(name);
         let name = if has_room {
@@ -103,10 +103,10 @@ impl Counts {
     }
 }
 
-/// Durations in classes, eight for each power of two: at most 504 classes, however many durations.
+/// Durations in classes by length, eight classes for each power of two: at most 504 classes, however many durations.
 #[derive(Clone, Default)]
 pub(crate) struct Durations {
-    /// Number and sum in microseconds of each class.
+    /// The number of durations in each class, and their sum in microseconds.
     classes: BTreeMap<u32, (u64, i64)>,
     count: u64,
 }
@@ -123,8 +123,8 @@ impl Durations {
         self.count
     }
 
-    /// Returns the duration that `percent` of the durations do not exceed, as the mean of its class; `None` without
-    /// durations.
+    /// Returns, in microseconds, the duration that `percent` of the durations do not exceed, as the mean of its class;
+    /// `None` without durations.
     pub(crate) fn percentile(&self, percent: u64) -> Option<i64> {
         let wanted = self.count.saturating_mul(percent).div_ceil(100).max(1);
         let mut seen = 0;
@@ -137,7 +137,8 @@ impl Durations {
         None
     }
 
-    /// Returns number and mean of the two adjacent classes with the most durations.
+    /// Returns the number and the mean, in microseconds, of the durations in the two adjacent classes with the most
+    /// durations.
     pub(crate) fn densest(&self) -> Option<(u64, i64)> {
         let pairs = self.classes.iter().map(|(class, (count, sum))| {
             let next = self.classes.get(&(class + 1));
@@ -149,7 +150,8 @@ impl Durations {
     }
 }
 
-/// Returns the class of a duration: eight times its whole logarithm to base 2, plus the eighth it lies in.
+/// Returns the class of a duration: eight times its rounded-down logarithm to base 2, plus the number of its eighth of
+/// that power of two, from 0.
 fn class_of(micros: i64) -> u32 {
     let micros = micros.max(1).unsigned_abs();
     let whole = micros.ilog2();
@@ -161,12 +163,12 @@ fn class_of(micros: i64) -> u32 {
     whole * 8 + part as u32
 }
 
-/// Single durations with their times. Each cell, a bucket and a class, holds its longest. There are at most
-/// [`MOST_DOTS`] cells; durations without a cell are counted.
+/// Single durations with their times, for dots. A cell is a pair of a bucket and a class, and holds its longest
+/// duration. There are at most [`MOST_DOTS`] cells; durations without a cell are counted.
 pub(crate) struct Thinned {
     grid: Grid,
     cells: BTreeMap<(usize, u32), (watchscope_model::Time, i64)>,
-    /// The number of all durations.
+    /// The number of all durations, with and without a dot.
     pub(crate) count: u64,
     /// The number of durations that have no dot of their own.
     pub(crate) undrawn: u64,
@@ -212,7 +214,7 @@ impl Thinned {
     }
 }
 
-/// Writes thousandths in a sentence: `61`, `0.4`, `0.05`.
+/// Returns a number given in thousandths as text for a sentence: `61`, `0.4`, `0.05`.
 pub(crate) fn rate_words(thousandths: i64) -> String {
     let rounded = match thousandths {
         ..100 => thousandths,

@@ -1,4 +1,4 @@
-//! Measures how fast the cluster's resourceVersions rise, that is how often anything in it is written.
+//! Measures how fast the cluster's resourceVersions rise, which shows how often any object of the cluster is written.
 
 use watchscope_charts::{Callout, Chart, Grid, Line, Lines, Merge, Plot, Scale};
 use watchscope_model::{Event, Record, ResourceVersion, State, Time, WatchName};
@@ -8,22 +8,23 @@ use super::events::rate;
 use super::parts::{Durations, rate_words};
 use super::{Measure, Scope, when};
 
-/// The least number of buckets with a speed for which a peak is worth a title; among fewer, no speed is usual. The
-/// number has no source.
+/// The least number of buckets with a speed for the chart's title to name a peak; fewer buckets show no usual speed.
+/// The number has no source.
 const ENOUGH: usize = 5;
-/// A peak is worth a title from this multiple of the median speed on; smaller ones are usual. The number has no source.
+/// The chart's title names a peak if it is at least this multiple of the median speed; smaller peaks are usual. The
+/// number has no source.
 const PEAK: i64 = 2;
 
-/// The rise of the highest resourceVersion that any watch of a run has seen, by bucket. It holds three numbers for each
-/// of at most [`super::BUCKETS`] + 2 buckets. Watches that another apiserver serves do not count: they have versions of
-/// their own (docs/semantics/checks.md#trap-aggregated).
+/// The rise of the highest resourceVersion that any watch of a run has received, by bucket. This measure holds three
+/// numbers for each of at most [`super::BUCKETS`] + 2 buckets. Watches that an aggregated apiserver serves do not
+/// count: their resourceVersions are independent (docs/semantics/checks.md#trap-aggregated).
 pub(crate) struct Versions {
     grid: Grid,
-    /// The last highest version, its time and its run.
+    /// The highest resourceVersion so far, the time at which it was received, and the index of its run.
     last: Option<(Time, u64, usize)>,
-    /// The mean speed of each bucket, in thousandths per second.
+    /// The mean speed of each bucket, in thousandths of a resourceVersion per second.
     values: Vec<Option<i64>>,
-    /// For each bucket the rise in millionths of a version, and over how many microseconds.
+    /// For each bucket the rise in millionths of a resourceVersion, and the microseconds over which it rose.
     risen: Vec<(u64, i64)>,
     is_aggregated: bool,
 }
@@ -69,7 +70,7 @@ impl Versions {
         self.last = Some((at, version, run));
     }
 
-    /// Spreads a rise evenly over its buckets.
+    /// Spreads a rise of the resourceVersion evenly over the buckets between two times.
     fn rise(&mut self, from: Time, to: Time, by: u64) {
         let lasted = to.micros_since(from).max(1);
         let first = self.grid.place(from).unwrap_or(0);

@@ -8,18 +8,18 @@
 //!            └─ other objects, clients, inside
 //! ```
 //!
-//! The trace has each record once. Its seq is the annotation `record` of an instant or of a slice's begin, or
-//! `end_record` of a slice's end. A `loss` in the place of a record that was left out is missing; the first of its run
-//! counts them.
+//! The trace has each record once. A record's seq is the annotation `record` of an instant or of a slice's begin, or
+//! `end_record` of a slice's end. Left-out records are `loss` records in the export; the trace shows only their number,
+//! at the first one of each run.
 //!
-//! Each run of the log's writer is a sequence of packets with its own clock. A clock snapshot ties it to the wall clock
-//! at the run's begin. A slice that is open at the end of a run or of the range is closed there. Its annotation `end`
-//! says that its end is unknown. Perfetto would draw a slice that is never closed up to the end of the trace, which
-//! would be wrong.
+//! Each run of the log's writer is a sequence of packets with its own clock. A clock snapshot ties the run's clock to
+//! the wall clock at the run's begin. A slice that is open at the end of a run or of the range is closed at that end.
+//! The slice's annotation `end` says that its true end is unknown. Perfetto would wrongly draw a slice that is never
+//! closed up to the end of the trace.
 //!
-//! Bounds: at most [`MOST_OBJECTS`] objects have a track; the events of the others share a track and are counted. A
-//! parent has one track of findings, and one of connections, for each that is open at once. Names have at most 200
-//! letters, other texts 2,000; the rest is cut. The file is made in memory.
+//! Bounds: at most [`MOST_OBJECTS`] objects have a track; the events of further objects share a track and are counted.
+//! A parent has as many tracks of findings as findings that are open at once, and likewise for connections. Names have
+//! at most 200 letters, other texts 2,000; further letters are cut off. The file is made in memory.
 
 mod packets;
 mod proto;
@@ -36,8 +36,8 @@ use self::tracks::{MOST_OBJECTS, Tracks};
 use crate::taken::Taken;
 
 /// Returns the whole file: a `Trace` message of Perfetto, as protobuf. The first 10,000 objects have a track; events of
-/// the others share one and are counted. Names keep their first 200 letters, other texts 2,000; `…` stands for the
-/// rest. Times are nanoseconds since 1970; those outside 1970 to 2262 become the nearer end.
+/// further objects share one track and are counted. Names keep their first 200 letters, other texts 2,000; `…` replaces
+/// further letters. Times are nanoseconds since 1970; a time outside 1970 to 2262 becomes the nearer end of that span.
 ///
 /// # Errors
 /// If a frame cannot be read.

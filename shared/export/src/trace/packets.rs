@@ -1,4 +1,4 @@
-//! The packets of the file: they cut names, and have times in nanoseconds of the log's clock.
+//! The packets of a trace file. Writing a packet shortens names, and gives times in nanoseconds of the log's clock.
 
 use prost::Message as _;
 use watchscope_model::Time;
@@ -8,17 +8,17 @@ use super::proto::{
     REALTIME, SLICE_BEGIN, SLICE_END, Trace, TracePacket, TrackDescriptor, TrackEvent,
 };
 
-/// The most letters (Unicode characters) of a name, which the viewer shows in one line; `…` stands for the rest. The
-/// number has no source.
+/// The most letters (Unicode characters) of a name, which the viewer shows in one line; `…` replaces further letters.
+/// The number has no source.
 const MOST_NAME_LETTERS: usize = 200;
-/// The most letters (Unicode characters) of another text, so that a hostile one cannot fill the file; `…` stands for
-/// the rest. The number has no source.
+/// The most letters (Unicode characters) of a text other than a name, so that a hostile text cannot fill the file; `…`
+/// replaces further letters. The number has no source.
 const MOST_TEXT_LETTERS: usize = 2_000;
 
-/// A track's number, by which all events name it.
+/// The number of a track, by which all its events name it.
 pub(super) type TrackId = u64;
 
-/// The annotations of an event: names with values.
+/// The annotations of a track event: names with values.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Says(Vec<DebugAnnotation>);
 
@@ -31,7 +31,7 @@ impl Says {
         self
     }
 
-    /// Adds a text, if there is one.
+    /// Adds an annotation with a text; `None` adds nothing.
     pub(super) fn some(self, name: &str, text: Option<&str>) -> Self {
         match text {
             Some(text) => self.text(name, text),
@@ -63,20 +63,21 @@ fn named(name: &str) -> DebugAnnotation {
     }
 }
 
-/// The packets of a file. Each run of the log's writer has its own sequence.
+/// The packets of a trace file. Each run of the log's writer has its own sequence of packets.
 ///
-/// All strings are inline. So each packet can be read without those before it, and a truncated file still opens.
+/// All strings are inline. Inline strings let each packet be read without earlier packets, and a truncated file still
+/// opens.
 #[derive(Debug, Default)]
 pub(super) struct Packets {
     bytes: Vec<u8>,
-    /// The current sequence; 0 before the first.
+    /// The id of the current sequence; 0 before the first sequence.
     sequence: u32,
-    /// The time of the next packet. It never decreases within a sequence, so no slice ends before it began.
+    /// The time of the next packet. This time never decreases within a sequence, so no slice ends before it began.
     now: Time,
 }
 
 impl Packets {
-    /// Begins the next sequence. At its begin the log's clock and the wall clock both show `at`.
+    /// Begins the next sequence. At the sequence's begin the log's clock and the wall clock both show `at`.
     pub(super) fn begin_sequence(&mut self, at: Time) {
         self.sequence += 1;
         self.now = at;
@@ -99,7 +100,7 @@ impl Packets {
         self.now = self.now.max(at);
     }
 
-    /// Describes a track.
+    /// Adds a packet that describes a track.
     pub(super) fn describe(&mut self, track: TrackDescriptor) {
         let name = track.name.map(|name| cut(&name, MOST_NAME_LETTERS));
         self.packet(TracePacket {
@@ -134,7 +135,7 @@ impl Packets {
         });
     }
 
-    /// Returns the whole file.
+    /// Returns the bytes of the whole trace file.
     pub(super) fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
@@ -169,13 +170,13 @@ impl Packets {
     }
 }
 
-/// Returns nanoseconds since 1970. A time before 1970 becomes 0. Perfetto counts to 2^63, which is in 2262; a later
-/// time becomes 2^63 − 1.
+/// Converts a time to nanoseconds since 1970. A time before 1970 becomes 0. Perfetto counts below 2^63 ns, which is in
+/// 2262; a later time becomes 2^63 − 1.
 fn nanoseconds(at: Time) -> u64 {
     at.0.max(0).saturating_mul(1_000).unsigned_abs()
 }
 
-/// Returns the first `most` letters of a text, and `…` if there are more.
+/// Returns the first `most` letters of a text, followed by `…` if the text has more.
 fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),

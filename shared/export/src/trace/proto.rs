@@ -1,20 +1,21 @@
 //! The messages and fields of Perfetto that our traces use.
 //!
 //! The field numbers are those of `protos/perfetto/trace/trace.proto`, `trace_packet.proto`, `clock_snapshot.proto` and
-//! `track_event/{track_descriptor,counter_descriptor,track_event,debug_annotation}.proto` in google/perfetto. They were
-//! read at commit ec5d16b14b74 (v59). Perfetto never gives a number to another field.
+//! `track_event/{track_descriptor,counter_descriptor,track_event,debug_annotation}.proto` in google/perfetto. The
+//! numbers were read at commit ec5d16b14b74 (v59). Perfetto never gives a field's number to another field.
 
 use prost::Message;
 
 /// `TracePacket.sequence_flags`: no earlier packet of this sequence is needed.
 pub(super) const INCREMENTAL_STATE_CLEARED: u32 = 1;
-/// `BuiltinClock.BUILTIN_CLOCK_REALTIME`: the wall clock, by which the viewer shows all times.
+/// `BuiltinClock.BUILTIN_CLOCK_REALTIME`: the wall clock, by which Perfetto's viewer shows all times.
 pub(super) const REALTIME: u32 = 1;
-/// The first of the clocks that are valid within one sequence only (64 to 127); here the log's clock.
+/// The first of the clock ids that are valid within one sequence only (64 to 127); our traces use it for the log's
+/// clock.
 pub(super) const LOG_CLOCK: u32 = 64;
-/// `TrackDescriptor.ChildTracksOrdering`: by name.
+/// `TrackDescriptor.ChildTracksOrdering`: the viewer orders child tracks by name.
 pub(super) const BY_NAME: i32 = 1;
-/// `TrackDescriptor.ChildTracksOrdering`: by the children's `sibling_order_rank`.
+/// `TrackDescriptor.ChildTracksOrdering`: the viewer orders child tracks by their `sibling_order_rank`.
 pub(super) const BY_RANK: i32 = 3;
 /// `TrackDescriptor.SiblingMergeBehavior`: the track has a row of its own.
 pub(super) const MERGE_NONE: i32 = 2;
@@ -24,12 +25,12 @@ pub(super) const MERGE_BY_KEY: i32 = 3;
 pub(super) const SLICE_BEGIN: i32 = 1;
 /// `TrackEvent.Type`: a slice ends.
 pub(super) const SLICE_END: i32 = 2;
-/// `TrackEvent.Type`: an instant.
+/// `TrackEvent.Type`: the event is an instant.
 pub(super) const INSTANT: i32 = 3;
-/// `TrackEvent.Type`: a value.
+/// `TrackEvent.Type`: the event is a value of a counter track.
 pub(super) const COUNTER: i32 = 4;
 
-/// A file. Files one behind the other are one trace.
+/// A trace file. Several files concatenated are one trace.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Trace {
     #[prost(message, repeated, tag = "1")]
@@ -92,7 +93,7 @@ pub(super) struct TrackDescriptor {
     pub(super) sibling_merge_key: Option<String>,
 }
 
-/// Marks a track of values. All its fields have their defaults.
+/// Marks a track as a counter track of values. All fields of this message have their defaults.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct CounterDescriptor {}
 
@@ -112,7 +113,7 @@ pub(super) struct TrackEvent {
     pub(super) counter_value: Option<i64>,
 }
 
-/// A name with one value.
+/// An annotation of a track event: a name with one value.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct DebugAnnotation {
     #[prost(bool, optional, tag = "2")]

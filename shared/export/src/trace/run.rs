@@ -15,7 +15,7 @@ use super::slices::{Lasting, Slices, Unended};
 use super::tracks::{Kind, Tracks, object_name};
 use crate::taken::TakenRun;
 
-/// The run that is being written.
+/// The writer of one run of the log's writer into a trace.
 pub(super) struct RunTrace<'a> {
     out: &'a mut Packets,
     tracks: &'a mut Tracks,
@@ -23,16 +23,16 @@ pub(super) struct RunTrace<'a> {
     slices: Slices,
     /// The track of events that concern no single watch; 0 before the first record.
     cluster: TrackId,
-    /// The record before, with its watch.
+    /// The previous record's seq, and the watch that the record is about.
     before: Option<(Seq, Option<WatchName>)>,
-    /// For each watch, how many of its resourceVersions cannot be shown as a value.
+    /// For each watch, the number of its resourceVersions that cannot be shown as a value.
     valueless: BTreeMap<WatchName, u64>,
     /// The number of events about objects without a track.
     trackless: u64,
 }
 
 impl<'a> RunTrace<'a> {
-    /// `number` counts runs from 1.
+    /// Makes the writer of a run; `number` counts runs from 1.
     pub(super) fn new(
         out: &'a mut Packets,
         tracks: &'a mut Tracks,
@@ -73,7 +73,7 @@ impl<'a> RunTrace<'a> {
         self.out.instant(self.cluster, "run", "run begins", says);
     }
 
-    /// Takes in the next record; `before` is the fold before it.
+    /// Writes the next entry of the run; `before` is the fold before this entry.
     pub(super) fn entry(&mut self, entry: &Entry, before: &State) {
         if self.cluster == 0 {
             self.begin_run(entry.at());
@@ -109,7 +109,7 @@ impl<'a> RunTrace<'a> {
         self.before = Some((entry.seq(), watch));
     }
 
-    /// Ends the run: closes open slices, and counts what is not drawn.
+    /// Ends the run: closes open slices, and writes how many events and resourceVersions are not drawn.
     pub(super) fn end(mut self, why: Unended) {
         if self.cluster == 0 {
             return;
@@ -137,7 +137,7 @@ impl<'a> RunTrace<'a> {
         self.out.instant(self.cluster, "run", "run ends", says);
     }
 
-    /// Begins slices that are open before the first record, or behind a hole.
+    /// Begins the slices that are open before the first record, or after a hole in the records.
     fn stand(&mut self, state: &State) {
         for (connection, of) in &state.connections {
             let says = began(of.since.seq, &of.since.at.to_string())
@@ -169,7 +169,7 @@ impl<'a> RunTrace<'a> {
         }
     }
 
-    /// Ends and begins slices of a watch that only the fold shows, after the record before: a gap that began, a stream
+    /// Ends and begins slices of a watch that only the fold after the previous record shows: a gap that began, a stream
     /// that ended.
     fn settle(&mut self, name: &WatchName, state: &State) {
         let Some(watch) = state.watches.get(name) else {
@@ -256,7 +256,7 @@ impl<'a> RunTrace<'a> {
         }
     }
 
-    /// Writes an instant on the track of its watch, or on that of the cluster.
+    /// Writes a record as an instant on the track of its watch, or on the cluster's track if it is about no watch.
     fn other(&mut self, record: &Record) {
         let event = &record.event;
         let track = match event {
@@ -328,7 +328,7 @@ impl<'a> RunTrace<'a> {
         self.of_object(&verdict.watch, &verdict.object, "verdict", name, says);
     }
 
-    /// Writes an instant on an object's track, or on that of the other objects.
+    /// Writes an instant on an object's track, or on the shared track of objects without a track of their own.
     fn of_object(
         &mut self,
         watch: &WatchName,
@@ -385,7 +385,8 @@ impl<'a> RunTrace<'a> {
         self.begin(parent, lasting, &name, says_of(finding, says));
     }
 
-    /// Writes the value of a watch's resourceVersion. One that is no number, or is 2^63 or more, is counted.
+    /// Writes the value of a watch's resourceVersion. A resourceVersion that is no number, or is 2^63 or more, is only
+    /// counted.
     fn version(&mut self, watch: &WatchName, version: &ResourceVersion) {
         let value = version.number().and_then(|number| number.try_into().ok());
         match value {
@@ -398,7 +399,7 @@ impl<'a> RunTrace<'a> {
         }
     }
 
-    /// Returns the track of a watch. watchscope's own requests about a watch have a track under that of the watch.
+    /// Returns the track of a watch. watchscope's own requests about a watch have a track below the watch's track.
     fn watch(&mut self, name: &WatchName) -> TrackId {
         let parent = match name.about() {
             Some(about) => self.tracks.of(self.out, self.cluster, Kind::Watch(about)),
@@ -417,7 +418,7 @@ impl<'a> RunTrace<'a> {
         self.slices.begin(to, parent, lasting, name, says);
     }
 
-    /// Ends a slice. If no record began it, it has no length.
+    /// Ends a slice. A slice that no record began gets no length.
     fn end_of(&mut self, parent: TrackId, lasting: Lasting, name: &str, says: Says) {
         if !self.slices.is_open(&lasting) {
             let began = Says::default().text("began", "not known");
@@ -431,22 +432,22 @@ impl<'a> RunTrace<'a> {
     }
 }
 
-/// The annotations of a record.
+/// Returns the annotations of a record that is an instant or begins a slice.
 fn is(record: &Record) -> Says {
     Says::default()
         .number("record", record.seq.0)
         .text("words", &event_words(&record.event))
 }
 
-/// The annotations of a record that ends a slice. Their names differ, because a viewer merges both ends' annotations by
-/// name.
+/// Returns the annotations of a record that ends a slice. Their names differ from those of a slice's begin, because a
+/// viewer merges the annotations of begin and end by name.
 fn ends(record: &Record) -> Says {
     Says::default()
         .number("end_record", record.seq.0)
         .text("end_words", &event_words(&record.event))
 }
 
-/// The annotations of a slice that began before the range, or where records are missing.
+/// Returns the annotations of a slice that began before the range, or where records are missing.
 fn began(seq: Seq, at: &str) -> Says {
     Says::default()
         .number("since_record", seq.0)

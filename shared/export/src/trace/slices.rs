@@ -1,4 +1,4 @@
-//! The open slices. Each is alone on its track, so none overlaps another.
+//! The open slices of a trace. Each open slice is alone on its track, so no slice overlaps another.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,20 +19,20 @@ pub(super) enum Lasting {
     Finding(Text),
 }
 
-/// Why a slice is closed although no record ends it: the value of its annotation `end`.
+/// Why a slice is closed although no record ends it: the value of the slice's annotation `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unended {
-    /// The range ends here.
+    /// The exported range ends while the slice is open.
     Range,
-    /// The run of the log's writer ends here.
+    /// The run of the log's writer ends while the slice is open.
     Seam,
-    /// Records are missing from here on.
+    /// Records are missing after the point at which the slice is closed.
     Hole,
     /// The watch was stopped or started again.
     Watch,
-    /// Another slice with the same key begins here.
+    /// Another slice with the same key begins while the slice is open.
     Again,
-    /// The list did not become complete.
+    /// The list that the slice shows was given up before it was complete.
     Incomplete,
 }
 
@@ -53,12 +53,12 @@ impl Unended {
 #[derive(Debug)]
 struct Open {
     track: TrackId,
-    /// Its track's parent and slot, if several of its kind can be open at once.
+    /// The parent and slot of the slice's track; `None` if at most one slice of its kind can be open at once.
     slot: Option<(TrackId, usize)>,
 }
 
-/// The tracks side by side under one parent. A slice takes the lowest free one. So there are no more tracks than slices
-/// that were open at once.
+/// The tracks of one kind side by side under one parent. A slice takes the lowest free track. There are therefore at
+/// most as many tracks as slices that were open at once.
 #[derive(Debug, Default)]
 struct Slots {
     made: usize,
@@ -77,10 +77,10 @@ impl Slots {
 /// The open slices of one run of the log's writer.
 #[derive(Debug)]
 pub(super) struct Slices {
-    /// Number of the run, from 1.
+    /// The number of the run, counted from 1.
     run: u32,
     open: BTreeMap<Lasting, Open>,
-    /// The slots of connections (true) and of findings (false), by parent.
+    /// The slots of connections (`true`) and of findings (`false`), by parent track.
     slots: BTreeMap<(TrackId, bool), Slots>,
 }
 
@@ -145,12 +145,12 @@ impl Slices {
         true
     }
 
-    /// Ends an open slice that no record ends.
+    /// Ends a slice, if it is open, for a reason other than a record that ends it.
     pub(super) fn close(&mut self, out: &mut Packets, lasting: &Lasting, why: Unended) {
         self.end(out, lasting, Says::default().text("end", why.words()));
     }
 
-    /// Like `close`, for all open slices.
+    /// Ends all open slices, for a reason other than records that end them.
     pub(super) fn close_all(&mut self, out: &mut Packets, why: Unended) {
         let all: Vec<Lasting> = self.open.keys().cloned().collect();
         all.iter().for_each(|lasting| self.close(out, lasting, why));

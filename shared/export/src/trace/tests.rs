@@ -1,4 +1,4 @@
-//! Tests of the trace, read back packet by packet.
+//! Tests of the Perfetto trace, which they read back packet by packet.
 
 #[path = "../../../timeline/tests/suite/common/mod.rs"]
 mod common;
@@ -20,7 +20,7 @@ use super::proto::{COUNTER, INSTANT, SLICE_BEGIN, SLICE_END, Trace};
 use super::{MOST_OBJECTS, trace, trace_with};
 use crate::taken::Taken;
 
-/// Returns the export of chapters; each is a log and a stretch of its records.
+/// Returns the export of chapters; each chapter is given as a log and a range of indices of its records.
 fn taken_of(chapters: &[(&Log, usize, usize)], from: Time, to: Time) -> Taken {
     let excerpt = Excerpt::new(Stretch::Times { from, to }, Lanes::All, "0.1.0", 2);
     let chapters = chapters.iter();
@@ -36,7 +36,7 @@ fn taken(logs: &[&Log]) -> Taken {
     taken_of(&whole, at(0.0), at(1e6))
 }
 
-/// Lists the events on tracks whose names begin like this: sequence, seconds, track, event.
+/// Lists the events on tracks whose names begin with one of `tracks`. A line has sequence, seconds, track and event.
 fn events(bytes: &[u8], tracks: &[&str]) -> String {
     let trace = Trace::decode(bytes).unwrap();
     let mut names = BTreeMap::new();

@@ -10,25 +10,25 @@ use super::proto::{
     BY_NAME, BY_RANK, CounterDescriptor, MERGE_BY_KEY, MERGE_NONE, TrackDescriptor,
 };
 
-/// The most objects with a track of their own, because each is a row in the viewer: the first ones. Events of the
-/// others share one track. The number has no source.
+/// The most objects with a track of their own, because each track is a row in the viewer. The objects that come first
+/// in the trace get a track; events of further objects share one track. The number has no source.
 pub(super) const MOST_OBJECTS: usize = 10_000;
 
-/// The kind of a track, within its parent.
+/// The kind of a track among the children of its parent.
 ///
 /// Tracks of instants and values continue over all runs of the log's writer. A track of slices belongs to one run
 /// (`run` counts from 1). The times of two runs may overlap after a wall clock was set back, but slices of one track
-/// must not. The viewer shows them in one row.
+/// must not overlap. The viewer shows the slice tracks of all runs in one row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
-    /// A cluster, with events that concern all of it. The only kind without a parent.
+    /// A cluster, with events that concern the whole cluster. This is the only kind of track without a parent.
     Cluster(Text),
-    /// Findings; `slot` differs if several are open at once.
+    /// Findings; `slot` differs between findings that are open at the same time.
     Findings {
         run: u32,
         slot: usize,
     },
-    /// A watch, with its requests and their results.
+    /// A watch, with the watch's requests and their results.
     Watch(WatchName),
     Streams {
         run: u32,
@@ -45,7 +45,7 @@ pub(super) enum Kind {
     Objects,
     Object(Place),
     OtherObjects,
-    /// Connections; `slot` differs if several are open at once.
+    /// Connections; `slot` differs between connections that are open at the same time.
     Connections {
         run: u32,
         slot: usize,
@@ -56,15 +56,15 @@ pub(super) enum Kind {
     Inside,
 }
 
-/// The look of a kind of track.
+/// How the viewer shows a kind of track.
 struct Look<'a> {
     name: &'a str,
-    /// Its rank among its siblings.
+    /// The track's rank among its sibling tracks.
     rank: i32,
     description: &'a str,
 }
 
-/// The tracks described so far.
+/// The tracks that the trace has described so far.
 #[derive(Debug, Default)]
 pub(super) struct Tracks {
     known: BTreeMap<(TrackId, Kind), TrackId>,
@@ -80,7 +80,7 @@ impl Tracks {
         }
     }
 
-    /// Returns a track, and describes it if it is new. A cluster's parent is 0.
+    /// Returns the track of a kind under a parent, and describes the track if it is new. A cluster's parent is 0.
     pub(super) fn of(&mut self, out: &mut Packets, parent: TrackId, kind: Kind) -> TrackId {
         if let Some(known) = self.known.get(&(parent, kind.clone())) {
             return *known;
@@ -91,7 +91,8 @@ impl Tracks {
         track
     }
 
-    /// Returns the track of an object of a watch; `None` if the bound of objects is reached.
+    /// Returns the track of an object of a watch; `None` if the object has no track and [`MOST_OBJECTS`] objects have
+    /// one.
     pub(super) fn of_object(
         &mut self,
         out: &mut Packets,
@@ -187,7 +188,7 @@ fn descriptor(track: TrackId, parent: TrackId, kind: &Kind) -> TrackDescriptor {
     }
 }
 
-/// `shop/cart-0`, or the name alone.
+/// Returns an object's namespace and name (`shop/cart-0`), or the name alone of a cluster-scoped object.
 pub(super) fn object_name(object: &Object) -> String {
     match &object.namespace {
         Some(namespace) => format!("{namespace}/{}", object.name),

@@ -1,4 +1,4 @@
-//! Compares the recorded judgements with those that are made again.
+//! Compares the recorded judgements with the judgements that are made again.
 
 use std::collections::VecDeque;
 
@@ -7,32 +7,35 @@ use watchscope_model::Time;
 use super::judgement::{Judgement, Reach};
 use super::kept::Missing;
 
-/// The most differences that are listed, and the most judgements that cannot be made again. Further ones are only
-/// counted. It bounds the memory and the report of a comparison. The number has no source: nobody reads as many.
+/// The most differences that are listed, and the most listed judgements that cannot be made again. Further differences
+/// and judgements are only counted. The number bounds the memory and the report of a comparison, and has no source:
+/// nobody reads more.
 pub const MAX_LISTED: usize = 10_000;
 /// The most time in microseconds between a recorded judgement and one made again that are still compared with each
-/// other. A judgement waits for its counterpart until a judgement comes that is further away. Diagnosis may replace a
-/// stream's judgement for 12.25 s (`SUSPICION_REVISED_US`), so a time below that would miss counterparts. The number
-/// has no source.
+/// other. A judgement waits for its counterpart until a judgement comes whose time is further away than this. Diagnosis
+/// may replace a stream's judgement for 12.25 s (`SUSPICION_REVISED_US`), so a time below 12.25 s would miss
+/// counterparts. The number has no source.
 pub const NEAR_US: i64 = 60_000_000;
-/// The most judgements that wait for their counterpart. Above it the oldest is decided at once, before [`NEAR_US`] have
-/// passed. It bounds the memory, and the search for a counterpart among them. The number has no source: these are 68
-/// judgements a second over [`NEAR_US`].
+/// The most judgements that wait for their counterpart. Above this number the oldest is decided at once, before
+/// [`NEAR_US`] have passed. The number bounds the memory, and the search for a counterpart. The number has no source:
+/// it is 68 judgements a second over [`NEAR_US`].
 const MAX_WAITING: usize = 4_096;
-/// The most judgements with missing evidence that are kept to recognise others like them. Above it the oldest is
-/// forgotten. It bounds the memory, and the search among them. The number has no source: it is as many as findings may
-/// be open at one time.
+/// The most judgements with missing evidence that are kept, to recognise judgements with the same subject or a common
+/// watch. Above this number the oldest is forgotten. The number bounds the memory and the search. The number has no
+/// source: as many findings may be open at one time.
 const MAX_REACHES: usize = 1_024;
 
-/// A judgement that differs between the record and the new run.
+/// A judgement that differs between the recording and the judgements made again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Difference {
-    /// It is made again, and no recorded judgement of its subject within [`NEAR_US`] is left to compare it with.
-    New(Judgement),
-    /// It was recorded, and no judgement of its subject that is made again within [`NEAR_US`] is left to compare it
+    /// The judgement is made again, and no recorded judgement of its subject within [`NEAR_US`] is left to compare it
     /// with.
+    New(Judgement),
+    /// The judgement was recorded, and no judgement of its subject that is made again within [`NEAR_US`] is left to
+    /// compare it with.
     Gone(Judgement),
-    /// It has another content, or a time more than [`LATE_US`](super::LATE_US) away.
+    /// The judgement made again has another content than the recorded one, or a time more than
+    /// [`LATE_US`](super::LATE_US) away.
     Changed {
         /// The recorded judgement.
         recorded: Judgement,
@@ -42,7 +45,8 @@ pub enum Difference {
 }
 
 impl Difference {
-    /// Returns its time: that of the recorded judgement, if there is one, else that of the judgement made again.
+    /// Returns the time of the difference: that of the recorded judgement, if there is one, else that of the judgement
+    /// made again.
     #[must_use]
     pub fn at(&self) -> Time {
         match self {
@@ -52,22 +56,22 @@ impl Difference {
     }
 }
 
-/// The comparison of a run's recorded judgements with those made again. Each list is bounded by [`MAX_LISTED`]. While
+/// The comparison of a run's recorded judgements with the judgements made again. [`MAX_LISTED`] bounds each list. While
 /// more than 4,096 judgements wait for a counterpart, the oldest is decided before [`NEAR_US`] have passed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
-    /// The number of recorded judgements that are made again with the same content, at most
-    /// [`LATE_US`](super::LATE_US) away. Those in `audited` and `apart` do not count.
+    /// The number of recorded judgements that are made again with the same content, at most [`LATE_US`](super::LATE_US)
+    /// away. Judgements in `audited` and `apart` do not count.
     pub same: u64,
-    /// The number of recorded judgements that are taken as recorded because they rest on reads of the audit. So too if
-    /// an earlier one of their subject does, recorded or made again.
+    /// The number of recorded judgements that are taken as recorded because they rest on reads of the audit. A
+    /// judgement counts here, too, if an earlier judgement of its subject, recorded or made again, rests on such reads.
     pub audited: u64,
-    /// The differences, sorted by [`Difference::at`]; empty if all judgements are the same. Above [`MAX_LISTED`] it has
-    /// those that were found first.
+    /// The differences, sorted by [`Difference::at`]; empty if all judgements are the same. Of more than
+    /// [`MAX_LISTED`], the list has those that were found first.
     pub differing: Vec<Difference>,
-    /// Judgements that cannot be made again, and why, sorted by time; empty if there are none. They are taken as
-    /// recorded. A judgement with [`Missing::Alike`] was made again, but cannot be compared. Above [`MAX_LISTED`] it
-    /// has those that were found first.
+    /// Judgements that cannot be made again, and why, sorted by time; empty if there are none. These judgements are
+    /// taken as recorded. But a judgement with [`Missing::Alike`] was made again, and cannot be compared. Of more than
+    /// [`MAX_LISTED`], the list has those that were found first.
     pub apart: Vec<(Judgement, Missing)>,
     /// The number of differences above [`MAX_LISTED`], which `differing` lacks.
     pub differing_unlisted: u64,
@@ -110,8 +114,8 @@ pub(super) struct Waiting {
 
 /// Compares judgements one by one, in the order of their times, or nearly so.
 ///
-/// Equal judgements match at once. Others wait for [`NEAR_US`], and then match the nearest counterpart. It is bounded
-/// by [`MAX_WAITING`], [`MAX_REACHES`] and [`MAX_LISTED`].
+/// Equal judgements match at once. Other judgements wait for [`NEAR_US`], and then match the nearest counterpart.
+/// [`MAX_WAITING`], [`MAX_REACHES`] and [`MAX_LISTED`] bound the memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Comparing {
     waiting: VecDeque<Waiting>,
@@ -155,7 +159,7 @@ impl Comparing {
         self.waiting.push_back(new);
     }
 
-    /// The index of the matching judgement that waits and is nearest to a time.
+    /// The index of the waiting judgement that `is_wanted` accepts and whose time is nearest to `at`.
     fn nearest(&self, at: Time, is_wanted: impl Fn(&Waiting) -> bool) -> Option<usize> {
         let waiting = self.waiting.iter().enumerate();
         let wanted = waiting.filter(|(_, other)| is_wanted(other));
@@ -225,7 +229,7 @@ impl Comparing {
         }
     }
 
-    /// Whether a judgement has the subject or a watch of one that cannot be made again.
+    /// Whether a judgement has the subject, or the code and a watch, of a judgement near it that cannot be made again.
     fn is_reached(&self, again: &Waiting) -> bool {
         let is_one = |(at, reach): &(Time, Reach)| {
             is_within(*at, again.judgement.at, NEAR_US) && reach.meets(&again.reach)

@@ -1,12 +1,12 @@
-//! A judgement in short: its subject, its content and its time.
+//! A judgement in short form: its subject, its content and its time.
 
 use watchscope_model::event::{Attribution, Finding};
 use watchscope_model::vocabulary::{Certainty, Severity, Standing};
 use watchscope_model::{Event, Seq, StreamId, Text, Time, WatchName};
 
-/// The most time in microseconds between two judgements that count as the same; further apart they are a difference. A
-/// host whose timer fired up to this late may have recorded one of them. The number has no source: a longer one would
-/// hide judgements that came at another time.
+/// The most time in microseconds between two judgements that count as the same; judgements further apart count as
+/// different. A host whose timer fired at most this late may have recorded one of them. The number has no source: a
+/// longer time would hide judgements that came at another time.
 pub const LATE_US: i64 = 100_000;
 
 /// The subject of a judgement. Only judgements with the same subject are compared.
@@ -16,15 +16,15 @@ pub enum About {
     End {
         /// The stream.
         stream: StreamId,
-        /// Its watch.
+        /// The stream's watch.
         watch: WatchName,
     },
     /// A finding.
     Finding {
-        /// Its code (`F11`).
+        /// The finding's code (`F11`).
         code: Text,
-        /// The watch, connection, type, server or client that it concerns, as [`Finding::subject`] names it; `None`:
-        /// the whole cluster.
+        /// The watch, connection, type, server or client that the finding concerns, as [`Finding::subject`] names it;
+        /// `None` for the whole cluster.
         subject: Option<Text>,
     },
 }
@@ -36,14 +36,14 @@ pub enum Says {
     End {
         /// An F number, `ours`, `normal` or `unknown`.
         code: Text,
-        /// How certain that is.
+        /// How certain the attribution is.
         certainty: Certainty,
     },
     /// The state of the finding.
     Finding {
-        /// Whether it is raised, updated or over.
+        /// Whether the finding is raised, updated or over.
         state: Standing,
-        /// Its severity.
+        /// The finding's severity.
         severity: Severity,
     },
 }
@@ -51,11 +51,12 @@ pub enum Says {
 /// A judgement in short.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
-    /// Its subject.
+    /// The judgement's subject.
     pub about: About,
-    /// Its content.
+    /// The judgement's content.
     pub says: Says,
-    /// The time of its record. If it is made again, this is its due time, never before the record before it.
+    /// The time of the judgement's record. If the judgement is made again, this is its due time, or the time of the
+    /// record before if that is later.
     pub at: Time,
 }
 
@@ -91,13 +92,13 @@ impl Judgement {
         Some(Self { about, says, at })
     }
 
-    /// Whether both have the same subject and content, at most [`LATE_US`] apart.
+    /// Whether the two judgements have the same subject and content, at most [`LATE_US`] apart.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         let apart_us = self.at.micros_since(other.at).saturating_abs();
         self.about == other.about && self.says == other.says && apart_us <= LATE_US
     }
 
-    /// Whether its subject goes on after it. An end goes on until it is forgotten.
+    /// Whether the judgement's subject is still open after it. The end of a stream stays open until it is forgotten.
     pub(super) fn stands(&self) -> bool {
         match self.says {
             Says::End { .. } => true,
@@ -115,7 +116,7 @@ impl About {
     }
 }
 
-/// The records that a judgement rests on.
+/// The seqs of the records that a judgement rests on.
 pub(super) fn evidence(event: &Event) -> &[Seq] {
     match event {
         Event::Attribution(attribution) => &attribution.evidence,
@@ -128,7 +129,7 @@ pub(super) fn evidence(event: &Event) -> &[Seq] {
 #[derive(Clone, Debug)]
 pub(super) struct Reach {
     about: About,
-    /// At most [`watchscope_model::event::MAX_NAMES`] and one more.
+    /// The watches that the judgement names: at most [`watchscope_model::event::MAX_NAMES`] and one more.
     watches: Vec<WatchName>,
     has_more: bool,
 }
@@ -154,7 +155,8 @@ impl Reach {
         }
     }
 
-    /// Whether both have the same subject, or are findings of the same code that concern a common watch.
+    /// Whether the two judgements have the same subject, or are findings of the same code that concern, or may concern,
+    /// a common watch.
     pub(super) fn meets(&self, other: &Self) -> bool {
         let has = |watch| other.watches.contains(watch);
         let is_alike = match (&self.about, &other.about) {

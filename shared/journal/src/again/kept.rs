@@ -1,5 +1,5 @@
-//! Selects the judgements that are taken as recorded: those that rest on reads of the audit, and those whose evidence
-//! the recording does not hold.
+//! Selects the judgements that are taken as recorded: judgements that rest on reads of the audit, and judgements whose
+//! evidence the recording lacks.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,53 +10,58 @@ use watchscope_model::{Event, Record, Seq, State, Text, Time, WatchName};
 
 use super::judgement::{About, Judgement, evidence};
 
-/// The most records of the audit that are remembered. Above it the oldest is forgotten, and a judgement that rests on
-/// it alone is judged again. It bounds the memory to 1 MiB, at 16 bytes a record. The number has no source.
+/// The most records of the audit that are remembered. Above this number the oldest is forgotten, and a judgement that
+/// rests on the forgotten record alone is judged again. The number bounds the memory to 1 MiB, at 16 bytes a record.
+/// The number has no source.
 const MAX_READS: usize = 65_536;
-/// The most stretches of withheld records that are remembered. Above it the oldest is forgotten, and a judgement that
-/// rests on it alone is judged again. It bounds the memory to 1 MiB, at 16 bytes a stretch. The number has no source.
+/// The most stretches of withheld records that are remembered. Above this number the oldest is forgotten, and a
+/// judgement that rests on the forgotten stretch alone is judged again. The number bounds the memory to 1 MiB, at 16
+/// bytes a stretch. The number has no source.
 const MAX_WITHHELD: usize = 65_536;
-/// The most subjects that are taken as recorded at one time. Above it the end of the oldest stream is forgotten first,
-/// then the finding with the least code and subject. A forgotten subject is judged again. It bounds the memory. The
-/// number has no source: it is eight times the findings that may be open at one time.
+/// The most subjects that are taken as recorded at one time. Above this number the stream end with the lowest stream
+/// number is forgotten first; without stream ends, the finding with the least code and subject. A forgotten subject is
+/// judged again. The number bounds the memory, and has no source: it is eight times the findings that may be open at
+/// one time.
 const MAX_KEPT: usize = 8_192;
-/// The time in microseconds after a watch's first whole stream began, or after it stopped, in which the watch is still
-/// judged by earlier events. By then it is settled why the stream before ended and what followed. It is the longest
-/// time over which diagnosis takes failures of several watches for one.
+/// The time in microseconds after a watch's first whole stream began, or after it stopped, in which judgements may rest
+/// on earlier events. After this time it is settled why the stream before ended and what followed. The number is the
+/// longest time over which diagnosis takes failures of several watches for one failure.
 const SETTLED_US: i64 = 60_000_000;
 
 /// Why a judgement cannot be made again. Later judgements of its subject get the same reason, until the subject is
 /// over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// It rests on the record with this recorded seq. The recording begins after it, has a hole after it, or had it
-    /// withheld by an export.
+    /// The judgement rests on the record with this recorded seq. The recording begins after that record, lacks it in a
+    /// hole, or an export withheld it.
     Record(Seq),
-    /// The finding began at this time, before the recording begins or before the end of a hole.
+    /// The finding began at this time, which is before the recording begins or before the end of a hole.
     Began(Time),
     /// The finding was already open where the recording begins, or after a hole.
     Stood,
-    /// Its watch or client program was already running where the recording begins or after a hole, or may have been.
-    /// This ends 60 s after the watch next opens a stream or stops, or the program next starts. A finding that names
-    /// neither has this reason in the first 60 s after that beginning or hole. It also has it up to 60 s after a
-    /// message of such a client program.
+    /// The judgement's watch or client program was, or may have been, already running where the recording begins or
+    /// after a hole. This reason ends 60 s after the watch next opens a stream or stops, or the program next starts. A
+    /// finding that names neither a watch nor a client has this reason in the first 60 s after that beginning or hole.
+    /// Such a finding also has this reason up to 60 s after a message of a client program that was, or may have been,
+    /// already running.
     UnderWay,
-    /// It was made again and not recorded. Within [`NEAR_US`](super::NEAR_US) of it lies a judgement that cannot be
-    /// made again, with the same subject, or with the same code and a common watch. A finding with more watches than it
-    /// names may share any watch.
+    /// The judgement was made again and not recorded. Within [`NEAR_US`](super::NEAR_US) of it lies a judgement that
+    /// cannot be made again, with the same subject, or the same code and a common watch. A finding with more watches
+    /// than it names may share any watch.
     Alike,
 }
 
 /// Why a judgement is taken as recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Why {
-    /// It rests on reads of the audit.
+    /// The judgement rests on reads of the audit.
     Audit,
-    /// Its evidence is missing.
+    /// The judgement's evidence is missing.
     Missing(Missing),
 }
 
-/// A subject whose judgements are taken as recorded, until it is over both in the record and in the new run.
+/// A subject whose judgements are taken as recorded, until the subject is over both in the recording and in the new
+/// judgements.
 #[derive(Clone, Copy, Debug)]
 struct Key {
     why: Why,
@@ -67,33 +72,36 @@ struct Key {
 /// Where a recording begins, or continues after a hole.
 #[derive(Clone, Copy, Debug)]
 struct Beginning {
-    /// Its first record.
+    /// The first record after the beginning or the hole.
     first: Seq,
-    /// The time of the last record before it.
+    /// The time of the last record before that first record.
     after: Time,
 }
 
-/// The subjects that are taken as recorded. They are bounded by [`MAX_KEPT`], [`MAX_READS`], [`MAX_WITHHELD`] and
-/// [`MAX_CLIENTS`], and by the number of watches that run where the recording begins.
+/// The subjects that are taken as recorded. [`MAX_KEPT`], [`MAX_READS`], [`MAX_WITHHELD`] and [`MAX_CLIENTS`] bound
+/// their size, and so does the number of watches that run where the recording begins.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kept {
     /// Where the recording begins, or continues after a hole; `None` for a log from its first record on.
     begins: Option<Beginning>,
-    /// The watches that ran then, and until when earlier events matter to them; `None` while that is unknown.
+    /// The watches that ran at the beginning, and until when earlier events matter to them; `None` while that time is
+    /// unknown.
     under_way: BTreeMap<WatchName, Option<Time>>,
-    /// The client programs that were started since, with their first start. They may have run before.
+    /// The client programs that were started since the beginning, with the time of their first start. These programs
+    /// may have run before the beginning, too.
     clients: BTreeMap<Text, Time>,
-    /// When a client program that was started before then last sent or reported.
+    /// The last time at which a client program that has not been started since the beginning sent or reported; `None`
+    /// if none did.
     old_client_at: Option<Time>,
     keys: BTreeMap<About, Key>,
-    /// The records of the audit: recorded seqs and new ones, both rising.
+    /// The records of the audit, as pairs of recorded and new seq, both rising.
     reads: VecDeque<(Seq, Seq)>,
     /// The first and last recorded seqs of the stretches that an extract leaves out, rising.
     withheld: VecDeque<(Seq, Seq)>,
 }
 
 impl Kept {
-    /// Begins with a fold. The findings open in it cannot be judged again.
+    /// Begins with a fold. Findings that are open in the fold cannot be judged again.
     pub(super) fn since(state: &State) -> Self {
         let stands = Key {
             why: Why::Missing(Missing::Stood),
@@ -120,7 +128,7 @@ impl Kept {
         }
     }
 
-    /// Processes a record with its recorded seq; the record has its new one.
+    /// Processes a record of the output. `recorded` is its recorded seq; `record` has the new one.
     pub(super) fn observe(&mut self, recorded: Seq, record: &Record) {
         match &record.event {
             Event::StreamOpened(event) => self.begins_anew(&event.watch, record.at),
@@ -152,7 +160,7 @@ impl Kept {
         }
     }
 
-    /// Notes a `loss` that stands in place of a withheld record.
+    /// Notes a `loss` record that replaces a withheld record.
     fn withholds(&mut self, seq: Seq) {
         if let Some((_, last)) = self.withheld.back_mut()
             && last.next() == seq
@@ -178,7 +186,8 @@ impl Kept {
         }
     }
 
-    /// Whether a judgement may rest on events before the start, because its watch or client already ran then.
+    /// Whether a judgement may rest on events before the recording's beginning or in a hole, because its watch or
+    /// client already ran before.
     fn is_under_way(&self, event: &Event, at: Time) -> bool {
         let Some(Beginning { after: began, .. }) = self.begins else {
             return false;
@@ -209,8 +218,9 @@ impl Kept {
         }
     }
 
-    /// Whether a recorded judgement that was not made again is taken as it is, and why. It may rest on events before
-    /// the start, or others about its subject are already taken so.
+    /// Returns why a recorded judgement that was not made again is taken as recorded; `None` if it is not. The
+    /// judgement may rest on events before the beginning, or earlier judgements about its subject are already taken as
+    /// recorded.
     pub(super) fn not_again(&mut self, event: &Event, judgement: &Judgement) -> Option<Why> {
         let known = self.keys.get(&judgement.about).map(|key| key.why);
         let under_way = Why::Missing(Missing::UnderWay);
@@ -221,7 +231,7 @@ impl Kept {
         Some(why)
     }
 
-    /// Whether a recorded judgement is taken as it is, and why.
+    /// Returns why a recorded judgement is taken as recorded; `None` if it is not.
     pub(super) fn recorded(&mut self, event: &Event, judgement: &Judgement) -> Option<Why> {
         let mut evidence = evidence(event).iter();
         let is_read = |seq: &Seq| self.reads.binary_search_by_key(seq, |(of, _)| *of).is_ok();
@@ -236,8 +246,8 @@ impl Kept {
         Some(why)
     }
 
-    /// Whether a judgement made again yields to the record about its subject, which may be empty. `is_recorded`: the
-    /// same judgement is recorded.
+    /// Whether a judgement made again is dropped, because the recorded judgements about its subject (there may be none)
+    /// count. `is_recorded` states whether the same judgement is recorded.
     pub(super) fn again(
         &mut self,
         event: &Event,
@@ -275,7 +285,7 @@ impl Kept {
         })
     }
 
-    /// The evidence of a recorded judgement that diagnosis cannot have.
+    /// Returns which evidence of a recorded judgement diagnosis cannot have; `None` if none is missing.
     fn missing(&self, event: &Event) -> Option<Missing> {
         let first = self.begins.map_or(Seq(0), |begins| begins.first);
         let mut evidence = evidence(event).iter();

@@ -1,5 +1,5 @@
-//! Judges a recording again: diagnosis runs over the recorded events, and its judgements are compared with the
-//! recorded ones.
+//! Judges a recording again: diagnosis runs over the recorded events, and its judgements are compared with the recorded
+//! judgements.
 //!
 //! ```text
 //!                       ┌──────────────────── Again ────────────────────┐
@@ -12,21 +12,23 @@
 //!
 //! # When time passes
 //!
-//! A host chooses when silence counts (see the crate's documentation). Its choice shows in the log: at a recorded
-//! judgement, the host had settled. So [`Again`] asks diagnosis before each record, as
-//! [`Journal::settle_before`](crate::Journal::settle_before) does, but holds its judgements until the next recorded
-//! one. Then the same diagnosis makes the same judgements in the same places, in either order of the host.
+//! A host chooses when silence counts (see the crate's documentation). The host's choice shows in the log: at each
+//! recorded judgement, the host had called [`Journal::settle`](crate::Journal::settle). [`Again`] therefore asks
+//! diagnosis before each record, as [`Journal::settle_before`](crate::Journal::settle_before) does, but holds the new
+//! judgements until the next recorded judgement. That way the same diagnosis makes the same judgements at the same
+//! positions, in either order of the host.
 //!
-//! A new judgement between two recorded ones waits until it is [`LATE_US`] overdue, because the host may not have come
-//! to it before. A judgement that is due in a pause of watchscope comes after the pause.
+//! A new judgement between two recorded judgements waits until it is [`LATE_US`] overdue, because the host may have
+//! been late. A judgement that is due in a pause of watchscope comes after the pause.
 //!
 //! # What is taken as recorded
 //!
 //! * Findings that rest on reads of the audit, because nobody can read again what etcd held.
-//! * Judgements that rest on records which the recording lacks, because it begins later or has a hole. A fold shows
-//!   what is open, not what diagnosis remembered. The [`Comparison`] lists these apart.
+//! * Judgements that rest on records which the recording lacks, because it begins later or has a hole. A fold has the
+//!   open streams, gaps and findings, not the memory of diagnosis. The [`Comparison`] lists these judgements apart.
 //!
-//! Either rule holds for a subject, such as a finding on its watch, until that subject is over.
+//! Once judgements of a subject, such as a finding about a watch, are taken as recorded, all are until the subject is
+//! over.
 
 mod comparison;
 mod judgement;
@@ -49,13 +51,13 @@ pub use self::kept::Missing;
 use self::kept::{Kept, Why};
 pub use self::numbers::Numbers;
 
-/// The most consecutive recorded judgements that are compared at once; a longer sequence is split. It is also the most
-/// overdue judgements; above it all of them are appended. It bounds the memory. The number has no source: it is as many
-/// ends as diagnosis keeps.
+/// The most consecutive recorded judgements that are compared at once; a longer sequence is split. The number is also
+/// that of the most overdue judgements; above it all of them are appended. The number bounds the memory, and has no
+/// source: diagnosis keeps as many ends of streams.
 const MAX_ROW: usize = 4_096;
-/// The most times that diagnosis is asked before one record. A record with the latest possible time could otherwise
-/// delay all records after it. Judgements still due are asked for before the next record. The number has no source: the
-/// records of a real log need far fewer.
+/// The most times that diagnosis is asked before one record. Without this bound, a record with the latest possible time
+/// could delay all records after it. Judgements that are still due are requested before the next record. The number has
+/// no source: the records of a real log need far fewer.
 const MAX_ASKED: usize = 100_000;
 
 /// A recorded judgement.
@@ -65,22 +67,23 @@ struct Recorded {
     event: Option<Event>,
     judgement: Judgement,
     reach: Reach,
-    /// Why it is taken as recorded; absent if it is not.
+    /// Why the judgement is taken as recorded; absent if it is judged again.
     why: Option<Why>,
     /// Whether the same judgement was made again.
     is_met: bool,
 }
 
-/// Judges one run of a recorded log again. Its entries go in in their order, and come out with new judgements among
-/// them.
+/// Judges one run of a recorded log again. The caller passes the recorded entries in their order, and gets them back
+/// with new judgements among them.
 ///
-/// The output is numbered again, so it is a log again; seqs in records are changed to the new numbers. If as many
-/// judgements are made in the same places as were recorded, all numbers stay the same. A number that no entry has
-/// belongs to a record whose kind this build does not know. It stays unused in the output, too.
+/// The records of the output get new seqs without holes, so the output is a log, too. Seqs inside records are changed
+/// to the new ones. If as many judgements are made at the same positions as were recorded, all seqs stay the same. A
+/// seq that no entry has belongs to a record whose kind this build does not know. A seq without an entry stays unused
+/// in the output, too.
 ///
-/// It holds a fold, a diagnosis, at most 4,096 recorded judgements, and overdue ones: at most 4,096 and those of one
-/// due time. The other files of this folder state the bounds of earlier judgements and records. At a bound the oldest
-/// is forgotten or no more is listed; a record is never lost.
+/// It holds a fold, a diagnosis, at most 4,096 recorded judgements, and at most 4,096 overdue judgements plus those of
+/// one due time. The constants in the other files of this folder bound the earlier judgements and records that are
+/// remembered. At a bound the oldest item is forgotten, or further items are not listed; a record is never lost.
 #[derive(Clone, Debug)]
 pub struct Again {
     /// The fold of the records in the output.
@@ -92,8 +95,8 @@ pub struct Again {
     unknown: u64,
     /// Recorded judgements after which no other record has come.
     row: Vec<Recorded>,
-    /// The time of the last of them, if the recording ends or has a hole after it. Other judgements of this time need
-    /// not be recorded.
+    /// The latest time of the judgements in `row`, if the recording ends or has a hole after them. A new judgement of
+    /// this time or later is dropped if `row` has no such judgement, because its record may be cut off.
     cut_at: Option<Time>,
     /// New judgements with their due times, after which no recorded one has come.
     overdue: VecDeque<(Time, Event)>,
@@ -105,8 +108,8 @@ pub struct Again {
 }
 
 impl Again {
-    /// Begins with the fold of all records before the first recorded one; an empty fold for a log from its first record
-    /// on. The output begins after the fold's seq.
+    /// Begins with the fold of all records before the first recorded record; for a log from its first record on, an
+    /// empty fold. The first record of the output has the seq after the fold's.
     #[must_use]
     pub fn new(opening: State) -> Self {
         let mut again = Self {
@@ -126,11 +129,11 @@ impl Again {
         again
     }
 
-    /// Continues after a hole, with the fold of all records before the next recorded one. First it pushes what remains
-    /// of the entries before the hole to `out`; see [`Again::end`] for judgements that are not made.
+    /// Continues after a hole, with the fold of all records before the next recorded record. First it pushes the
+    /// remaining entries before the hole to `out`; see [`Again::end`] for judgements that are not made.
     ///
-    /// Returns the first and last number of the hole in the output; the hole has at least one number. If more
-    /// judgements were made than the hole has records, the numbers after it rise.
+    /// Returns the first and last seq of the hole in the output; the hole has at least one seq. If more additional
+    /// judgements were made than the hole has records, the seqs after the hole are higher than recorded.
     pub fn go_on(&mut self, mut opening: State, out: &mut Vec<Entry>) -> (Seq, Seq) {
         self.judge_last_row(out);
         self.comparing.decide_all();
@@ -148,9 +151,10 @@ impl Again {
         (from, to)
     }
 
-    /// Processes the next recorded entry, and pushes the entries that it decides to `out`, by seq. There may be none: a
-    /// recorded judgement waits for the next entry that is no judgement, or until 4,096 of them wait. An entry whose
-    /// seq is not above the last one is ignored. A time before the last entry's in the output is raised to that.
+    /// Processes the next recorded entry, and pushes the entries of the output that are decided by now to `out`, by
+    /// seq. No entry may be pushed: a recorded judgement waits for the next entry that is no judgement, or until 4,096
+    /// judgements wait. An entry whose seq is not above the last one is ignored. A time before that of the output's
+    /// last entry is raised to that time.
     pub fn take(&mut self, entry: Entry, out: &mut Vec<Entry>) {
         let (seq, at) = (entry.seq(), entry.at());
         if seq <= self.taken {
@@ -206,22 +210,23 @@ impl Again {
 
     /// Ends the run: pushes the remaining entries to `out`, and returns the comparison of the judgements.
     ///
-    /// The host may not have come to the last judgements. So an unrecorded one is not made if it is due at or after the
-    /// last record. If that record is no judgement, one that is due at most [`LATE_US`] before it is not made either.
+    /// The host may have ended before it made the last judgements. A judgement that was not recorded is therefore not
+    /// made if it is due at or after the last record. If the last record is no judgement, a judgement that is due at
+    /// most [`LATE_US`] before that record is not made either.
     #[must_use]
     pub fn end(mut self, out: &mut Vec<Entry>) -> Comparison {
         self.judge_last_row(out);
         self.comparing.finish()
     }
 
-    /// Returns the numbers of recorded records in the output so far.
+    /// Returns the map from recorded seqs to seqs in the output so far.
     #[must_use]
     pub fn numbers(&self) -> &Numbers {
         &self.numbers
     }
 
-    /// Returns the number of the next record in the output, if no judgement comes before it. Before the first, it is
-    /// one above the seq of the opening fold.
+    /// Returns the seq that the next recorded record gets in the output, if no new judgement comes before it. Before
+    /// the first record, it is one above the seq of the opening fold.
     #[must_use]
     pub fn next_seq(&self) -> Seq {
         let passed = self.state.seq.0.saturating_add(self.unknown);
@@ -237,7 +242,7 @@ impl Again {
         }
     }
 
-    /// Judges the last sequence before the end or a hole.
+    /// Judges the last sequence of recorded judgements before the end or a hole.
     fn judge_last_row(&mut self, out: &mut Vec<Entry>) {
         self.cut_at = self.last_in_row();
         self.judge_row(out);
@@ -249,7 +254,7 @@ impl Again {
         self.row.iter().map(|recorded| recorded.judgement.at).max()
     }
 
-    /// Judges again up to the time of the recorded judgements in sequence, and compares.
+    /// Judges again up to the time of the recorded judgements in `row`, and compares these with the new ones.
     fn judge_row(&mut self, out: &mut Vec<Entry>) {
         let Some(last) = self.last_in_row() else {
             return;
@@ -294,7 +299,8 @@ impl Again {
         self.kept.forget();
     }
 
-    /// Asks diagnosis for all judgements due before a time, and holds them.
+    /// Asks diagnosis for all judgements due before a time, and holds those that are not overdue by more than
+    /// [`LATE_US`].
     fn ask_before(&mut self, at: Time, out: &mut Vec<Entry>) {
         while let Some((due, judgements)) = self.next_judgements(|due| due < at) {
             self.overdue
@@ -306,7 +312,7 @@ impl Again {
         self.append_overdue(|due| due.plus_micros(LATE_US) < at, out);
     }
 
-    /// Appends judgements that no recorded one has released, in their order.
+    /// Appends overdue judgements whose due time `is_over` accepts, in their order.
     fn append_overdue(&mut self, is_over: impl Fn(Time) -> bool, out: &mut Vec<Entry>) {
         while let Some((due, event)) = self.overdue.pop_front_if(|(due, _)| is_over(*due)) {
             self.judged(event, due.max(self.state.at), out);
@@ -324,7 +330,7 @@ impl Again {
         }
     }
 
-    /// The next judgements and their due time, if `is_due` accepts it.
+    /// The next judgements and their time, if `is_due` accepts that time.
     fn next_judgements(&mut self, is_due: impl Fn(Time) -> bool) -> Option<(Time, Vec<Event>)> {
         while self.asked < MAX_ASKED {
             self.asked += 1;
@@ -345,7 +351,7 @@ impl Again {
         None
     }
 
-    /// Processes a judgement made again: appends it, or lets the recorded ones about its subject stand.
+    /// Processes a judgement made again: appends it, or appends the recorded judgement about its subject instead.
     fn judged(&mut self, event: Event, at: Time, out: &mut Vec<Entry>) {
         let Some(judgement) = Judgement::of(&event, at) else {
             return;
@@ -375,7 +381,7 @@ impl Again {
         });
     }
 
-    /// Appends the recorded judgement that stands in the place of one made again.
+    /// Appends the recorded judgement that replaces one made again.
     fn append_first_kept(&mut self, again: &Judgement, out: &mut Vec<Entry>) {
         let is_its = |recorded: &&mut Recorded| {
             let judgement = &recorded.judgement;
@@ -392,7 +398,7 @@ impl Again {
         }
     }
 
-    /// Appends the recorded judgements that are taken as recorded and not yet appended.
+    /// Appends the judgements that are taken as recorded, that `is_due` accepts, and that are not yet appended.
     fn append_kept(&mut self, is_due: impl Fn(&Recorded) -> bool, out: &mut Vec<Entry>) {
         for place in 0..self.row.len() {
             let recorded = &mut self.row[place];
@@ -419,7 +425,7 @@ impl Again {
     }
 }
 
-/// The time until which watchscope ran before a record: judgements due in a pause come after it.
+/// The time until which watchscope ran before a record. Judgements due in a pause come after the record of the pause.
 fn ran_until(event: Option<&Event>, at: Time) -> Time {
     match event {
         Some(Event::Clock(Clock {

@@ -1,31 +1,31 @@
-//! Maps the numbers of recorded records to their numbers in the output with new judgements.
+//! Maps the seqs of recorded records to their seqs in the output with new judgements.
 
 use std::collections::VecDeque;
 
 use watchscope_model::vocabulary::LossPlace;
 use watchscope_model::{Event, Seq};
 
-/// The most places that are remembered at which the distance between the two numbers changed. Above it the oldest is
-/// forgotten, and older numbers may be translated wrongly. It bounds the memory to 1 MiB, at 16 bytes a place. The
-/// number has no source.
+/// The most seqs that are remembered at which the distance from recorded to new seq changed. Above this number the
+/// oldest is forgotten, and older seqs may be translated wrongly. The number bounds the memory to 1 MiB, at 16 bytes an
+/// entry. The number has no source.
 const MAX_SHIFTS: usize = 65_536;
 
-/// A place from which on recorded and new seqs have one distance.
+/// A recorded seq from which on the distance from recorded to new seqs is the same, until the next shift.
 #[derive(Clone, Copy, Debug)]
 struct Shift {
     from: Seq,
-    /// The new seq minus the recorded one; wraps.
+    /// The new seq minus the recorded seq; it wraps below 0.
     by: u64,
 }
 
 /// The distances between recorded and new seqs. A distance changes only where fewer or more judgements are made again
-/// than are recorded, and at a hole. At most 65,536 are held: above it the oldest is forgotten, and older seqs use the
-/// oldest one left.
+/// than are recorded, and at a hole. At most 65,536 distances are held: above that number the oldest is forgotten, and
+/// older seqs use the oldest one left.
 #[derive(Clone, Debug, Default)]
 pub struct Numbers(VecDeque<Shift>);
 
 impl Numbers {
-    /// Notes that a recorded seq has this new one.
+    /// Notes that the seq `recorded` became the seq `new`.
     pub(super) fn note(&mut self, recorded: Seq, new: Seq) {
         let by = new.0.wrapping_sub(recorded.0);
         if self.0.back().map_or(0, |shift| shift.by) == by {
@@ -37,7 +37,7 @@ impl Numbers {
         self.0.push_back(Shift { from: recorded, by });
     }
 
-    /// The new seq of a recorded one.
+    /// The new seq of a recorded seq.
     fn of(&self, recorded: Seq) -> Seq {
         let place = self.0.partition_point(|shift| shift.from <= recorded);
         let is_oldest_forgotten = self.0.len() == MAX_SHIFTS;
@@ -48,9 +48,9 @@ impl Numbers {
         Seq(recorded.0.wrapping_add(shift.map_or(0, |shift| shift.by)))
     }
 
-    /// Returns the recorded seq of a new one. A judgement that was made again has none of its own. It gives `None`, or
-    /// the seq of the recorded judgement in its place. A number outside of the output gets the distance of the nearest
-    /// record.
+    /// Returns the recorded seq of a new seq. A judgement that was made again has no recorded seq of its own. For it
+    /// the result is `None`, or the seq of the recorded judgement at its position. A seq outside of the output gets the
+    /// distance of the nearest record.
     #[must_use]
     pub fn recorded(&self, new: Seq) -> Option<Seq> {
         let begins = |shift: &Shift| Seq(shift.from.0.wrapping_add(shift.by));
@@ -64,7 +64,7 @@ impl Numbers {
         (self.of(recorded) == new).then_some(recorded)
     }
 
-    /// Changes the recorded seqs in an event to the new ones.
+    /// Replaces the recorded seqs in an event with the new seqs.
     pub(super) fn renumber(&self, event: &mut Event) {
         if self.0.is_empty() {
             return;

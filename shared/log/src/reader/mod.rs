@@ -5,8 +5,8 @@
 //!              └────────resumed───────────────▲
 //! ```
 //!
-//! Control messages go first, then a snapshot, then live data, then the past. A viewer gets everything in order. A
-//! message names records that it does not get: moved, expired, not resumed.
+//! Control messages go first, then a snapshot, then live data, then the past. A viewer gets the messages of each kind
+//! in their order. A message names records that the viewer does not get: moved, expired, not resumed.
 
 mod port;
 mod transfer;
@@ -31,16 +31,17 @@ use self::window::{Content, Window};
 use crate::catalogue::Cursor;
 use crate::ring::Ring;
 
-/// The most time between two checks of the lag while a message waits to be sent, in microseconds. It is the time from
-/// one sample of the lag to the next, so more checks would see little more.
+/// The most time between two checks of the lag while a message waits to be sent, in microseconds. The time is that from
+/// one sample of the lag to the next, so more checks would show little more.
 const LAG_CHECK_US: i64 = 1_000_000;
 
 /// One viewer of the log: a cursor into the ring.
 ///
-/// It holds the cursors, at most [`MAX_BACKFILLS`] requests beside the one under way, and 64 control messages. It holds
-/// the marks of at most 1 MiB of unacknowledged data: about 100, if the viewer acknowledges. The driver bounds those
-/// that it adds ([`Reader::tell`]). It also holds one snapshot or segment in transit, shared with other readers, one
-/// chapter of a file, and one message of the catalogue. A viewer that exceeds a bound is refused ([`Refusal`]).
+/// The reader holds the cursors, at most [`MAX_BACKFILLS`] requests beside the one that is being served, and 64 control
+/// messages. It holds the marks of at most 1 MiB of unacknowledged data: about 100, if the viewer acknowledges. The
+/// driver bounds the control messages that it adds ([`Reader::tell`]). It also holds one snapshot or segment in
+/// transit, shared with other readers, one chapter of a file, and one message of the catalogue. A viewer that exceeds a
+/// bound is refused ([`Refusal`]).
 #[derive(Debug)]
 pub struct Reader {
     version: Text,
@@ -51,7 +52,7 @@ pub struct Reader {
     control: VecDeque<Bytes>,
     backfills: VecDeque<Backfill>,
     past: Option<Past>,
-    /// The part of the catalogue that it has received.
+    /// The part of the catalogue that the viewer was sent.
     catalogue: Cursor,
     /// The next message of the catalogue, which waits for space in the window.
     listing: Option<Bytes>,
@@ -59,7 +60,7 @@ pub struct Reader {
     transfers: u64,
     heartbeat_at: Option<Time>,
     parting: Option<Parting>,
-    /// Whether it joins because it was left behind.
+    /// Whether the viewer needs a snapshot because it was left behind.
     is_late: bool,
     served: Served,
 }
@@ -67,12 +68,12 @@ pub struct Reader {
 /// The state of a viewer's live data.
 #[derive(Debug)]
 enum Feed {
-    /// It has not sent hello.
+    /// The viewer has not sent hello.
     Greeting,
-    /// It needs a snapshot of the head; `moved_from` is the first record that it does not get live.
+    /// The viewer needs a snapshot of the head; `moved_from` is the first record that it does not get live.
     Joining { moved_from: Option<Seq> },
-    /// A snapshot, or a segment larger than a message, is in transit; `next` follows it. A newer one never replaces
-    /// it.
+    /// A snapshot, or a segment larger than a message, is in transit; `next` is the first record after it. A newer
+    /// snapshot or segment never replaces the one in transit.
     Sending {
         transfer: Transfer,
         is_snapshot: bool,
@@ -85,16 +86,16 @@ enum Feed {
 /// A chapter that the viewer requested.
 #[derive(Debug)]
 enum Past {
-    /// The host reads it from a file.
+    /// The host reads the chapter from a file.
     Fetched(Backfill),
-    /// It is in transit.
+    /// The chapter is in transit.
     Sent(Backfill, Transfer),
 }
 
 /// The live data that can be sent now.
 enum Live {
     Send(Bytes, Content),
-    /// The viewer's state changed, so look again.
+    /// The viewer's state changed, so the caller must look again for live data.
     Changed,
     NeedsSnapshot,
     /// A message waits for space in the window.
@@ -127,7 +128,8 @@ impl Reader {
         }
     }
 
-    /// Sets what the welcome says of the recording that is read; `None` for a live log. Call it before hello.
+    /// Sets what the welcome states about the recording that is read; `None` for a live log. Call this before the
+    /// viewer's hello is received.
     #[must_use]
     pub fn of_recording(self, recording: Option<Recording>) -> Self {
         Self { recording, ..self }
@@ -143,8 +145,8 @@ impl Reader {
     }
 
     /// Returns the seq of the next live record. All records before it were sent, are part of the viewer's snapshot, or
-    /// were held by the viewer when it resumed. A pause leaves it where it is. `None` before hello, while the viewer
-    /// waits for a snapshot, and while a snapshot, or a segment in pieces, is in transit.
+    /// were held by the viewer when it resumed. The seq does not change during a pause. `None` before hello, while the
+    /// viewer waits for a snapshot, and while a snapshot, or a segment in pieces, is in transit.
     #[must_use]
     pub fn sent_before(&self) -> Option<Seq> {
         match &self.feed {
@@ -157,7 +159,7 @@ impl Reader {
     /// message. Messages of a kind that only a later version knows are ignored.
     ///
     /// # Errors
-    /// If the message breaks the protocol; each [`Refusal`] says when. The caller must end the conversation.
+    /// A [`Refusal`] if the message breaks the protocol. The caller must end the conversation after an error.
     pub fn receive(
         &mut self,
         message: &[u8],
@@ -215,8 +217,9 @@ impl Reader {
         self.heartbeat_at.is_some()
     }
 
-    /// Queues a message that is not part of the log. It goes after those queued before, and before all data of the log.
-    /// The queue keeps it until it is sent; the driver bounds their number. After [`Self::part`] a message is dropped.
+    /// Queues a message that is not part of the log. The message is sent after the messages queued before, and before
+    /// all data of the log. The queue keeps it until it is sent; the driver bounds the number of queued messages. After
+    /// [`Self::part`], a message passed here is dropped.
     pub fn tell(&mut self, message: impl Into<ServerMessage>) {
         if self.parting.is_none() {
             self.control
@@ -224,7 +227,7 @@ impl Reader {
         }
     }
 
-    /// Ends the conversation: after the queued control messages comes a goodbye, then [`Step::End`]. A second call
+    /// Ends the conversation: after the queued control messages comes a [`Bye`], then [`Step::End`]. A second call
     /// changes nothing.
     pub fn part(&mut self, parting: Parting) {
         if self.parting.is_none() {
@@ -236,7 +239,7 @@ impl Reader {
         }
     }
 
-    /// Returns the next act of the driver. A message counts as sent once it is returned. After the goodbye of
+    /// Returns the next act of the driver. A message counts as sent once this returns it. After the [`Bye`] of
     /// [`Self::part`], each call returns [`Step::End`].
     pub fn next(&mut self, ring: &Ring, now: Time) -> Step {
         self.served.waited_us = None;
@@ -348,8 +351,8 @@ impl Reader {
         };
     }
 
-    /// Sets whether the viewer wants live data: its tab is not hidden, and it is subscribed. If it resumes after new
-    /// records, it is moved to the head.
+    /// Sets whether the viewer wants live data: its tab is not hidden, and it is subscribed. A viewer that wants live
+    /// data again after new records were sealed is moved to the head.
     fn want(&mut self, is_paused: bool, is_subscribed: bool, ring: &Ring) {
         let was_wanted = self.is_wanted();
         (self.is_paused, self.is_subscribed) = (is_paused, is_subscribed);
@@ -422,7 +425,8 @@ impl Reader {
         Live::Send(message, content)
     }
 
-    /// Starts a snapshot, once the window has space and the ring has one that goes beyond the viewer's records.
+    /// Starts to send a snapshot, once the window has space and the ring has a snapshot that goes beyond the viewer's
+    /// records.
     fn join(&mut self, moved_from: Option<Seq>, ring: &Ring, now: Time) -> Live {
         if !self.window.admits_snapshot(MAX_MESSAGE_BYTES) {
             return Live::Blocked;
@@ -453,7 +457,7 @@ impl Reader {
         Live::Changed
     }
 
-    /// Sends the next segment, or moves the viewer if it is left behind.
+    /// Returns the next segment to send, or moves the viewer to the head if it is left behind.
     fn follow(&mut self, next: Seq, ring: &Ring, now: Time) -> Live {
         self.window.watch_lag(ring, now);
         if next > ring.head() {
@@ -489,8 +493,8 @@ impl Reader {
         Live::Blocked
     }
 
-    /// Begins to send the next requested chapter, if none is in transit; returns the request if the host must fetch
-    /// it. A chapter that nobody holds is answered with `Expired`.
+    /// Begins to send the next requested chapter, if none is in transit; returns the request if the host must fetch it.
+    /// A chapter that neither the ring nor a file holds is answered with `Expired`.
     fn begin_past(&mut self, ring: &Ring) -> Option<Backfill> {
         if self.past.is_some() {
             return None;
@@ -517,8 +521,8 @@ impl Reader {
         None
     }
 
-    /// Takes the host's result for the chapter of the last [`Step::Fetch`]. The host calls it once for each such step:
-    /// at any other time it would break off a chapter that is being sent.
+    /// Takes the host's result for the chapter of the last [`Step::Fetch`]. The host calls this once for each such
+    /// step: at any other time it would break off a chapter that is being sent.
     pub fn fetched(&mut self, fetched: Fetched) {
         let Some(Past::Fetched(backfill)) = self.past.take() else {
             return;
@@ -551,7 +555,7 @@ impl Reader {
         }
     }
 
-    /// The next message of the past, if the window has space for it.
+    /// Returns the next message of a requested chapter, if the window has space for it.
     fn past(&mut self, ring: &Ring, now: Time) -> Option<Bytes> {
         let Some(Past::Sent(_, transfer)) = &mut self.past else {
             return None;
@@ -576,8 +580,8 @@ impl Reader {
         }
     }
 
-    /// The next message of the catalogue, if there are new entries and the window has space. It comes after the first
-    /// snapshot.
+    /// Returns the next message of the catalogue, if there are new entries and the window has space. Such messages come
+    /// only after the first snapshot.
     fn list(&mut self, ring: &Ring, now: Time) -> Option<Bytes> {
         if !self.is_wanted() || !matches!(self.feed, Feed::Live { .. }) {
             return None;
@@ -605,8 +609,8 @@ impl Reader {
     }
 }
 
-/// Whether segments may continue from `next`: the ring holds it, a segment begins with it, and it is within the limits
-/// of a move.
+/// Whether segments may continue from `next`: the ring holds that record, a segment begins with it, and its lag is
+/// within [`BEHIND_US`] and [`BEHIND_BYTES`].
 fn may_resume(next: Seq, ring: &Ring, now: Time) -> bool {
     if next == ring.head().next() {
         return true;
@@ -629,8 +633,9 @@ fn heartbeat(ring: &Ring, now: Time) -> Heartbeat {
     }
 }
 
-/// The bytes of a chapter's frames to send for a request up to `before`, and the record after them. The last segment
-/// goes whole. `None` if a frame is damaged; then the viewer reports it.
+/// The number of bytes of a chapter's frames to send for a request up to `before`, and the seq after them. The last
+/// segment is sent whole, even if it ends after `before`. `None` if a frame is damaged; the viewer then reports the
+/// damage.
 fn cut(frames: &[u8], before: Seq) -> Option<(usize, Seq)> {
     let (_, mut rest) = split_frame(frames).ok()?;
     let mut end = None;

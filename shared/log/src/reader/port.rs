@@ -8,57 +8,60 @@ use watchscope_model::wire::{Backfill, Command, WriteNote};
 use watchscope_model::{Seq, Text, Time};
 
 /// The most requested chapters of a viewer that wait, besides the one in transit. A further request ends the
-/// conversation ([`Refusal::Backfills`]). It bounds the memory. The number has no source: the page has one request
-/// under way.
+/// conversation ([`Refusal::Backfills`]). The number bounds the memory, and has no source: the page has one request at
+/// a time.
 pub const MAX_BACKFILLS: usize = 16;
 /// The number of waiting control messages at which a message of the viewer that needs an answer ends the conversation
 /// ([`Refusal::Unread`]). Control messages wait only while the driver cannot send, so only a viewer that does not read
-/// reaches it. The driver bounds messages of its own. It bounds the memory. The number has no source.
+/// reaches this number. The driver bounds the control messages that it adds itself. The number bounds the memory, and
+/// has no source.
 pub(super) const MAX_CONTROL: usize = 64;
 
 /// A recording that is read in place of a live log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recording {
-    /// Its name, as people see it.
+    /// The recording's name, as people see it.
     pub name: Text,
-    /// The time of the first record that is shown at once, before the viewer requests earlier chapters.
+    /// The time of the first record that the page shows at once, before the viewer requests earlier chapters.
     pub from: Time,
-    /// The time of its last record.
+    /// The time of the recording's last record.
     pub to: Time,
-    /// Whether diagnosis ran again for it. If not, it has the judgements that were recorded.
+    /// Whether diagnosis ran again for the recording. If it did not, the recording has the judgements that were
+    /// recorded.
     pub is_judged_again: bool,
 }
 
 /// Counters of one viewer, from its first message on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Served {
-    /// The number of messages sent to it, of all kinds.
+    /// The number of messages sent to the viewer, of all kinds.
     pub messages: u64,
-    /// The bytes of these messages.
+    /// The number of bytes of all messages sent to the viewer.
     pub bytes: u64,
-    /// Those bytes that the viewer has not acknowledged.
+    /// The number of sent bytes that the viewer has not acknowledged.
     pub unacknowledged_bytes: u64,
-    /// The number of moves to the head because it was left behind; moves after a pause do not count.
+    /// The number of times that the viewer was moved to the head because it was left behind; moves after a pause do not
+    /// count.
     pub moves: u64,
-    /// The number of records that these moves skipped; the viewer has them only as part of a snapshot.
+    /// The number of records that those moves to the head skipped; the viewer has them only as part of a snapshot.
     pub moved_past: u64,
     /// The time that the first record of a segment waited since it was written, in microseconds. It has a value only if
-    /// the last call of [`crate::Reader::next`] returned that segment, or the first piece of it; else `None`.
+    /// the last call of [`crate::Reader::next`] returned a whole segment, or the first piece of one; else `None`.
     pub waited_us: Option<i64>,
 }
 
 /// The result of a host's look into its files for [`Step::Fetch`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fetched {
-    /// It found a chapter.
+    /// The host found the chapter.
     Chapter {
         /// The chapter's first record.
         first: Seq,
         /// The chapter's last record.
         last: Seq,
         /// The chapter's head frame and segment frames, in order. The reader sends them up to the segment that holds
-        /// the record before [`Backfill::before`], which it includes. It sends all of them if it meets a damaged one
-        /// before that, or if there are no segments.
+        /// the record before [`Backfill::before`], which it includes. The reader sends all frames if it meets a damaged
+        /// frame before that segment, or if there are no segments.
         frames: Bytes,
     },
     /// No file holds the chapter any more. The viewer gets [`watchscope_model::wire::Expired`].
@@ -70,7 +73,7 @@ pub enum Fetched {
     },
 }
 
-/// A viewer's request that the host must carry out, because no reader can.
+/// A viewer's request that the host must carry out, because a reader cannot.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Asked {
     /// A command.
@@ -82,17 +85,18 @@ pub enum Asked {
 /// The next act of the driver for a viewer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// Send this message: one whole message of the wire protocol. Then call [`crate::Reader::next`] again.
+    /// Send this message: one whole message of the wire protocol. After sending it, call [`crate::Reader::next`] again.
     Send(Bytes),
     /// Read the chapter that holds the record before `before` from a file, and pass it to [`crate::Reader::fetched`].
-    /// Call [`crate::Reader::next`] again meanwhile.
+    /// Call [`crate::Reader::next`] again without waiting for the file.
     Fetch(Backfill),
     /// Nothing can be sent. Call [`crate::Reader::next`] again when the ring changed, `until` has come, or the viewer
-    /// sent a message. Also after [`crate::Reader::fetched`], [`crate::Reader::tell`] and [`crate::Reader::part`].
+    /// sent a message. Call it also after [`crate::Reader::fetched`], [`crate::Reader::tell`] and
+    /// [`crate::Reader::part`].
     Wait {
         /// The latest time for the next call, on the log's clock; `None` before hello.
         until: Option<Time>,
-        /// Whether the ring has no suitable head snapshot, so that the writer must put one there.
+        /// Whether the ring has no suitable head snapshot, so that the log's writer must set a new one.
         needs_snapshot: bool,
     },
     /// The conversation is over; close the connection.
@@ -102,16 +106,16 @@ pub enum Step {
 /// Why the server ends a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parting {
-    /// The `reason` of [`watchscope_model::wire::Bye`]: a word of the protocol, as `version`.
+    /// The `reason` of [`watchscope_model::wire::Bye`]: a word of the protocol, such as `version`.
     pub reason: Text,
-    /// The time after which the viewer should come back, in milliseconds; `None`: it should not.
+    /// The time after which the viewer should connect again, in milliseconds; `None` if it should not.
     pub retry_after_ms: Option<u64>,
 }
 
 /// A viewer's message that breaks the protocol, so the conversation ends.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Refusal {
-    /// The bytes are not a message of this protocol; the error says why.
+    /// The bytes are not a message of this protocol; the error states why.
     #[error("not a message of this protocol: {0}")]
     Undecodable(#[from] DecodeError),
     /// A message came before a hello in the protocol version of this server, or a hello came after one.
@@ -123,7 +127,7 @@ pub enum Refusal {
         /// The total of bytes that the viewer acknowledged, from the first message on.
         acknowledged: u64,
     },
-    /// The viewer requested a further chapter while [`MAX_BACKFILLS`] wait.
+    /// The viewer requested a further chapter while [`MAX_BACKFILLS`] requests wait.
     #[error("more than {MAX_BACKFILLS} chapters were asked for at once")]
     Backfills,
     /// The viewer sent a request that needs an answer while 64 control messages wait: it does not read the answers.

@@ -8,8 +8,8 @@ use crate::ring::Ring;
 
 /// A message that is sent whole, or in numbered pieces if it is larger than [`MAX_MESSAGE_BYTES`].
 ///
-/// A chapter is not held: each piece is read from the ring when it is sent. So a viewer that never takes it keeps
-/// nothing alive. An encoded message is shared by all readers that send it.
+/// A transfer does not hold its chapter: each piece is read from the ring when it is sent. A viewer that never takes
+/// the pieces therefore keeps no chapter in memory. All readers that send an encoded message share it.
 #[derive(Debug)]
 pub(super) struct Transfer {
     source: Source,
@@ -36,7 +36,8 @@ enum Source {
 pub(super) struct Dropped;
 
 impl Source {
-    /// The part of the message with an index; `None` after the last. The parts together are the message.
+    /// Returns the part of the message with the index `part`; `None` after the last part. All parts together are the
+    /// message.
     fn part<'a>(&'a self, ring: &'a Ring, part: usize) -> Result<Option<&'a [u8]>, Dropped> {
         match self {
             Self::Message(message) => Ok((part == 0).then_some(message)),
@@ -81,7 +82,8 @@ impl Transfer {
         Self::new(Source::Message(message), number, count)
     }
 
-    /// A transfer of the chapter that holds the record before `before`, cut there; `None` if the ring has dropped it.
+    /// A transfer of the chapter that holds the record before `before`, cut after that record's segment; `None` if the
+    /// ring lacks the chapter.
     pub(super) fn chapter(ring: &Ring, before: Seq, number: u64) -> Option<Self> {
         let chapter = ring.chapter(Seq(before.0.checked_sub(1)?))?;
         let header = wire::Chapter {
@@ -109,7 +111,7 @@ impl Transfer {
         }
     }
 
-    /// An upper bound of the bytes of the next message.
+    /// An upper bound of the size of the next message in bytes.
     pub(super) fn next_bytes(&self) -> usize {
         match &self.source {
             Source::Message(message) if self.count == 1 => message.len(),
@@ -117,7 +119,7 @@ impl Transfer {
         }
     }
 
-    /// Returns the next message, and whether it is the last.
+    /// Returns the next message, and whether it is the transfer's last.
     pub(super) fn next(&mut self, ring: &Ring) -> Result<(Bytes, bool), Dropped> {
         if let Source::Message(message) = &self.source
             && self.count == 1
@@ -143,7 +145,7 @@ impl Transfer {
         Ok((message.into(), self.index == self.count))
     }
 
-    /// Takes the next `limit` bytes, or all that are left.
+    /// Takes the next `limit` bytes, or all that are left if there are fewer.
     fn take(&mut self, ring: &Ring, limit: usize) -> Result<Vec<u8>, Dropped> {
         let mut data = Vec::with_capacity(limit);
         while data.len() < limit
@@ -162,7 +164,7 @@ impl Transfer {
     }
 }
 
-/// The number of messages for `bytes` bytes.
+/// The number of messages in which `bytes` bytes are sent.
 fn pieces(bytes: usize) -> u32 {
     if bytes <= MAX_MESSAGE_BYTES {
         1

@@ -7,50 +7,53 @@ use watchscope_model::{Seq, Time};
 
 use crate::ring::Ring;
 
-/// The lag in microseconds above which a viewer is moved to the head while live data waits for it, unless the lag
-/// shrinks. The lag is the age of the first record of the first segment that the viewer has not wholly acknowledged.
-/// Time before it acknowledged its last snapshot, or resumed, does not count. A viewer that connects again with a
-/// greater lag gets a snapshot. The number has no source: a picture that is later than that is hardly live.
+/// The lag in microseconds above which a viewer for which live data waits is moved to the head, unless the lag shrinks.
+/// The lag is the age of the first record of the first segment that the viewer has not wholly acknowledged. Time before
+/// the viewer acknowledged its last snapshot, or resumed, does not count. A viewer that connects again with a greater
+/// lag gets a snapshot. The number has no source: a picture that is further behind is hardly live.
 pub const BEHIND_US: i64 = 5_000_000;
-/// The lag in bytes above which a viewer is moved to the head while live data waits for it, unless the lag shrinks. The
-/// lag is the sealed bytes from the first segment on that the viewer has not wholly acknowledged. Bytes sealed before
-/// it acknowledged its last snapshot, or resumed, do not count. A viewer that connects again with a greater lag gets a
-/// snapshot. The number has no source: it is four windows.
+/// The lag in bytes above which a viewer for which live data waits is moved to the head, unless the lag shrinks. The
+/// lag is the number of sealed bytes from the first segment on that the viewer has not wholly acknowledged. Bytes
+/// sealed before the viewer acknowledged its last snapshot, or resumed, do not count. A viewer that connects again with
+/// a greater lag gets a snapshot. The number has no source: it is four times [`WINDOW_BYTES`].
 pub const BEHIND_BYTES: u64 = 4 << 20;
 
 /// The age in microseconds of the oldest unacknowledged data above which live and past data wait, if more than
-/// [`STALLED_BYTES`] are unacknowledged. Snapshots do not wait for it. Otherwise a slow link would hold a whole window,
-/// and a snapshot of the head would come after it. The number has no source: it is less than [`BEHIND_US`], so that the
-/// window is not full when a viewer is moved to the head.
+/// [`STALLED_BYTES`] are unacknowledged. The age of unacknowledged data does not hold back snapshots. Without this
+/// limit a slow link would hold a whole window of data, and a snapshot of the head would arrive after all that data.
+/// The number has no source: it is less than [`BEHIND_US`], so that the window is not full when a viewer is moved to
+/// the head.
 const STALLED_US: i64 = 2_000_000;
-/// The unacknowledged bytes up to which data is sent at any age of the oldest message. They are as many as one message
-/// may have, so that one is always on its way.
+/// The unacknowledged bytes up to which data is sent at any age of the oldest message. The number is that of the
+/// largest message, so that a message is always on its way.
 const STALLED_BYTES: u64 = 64 << 10;
-/// The bytes of the window, half of it, that messages of the past leave to live ones. A message of the past waits while
-/// less would be free after it. So live and past each have room. The share has no source.
+/// The bytes of the window, half of it, that messages of the past leave to live messages. A message of the past waits
+/// while less than this would be free after it. With this reserve, live and past messages each have room. The share has
+/// no source.
 const LIVE_RESERVE_BYTES: u64 = WINDOW_BYTES / 2;
 
-/// The time in microseconds in which sent messages share a mark; a message at its end or later begins a new one. So the
-/// age of a message is known to 100 ms, a twentieth of [`STALLED_US`]. The number has no source.
+/// The time in microseconds in which sent messages share a mark; a message at the end of that time or later begins a
+/// new mark. The age of a message is therefore known to 100 ms, a twentieth of [`STALLED_US`]. The number has no
+/// source.
 const MARK_US: i64 = 100_000;
-/// The most bytes of sent messages that share a mark. Above it a new mark begins; a larger message has one of its own.
-/// A full window has about 64 such marks. The number has no source.
+/// The most bytes of sent messages that share a mark. Above this number a new mark begins; a larger message has a mark
+/// of its own. A full window has about 64 such marks. The number has no source.
 const MARK_BYTES: u64 = 16 << 10;
 /// The least time in microseconds between two samples of the lag. The present lag is compared with the sample before
-/// the last one. That one is at least this old, and at most about twice as old if the reader is called often. The
-/// number has no source: it is a fifth of [`BEHIND_US`], so a lag that shrinks shows before the viewer is moved.
+/// the last one. That older sample is at least this old, and at most about twice as old if the reader is called often.
+/// The number has no source: it is a fifth of [`BEHIND_US`], so a lag that shrinks shows before the viewer is moved.
 const TREND_US: i64 = 1_000_000;
 
 /// Counts the sent and the acknowledged bytes.
 ///
-/// It is bounded by the window: a mark holds up to 16 KiB or 100 ms of it. That is about 100 marks, or more of small
-/// messages if the viewer does not acknowledge.
+/// The window bounds the number of marks: a mark covers up to 16 KiB or 100 ms of sent messages. The number is about
+/// 100, or more with small messages if the viewer does not acknowledge.
 #[derive(Debug, Default)]
 pub(super) struct Window {
     sent: u64,
     acknowledged: u64,
     marks: VecDeque<Mark>,
-    /// The record after the last acknowledged one.
+    /// The seq of the record after the last acknowledged record.
     next: Seq,
     /// The last acknowledgement of a snapshot, or the resume; `None` while a snapshot is in transit.
     settled: Option<Settled>,
@@ -61,7 +64,7 @@ pub(super) struct Window {
 #[derive(Clone, Copy, Debug)]
 struct Settled {
     at: Time,
-    /// The bytes that the log had sealed by then.
+    /// The number of bytes that the log had sealed at the time `at`.
     bytes: u64,
 }
 
@@ -71,7 +74,7 @@ struct Mark {
     start: u64,
     end: u64,
     sent_at: Time,
-    /// The record after the last one in these bytes.
+    /// The seq of the record after the last record in these bytes; `None` if they complete no segment or snapshot.
     next: Option<Seq>,
     is_snapshot: bool,
 }
@@ -93,18 +96,18 @@ struct Lag {
 /// The content of a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Content {
-    /// No part of the log.
+    /// The message has no part of the log.
     Control,
-    /// A part of the past, or a piece that is not the last.
+    /// A part of the past or of the catalogue, or a piece that is not the last.
     Part,
     /// A whole segment, or its last piece.
     Records {
-        /// The record after the segment's last.
+        /// The seq of the record after the segment's last.
         next: Seq,
     },
     /// A whole snapshot, or its last piece.
     Snapshot {
-        /// The record after the snapshot's last.
+        /// The seq of the record after the last one that the snapshot folds.
         next: Seq,
     },
 }
@@ -191,7 +194,7 @@ impl Window {
         true
     }
 
-    /// Samples the lag at most once per [`TREND_US`], so that its trend is known.
+    /// Samples the lag at most once per [`TREND_US`], so that it is known whether the lag shrinks.
     pub(super) fn watch_lag(&mut self, ring: &Ring, now: Time) {
         if now.micros_since(self.trend.at) >= TREND_US {
             self.trend = Trend {
@@ -202,8 +205,9 @@ impl Window {
         }
     }
 
-    /// Whether the viewer must be moved to the head: its lag is over a limit and does not shrink. Only the
-    /// lag since it acknowledged its last snapshot counts; before that it is never left behind.
+    /// Whether the viewer must be moved to the head: its lag is over a limit and does not shrink. Only the lag since
+    /// the viewer acknowledged its last snapshot, or resumed, counts. Before it acknowledged a snapshot, or resumed,
+    /// the viewer is never left behind.
     pub(super) fn is_left_behind(&self, ring: &Ring, now: Time) -> bool {
         let Some(settled) = self.settled else {
             return false;
@@ -230,7 +234,7 @@ impl Window {
         }
     }
 
-    /// The bytes that were sent and not acknowledged.
+    /// The number of bytes that were sent and not acknowledged.
     pub(super) fn unacknowledged(&self) -> u64 {
         self.sent - self.acknowledged
     }

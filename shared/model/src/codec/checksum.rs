@@ -1,7 +1,7 @@
 //! The CRC-32 of frames and of the blocks of a recording (ISO-HDLC, as in gzip and zip). Hosts use a fast
 //! implementation, the page a small one.
 
-/// Returns the CRC-32 (ISO-HDLC) of consecutive parts, as of their bytes in one piece; 0 for no bytes.
+/// Returns the CRC-32 (ISO-HDLC) of the bytes of all parts, one part after the other; 0 for no bytes.
 #[cfg(not(target_arch = "wasm32"))]
 #[must_use]
 pub fn checksum(parts: &[&[u8]]) -> u32 {
@@ -10,7 +10,7 @@ pub fn checksum(parts: &[&[u8]]) -> u32 {
     hasher.finalize()
 }
 
-/// Returns the CRC-32 (ISO-HDLC) of consecutive parts, as of their bytes in one piece; 0 for no bytes.
+/// Returns the CRC-32 (ISO-HDLC) of the bytes of all parts, one part after the other; 0 for no bytes.
 #[cfg(target_arch = "wasm32")]
 #[must_use]
 pub fn checksum(parts: &[&[u8]]) -> u32 {

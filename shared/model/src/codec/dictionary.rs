@@ -1,11 +1,12 @@
 //! The dictionary of a chapter: numbers for texts, objects and patterns of changes.
 //!
-//! A number keeps its meaning while consecutive chapters define it. The opening of the next chapter carries over the
-//! entries that its snapshot uses, under the same numbers, and frees the other numbers. So a live reader needs only
-//! its first opening, and numbers stay as small as the largest chapter's dictionary.
+//! A number of the dictionary keeps its meaning while consecutive chapters define it. The opening of the next chapter
+//! carries over the entries that its snapshot uses, under the same numbers, and frees the other numbers. Because of
+//! that, a live reader needs only its first opening, and numbers stay below the number of entries of the largest
+//! chapter.
 //!
-//! The definition of an object names the controller that the object has in the first `change` that names it. So a
-//! `change` states a controller only if it has another one or none. A controller is itself an object of the
+//! The definition of an object names the controller that the object has in the first `change` that names it. A `change`
+//! states a controller only if its object has another controller or none. A controller is itself an object of the
 //! dictionary.
 //!
 //! No snapshot holds patterns, so each chapter defines the patterns of its own changes.
@@ -26,8 +27,8 @@ use super::writer::{Subject, Writer};
 use crate::id::{Object, Owner, Text, Uid, WatchName};
 use crate::vocabulary::{ChangeType, Origin};
 
-/// The writer's side of the dictionary: the numbers of known entries. One chapter bounds it, because the next opening
-/// drops the entries that it does not use.
+/// The writer's side of the dictionary: the numbers of known entries. One chapter bounds its size, because the next
+/// opening drops the entries that it does not use.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Interner {
     texts: Numbers<Text>,
@@ -38,19 +39,20 @@ pub(crate) struct Interner {
     unwritten_bytes: usize,
 }
 
-/// Most bytes of a text's definition beside the text itself: 5 for its number, and 4 each for the shared length and its
-/// own. A length below 256 MiB, the largest payload of a frame, fits into 4 bytes. The size of an open segment counts
-/// them.
+/// The most bytes of a text's definition beside the text itself: 5 for its number, and 4 for each of two lengths. The
+/// lengths are of the part shared with the text before, and of the rest. A length below 256 MiB, the largest payload of
+/// a frame, fits into 4 bytes. The size of an open segment includes the bytes of such definitions.
 const TEXT_BYTES: usize = 13;
-/// Most bytes of an object's definition beside its name and a uid that is no UUID. As for a text, 13 are for its number
-/// and for the lengths of its name. The numbers of namespace and controller take 5 each, and a UUID takes 17.
+/// The most bytes of an object's definition beside its name and a uid that is no UUID. As for a text, 13 bytes are for
+/// the object's number and for the two lengths of its name. The numbers of namespace and controller take 5 each, and a
+/// UUID takes 17.
 const OBJECT_BYTES: usize = TEXT_BYTES + 5 + 5 + 17;
-/// Most bytes of a pattern's definition: 5 for its number, and 5 for each of its three texts. The stream takes 10, and
-/// each of two words takes 1.
+/// The most bytes of a pattern's definition: 5 for its number, and 5 for each of its three texts. The stream takes 10,
+/// and each of two words takes 1.
 const PATTERN_BYTES: usize = 5 + 3 * 5 + 10 + 2;
 
 impl Interner {
-    /// The number of a text; a new text gets one.
+    /// Returns the number of a text; a new text gets one.
     pub(crate) fn number_text(&mut self, text: &Text) -> u64 {
         if let Some(&number) = self.texts.known.get(text) {
             return number;
@@ -59,7 +61,7 @@ impl Interner {
         self.texts.define(text)
     }
 
-    /// The number of an object; a new object gets one, and so does its namespace.
+    /// Returns the number of an object; a new object gets one, and so does its namespace if it is new.
     pub(crate) fn number_object(&mut self, object: &Arc<Object>) -> u64 {
         if let Some(&number) = self.objects.known.get(object) {
             return number;
@@ -75,7 +77,7 @@ impl Interner {
         self.objects.define(object)
     }
 
-    /// The number of a pattern; a new pattern gets one, and so do its texts.
+    /// Returns the number of a pattern; a new pattern gets one, and so do its texts if they are new.
     pub(crate) fn number_pattern(&mut self, parts: PatternParts<'_>) -> u64 {
         if let Some(&number) = self.patterns.known.get(&parts) {
             return number;
@@ -93,7 +95,7 @@ impl Interner {
         self.texts.use_number(text, &mut used.texts)
     }
 
-    /// Looks up an object; if it is new, defines it with its controller.
+    /// Looks up an object; if the object is new, defines it with its controller.
     pub(crate) fn define_object<'a>(
         &mut self,
         object: &'a Arc<Object>,
@@ -128,7 +130,8 @@ impl Interner {
         self.owners.get(number as usize)?.as_ref()
     }
 
-    /// The number of a known object. Marks as used the object, its namespace, and before it its controller.
+    /// Returns the number of a known object. Marks the object, its namespace and, before the object, its controller as
+    /// used.
     pub(crate) fn use_object(&self, object: &Arc<Object>, used: &mut Used) -> Option<u64> {
         let &number = self.objects.known.get(object)?;
         if let Some(owner) = self.owner(number) {
@@ -166,8 +169,8 @@ impl Interner {
         );
     }
 
-    /// Writes all definitions. Used ones come first, in the order of their use, so sorted names share their
-    /// beginnings; unused ones follow.
+    /// Writes all definitions. Used entries come first, in the order of their first use, so sorted names share their
+    /// beginnings; unused entries follow.
     pub(crate) fn write_all(&self, used: &Used, out: &mut Vec<u8>) {
         write_texts(
             self.texts
@@ -245,7 +248,7 @@ impl Interner {
     }
 }
 
-/// A new text, object or pattern gets a number.
+/// Gives a number to each new text, object or pattern.
 impl Ids for Interner {
     fn text(&mut self, text: &Text) -> Option<u64> {
         Some(self.number_text(text))
@@ -260,8 +263,8 @@ impl Ids for Interner {
     }
 }
 
-/// Looks up known entries only; a new text is written in place. Only segments, and the first opening, define new
-/// numbers.
+/// Looks up known entries only; a new text or object is written in place. Only segments, and the first opening, define
+/// new numbers.
 pub(crate) struct Frozen<'a>(pub(crate) &'a Interner, pub(crate) &'a mut Used);
 
 impl Ids for Frozen<'_> {
@@ -285,7 +288,7 @@ pub(crate) struct Used {
     objects: Marks,
 }
 
-/// Marked entries by their place in the table, in the order of their first use.
+/// Marked entries by their index in the table, in the order of their first use.
 #[derive(Debug, Default)]
 struct Marks {
     is_used: Vec<bool>,
@@ -327,7 +330,7 @@ impl<T> Default for Numbers<T> {
 }
 
 impl<T: Clone + Eq + Hash> Numbers<T> {
-    /// Gives a number to an entry that has none.
+    /// Gives a number to an entry that has none; returns the number.
     fn define(&mut self, thing: &T) -> u64 {
         // Known and free numbers together have no holes, so the next new number is the count of known entries.
         let number = self.free.pop().unwrap_or(self.known.len() as u64);
@@ -380,13 +383,13 @@ fn write_texts<'a>(texts: impl Iterator<Item = (&'a Text, u64)> + Clone, out: &m
     }
 }
 
-/// Writes a number as its distance from the one expected next.
+/// Writes a number as its distance from the expected number, which becomes the number plus 1.
 fn push_number(expected: &mut u64, number: u64, out: &mut Vec<u8>) {
     push_varint(zigzag(number.wrapping_sub(*expected) as i64), out);
     *expected = number + 1;
 }
 
-/// Writes a text as the length that it shares with the text before, and the rest.
+/// Writes a text as the number of bytes that its beginning shares with the text before, and the rest.
 fn push_suffix(before: &[u8], text: &[u8], out: &mut Vec<u8>) {
     let shared = before.iter().zip(text).take_while(|(a, b)| a == b).count();
     push_varint(shared as u64, out);
@@ -395,7 +398,7 @@ fn push_suffix(before: &[u8], text: &[u8], out: &mut Vec<u8>) {
 
 impl Tables {
     /// Reads definitions that [`Interner`] wrote. A number that is defined again loses its old meaning. If the reader
-    /// holds an error afterwards, the tables are unusable.
+    /// holds an error after the call, the tables are unusable.
     pub(crate) fn read_new(&mut self, reader: &mut Reader<'_>) {
         let (mut name, mut expected) = (Vec::new(), 0);
         for _ in 0..reader.count(3, entry_bytes::<Text>()) {

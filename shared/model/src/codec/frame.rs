@@ -4,12 +4,13 @@ use super::checksum::checksum;
 
 use thiserror::Error;
 
-/// The format version of payloads that this build writes. It reads the versions 1 to this one, and refuses 0 and later
-/// ones with [`DecodeError::Version`]. The documentation of [`crate::codec`] lists the differences.
+/// The format version of payloads that this build writes. This build reads the versions 1 to this one, and refuses 0
+/// and later versions with [`DecodeError::Version`]. The documentation of [`crate::codec`] lists how the versions
+/// differ.
 pub const FORMAT_VERSION: u8 = 4;
 
-/// The largest payload of a frame in bytes: 256 MiB. A frame that states more is refused before anything is allocated.
-/// The bound is against hostile lengths. The number has no source.
+/// The largest payload of a frame in bytes: 256 MiB. A frame that states a larger payload is refused before anything is
+/// allocated. The bound protects against hostile lengths. The number has no source.
 pub const MAX_FRAME_BYTES: usize = 256 << 20;
 
 /// Bytes of a frame's header: tag, version, and four bytes each of length and checksum.
@@ -24,7 +25,8 @@ pub enum DecodeError {
     Truncated {
         /// The byte offset of the part that is cut short; from [`split_frame`], the length of its input.
         at: usize,
-        /// The number of missing bytes. If a count of entries is too large, it is the least size of all these entries.
+        /// The number of missing bytes. If a count of entries is too large, it is the least size in bytes of that many
+        /// entries.
         needed: usize,
     },
     /// The checksum of a frame does not match.
@@ -35,23 +37,23 @@ pub enum DecodeError {
         /// The CRC-32 of the payload as read.
         found: u32,
     },
-    /// A later version wrote the data, or the version is 0, which no build wrote. It holds the version.
+    /// A later version wrote the data, or the version is 0, which no build wrote. The value is the version.
     #[error(
         "the data has format version {0}; this watchscope reads up to version {FORMAT_VERSION}"
     )]
     Version(u8),
-    /// The frame's tag is unknown, or of the wrong kind for this place. It holds the tag's byte.
+    /// The frame's tag is unknown, or another kind of frame was expected. The value is the tag's byte.
     #[error("a frame with tag {0:#04x} stands where another belongs")]
     Tag(u8),
-    /// A number is larger than its type holds, or a seq would pass the largest one. Also if a text of the dictionary
-    /// shares more bytes with the one before than that has.
+    /// A number is larger than its type holds, or a seq would pass the largest seq. A text of the dictionary that
+    /// shares more bytes with the text before than that text has gives this error, too.
     #[error("a number at byte {at} is too large")]
     NumberTooLarge {
         /// The byte offset of the number; 0 for a seq.
         at: usize,
     },
-    /// A length or count needs more memory than the input allows: 16 times its size plus 1 MiB. Also a payload of over
-    /// [`MAX_FRAME_BYTES`].
+    /// A length or count needs more memory than the input allows: 16 times its size plus 1 MiB. A payload of over
+    /// [`MAX_FRAME_BYTES`] gives this error, too.
     #[error("the data asks for more memory than its {input} bytes justify")]
     OverBudget {
         /// The size of the input in bytes.
@@ -83,8 +85,8 @@ pub enum DecodeError {
         /// The seq of the segment's first record.
         found: u64,
     },
-    /// A message, note, summary or catalogue entry has a wrong shape or exceeds a bound, as may the name of a recorded
-    /// log or run. Also a chapter without frames. It holds the reason, in words.
+    /// A message, note, summary, catalogue entry, or the name of a recorded log or run has a wrong shape or exceeds a
+    /// bound. A chapter without frames gives this error, too. The value is the reason, in words.
     #[error("the message is no watchscope message: {0}")]
     Message(&'static str),
 }
@@ -120,12 +122,12 @@ pub struct Frame<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Splits the first frame off `bytes`; returns it and the bytes after it, which may be none.
+/// Splits the first frame off `bytes`; returns the frame and the bytes after it, which may be none.
 ///
 /// # Errors
-/// * [`DecodeError::Truncated`]: the bytes end within the frame, or there are none.
+/// * [`DecodeError::Truncated`]: the bytes end within the frame, or there are no bytes.
 /// * [`DecodeError::Tag`] and [`DecodeError::Version`]: the tag or the version is unknown.
-/// * [`DecodeError::OverBudget`]: it states a payload over [`MAX_FRAME_BYTES`].
+/// * [`DecodeError::OverBudget`]: the frame states a payload over [`MAX_FRAME_BYTES`].
 /// * [`DecodeError::Checksum`]: the payload is damaged.
 pub fn split_frame(bytes: &[u8]) -> Result<(Frame<'_>, &[u8]), DecodeError> {
     let header = bytes
@@ -172,8 +174,8 @@ pub fn split_frame(bytes: &[u8]) -> Result<(Frame<'_>, &[u8]), DecodeError> {
     ))
 }
 
-/// Returns a payload with its header. A length over 32 bits is written as the largest number, so the frame cannot be
-/// read.
+/// Returns the frame of a payload: its header and the payload. A length over 32 bits is written as the largest number
+/// of 32 bits, so that the frame cannot be read.
 pub(crate) fn seal_frame(kind: FrameKind, payload: &[&[u8]]) -> Vec<u8> {
     let length: usize = payload.iter().map(|part| part.len()).sum();
     let mut bytes = Vec::with_capacity(HEADER_BYTES + length);

@@ -1,11 +1,11 @@
-//! The fields that many changes share, so a chapter's dictionary holds them once.
+//! The fields that many changes share, so that a chapter's dictionary holds them once.
 
 use indexmap::Equivalent;
 
 use crate::id::{StreamId, Text, WatchName};
 use crate::vocabulary::{ChangeType, Origin};
 
-/// All fields of a `change` that do not describe its object.
+/// The fields of a `change` that form a pattern, because they rarely differ from change to change.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Pattern {
     pub(crate) watch: WatchName,
@@ -16,7 +16,7 @@ pub(crate) struct Pattern {
     pub(crate) subresource: Option<Text>,
 }
 
-/// The borrowed parts of a pattern, for a look-up without an allocation. It hashes as a [`Pattern`] does.
+/// The borrowed fields of a pattern, for a look-up without an allocation. The hash is that of the [`Pattern`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct PatternParts<'a> {
     pub(crate) watch: &'a WatchName,

@@ -7,12 +7,12 @@ use crate::id::{Object, Text};
 
 /// Gives a writer the numbers of texts, objects and patterns.
 pub(crate) trait Ids {
-    /// The number of a text; `None`: the writer writes it in place.
+    /// The number of a text; if `None`, the writer writes the text in place.
     fn text(&mut self, text: &Text) -> Option<u64>;
 
-    /// The number of an object; `None`: the writer writes it in place.
+    /// The number of an object; if `None`, the writer writes the object in place.
     fn object(&mut self, object: &Arc<Object>) -> Option<u64>;
 
-    /// The number of a pattern; `None`: the writer writes it in place.
+    /// The number of a pattern; if `None`, the writer writes the pattern in place.
     fn pattern(&mut self, parts: PatternParts<'_>) -> Option<u64>;
 }

@@ -11,18 +11,18 @@ use crate::id::{Object, Owner, ResourceVersion, Seq, StreamId, Text, Uid, WatchN
 use crate::time::Time;
 use crate::vocabulary::{ChangeType, Origin};
 
-/// Bytes that may be allocated per byte of input, so that a hostile file cannot fill the memory. The largest frame, of
-/// 256 MiB, may so take 4 GiB. Beyond the budget the reader fails with [`DecodeError::OverBudget`]. The number has no
-/// source.
+/// The number of bytes that may be allocated per byte of input, so that a hostile file cannot fill the memory. The
+/// largest frame, of 256 MiB, may thus take 4 GiB. Beyond the budget the reader fails with [`DecodeError::OverBudget`].
+/// The number has no source.
 const BUDGET_FACTOR: usize = 16;
-/// Bytes that may be allocated in addition, whatever the input's size: 1 MiB. A small input may so decode into more
-/// than 16 times its size. The number has no source.
+/// The number of bytes that may be allocated in addition, whatever the input's size: 1 MiB. A small input may thus
+/// decode into more than 16 times its size. The number has no source.
 const BUDGET_BASE: usize = 1 << 20;
 
 /// A cursor over a payload, with the chapter's dictionary.
 ///
-/// It keeps the first error and moves to the end of its input. Values read after that mean nothing; the function that
-/// decodes the whole returns the error. So callers need not check each field.
+/// At the first error, the reader keeps the error and moves to the end of its input. Values read after an error mean
+/// nothing; the function that decodes the whole input returns the error. Callers therefore need not check each field.
 ///
 /// Allocation is bounded by 16 times the input plus 1 MiB; input that needs more is an error.
 pub struct Reader<'a> {
@@ -35,7 +35,7 @@ pub struct Reader<'a> {
     /// The format version of the input.
     pub(crate) format: u8,
     pub(crate) base_version: u64,
-    /// The number of the object read last, if the dictionary has it.
+    /// The dictionary's number of the object read last; `None` if that object was written in place.
     object: Option<u64>,
     pub(crate) base_at: Time,
     pub(crate) base_seq: Seq,
@@ -74,13 +74,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Keeps an error, unless there was one, and moves to the end.
+    /// Keeps an error, unless there was one before, and moves to the end of the input.
     pub(crate) fn fail(&mut self, error: DecodeError) {
         self.error.get_or_insert(error);
         (self.position, self.end) = (self.bytes.len(), self.bytes.len());
     }
 
-    /// Whether there was an error; all values read since are meaningless.
+    /// Whether there was an error; all values read after it are meaningless.
     pub(crate) fn has_failed(&self) -> bool {
         self.error.is_some()
     }
@@ -90,7 +90,7 @@ impl<'a> Reader<'a> {
         &self.bytes[self.position..]
     }
 
-    /// Continues at the same position with other tables and the rest of the budget.
+    /// Returns a reader at the same position with other tables and the rest of the budget.
     pub(crate) fn with_tables<'b>(self, tables: &'b Tables) -> Reader<'b>
     where
         'a: 'b,
@@ -106,7 +106,7 @@ impl<'a> Reader<'a> {
         self.position >= self.end
     }
 
-    /// Takes `bytes` of memory from the budget; returns whether they may be allocated.
+    /// Takes `bytes` bytes of memory from the budget; returns whether they may be allocated.
     pub(crate) fn charge(&mut self, bytes: usize) -> bool {
         match self.budget.checked_sub(bytes) {
             Some(budget) => self.budget = budget,
@@ -117,8 +117,8 @@ impl<'a> Reader<'a> {
         !self.has_failed()
     }
 
-    /// Reads a count of entries that take at least `min_bytes` each in the input and `memory` bytes in memory, and
-    /// charges for them.
+    /// Reads a count of entries, and charges their memory to the budget. Each entry takes at least `min_bytes` bytes in
+    /// the input, and `memory` bytes in memory.
     pub(crate) fn count(&mut self, min_bytes: usize, memory: usize) -> usize {
         let at = self.position;
         let count: usize = self.varint_as();
@@ -140,7 +140,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes `length` bytes; if fewer are left, fails and returns none.
+    /// Takes `length` bytes; if fewer are left, fails and returns no bytes.
     pub(crate) fn take(&mut self, length: usize) -> &'a [u8] {
         let left = self.end - self.position;
         if length > left {
@@ -172,8 +172,8 @@ impl<'a> Reader<'a> {
         0
     }
 
-    /// Reads a number of at most nine bytes (63 bits); `None` if it is longer. Nearly all numbers are that short, and
-    /// wasm32 calls a function for each shift of 128 bits.
+    /// Reads a number of at most nine bytes (63 bits); `None` if the number is longer. Nearly all numbers are that
+    /// short, and for each shift of 128 bits wasm32 would call a function.
     fn short(&mut self) -> Option<u64> {
         let mut value = 0;
         for (place, &byte) in self.bytes[self.position..self.end]
@@ -257,7 +257,7 @@ impl<'a> Reader<'a> {
         Some(self.text_of(id))
     }
 
-    /// Id 0: the text follows in place; else the id is the dictionary's number plus 1.
+    /// Returns the text of an id. For id 0 the text follows in place; else the id is the dictionary's number plus 1.
     fn text_of(&mut self, id: u64) -> Text {
         let Some(number) = id.checked_sub(1) else {
             return self.inline_str().into();
@@ -271,7 +271,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads 0 for none, else the number plus 1.
+    /// Reads 0 as `None`, else the number plus 1.
     pub(crate) fn optional_varint(&mut self) -> Option<u64> {
         let at = self.position;
         let value = self.wide().checked_sub(1)?;
@@ -322,7 +322,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Like [`Self::pattern`], without a copy if the dictionary has it.
+    /// Like [`Self::pattern`], but does not copy a pattern that the dictionary has.
     pub(crate) fn known_pattern(&mut self) -> Cow<'a, Pattern> {
         let before = self.position;
         let tables = self.tables;
@@ -336,7 +336,8 @@ impl<'a> Reader<'a> {
         )
     }
 
-    /// Like [`Self::object`], without a copy if the dictionary has it; then its number comes first.
+    /// Like [`Self::object`], but does not copy an object that the dictionary has. Returns the object's number before
+    /// it, or `None` for an object in place.
     pub(crate) fn known_object(&mut self) -> (Option<u64>, Cow<'a, Arc<Object>>) {
         let before = self.position;
         let tables = self.tables;
@@ -355,27 +356,28 @@ impl<'a> Reader<'a> {
         read(self)
     }
 
-    /// Reads 0 for none, else the number plus 1.
+    /// Reads 0 as `None`, else the number plus 1.
     pub(crate) fn stream(&mut self) -> Option<StreamId> {
         self.optional_varint().map(StreamId)
     }
 
-    /// Whether the dictionary's definitions name controllers: since format 3.
+    /// Whether the dictionary's definitions name controllers, as from format 3 on.
     pub(crate) fn dictionary_has_owners(&self) -> bool {
         self.format >= 3
     }
 
-    /// Whether the dictionary has patterns of changes: since format 4.
+    /// Whether the dictionary has patterns of changes, as from format 4 on.
     pub(crate) fn has_patterns(&self) -> bool {
         self.format >= 4
     }
 
-    /// Whether each resourceVersion becomes the base of the next one: only in format 1.
+    /// Whether each resourceVersion becomes the base of the next one, as only in format 1.
     fn every_version_is_base(&self) -> bool {
         self.format == 1
     }
 
-    /// Id 0: the object follows in place; else the id is the dictionary's number plus 1.
+    /// Returns the object of an id. For id 0 the object follows in place; else the id is the dictionary's number plus
+    /// 1.
     fn object_of(&mut self, id: u64) -> Arc<Object> {
         if let Some(number) = id.checked_sub(1) {
             match self.tables.object(number) {
@@ -417,7 +419,7 @@ impl<'a> Reader<'a> {
         value
     }
 
-    /// Makes a version the base of the next ones, as [`Writer::go_on_from`](super::Writer::go_on_from) did.
+    /// Makes a version the base of later versions, as [`Writer::go_on_from`](super::Writer::go_on_from) did.
     pub(crate) fn go_on_from(&mut self, version: &ResourceVersion) {
         if let ResourceVersion::Number(number) = version {
             self.base_version = *number;
@@ -440,7 +442,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a length and lets `read` see only that many bytes; bytes that `read` leaves are skipped.
+    /// Reads a length and lets `read` read only that many bytes; bytes that `read` leaves are skipped.
     pub(crate) fn sized<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {
         let ends = self.enter();
         let value = read(self);

@@ -1,4 +1,4 @@
-//! The reader's side of a chapter's dictionary: what its numbers mean.
+//! The reader's side of a chapter's dictionary: the entry that each number means.
 
 use std::sync::Arc;
 
@@ -23,18 +23,18 @@ pub(crate) struct Defined {
     pub(crate) owner: Option<Owner>,
 }
 
-/// Entries by number. Numbers have few holes, so nearly all entries are in a list. Pruning may leave holes as wide as
-/// the largest chapter so far; entries beyond them are in a hash table.
+/// Entries by number. Numbers have few holes, so nearly all entries are in a list. When entries are dropped, holes as
+/// wide as the largest chapter so far may arise; entries beyond such holes are in a hash table.
 #[derive(Clone, Debug)]
 struct Table<T> {
     dense: Vec<Option<T>>,
     sparse: IndexMap<u64, T, FxBuildHasher>,
-    /// The number of insertions so far; the list has at most twice as many places, plus [`MIN_PLACES`].
+    /// The number of insertions so far; the list has at most twice as many slots, plus [`MIN_PLACES`].
     inserted: usize,
 }
 
-/// Places that the list may have in addition to twice the insertions, so that small dictionaries need no hash table. A
-/// number beyond goes into the hash table. The number 64 has no source.
+/// The number of slots that the list may have in addition to twice the insertions, so that small dictionaries need no
+/// hash table. An entry with a number beyond the list goes into the hash table. The number 64 has no source.
 const MIN_PLACES: usize = 64;
 
 impl<T> Table<T> {
@@ -114,12 +114,12 @@ impl Tables {
     }
 }
 
-/// Bytes that an allocation costs beside its content, as the reader charges them. 16 are for the two reference counts,
+/// The bytes that the reader charges for an allocation beside its content. 16 bytes are for the two reference counts,
 /// and 16 are an estimate of the allocator's overhead.
 pub(crate) const ALLOCATION_BYTES: usize = 32;
 
-/// An upper bound of the bytes of one entry of a table. In the list: two places, while the list grows to twice its
-/// size. In the hash table: entry and index, likewise.
+/// An upper bound of the bytes of one entry of a table. In the list it covers two slots, while the list grows to twice
+/// its size. In the hash table it covers the entry and its index, also during such a growth.
 pub(crate) const fn entry_bytes<T>() -> usize {
     3 * size_of::<(u64, u64, T)>() + 4 * size_of::<usize>()
 }

@@ -8,11 +8,10 @@ use super::varint::{push_inline, push_varint, push_wide, zigzag};
 use crate::id::{Object, Owner, ResourceVersion, Seq, StreamId, Text, Uid};
 use crate::time::Time;
 
-/// Appends fields to a payload, with the chapter's dictionary. The payload grows with what is written; nothing here
-/// bounds it.
+/// Appends fields to a payload, with the chapter's dictionary. Nothing here bounds the size of the payload.
 pub struct Writer<'a> {
     pub(crate) out: &'a mut Vec<u8>,
-    /// The dictionary; if absent, every text is written in place.
+    /// The dictionary; if it is absent, every text is written in place.
     pub(crate) ids: Option<&'a mut dyn Ids>,
     /// The base from which resourceVersions are written as distances.
     pub(crate) base_version: u64,
@@ -86,8 +85,8 @@ impl Writer<'_> {
         push_inline(bytes, self.out);
     }
 
-    /// Writes `above` and the text in place, or `above` plus 1 plus its id. No text is a single 0; then `above` must
-    /// be 1.
+    /// Writes `above` and the text in place, or `above` plus 1 plus the text's id. `None` is written as a single 0, for
+    /// which `above` must be 1.
     pub(crate) fn text(&mut self, text: Option<&Text>, above: u64) {
         let Some(text) = text else {
             self.byte(0);
@@ -102,8 +101,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes `above` and the object in place, or `above` plus 1 plus its id. No object is a single 0; then `above`
-    /// must be over 0.
+    /// Writes `above` and the object in place, or `above` plus 1 plus the object's id. `None` is written as a single 0,
+    /// for which `above` must be over 0.
     pub(crate) fn object(&mut self, object: Option<&Arc<Object>>, above: u64) {
         let Some(object) = object else {
             self.byte(0);
@@ -124,7 +123,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes 0 and the pattern in place, or its id plus 1.
+    /// Writes 0 and the pattern in place, or the pattern's id plus 1.
     pub(crate) fn pattern(&mut self, parts: PatternParts<'_>) {
         if let Some(id) = self.ids.as_mut().and_then(|ids| ids.pattern(parts)) {
             self.varint(id + 1);
@@ -139,7 +138,7 @@ impl Writer<'_> {
         self.text(parts.subresource, 1);
     }
 
-    /// Writes 0 for none, else the number plus 1.
+    /// Writes 0 for `None`, else the stream's number plus 1.
     pub(crate) fn stream(&mut self, stream: Option<StreamId>) {
         self.wide(stream.map_or(0, |stream| u128::from(stream.0) + 1));
     }
@@ -149,10 +148,10 @@ impl Writer<'_> {
         self.subject.as_ref()?.owner.as_ref()
     }
 
-    /// Writes a number as 0 and its distance from the base, folded into one varint. Writes any other text, or a number
+    /// Writes a number as a 0 bit and its distance from the base, in one varint. Writes any other text, or a number
     /// without an order, as 1 and the text.
     ///
-    /// The version does not become the base, because a reader that does not know its kind or field skips it.
+    /// The version does not become the base, because a reader that does not know the kind or the field skips it.
     pub(crate) fn version(&mut self, version: &ResourceVersion) {
         match version {
             ResourceVersion::Number(number) => {
@@ -166,15 +165,17 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes consecutive versions. Each is a distance from the one passed last to [`go_on_from`](Self::go_on_from).
-    /// The base is restored afterwards, so later values do not depend on the row.
+    /// Writes consecutive versions. Each is a distance from the version passed last to
+    /// [`go_on_from`](Self::go_on_from). The base is restored at the end, so that later values do not depend on the
+    /// versions that `write` wrote.
     pub(crate) fn row(&mut self, write: impl FnOnce(&mut Self)) {
         let base = self.base_version;
         write(self);
         self.base_version = base;
     }
 
-    /// Makes a version the base. Callers may do so only for values that every reader of the format knows.
+    /// Makes a version the base. Callers may make a version the base only if every reader of the format knows its
+    /// field.
     pub(crate) fn go_on_from(&mut self, version: &ResourceVersion) {
         if let ResourceVersion::Number(number) = version {
             self.base_version = *number;

@@ -16,7 +16,7 @@ use crate::vocabulary::{Cause, ChangeType, LossPlace, Origin, Phase, Standing, V
 
 impl State {
     /// Fills in a value that only the state knows: the seq since which the gap of a `gap` event is open. It changes no
-    /// other event, nor one of a watch without an open gap.
+    /// other event, nor a `gap` event of a watch without an open gap.
     pub fn complete(&self, event: &mut Event) {
         if let Event::Gap(gap) = event
             && let Some(open) = self
@@ -28,8 +28,9 @@ impl State {
         }
     }
 
-    /// Returns the record that an event becomes if it is appended next, without folding it. Its seq is the next one.
-    /// The start of a gap is filled in ([`State::complete`]). A time before the last record's is raised to that.
+    /// Returns the record that an event becomes if it is appended next, without folding it. The record's seq is the
+    /// next one. The start of a gap is filled in ([`State::complete`]). A time before the last record's is raised to
+    /// the last record's.
     #[must_use]
     pub fn stamp(&self, mut event: Event, at: Time) -> Record {
         self.complete(&mut event);
@@ -50,8 +51,8 @@ impl State {
         }
     }
 
-    /// Takes the seq and time of the next record without folding it. It is a record of the inside, or of a kind that
-    /// this build does not know.
+    /// Takes the seq and time of the next record without folding it. The passed record is of the inside, or of a kind
+    /// that this build does not know.
     pub fn pass(&mut self, seq: Seq, at: Time) {
         (self.seq, self.at) = (seq, at);
     }
@@ -59,7 +60,7 @@ impl State {
     /// Folds the next record.
     ///
     /// The caller passes records in the order of their seqs, without holes; nothing here checks that. Of a watch that
-    /// was not started it keeps nothing but findings, and counts nothing but records that the log lost.
+    /// was not started, the fold keeps nothing but findings, and counts nothing but records that the log lost.
     pub fn apply(&mut self, record: &Record) {
         let now = Moment::from(record);
         (self.seq, self.at) = (record.seq, record.at);
@@ -239,8 +240,8 @@ impl Watch {
         }
     }
 
-    /// Folds a failed answer. If a server refused to open a stream, a gap begins. No events come from now on, and
-    /// events since progress may be lost.
+    /// Folds a failed answer. If a server refused to open a stream, a gap begins, unless one is open. No events come
+    /// from now on, and events since progress may be lost.
     fn apply_refusal(&mut self, event: &RequestAnswered, now: Moment) {
         let request = self.request.take();
         let is_watch = request
@@ -251,8 +252,8 @@ impl Watch {
         }
     }
 
-    /// Folds a wait or refusal. If the list is complete and no stream is open, the next stream cannot be opened. Then
-    /// no events come from now on.
+    /// Folds a wait or refusal. If the list is complete and no stream is open, the next stream cannot be opened, and a
+    /// gap begins, unless one is open.
     fn apply_rest(&mut self, now: Moment) {
         let is_listed = self
             .list
@@ -263,7 +264,7 @@ impl Watch {
         }
     }
 
-    /// Folds that no stream can go on from progress: a gap begins, unless one is open.
+    /// Folds that no stream can go on from progress: a gap begins, unless one is open or the watch has no progress.
     fn stay_without_stream(&mut self, now: Moment) {
         let can_resume = self
             .progress
@@ -375,7 +376,7 @@ impl Watch {
     }
 }
 
-/// Adds to a counter. It wraps, because a hostile file may state any number.
+/// Adds to a counter. The counter wraps, because a hostile file may state any number.
 fn add(figure: &mut u64, by: u64) {
     *figure = figure.wrapping_add(by);
 }

@@ -1,4 +1,4 @@
-//! A record's place and time, as the start of a state.
+//! A record's seq and time, as the start of a state.
 
 use serde::ser::SerializeMap;
 
@@ -9,7 +9,7 @@ use crate::id::Seq;
 use crate::rewrite::{Rewrite, Rewriter};
 use crate::time::Time;
 
-/// The place and time of a record, such as the one since which a state holds. Moments sort by seq, then time.
+/// The seq and time of a record, such as the record since which a state holds. Moments sort by seq, then time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment {
     /// The record's seq.

@@ -50,9 +50,9 @@ impl<I: Naming, T: Fields> serde::Serialize for StateLine<'_, I, T> {
 }
 
 impl State {
-    /// Appends the fold as JSON lines. First comes the cluster, if it answered. Then come a line for each connection,
-    /// for each watch with its objects behind it, and for each finding. Each kind is sorted by its key, objects by
-    /// namespace and name. `seq`, `at`, `lost` and the clock's offset have no line.
+    /// Appends the fold as JSON lines. First comes the cluster, if it answered. After it come a line for each
+    /// connection, a line for each watch followed by its objects, and a line for each finding. Lines of each kind are
+    /// sorted by key, and objects by namespace and name. `seq`, `at`, `lost` and the clock's offset have no line.
     pub fn json_lines(&self, out: &mut Vec<u8>) {
         if let Some(cluster) = &self.cluster {
             push_line(

@@ -20,13 +20,13 @@ classed_fields! {
     struct Held {
         /// The object.
         object "object": Arc<Object>,
-        /// Its resourceVersion.
+        /// The object's resourceVersion.
         resource_version "resourceVersion": ResourceVersion,
-        /// Its `metadata.generation`; absent if the object has none.
+        /// The object's `metadata.generation`; absent if it has none.
         generation "generation": Option<u64>,
-        /// Where the watch learned its last version.
+        /// Where the watch learned the object's last version.
         origin "origin": Origin,
-        /// Since when the watch holds this incarnation of the object: this uid.
+        /// Since when the watch holds the object with this uid.
         since "since": Moment,
     }
 }
@@ -42,21 +42,21 @@ impl Held {
             && self.generation == change.generation
     }
 
-    /// Whether `change` is from the past: a replay or a step back (F21, F23, F29, F30). A correct client ignores it,
-    /// because it holds a later version in that place.
+    /// Whether `change` is from the past: a replay or a step back (F21, F23, F29, F30). A correct client ignores such a
+    /// change, because it holds a later version under the object's name.
     fn is_newer_than(&self, change: &Change) -> bool {
         self.resource_version.is_after(&change.resource_version)
     }
 }
 
-/// The objects of a watch by place. Their number is bounded by the cluster, not here.
+/// The objects of a watch by namespace and name. The cluster bounds their number, not this type.
 ///
-/// A hash table whose order depends on history. Whatever is written or shown is sorted first.
+/// The objects are in a hash table, whose order depends on history. Objects that are written or shown are sorted first.
 #[derive(Clone, Debug, Default)]
 pub struct Objects(IndexMap<Place, Held, FxBuildHasher>);
 
 impl Objects {
-    /// The object held in the place of `object`, whatever its uid; `None` if none is held there.
+    /// The object held under the namespace and name of `object`, whatever its uid; `None` if none is held.
     #[must_use]
     pub fn get(&self, object: &Arc<Object>) -> Option<&Held> {
         self.0.get(&Place(object.clone()))
@@ -90,7 +90,7 @@ impl Objects {
         held
     }
 
-    /// Applies an ADDED or MODIFIED; one from the past changes nothing.
+    /// Applies an ADDED or MODIFIED; a change that is older than the held object has no effect.
     pub(super) fn hold(&mut self, change: &Change, now: Moment) {
         let place = Place(change.object.clone());
         match self.0.get_mut(&place) {
@@ -116,7 +116,7 @@ impl Objects {
         }
     }
 
-    /// Applies a DELETED; one from the past changes nothing.
+    /// Applies a DELETED; a DELETED that is older than the held object has no effect.
     pub(super) fn remove(&mut self, change: &Change) {
         let place = Place(change.object.clone());
         if !self
@@ -129,7 +129,7 @@ impl Objects {
     }
 }
 
-/// Two are equal if they hold the same objects, in whatever order.
+/// Two `Objects` are equal if they hold the same objects, in whatever order.
 impl PartialEq for Objects {
     fn eq(&self, other: &Self) -> bool {
         self.0 == other.0
@@ -148,7 +148,8 @@ impl Rewrite for Objects {
     }
 }
 
-/// The count, then the objects sorted by namespace and name, so that names share their beginnings in the dictionary.
+/// The encoding is the count, then the objects sorted by namespace and name, so that names share their beginnings in
+/// the dictionary.
 impl Field for Objects {
     fn write(&self, writer: &mut Writer<'_>) {
         writer.varint(self.len() as u64);

@@ -22,12 +22,12 @@ classed_fields! {
     /// Everything that is open after record `seq`, and running totals. The log bounds it: one entry for each open
     /// connection, each watch of the epoch and each open finding. The cluster bounds the objects of a watch.
     struct State {
-        /// The number of events that the log lost, by its own `loss` records. It wraps above 64 bits.
+        /// The number of events that the log lost, by `loss` records of the place `log`. It wraps above 64 bits.
         lost "lost": u64,
         /// The wall clock minus `at`, in milliseconds, as last recorded; negative if the wall clock is behind, absent
         /// if never recorded.
         clock_off_ms "clockOffMs": Option<i64>,
-        /// The cluster, as it answered last; absent until it answers.
+        /// The cluster, as it answered last; absent until a cluster answers.
         cluster "cluster": Option<Cluster>,
         /// The open connections, by number.
         connections "connections": Map<ConnectionId, Connection>,
@@ -35,22 +35,22 @@ classed_fields! {
         watches "watches": Map<WatchName, Watch>,
         /// The open findings, by [`Finding::key`].
         findings "findings": Map<Text, OpenFinding>,
-        /// The seq of the last record folded or passed; 0 before the first.
+        /// The seq of the last record that was folded or passed over; 0 before the first.
         seq "seq": Seq,
-        /// The time of that record; 1970-01-01T00:00:00Z before the first.
+        /// The time of the last record that was folded or passed over; 1970-01-01T00:00:00Z before the first.
         at "at": Time,
     }
 
     /// A cluster that answered.
     struct Cluster {
         /// Its name: that of the kubeconfig's context, `in-cluster`, or the host of a bare URL. A simulated cluster has
-        /// its own.
+        /// a name of its own.
         cluster "cluster": Text as Cluster,
         /// Base URL of the apiserver, such as `https://10.0.0.1:6443`.
         server "server": Text as Address,
         /// The server's `gitVersion`, such as `v1.34.1`; empty if it returned none.
         version "version": Text as Fixed,
-        /// When its last `cluster.connected` record came.
+        /// When the cluster's last `cluster.connected` record came.
         since "since": Moment,
         /// The uid of its namespace `kube-system`; absent until watchscope could read it.
         uid "uid": Option<Text> as Uid,
@@ -66,9 +66,10 @@ classed_fields! {
         alpn "alpn": Option<Text> as Fixed,
         /// TLS version and cipher suite, with a space between them; absent without TLS.
         tls "tls": Option<Text> as Fixed,
-        /// Since when it is open.
+        /// The record since which it is open.
         since "since": Moment,
-        /// When its last GOAWAY came; the server takes no new streams on it since the first. Absent if none came.
+        /// When the connection's last GOAWAY came; the server takes no new streams on it since the first GOAWAY. Absent
+        /// if none came.
         goaway "goaway": Option<Moment>,
     }
 
@@ -87,62 +88,66 @@ classed_fields! {
         label_selector "labelSelector": Option<Text> as LabelSelector,
         /// Field selector; absent if there is none.
         field_selector "fieldSelector": Option<Text> as FieldSelector,
-        /// When it was started last.
+        /// When the watch was started last.
         since "since": Moment,
-        /// Its present phase; absent before the first.
+        /// The watch's present phase; absent before its first phase since the last start.
         phase "phase": Option<OpenPhase>,
-        /// The connection of its last request; absent before the first, and once the connection closed or the watch was
-        /// stopped.
+        /// The connection of the watch's last request; absent before its first request, and once the connection closed
+        /// or the watch was stopped.
         connection "connection": Option<ConnectionId>,
-        /// Its last request. Absent before the first, and once the request failed, a page was read, the stream ended or
-        /// the watch was stopped.
+        /// The watch's last request. Absent before the first request, and once it failed, a page was read, the stream
+        /// ended or the watch was stopped.
         request "request": Option<OpenRequest>,
-        /// Its open stream; absent if none is open.
+        /// The watch's open stream; absent if none is open.
         stream "stream": Option<OpenStream>,
         /// The open gap; absent if none is open.
         gap "gap": Option<OpenGap>,
-        /// The list that it is reading, or read last; absent before the first page, and until the first watch-list is
-        /// complete.
+        /// The list that the watch is reading, or read last; absent before its first page or first complete watch-list.
         list "list": Option<List>,
-        /// The highest resourceVersion that it may resume from; one that cannot be compared replaces the one before.
-        /// Absent before the first.
+        /// The highest resourceVersion that the watch may resume from; a version that cannot be compared replaces the
+        /// one before. Absent before the first such version.
         progress "progress": Option<ResourceVersion>,
-        /// The resourceVersion that a complete list, a live change or a bookmark showed last since its start; absent
-        /// before the first. A DELETED does not count if it repeats its object's version and that is no number.
+        /// The resourceVersion that a complete list, a live change or a bookmark showed last since the watch's start;
+        /// absent before any of these came. A DELETED does not count if it repeats its object's held version and that
+        /// version is no number.
         seen "seen": Option<ResourceVersion>,
-        /// The last forward steps of its resourceVersion since its start, in revisions, the oldest first. At most
-        /// [`STEPS_KEPT`](super::STEPS_KEPT) are kept; the oldest goes first. Empty until it moved up once.
+        /// The last forward steps of the watch's resourceVersion since its start, in revisions, the oldest first. At
+        /// most [`STEPS_KEPT`](super::STEPS_KEPT) are kept; the oldest is dropped first. Empty until the
+        /// resourceVersion moved up once.
         steps "steps": Vec<u64>,
-        /// The number of its records, by kind number. It counts `watch.started` too.
+        /// The number of the watch's records, by kind number. `watch.started` records count, too.
         counts "counts": Counts,
-        /// The number of changes of type ADDED.
+        /// The number of the watch's changes of type ADDED.
         added "added": u64,
-        /// The number of changes of type MODIFIED.
+        /// The number of the watch's changes of type MODIFIED.
         modified "modified": u64,
-        /// The number of changes of type DELETED.
+        /// The number of the watch's changes of type DELETED.
         deleted "deleted": u64,
-        /// The number of its documents and bodies that were lost, by its `loss` records. It wraps above 64 bits.
+        /// The number of the watch's documents and bodies that were lost, by its `loss` records. It wraps above 64
+        /// bits.
         lost "lost": u64,
-        /// The open verdicts, by the place of their object: `NAMESPACE/NAME`, or `-/NAME` if it is cluster-scoped.
+        /// The open verdicts, by the name of their object: `NAMESPACE/NAME`, or `-/NAME` if the object is
+        /// cluster-scoped.
         verdicts "verdicts": Map<Text, OpenVerdict>,
-        /// The objects that it holds; none once it was stopped.
+        /// The objects that the watch holds; none once it was stopped.
         objects "objects": Objects,
-        /// The address of the apiserver that it is pinned to, as `HOST:PORT`; absent if it is not pinned.
+        /// The address of the apiserver that the watch is pinned to, as `HOST:PORT`; absent if it is not pinned.
         server "server": Option<Text> as Address,
         /// Totals since the watch was started for the first time.
         totals "totals": Totals,
-        /// Whether another apiserver serves it, so its resourceVersions are only compared for equality
-        /// (docs/semantics/checks.md#trap-aggregated). Absent if not, or if that was not known at its start.
+        /// Whether an aggregated apiserver serves the resource, so that its resourceVersions are only compared for
+        /// equality (docs/semantics/checks.md#trap-aggregated). Absent if the cluster's own apiserver serves it, or if
+        /// that was not known when the watch started.
         aggregated "aggregated": Option<bool>,
-        /// When it last changed: a stream delivered a live change or an ERROR, or broke off. Also if a gap began
-        /// because no stream could be opened, or ended without a resume. Ends with [`Cause::End`] or
-        /// [`Cause::Cancelled`], bookmarks and lists do not count. Absent if it never did.
+        /// When the watch last changed: a stream delivered a live change or an ERROR, or broke off. A gap that begins
+        /// because no stream can be opened, or closes without a resume, counts, too. Stream ends with [`Cause::End`] or
+        /// [`Cause::Cancelled`], bookmarks and lists do not count. Absent if the watch never changed.
         last_change "lastChange": Option<Moment>,
-        /// The record that began the last gap that closed without a resume; that of the gap itself if none was open.
-        /// Absent if there was no such gap.
+        /// The record that began the last gap that closed without a resume; the `gap` record itself if the fold had no
+        /// open gap. Absent if there was no such gap.
         last_lost "lastLost": Option<Moment>,
-        /// The resourceVersion that it saw last before it was stopped and started again. Absent once it has seen one
-        /// since then, if it never saw one, and for a watch that was started once.
+        /// The resourceVersion that the watch saw last before it was stopped and started again. Absent once the watch
+        /// has seen a resourceVersion after that start, if it saw none before, and for a watch that was started once.
         left_at "leftAt": Option<ResourceVersion>,
     }
 
@@ -154,23 +159,24 @@ classed_fields! {
         reason "reason": PhaseReason,
         /// The time that the watch waits, in milliseconds from `since`; absent if it does not wait.
         delay_ms "delayMs": Option<u64>,
-        /// When the last record of the phase came; a further wait or refusal has one of its own.
+        /// When the last record of the phase came; each further wait or refusal in the phase has a record of its own.
         since "since": Moment,
-        /// The error before it, in a sentence; absent if a request's record has it, or there was none.
+        /// The error that led to the phase, in a sentence; absent if a request's record has the error, or there was
+        /// none.
         error "error": Option<String> as Free,
     }
 
-    /// A request that has not failed, and whose response has not ended as far as records show it. One whose page of a
-    /// list was lost stays until the next request.
+    /// A request that has not failed, and whose response has not ended as far as records show it. A request whose page
+    /// of a list was lost stays until the next request.
     struct OpenRequest {
         /// The request's id.
         request "request": RequestId,
-        /// Its Kubernetes verb: the word of a [`Verb`](crate::vocabulary::Verb).
+        /// The request's Kubernetes verb: the word of a [`Verb`](crate::vocabulary::Verb).
         verb "verb": Text as Fixed,
         /// The `timeoutSeconds` of its query, in milliseconds; absent if the query names none, or one that exceeds 64
         /// bits or is no number.
         timeout_ms "timeoutMs": Option<u64>,
-        /// When it was sent.
+        /// When the request was sent.
         since "since": Moment,
     }
 
@@ -184,33 +190,33 @@ classed_fields! {
         resource_version "resourceVersion": Option<ResourceVersion>,
         /// The `timeoutSeconds` of its request, in milliseconds; absent if the request named none or is unknown.
         timeout_ms "timeoutMs": Option<u64>,
-        /// Since when it is open.
+        /// The record since which it is open.
         since "since": Moment,
-        /// When its last bookmark came; absent before the first.
+        /// When the stream's last bookmark came; absent before the first.
         bookmark "bookmark": Option<Moment>,
     }
 
     /// A gap that has not closed.
     struct OpenGap {
-        /// The record that began it: a stream's end, or a refusal or wait without a stream.
+        /// The record that began the gap: a stream's end, or a refusal or wait without a stream.
         since "since": Moment,
-        /// The cause of that end; [`Cause::Refused`] if a refusal or wait began it.
+        /// The cause of the stream's end that began the gap; [`Cause::Refused`] if a refusal or wait began it.
         reason "reason": Cause,
-        /// The stream that ended; 0 if a refusal or wait began it.
+        /// The stream whose end began the gap; 0 if a refusal or wait began it.
         stream "stream": StreamId,
-        /// The progress when it began; absent if unknown.
+        /// The watch's progress when the gap began; absent if it had none.
         from "from": Option<ResourceVersion>,
     }
 
     /// A list, or the initial events of a watch-list once they are complete.
     struct List {
-        /// When its first page came; for a watch-list, when it was complete.
+        /// When the list's first page came; for a watch-list, when it was complete.
         since "since": Moment,
-        /// Its resourceVersion.
+        /// The list's resourceVersion.
         resource_version "resourceVersion": ResourceVersion,
         /// The number of items so far, unreadable ones included. It wraps above 64 bits.
         items "items": u64,
-        /// When it was complete; absent while pages are missing.
+        /// When the list was complete; absent while pages are missing.
         complete "complete": Option<Moment>,
     }
 
@@ -218,12 +224,12 @@ classed_fields! {
     struct OpenFinding {
         /// The last record of the finding.
         finding "finding": Finding,
-        /// Since when it is open.
+        /// The record since which it is open.
         since "since": Moment,
-        /// The number of occurrences so far, as the last record counts them. If it states none, it is the number
-        /// before, plus 1 if the record raises the finding. It wraps above 64 bits.
+        /// The number of occurrences so far, as the last record counts them. If that record states no count, it is the
+        /// number before, plus 1 if the record raises the finding. It wraps above 64 bits.
         count "count": u64,
-        /// The record that raised it last; absent if none did after the record since which it is open.
+        /// The record that raised the finding last; absent if none did after the record that opened the finding.
         last_raised "lastRaised": Option<Moment>,
     }
 
@@ -231,7 +237,7 @@ classed_fields! {
     struct OpenVerdict {
         /// The last record of the verdict.
         verdict "verdict": Verdict,
-        /// The record that raised it, since which it is open.
+        /// The record that opened the verdict.
         since "since": Moment,
     }
 }
@@ -251,7 +257,7 @@ struct_fields!(
     Verdict,
 );
 
-/// The keys are those of the findings, so they are built again.
+/// A rewrite builds the keys again, because each key is made from its finding.
 impl Rewrite for Map<Text, OpenFinding> {
     fn rewrite(&mut self, with: &mut dyn Rewriter) {
         self.rekey(|_, open| {
@@ -261,7 +267,7 @@ impl Rewrite for Map<Text, OpenFinding> {
     }
 }
 
-/// The keys are the places of the objects, so they are built again.
+/// A rewrite builds the keys again, because each key is made from the namespace and name of its object.
 impl Rewrite for Map<Text, OpenVerdict> {
     fn rewrite(&mut self, with: &mut dyn Rewriter) {
         self.rekey(|_, open| {
@@ -275,8 +281,8 @@ impl Rewrite for Counts {
     fn rewrite(&mut self, _with: &mut dyn Rewriter) {}
 }
 
-/// Counts by the kind number of [`Event`]; index 0 is unused. The number of kinds bounds it. A count wraps above 64
-/// bits.
+/// Counts by the kind number of [`Event`]; index 0 is unused. The number of kinds bounds its length. A count wraps
+/// above 64 bits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts(Vec<u64>);
 
@@ -341,8 +347,8 @@ impl Default for State {
 }
 
 impl OpenFinding {
-    /// The record that raised it last; if none did, the one since which it is open. The occurrence that `finding`
-    /// states was raised there.
+    /// The record that raised the finding last; if none did since the finding was opened, the record that opened it.
+    /// That record raised the occurrence that `finding` states.
     #[must_use]
     pub fn raised(&self) -> Moment {
         self.last_raised.unwrap_or(self.since)
@@ -389,8 +395,8 @@ impl Connection {
 }
 
 impl OpenGap {
-    /// Whether a list shows what was missed in the gap. Without a known progress it does not: items that were not held
-    /// before need not have come in the gap.
+    /// Whether a list shows what was missed in the gap. Without a known progress a list does not show the missed
+    /// events: items that were not held before need not have come in the gap.
     pub(super) fn is_measurable(&self) -> bool {
         self.from.is_some()
     }
@@ -442,8 +448,8 @@ impl Watch {
         }
     }
 
-    /// Carries over the counts of a watch that was stopped and is started again, as after a restore of etcd (F33). Its
-    /// objects and its progress are forgotten.
+    /// Carries over the counts of a watch that was stopped and is started again, as after a restore of etcd (F33). The
+    /// objects and the progress of that watch are forgotten.
     pub(super) fn count_on_from(&mut self, before: Self) {
         self.counts = before.counts;
         (self.added, self.modified, self.deleted) = (before.added, before.modified, before.deleted);
@@ -454,20 +460,22 @@ impl Watch {
         self.left_at = before.seen.or(before.left_at);
     }
 
-    /// The object that this watch holds in the place of `object`, whatever its uid; `None` if it holds none.
+    /// The object that this watch holds under the namespace and name of `object`, whatever its uid; `None` if it holds
+    /// none.
     #[must_use]
     pub fn held(&self, object: &Arc<Object>) -> Option<&Held> {
         self.objects.get(object)
     }
 
-    /// The open verdict on the object in the place of `object`, whatever its uid; `None` if there is none.
+    /// The open verdict on the object with the namespace and name of `object`, whatever its uid; `None` if there is
+    /// none.
     #[must_use]
     pub fn verdict_on(&self, object: &Object) -> Option<&OpenVerdict> {
         self.verdicts.get(&verdict_key(object))
     }
 }
 
-/// The key of a place among a watch's verdicts: `NAMESPACE/NAME`, or `-/NAME`.
+/// The key of an object among a watch's verdicts: `NAMESPACE/NAME`, or `-/NAME` if the object is cluster-scoped.
 pub(super) fn verdict_key(object: &Object) -> Text {
     let namespace = object.namespace.as_deref().unwrap_or("-");
     format!("{namespace}/{}", object.name).into()

@@ -1,7 +1,8 @@
 //! Totals of a watch since it was started: why its streams ended, its gaps, and the objects that it listed again.
 //!
-//! An end counts under its cause on the wire until diagnosis attributes it; a later attribution replaces an earlier
-//! one. All totals are in one list of numbers, which keeps the code small: the fold is in the page's first download.
+//! A stream's end counts under its cause on the wire until diagnosis attributes it; a later attribution replaces an
+//! earlier one. All totals are in one list of numbers, which keeps the code small: the fold is in the page's first
+//! download.
 
 use std::collections::BTreeMap;
 
@@ -18,48 +19,48 @@ use crate::time::Time;
 use crate::vocabulary::Cause;
 
 /// The number of last ends per watch that an attribution may still change. Diagnosis revises no end later than 12.25 s
-/// after it (docs/semantics/streams.md#revised). If more streams of the watch end within that time, earlier ends keep
-/// the reason that they count under. The number is small, because each snapshot has these ends of each watch. It has no
-/// other source.
+/// after it (docs/semantics/streams.md#revised). If more streams of the watch end within 12.25 s, earlier ends keep the
+/// reason that they count under. The number is small, because each snapshot has these ends of each watch. The number
+/// has no other source.
 pub const ENDS_KEPT: usize = 8;
 
 // Places in the list, each of one number unless said otherwise.
 
-/// The place of the number of gaps that resumed.
+/// The index of the number of gaps that resumed.
 const RESUMED: usize = 0;
-/// The place of the number of gaps after which a watch did not resume but began with a new list.
+/// The index of the number of gaps after which a watch did not resume but began with a new list.
 const LOST: usize = 1;
-/// The place of the sum of the lengths of the gaps that [`LOST`] counts, in µs.
+/// The index of the sum of the lengths of the gaps that [`LOST`] counts, in µs.
 const LOST_US: usize = 2;
-/// The place of the number of events known to be lost in gaps, as a gap states or the list after it shows.
+/// The index of the number of events known to be lost in gaps, as a gap states or the list after it shows.
 const MISSED: usize = 3;
-/// The place of the number of the gaps that [`LOST`] counts whose losses neither the gap states nor a list shows.
+/// The index of the number of those gaps that [`LOST`] counts whose losses neither the gap states nor a list shows.
 const UNMEASURED: usize = 4;
-/// The place of the number of items in `list.complete` records after the first.
+/// The index of the number of items in the watch's `list.complete` records after its first.
 const RELISTED: usize = 5;
-/// The place of the time in µs of the last list, change or bookmark.
+/// The index of the time in µs of the watch's last list, change or bookmark.
 const HEARD: usize = 6;
-/// The place of [`ENDS_KEPT`] pairs of a stream that ended, and the number that it counts under; the newest pair is
-/// last.
+/// The index of [`ENDS_KEPT`] pairs: a stream that ended, and the number of the reason that its end counts under. The
+/// newest pair is last.
 const RECENT: usize = 7;
-/// The place of the remaining pairs: a reason's number, and the number of streams that ended for it, in the order of
+/// The index of the remaining pairs: a reason's number, and the number of streams that ended for it, in the order of
 /// first occurrence.
 const COUNTED: usize = RECENT + 2 * ENDS_KEPT;
 
 /// The number of an attribution `normal`, and of any other code that begins with `n`. A reason's number is a cause's
-/// own (below 50), one of these three, or [`CATALOGUE`] plus an F number. Snapshots hold these numbers, so none of them
-/// ever changes.
+/// own (below 50), [`NORMAL`], [`OURS`], [`UNKNOWN`], or [`CATALOGUE`] plus an F number. Snapshots hold these numbers,
+/// so none of them ever changes.
 const NORMAL: u64 = 50;
 /// The number of an attribution `ours`, and of any other code that begins with `o`.
 const OURS: u64 = 51;
 /// The number of an attribution `unknown`, and of any other code that this build cannot read.
 const UNKNOWN: u64 = 52;
-/// The number that is added to an F number, so that it is above those of all other reasons.
+/// The number that is added to an F number, so that the sum is above the numbers of all other reasons.
 const CATALOGUE: u64 = 100;
 
-/// The totals of a watch since it was started for the first time. Each number wraps above 64 bits. They are empty if
-/// the fold was encoded by a version that did not count. Then every number is 0, and [`are_known`](Self::are_known) is
-/// false. The closed lists of causes and attributions bound them.
+/// The totals of a watch since it was started for the first time. Each number wraps above 64 bits. The list of numbers
+/// is empty if the fold was encoded by a version that did not count. If the list is empty, every number is 0, and
+/// [`are_known`](Self::are_known) is false. The closed lists of causes and attributions bound its length.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals(Vec<u64>);
 
@@ -74,17 +75,18 @@ fn number_of(code: &str) -> u64 {
     }
 }
 
-/// Why streams ended, as the totals count it: each end counts under one reason.
+/// Why a stream ended, as the totals count it: each end counts under one reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndReason {
-    /// The last attribution that came while the end was among the last [`ENDS_KEPT`] of its watch. Of other codes, one
-    /// that begins with `n` counts as [`Attributed::Normal`], and with `o` as [`Attributed::Ours`]. The rest, but `F`
-    /// and two digits, counts as [`Attributed::Unknown`].
+    /// The last attribution that came while the end was among the last [`ENDS_KEPT`] of its watch. A code that begins
+    /// with `n` counts as [`Attributed::Normal`], one that begins with `o` as [`Attributed::Ours`]. Any other code that
+    /// is not `F` and two digits counts as [`Attributed::Unknown`].
     Attributed(Attributed),
-    /// The cause on the wire, if no attribution came by then; [`Cause::Unknown`] for a number of a later version.
+    /// The cause on the wire, if no attribution came while the end was among the last [`ENDS_KEPT`]; [`Cause::Unknown`]
+    /// for a number of a later version.
     Seen(Cause),
-    /// The number in the code of a catalogue row that this build does not know: 51 for `F51`. Of a code it has two
-    /// digits, 0 to 99; a snapshot of a later version may hold more.
+    /// The number in the code of a catalogue row that this build does not know: 51 for `F51`. A number from a code is
+    /// at most 99; a snapshot of a later version may hold a larger one.
     Later(u64),
 }
 
@@ -104,8 +106,8 @@ impl EndReason {
         }
     }
 
-    /// The word as in records: `F08`, `normal`, or a cause on the wire such as `eof`. A row of a later version has at
-    /// least two digits.
+    /// The reason's word as in records: `F08`, `normal`, or a cause on the wire such as `eof`. The word for a row of a
+    /// later version is `F` and at least two digits.
     #[must_use]
     pub fn word(self) -> String {
         match self {
@@ -122,7 +124,7 @@ impl Totals {
         Self(vec![0; COUNTED])
     }
 
-    /// Whether totals were counted at all. If not, a number of 0 means nothing.
+    /// Whether totals were counted at all. If they were not, a number of 0 means nothing.
     #[must_use]
     pub fn are_known(&self) -> bool {
         !self.0.is_empty()
@@ -146,9 +148,9 @@ impl Totals {
         self.figure(LOST_US)
     }
 
-    /// The number of events lost in gaps, as far as it is known: a lower bound. It is stated by the gap, or counted as
-    /// the objects that the list after it shows as added, changed or removed. A list shows only the final state of each
-    /// object, so it may hide some. Objects count too if the server itself lost their events (F24).
+    /// The number of events lost in gaps, as far as it is known: a lower bound. The gap states it, or it is the number
+    /// of objects that the list after the gap shows as added, changed or removed. A list shows only the final state of
+    /// each object, so it may hide lost events. Objects count too if the server itself lost their events (F24).
     #[must_use]
     pub fn missed(&self) -> u64 {
         self.figure(MISSED)
@@ -160,8 +162,8 @@ impl Totals {
         self.figure(UNMEASURED)
     }
 
-    /// The number of items in the `list.complete` records after the first. A watch-list counts, and so does the first
-    /// page of a list that was given up as too old.
+    /// The number of items in the watch's `list.complete` records after its first. A watch-list counts, and so does the
+    /// first page of a list that was given up as too old.
     #[must_use]
     pub fn relisted(&self) -> u64 {
         self.figure(RELISTED)
@@ -188,7 +190,7 @@ impl Totals {
         self.0.get(place).copied().unwrap_or(0)
     }
 
-    /// Adds to a total. It does nothing if the totals are empty, because a count must begin with the watch.
+    /// Adds to a total. If the totals are empty, nothing is added, because a count must begin with the watch.
     fn add(&mut self, place: usize, by: u64) {
         if let Some(figure) = self.0.get_mut(place) {
             *figure = figure.wrapping_add(by);
@@ -202,7 +204,7 @@ impl Totals {
         }
     }
 
-    /// Adds the items of a list after the first.
+    /// Adds the items of a list after the watch's first.
     pub(super) fn relist(&mut self, items: u64) {
         self.add(RELISTED, items);
     }
@@ -212,8 +214,8 @@ impl Totals {
         self.add(MISSED, objects);
     }
 
-    /// Counts a closed gap that lasted `lasted_us` microseconds; `is_measured` says whether a list has counted its
-    /// losses.
+    /// Counts a closed gap that lasted `lasted_us` microseconds; `is_measured` states whether a list has counted the
+    /// gap's losses.
     pub(super) fn close(&mut self, gap: &Gap, lasted_us: i64, is_measured: bool) {
         if gap.resumed {
             self.add(RESUMED, 1);

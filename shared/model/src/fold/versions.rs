@@ -4,14 +4,16 @@ use super::state::Watch;
 use crate::id::ResourceVersion;
 use crate::vocabulary::Phase;
 
-/// The number of last steps of a watch's resourceVersion that the fold keeps, which show what is usual. Above it the
-/// oldest is dropped. It is small, because each snapshot has the steps of each watch. It has no other source.
+/// The number of last forward steps of a watch's resourceVersion that the fold keeps, which show what step is usual. A
+/// further step drops the oldest. The number is small, because each snapshot has the steps of each watch. The number
+/// has no other source.
 pub const STEPS_KEPT: usize = 16;
 /// The largest step that is never a jump, in revisions. A jump is larger than this, and than [`JUMP_FACTOR`] times the
-/// largest of the last steps. So small steps after smaller ones are usual. The number has no source.
+/// largest of the last steps. Because of this bound, a small step after still smaller steps is no jump. The number has
+/// no source.
 const JUMP_OVER: u64 = 100;
 /// A jump is larger than this many times the largest of the last [`STEPS_KEPT`] steps, so a burst of the usual scale is
-/// none. The number has no source.
+/// no jump. The number has no source.
 const JUMP_FACTOR: u64 = 8;
 
 /// How one event moves a watch's resourceVersion.
@@ -19,25 +21,27 @@ const JUMP_FACTOR: u64 = 8;
 pub enum VersionStep {
     /// A usual step, the first step up since the start, the same version again, or the first version.
     Usual,
-    /// Up by `by`, far beyond the last steps: over 100, and over 8 times the largest of the last 16.
+    /// The resourceVersion went up by `by`, far beyond the last steps: over 100, and over 8 times the largest of the
+    /// last 16.
     Jump {
         /// The step in revisions.
         by: u64,
     },
-    /// Down by `by`; a correct server never does this after the initial events (F23, F30;
-    /// docs/semantics/checks.md#order). From [`Watch::move_to`] it may also mean a restore of etcd (F33).
+    /// The resourceVersion went down by `by`; a correct server never lets it go down after the initial events (F23,
+    /// F30; docs/semantics/checks.md#order). If [`Watch::move_to`] returns it, it may also mean a restore of etcd
+    /// (F33).
     Reversal {
         /// The step down in revisions, above 0.
         by: u64,
     },
-    /// At least one of the two versions is no ordered number of at most 64 bits.
+    /// At least one of the two compared versions is no ordered number of at most 64 bits.
     Incomparable,
 }
 
 impl Watch {
     /// How this watch's resourceVersion moves to `version`. The first version after a stop and a start is compared with
-    /// the last one before them. If it is lower, etcd was restored (F33) and the step is a reversal; otherwise it is
-    /// usual.
+    /// the last one before the stop. If the first version is lower, etcd was restored (F33) and the step is a reversal;
+    /// otherwise the step is usual.
     #[must_use]
     pub fn move_to(&self, version: &ResourceVersion) -> VersionStep {
         if self.seen.is_some() {
@@ -50,8 +54,8 @@ impl Watch {
         }
     }
 
-    /// How this watch's resourceVersion moves to `version`, compared only with the last one since its start. The first
-    /// one since then is a usual step.
+    /// How this watch's resourceVersion moves to `version`, compared only with the last one since the watch's start.
+    /// The first version since the start is a usual step.
     #[must_use]
     pub fn step_to(&self, version: &ResourceVersion) -> VersionStep {
         let Some(seen) = &self.seen else {
@@ -101,7 +105,7 @@ impl Watch {
         self.left_at = None;
     }
 
-    /// Moves progress up to `version`, never down. A version that cannot be compared replaces it.
+    /// Moves progress up to `version`, never down. A version that cannot be compared replaces progress.
     pub(super) fn advance(&mut self, version: &ResourceVersion) {
         let goes_down = self
             .progress

@@ -15,47 +15,48 @@ use crate::time::Time;
 use crate::vocabulary::Severity;
 
 /// The most bytes of an encoded summary: 16 KiB. [`MAX_TROUBLES`] troubles, 256 counts and the other fields need under
-/// 7 KiB of it. A reader of recordings refuses a longer one; [`Summary::decode`] does not check it.
+/// 7 KiB of it. A reader of recordings refuses a longer summary; [`Summary::decode`] does not check the length.
 pub const MAX_SUMMARY_BYTES: usize = 16 << 10;
 /// The most kinds that a summary counts, [`UNKNOWN_KIND`] included. A summarizer counts records of further kinds as
-/// that one; a join of summaries drops the counts of the highest kinds. [`Summary::decode`] refuses a summary with
-/// more. It is far above the 35 kinds of this build.
+/// [`UNKNOWN_KIND`]; a join of summaries drops the counts of the highest kinds. [`Summary::decode`] refuses a summary
+/// with more. The number is far above the 35 kinds of this build.
 const MAX_KINDS: usize = 256;
 
-/// The summary of a chapter, or of several as one. In a catalogue also of a stretch of lost records; then it has no
-/// counts and no troubles. A record whose kind the summary's writer did not know has the time of the record before it.
+/// The summary of a chapter, or of several chapters as one. A catalogue also has summaries of stretches of lost
+/// records, without counts and troubles. A record whose kind the summary's writer did not know counts with the time of
+/// the record before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// The seq of the chapter's first record; if it has none, the seq that its first record would have.
     pub first: Seq,
     /// The seq of the chapter's last record; if it has none, the seq before `first`.
     pub last: Seq,
-    /// The time of its first record; if it has none, of its opening.
+    /// The time of the chapter's first record; if it has none, of its opening.
     pub first_at: Time,
-    /// The time of its last record; if it has none, of its opening.
+    /// The time of the chapter's last record; if it has none, of its opening.
     pub last_at: Time,
-    /// Kind numbers and the number of records of each, sorted by kind number, each once; at most 256. Empty without
-    /// records, and for lost ones. [`UNKNOWN_KIND`] counts kinds that the writer did not know, and further kinds above
-    /// the bound.
+    /// Kind numbers and the number of records of each kind, sorted by kind number, each once; at most 256. Empty
+    /// without records, and for lost records. [`UNKNOWN_KIND`] counts kinds that the writer did not know, and further
+    /// kinds above the bound.
     pub counts: Vec<(u64, u64)>,
-    /// The worst severity of its troubles; `None` if it has none.
+    /// The worst severity of the troubles; `None` if there are none.
     pub worst: Option<Severity>,
-    /// What went wrong, sorted by start, length, kind number and severity; empty if nothing did. At most
-    /// [`MAX_TROUBLES`]: neighbours are joined above that, the least severe first, then the nearest.
+    /// What went wrong, sorted by start, length, kind number and severity; empty if nothing did. The list has at most
+    /// [`MAX_TROUBLES`] entries: above that number neighbours are joined, the least severe first, then the nearest.
     pub troubles: Vec<Trouble>,
 }
 
 impl Summary {
-    /// The number of seqs from `first` to `last`; 0 for a chapter without records. A join counts those that no chapter
-    /// has.
+    /// The number of seqs from `first` to `last`; 0 for a chapter without records. In a join of summaries, seqs between
+    /// the chapters that no chapter has count, too.
     #[must_use]
     pub fn records(&self) -> u64 {
         (self.last.0.saturating_add(1)).saturating_sub(self.first.0)
     }
 
-    /// Joins this summary and a later one of the same run: from the first record of this one to the last of both.
-    /// Counts add up and saturate. Above 256 kinds the counts of the highest kinds are dropped. Above [`MAX_TROUBLES`]
-    /// neighbours are joined.
+    /// Joins this summary and a later one of the same epoch. The result goes from the first record of this summary to
+    /// the last record of both. Counts add up and saturate. Above 256 kinds the counts of the highest kinds are
+    /// dropped. Above [`MAX_TROUBLES`] neighbours are joined.
     #[must_use]
     pub fn join(mut self, later: Self) -> Self {
         for (kind, count) in later.counts {
@@ -79,7 +80,8 @@ impl Summary {
         }
     }
 
-    /// Returns the bytes, the same in files and on the wire (docs/recordings.md#c-a-closed-chapter).
+    /// Returns the encoded summary; the bytes are the same in files and on the wire
+    /// (docs/recordings.md#c-a-closed-chapter).
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         Writer::plain(|writer| {
@@ -101,12 +103,13 @@ impl Summary {
         })
     }
 
-    /// Reads a summary. Bytes after it, from a later version, are ignored. The order of counts and troubles is not
-    /// checked.
+    /// Reads a summary. Bytes after the last known field, from a later version, are ignored. The order of counts and
+    /// troubles is not checked.
     ///
     /// # Errors
     /// The first error in the bytes; [`DecodeError::Message`] if they list over 256 kinds or over [`MAX_TROUBLES`]
-    /// troubles. So too if the first seq is 0 without records, or the seq after the last one exceeds 64 bits.
+    /// troubles. The same error comes if the first seq is 0 without records, or the seq after the last one exceeds 64
+    /// bits.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::plain(bytes);
         let first = reader.varint();

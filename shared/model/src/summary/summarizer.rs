@@ -10,22 +10,22 @@ use crate::id::Seq;
 use crate::time::Time;
 use crate::vocabulary::{Divergence, Severity, Standing};
 
-/// The kind number that counts records of kinds which this build does not know. It also counts records of further
-/// kinds, once 255 kinds are counted, this one included. No kind has it.
+/// The kind number that counts records of kinds which this build does not know. Once 255 kinds are counted,
+/// `UNKNOWN_KIND` included, records of further kinds count under it, too. No kind of record has this number.
 pub const UNKNOWN_KIND: u64 = 0;
-/// The number of troubles at which neighbours are joined until [`TROUBLES_KEPT`] are left. It bounds the memory to
-/// about 200 kB; a summary keeps only [`MAX_TROUBLES`]. The number has no source.
+/// The number of troubles at which neighbours are joined until [`TROUBLES_KEPT`] are left. The number bounds the memory
+/// to about 200 kB; a summary keeps only [`MAX_TROUBLES`]. The number has no source.
 const TROUBLES_HELD: usize = 4_096;
-/// The number of troubles left after a join of neighbours: a quarter, so that joins are rare.
+/// The number of troubles left after a join of neighbours: a quarter of [`TROUBLES_HELD`], so that joins are rare.
 const TROUBLES_KEPT: usize = 1_024;
 /// The least length in µs of an open gap that counts as a warning, whatever its outcome: 60 s, as for findings
-/// ([`Row::usual_severity`](crate::Row::usual_severity)). A shorter one counts as a note.
+/// ([`Row::usual_severity`](crate::Row::usual_severity)). A shorter gap counts as a note.
 const BLIND_US: u64 = 60_000_000;
 
 /// Summarizes the records of a chapter.
 ///
-/// It holds at most 256 counts and fewer than 4,096 troubles: at that number neighbours are joined until 1,024 are
-/// left. It also holds a fold. Its objects are only those that came in this chapter before their watch had progress.
+/// It holds at most 256 counts and fewer than 4,096 troubles: at 4,096, neighbours are joined until 1,024 are left. It
+/// also holds a fold. The fold's objects are only those that came in this chapter before their watch had progress.
 #[derive(Debug)]
 pub struct Summarizer {
     state: State,
@@ -37,7 +37,7 @@ pub struct Summarizer {
 }
 
 impl Summarizer {
-    /// Begins a chapter after the last record of a fold. It drops the objects of the fold's watches.
+    /// Begins a chapter after the last record of a fold. The objects of the fold's watches are dropped.
     #[must_use]
     pub fn new(mut state: State) -> Self {
         // Troubles do not depend on the objects held, and the objects are nearly all of the fold.
@@ -54,27 +54,29 @@ impl Summarizer {
         }
     }
 
-    /// The fold after the last record, for its seq, its time and what is open. It lacks the objects that the chapter
-    /// opened with. It has no `change` of a watch with progress: neither its object nor its counts.
+    /// The fold after the last record, for its seq, its time, and the watches, gaps, verdicts and findings that are
+    /// open. This fold lacks the objects that the chapter opened with. No `change` of a watch with progress is folded:
+    /// the fold lacks its object and its counts.
     #[must_use]
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// The seq of the chapter's first record; if it has none yet, the seq that it will have.
+    /// The seq of the chapter's first record; if the chapter has no record yet, the seq that its first record will
+    /// have.
     #[must_use]
     pub fn first(&self) -> Seq {
         self.first
     }
 
-    /// Begins the next chapter, after the last record. Counts and troubles begin anew; open gaps, verdicts and findings
-    /// stay open.
+    /// Begins the next chapter, after the last record taken. Counts and troubles begin anew; open gaps, verdicts and
+    /// findings stay open.
     pub fn next_chapter(&mut self) {
         let state = std::mem::take(&mut self.state);
         *self = Self::new(state);
     }
 
-    /// Counts the next record by the number of its kind, without folding it. It is a record of the inside, or of a kind
+    /// Counts the next record by the number of its kind, without folding it. The record is of the inside, or of a kind
     /// that this build does not know ([`UNKNOWN_KIND`]).
     pub fn pass(&mut self, kind: u64, at: Time) {
         self.count(kind, at);
@@ -103,8 +105,8 @@ impl Summarizer {
         }
     }
 
-    /// Whether an event is no trouble and has no effect on later ones. Nearly all records are changes. Of these only
-    /// the first of a watch matters, because it shows that a stream could be resumed.
+    /// Whether an event is no trouble and has no effect on later troubles. Nearly all records are changes. Only changes
+    /// of a watch without progress matter, because progress shows that a stream could be resumed.
     fn is_no_trouble(&self, event: &Event) -> bool {
         let Event::Change(change) = event else {
             return false;
@@ -113,7 +115,7 @@ impl Summarizer {
         watch.is_none_or(|watch| watch.progress.is_some())
     }
 
-    /// The troubles that an event ends or is, by the fold before that event.
+    /// The troubles that an event ends, or that the event itself is, by the fold before that event.
     fn ended_by(&self, event: &Event, now: Moment) -> Vec<Trouble> {
         let at = now.at;
         match event {
@@ -170,7 +172,7 @@ impl Summarizer {
         gap.into_iter().chain(verdicts).collect()
     }
 
-    /// The trouble of a verdict. A read that was older than the watch proves nothing wrong, so it is `None`.
+    /// The trouble of a verdict; `None` for a read that was older than the watch, which proves nothing wrong.
     fn verdict(&self, open: &OpenVerdict, until: Time) -> Option<Trouble> {
         let is_trouble = open.verdict.kind != Divergence::ListOlder;
         is_trouble.then(|| {
@@ -212,7 +214,7 @@ impl Summarizer {
         }
     }
 
-    /// Returns the summary of the chapter so far. Troubles that are open now end with the last record.
+    /// Returns the summary of the chapter so far. Troubles that are still open get the last record's time as their end.
     #[must_use]
     pub fn summary(&self) -> Summary {
         let at = self.state.at;

@@ -8,28 +8,28 @@ use crate::time::Time;
 use crate::tree;
 use crate::vocabulary::Severity;
 
-/// The most troubles in a summary, so that its size is bounded. Above it neighbours are joined into one, the least
-/// severe first, then the nearest. [`Summary::decode`](super::Summary::decode) refuses a summary with more. The number
-/// has no source.
+/// The most troubles in a summary, so that its size is bounded. Above this number neighbours are joined into one, the
+/// least severe first, then the nearest. [`Summary::decode`](super::Summary::decode) refuses a summary with more. The
+/// number has no source.
 pub const MAX_TROUBLES: usize = 32;
 
 /// The kind of a trouble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TroubleKind {
-    /// A gap that was open at the chapter's end, or whose watch was stopped or started again in it. The chapter does
-    /// not show whether events were lost.
+    /// A gap that was open at the chapter's end, or whose watch was stopped or started again within the chapter. The
+    /// chapter does not show whether events were lost.
     OpenGap,
-    /// A gap that ended without a resume: events may be lost.
+    /// A gap that closed without a resume: events may be lost.
     LostGap,
-    /// The server sent an ERROR event; its length is 0.
+    /// The server sent an ERROR event. The length of this trouble is 0.
     Error,
-    /// A verdict was open: a read and a watch differed in an object. It is none if the read was only older than the
-    /// watch.
+    /// A verdict was open: a read and a watch differed in an object. A verdict whose read was only older than the watch
+    /// is no trouble.
     Divergence,
-    /// An occurrence of a finding with a severity above note: until the next occurrence, or until it was cleared. If
-    /// the chapter ends before, until its last record.
+    /// An occurrence of a finding with a severity above note. The trouble lasts until the next occurrence, or until the
+    /// finding was cleared; at most until the chapter's last record.
     Finding,
-    /// A kind of a later version, by its number.
+    /// A kind of trouble of a later version, by its number.
     Later(u64),
 }
 
@@ -70,28 +70,29 @@ impl fmt::Display for TroubleKind {
     }
 }
 
-/// A stretch of a chapter in which something went wrong. Joined ones are one stretch, from the first start to the last
-/// end.
+/// A stretch of a chapter in which something went wrong. Joined troubles are one stretch, from the first start to the
+/// last end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trouble {
-    /// When it began; the chapter's opening if it was open before that.
+    /// When the trouble began; the time of the chapter's opening if it was open before that.
     pub start: Time,
-    /// Its length in microseconds, 0 for a moment; up to the chapter's last record if it was still open then.
+    /// The trouble's length in microseconds, 0 for a moment. It is the length up to the chapter's last record if the
+    /// trouble was still open then.
     pub length_us: u64,
-    /// Its kind; if joined, that of the worst.
+    /// The kind of the trouble; of joined troubles, the kind of the most severe one.
     pub kind: TroubleKind,
-    /// Its severity; if joined, the worst.
+    /// The severity of the trouble; of joined troubles, the worst severity.
     pub severity: Severity,
-    /// Whether it was open at the chapter's opening.
+    /// Whether the trouble was open at the chapter's opening.
     pub open_at_begin: bool,
-    /// Whether it was open after the chapter's last record.
+    /// Whether the trouble was open after the chapter's last record.
     pub open_at_end: bool,
-    /// The number of troubles that are joined in it; 1 for a single one. It saturates.
+    /// The number of troubles that are joined in this one; 1 for a single trouble. The number saturates.
     pub count: u64,
 }
 
 impl Trouble {
-    /// When it ended: `start` plus the length. It saturates.
+    /// When the trouble ended: `start` plus the length. The time saturates.
     #[must_use]
     pub fn end(&self) -> Time {
         let length_us = i64::try_from(self.length_us).unwrap_or(i64::MAX);
@@ -119,13 +120,13 @@ impl Trouble {
     }
 }
 
-/// The microseconds from one time to a later one; 0 if that is not later.
+/// The microseconds from `from` to `to`; 0 if `to` is not later.
 pub(super) fn length_us(from: Time, to: Time) -> u64 {
     u64::try_from(to.micros_since(from)).unwrap_or(0)
 }
 
 /// Sorts troubles by time, and joins neighbours until at most `most` are left. It joins the least severe first, and
-/// among those the nearest. Each stretch with a trouble keeps one.
+/// among equally severe ones the nearest. Each time at which a trouble was open stays within a trouble.
 pub(super) fn join_neighbours(troubles: &mut Vec<Trouble>, most: usize) {
     tree::sort_by_key(troubles, Trouble::key);
     let surplus = troubles.len().saturating_sub(most.max(1));
@@ -141,15 +142,16 @@ pub(super) fn join_neighbours(troubles: &mut Vec<Trouble>, most: usize) {
 
 /// A list of troubles, and the order in which neighbours are joined.
 struct Neighbours {
-    /// Troubles by place; `None` if it was joined to another.
+    /// The troubles; `None` at the index of a trouble that was joined to another.
     all: Vec<Option<Trouble>>,
     before: Vec<usize>,
     after: Vec<usize>,
-    /// The severity and the distance of a trouble and the next one, and the place of the first.
+    /// For each pair of a trouble and the next one: their worse severity, their distance in µs, and the index of the
+    /// first.
     pairs: BTreeSet<(usize, u64, usize)>,
 }
 
-/// The index that stands for "no neighbour".
+/// The index that means "no neighbour".
 const NONE: usize = usize::MAX;
 
 impl Neighbours {
@@ -219,7 +221,7 @@ const BEGIN: u8 = 1;
 const END: u8 = 2;
 
 impl Trouble {
-    /// Writes the trouble. Its start is a distance from the writer's base time.
+    /// Writes the trouble. The start is written as a distance from the writer's base time.
     pub(super) fn write(&self, writer: &mut Writer<'_>) {
         writer.time(self.start);
         writer.varint(self.length_us);

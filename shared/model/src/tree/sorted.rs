@@ -4,16 +4,16 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::ops::{Bound, Index, RangeBounds};
 
-/// A map in key order: a sorted list, searched by bisection. An insertion moves the entries after it. Nothing here
-/// bounds it; the code that inserts must.
+/// A map in key order: a sorted list, searched by bisection. An insertion moves the entries after the new one. Nothing
+/// here bounds the number of entries; the code that inserts must.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Map<K, V>(Vec<(K, V)>);
 
-/// A sorted set. Nothing here bounds it; the code that inserts must.
+/// A sorted set. Nothing here bounds the number of its things; the code that inserts must.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Set<T>(Map<T, ()>);
 
-/// The place of a key in a map, as [`Map::entry`] finds it.
+/// The position of a key in a map, as [`Map::entry`] finds it.
 #[derive(Debug)]
 pub enum Entry<'a, K, V> {
     /// The key is in the map.
@@ -22,14 +22,14 @@ pub enum Entry<'a, K, V> {
     Vacant(VacantEntry<'a, K, V>),
 }
 
-/// The place of a key that is in the map.
+/// The position of a key that is in the map.
 #[derive(Debug)]
 pub struct OccupiedEntry<'a, K, V> {
     list: &'a mut Vec<(K, V)>,
     place: usize,
 }
 
-/// The place where an absent key belongs.
+/// The position where a key that is not in the map belongs.
 #[derive(Debug)]
 pub struct VacantEntry<'a, K, V> {
     list: &'a mut Vec<(K, V)>,
@@ -131,15 +131,15 @@ impl<K, V> Map<K, V> {
         (!self.0.is_empty()).then(|| self.0.remove(0))
     }
 
-    /// Keeps the entries for which `keep` returns true, and removes the others. It sees them in key order, and may
-    /// change values.
+    /// Keeps the entries for which `keep` returns true, and removes the others. `keep` gets the entries in key order,
+    /// and may change values.
     pub fn retain(&mut self, mut keep: impl FnMut(&K, &mut V) -> bool) {
         self.0.retain_mut(|(key, value)| keep(key, value));
     }
 }
 
 impl<K: Ord, V> Map<K, V> {
-    /// The index of a key; if absent, the index where it belongs.
+    /// The index of a key; if the key is absent, the index where it belongs.
     fn place<Q: Ord + ?Sized>(&self, key: &Q) -> Result<usize, usize>
     where
         K: Borrow<Q>,
@@ -183,7 +183,8 @@ impl<K: Ord, V> Map<K, V> {
         self.place(key).is_ok()
     }
 
-    /// Sets the value of a key; returns the value before, or `None` for a new key. A key that is in the map stays.
+    /// Sets the value of a key; returns the value before, or `None` for a new key. If the key is in the map, the map
+    /// keeps its own key object.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         match self.place(&key) {
             Ok(place) => Some(std::mem::replace(&mut self.0[place].1, value)),
@@ -203,7 +204,7 @@ impl<K: Ord, V> Map<K, V> {
         Some(self.0.remove(place).1)
     }
 
-    /// The place of a key, whether it is in the map or not.
+    /// The position of a key, whether it is in the map or not.
     pub fn entry(&mut self, key: K) -> Entry<'_, K, V> {
         match self.place(&key) {
             Ok(place) => Entry::Occupied(OccupiedEntry {
@@ -218,8 +219,8 @@ impl<K: Ord, V> Map<K, V> {
         }
     }
 
-    /// The entries whose keys lie in a range, in key order; none if the range ends before it begins. The standard
-    /// library's tree panics then.
+    /// The entries whose keys lie in a range, in key order; none if the range ends before it begins. For such a range
+    /// the standard library's tree panics.
     pub fn range<Q: Ord + ?Sized, R: RangeBounds<Q>>(&self, range: R) -> Iter<'_, K, V>
     where
         K: Borrow<Q>,
@@ -290,14 +291,14 @@ impl<T> Set<T> {
         self.0.pop_first().map(|(thing, ())| thing)
     }
 
-    /// Keeps the things for which `keep` returns true, and removes the others. It sees them in order.
+    /// Keeps the things for which `keep` returns true, and removes the others. `keep` gets the things in order.
     pub fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
         self.0.retain(|thing, ()| keep(thing));
     }
 }
 
 impl<T: Ord> Set<T> {
-    /// Adds a thing; returns whether it is new. An equal thing in the set stays.
+    /// Adds a thing; returns whether it is new. If the set has an equal thing, that thing stays.
     pub fn insert(&mut self, thing: T) -> bool {
         self.0.insert(thing, ()).is_none()
     }
@@ -318,7 +319,8 @@ impl<T: Ord> Set<T> {
         self.0.contains_key(thing)
     }
 
-    /// The things in a range, sorted; none if the range ends before it begins. The standard library's tree panics then.
+    /// The things in a range, sorted; none if the range ends before it begins. For such a range the standard library's
+    /// tree panics.
     pub fn range<Q: Ord + ?Sized, R: RangeBounds<Q>>(&self, range: R) -> Keys<'_, T, ()>
     where
         T: Borrow<Q>,
@@ -338,8 +340,8 @@ impl<'a, K, V> Entry<'a, K, V> {
         self.or_insert_with(|| value)
     }
 
-    /// The value of the key, to be changed; sets the result of `value` first if there is none, and else does not call
-    /// it.
+    /// The value of the key, to be changed; sets the result of `value` first if there is none. If there is a value,
+    /// `value` is not called.
     pub fn or_insert_with(self, value: impl FnOnce() -> V) -> &'a mut V {
         match self {
             Self::Occupied(entry) => entry.into_mut(),
@@ -374,7 +376,7 @@ impl<'a, K, V> OccupiedEntry<'a, K, V> {
         &mut self.list[self.place].1
     }
 
-    /// Sets another value; returns the one before.
+    /// Sets another value; returns the value before.
     pub fn insert(&mut self, value: V) -> V {
         std::mem::replace(self.get_mut(), value)
     }

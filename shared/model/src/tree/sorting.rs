@@ -1,9 +1,9 @@
-//! A stable sort whose code is compiled once, not once per kind of thing.
+//! A stable sort whose code is compiled once, not once per type of thing.
 
 use std::cmp::Ordering;
 
 /// Sorts things by `order`, the least first; equal things keep their order. Only the comparison and the swap of two
-/// things are compiled per kind of thing.
+/// things are compiled per type of thing.
 pub fn sort_by<T>(things: &mut [T], order: impl Fn(&T, &T) -> Ordering) {
     let mut places: Vec<usize> = (0..things.len()).collect();
     merge_sort(&mut places, &|one, other| {
@@ -12,7 +12,7 @@ pub fn sort_by<T>(things: &mut [T], order: impl Fn(&T, &T) -> Ordering) {
     arrange(&mut places, &mut |one, other| things.swap(one, other));
 }
 
-/// Sorts places by the things there, in runs that double in length.
+/// Sorts indices by the things at them: merges sorted runs, whose length doubles each time.
 fn merge_sort(places: &mut Vec<usize>, order: &dyn Fn(usize, usize) -> Ordering) {
     let mut merged = Vec::with_capacity(places.len());
     let mut run = 1;
@@ -39,7 +39,7 @@ fn merge_sort(places: &mut Vec<usize>, order: &dyn Fn(usize, usize) -> Ordering)
     }
 }
 
-/// Moves each thing to its place by `places`, along the cycles of the permutation.
+/// Moves each thing to its index by `places`, along the cycles of the permutation.
 fn arrange(places: &mut [usize], swap: &mut dyn FnMut(usize, usize)) {
     for start in 0..places.len() {
         let mut at = start;

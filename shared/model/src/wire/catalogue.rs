@@ -14,7 +14,7 @@ pub enum Availability {
     Kept,
     /// No file holds the chapter, and it left the memory: its file was removed, or files kept no chapters when it left.
     Expired,
-    /// The chapter, its rest, or a stretch of records between two chapters left the memory before a file had it.
+    /// The chapter, the end of it, or a stretch of records between two chapters left the memory before a file had it.
     Lost,
 }
 
@@ -22,25 +22,25 @@ pub enum Availability {
 const EXPIRED: u8 = 1;
 /// The value of the availability's bits for a lost chapter.
 const LOST: u8 = 2;
-/// The mask of the two bits of an availability. 0 is kept; 3, which no build writes, reads as expired.
+/// The mask of the two bits of an availability. The value 0 is kept; 3, which no build writes, reads as expired.
 const AVAILABILITY: u8 = 3;
-/// The bit of an entry's flags for several chapters as one.
+/// The bit in an entry's flags that marks an entry for several chapters.
 const MERGED: u8 = 4;
 
-/// A chapter of a catalogue, or several chapters as one.
+/// An entry of a catalogue: one chapter, or several chapters as one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CatalogueEntry {
-    /// Whether its records can be read. Several chapters are kept if any is, and else expired if any is.
+    /// Whether the entry's records can be read. An entry for several chapters is kept if any of them is, else expired
+    /// if any is, else lost.
     pub availability: Availability,
-    /// Whether it stands for several chapters. It then replaces all entries of its records.
+    /// Whether the entry is for several chapters. Such an entry replaces all earlier entries of its records.
     pub is_merged: bool,
-    /// Its summary; of several chapters, the joined one. That of the open chapter is as of the last head snapshot. A
-    /// lost stretch has no counts or troubles.
+    /// The summary of the chapter; for several chapters, their joined summary. The summary of the open chapter is as of
+    /// the last head snapshot. The summary of a lost stretch has no counts and no troubles.
     pub summary: Summary,
 }
 
-/// Appends an entry to the data after a [`Catalogue`](super::Catalogue). It checks no bound; the caller bounds the
-/// data.
+/// Appends an entry to the data after a [`Catalogue`](super::Catalogue). It checks no size; the caller bounds the data.
 pub fn push_catalogue_entry(entry: &CatalogueEntry, out: &mut Vec<u8>) {
     let availability = match entry.availability {
         Availability::Kept => 0,

@@ -1,4 +1,4 @@
-//! The part of the protocol that both sides share: its limits, and the form of a message.
+//! The part of the protocol that server and viewer share: its limits, and the form of a message.
 
 use crate::codec::{DecodeError, Reader};
 
@@ -8,29 +8,32 @@ use crate::codec::{DecodeError, Reader};
 pub const PROTOCOL_VERSION: u32 = 2;
 
 /// The name, in lower case, of the header that the page sends, with any value, when it fetches from `/api`. A server
-/// under a name of `--allow-host` needs it if the browser names no site (docs/design/origins.md).
+/// that is reached under a name of `--allow-host` requires the header if the browser names no site
+/// (docs/design/origins.md).
 pub const PAGE_HEADER: &str = "x-watchscope-page";
 
 /// The most bytes of a message: 64 KiB, so that a live message waits for little of a large one. A server cuts a larger
-/// snapshot, segment or chapter into pieces ([`cut_into_pieces`](super::cut_into_pieces)). It does not cut its other
-/// messages, which are small. A viewer's larger message is refused.
+/// snapshot, segment or chapter into pieces ([`cut_into_pieces`](super::cut_into_pieces)). A server does not cut its
+/// other messages, which are small. A viewer's larger message is refused.
 pub const MAX_MESSAGE_BYTES: usize = 64 << 10;
 
-/// The most bytes of the log's messages on the way to a viewer without acknowledgement: 1 MiB, or 16 of the largest
-/// messages. At the bound they wait, and messages of the past already at half of it; on a stalled link both wait
-/// earlier. Heartbeats and answers count too, but never wait. The number has no source.
+/// The most bytes of the log's messages that a server sends to a viewer without acknowledgement: 1 MiB, or 16 of the
+/// largest messages. At this bound snapshots and live messages wait; messages of the past wait already at half of it.
+/// On a stalled link live and past messages wait earlier. Heartbeats and answers count, too, but never wait. The number
+/// has no source.
 pub const WINDOW_BYTES: u64 = 1 << 20;
 
-/// The number of received bytes after which a viewer acknowledges them, if [`ACKNOWLEDGE_MS`] does not pass first. It
-/// is a quarter of [`WINDOW_BYTES`], so a server does not wait for a viewer that keeps up.
+/// The number of received bytes after which a viewer acknowledges them, if [`ACKNOWLEDGE_MS`] does not pass first. The
+/// number is a quarter of [`WINDOW_BYTES`], so a server does not wait for a viewer that keeps up.
 pub const ACKNOWLEDGE_BYTES: u64 = 256 << 10;
 
 /// The time in milliseconds after which a viewer acknowledges received bytes, if there are fewer than
-/// [`ACKNOWLEDGE_BYTES`]. So a server knows within that time how far a viewer is. The number has no source.
+/// [`ACKNOWLEDGE_BYTES`]. With this limit, a server learns within about this time which messages a viewer has
+/// processed. The number has no source.
 pub const ACKNOWLEDGE_MS: u64 = 250;
 
-/// The time from one heartbeat of a server to the next, in milliseconds. After 45 s without a message, two heartbeats
-/// and 5 s, the page takes a connection as dead. The number has no source.
+/// The time from one heartbeat of a server to the next, in milliseconds. The page takes a connection as dead after 45 s
+/// without a message: the time of two heartbeats, plus 5 s. The number has no source.
 pub const HEARTBEAT_MS: u64 = 20_000;
 
 macro_rules! messages {
@@ -72,7 +75,8 @@ macro_rules! messages {
 }
 pub(super) use messages;
 
-/// Decodes a message: `read` decodes its fields by its kind. Returns the message and the data after it.
+/// Decodes a message: `read` decodes the message's fields by its kind. Returns the message and the data after it;
+/// `None` if `read` does not know the kind.
 pub(super) fn decode<T>(
     bytes: &[u8],
     read: impl FnOnce(u64, &mut Reader<'_>) -> Option<T>,

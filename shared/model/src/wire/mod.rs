@@ -4,9 +4,9 @@
 //!   viewer   hello ─► welcome, snapshot, segment…, catalogue…   acknowledge ─►   backfill ─► chapter   pause, command, note ─►
 //! ```
 //!
-//! A message is a kind (varint), then its fields. Some server messages end in encoded data, which are the bytes in the
-//! ring. Snapshots, segments and chapters over [`MAX_MESSAGE_BYTES`] come as numbered pieces, with live messages
-//! between them. The other messages are small.
+//! A message is a kind (varint), then its fields. Some server messages end in encoded data, which are the same bytes as
+//! in the ring. Snapshots, segments and chapters over [`MAX_MESSAGE_BYTES`] come as numbered pieces, with live messages
+//! between them. All other messages are small.
 
 mod catalogue;
 mod client;

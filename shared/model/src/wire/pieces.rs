@@ -4,12 +4,12 @@ use super::message::MAX_MESSAGE_BYTES;
 use super::server::{Piece, encode_server};
 use crate::codec::DecodeError;
 
-/// The most bytes of a large message that one piece carries; all but the last carry as many. 64 bytes of
-/// [`MAX_MESSAGE_BYTES`] are left for the piece's own fields, which take at most 22.
+/// The most bytes of a large message that one piece carries; every piece but the last carries exactly this many. 64
+/// bytes of [`MAX_MESSAGE_BYTES`] are left for the piece's own fields, which take at most 22.
 pub const PIECE_BYTES: usize = MAX_MESSAGE_BYTES - 64;
 
 /// Cuts a message into encoded pieces of at most [`MAX_MESSAGE_BYTES`], in order; `transfer` is the number of this
-/// message. A small message is one piece; an empty one gives none.
+/// message. A small message becomes one piece; an empty message becomes none.
 #[must_use]
 pub fn cut_into_pieces(message: &[u8], transfer: u64) -> Vec<Vec<u8>> {
     let count = u32::try_from(message.len().div_ceil(PIECE_BYTES)).unwrap_or(u32::MAX);
@@ -31,9 +31,9 @@ pub fn cut_into_pieces(message: &[u8], transfer: u64) -> Vec<Vec<u8>> {
 
 /// Joins pieces into their messages.
 ///
-/// It holds at most two incomplete messages, because a live one may overtake one of the past; a third replaces the
-/// older one. Together they have at most the limit of [`Joiner::new`] in bytes; above that [`Joiner::push`] fails.
-/// Pieces of one message must come in order.
+/// A joiner holds at most two incomplete messages, because a live message may overtake one of the past; a third
+/// replaces the older. Together the incomplete messages have at most the limit of [`Joiner::new`] in bytes; above that
+/// limit [`Joiner::push`] fails. Pieces of one message must come in order.
 #[derive(Clone, Debug)]
 pub struct Joiner {
     open: Vec<OpenTransfer>,
@@ -47,12 +47,13 @@ struct OpenTransfer {
     bytes: Vec<u8>,
 }
 
-/// The most incomplete messages at once: a live one and one of the past. A further one replaces the oldest.
+/// The most incomplete messages at once: a live message and a message of the past. A further message replaces the
+/// oldest.
 const OPEN_TRANSFERS: usize = 2;
 
 impl Joiner {
-    /// A joiner whose incomplete messages have at most `limit` bytes together, the last piece included. So a message
-    /// over `limit` cannot be joined.
+    /// A joiner whose incomplete messages have at most `limit` bytes together, the last piece included. A message over
+    /// `limit` can therefore not be joined.
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self {
@@ -61,12 +62,12 @@ impl Joiner {
         }
     }
 
-    /// Adds a piece with its data. Returns the whole message with its last piece, else `None`. The piece 0 begins its
-    /// message anew.
+    /// Adds a piece with its data. Returns the whole message if the piece is its last one, else `None`. A piece with
+    /// index 0 begins its message anew.
     ///
     /// # Errors
-    /// [`DecodeError::Message`] if the piece does not follow the last one of its message, or its number is not below
-    /// the count. So too if the incomplete messages would exceed the limit.
+    /// [`DecodeError::Message`] if the piece does not follow the last one of its message, or its index is not below its
+    /// count. The same error comes if the incomplete messages would exceed the limit.
     pub fn push(&mut self, piece: &Piece, data: &[u8]) -> Result<Option<Vec<u8>>, DecodeError> {
         if piece.index == 0 {
             self.open.retain(|open| open.transfer != piece.transfer);

@@ -19,7 +19,7 @@ pub(crate) enum Document<'a> {
     },
     /// A BOOKMARK. Only the resourceVersion and the annotations of its object mean anything (kube-rs #285).
     Bookmark(Object<'a>),
-    /// An ERROR. Its object is a Status, whatever kind was requested.
+    /// An ERROR. The object of an ERROR is a Status, whatever kind was requested.
     Error(Status<'a>),
 }
 
@@ -30,7 +30,7 @@ enum Type {
     Error,
 }
 
-/// Decodes a line. Apiservers write the type first; in any other order the object is read twice.
+/// Decodes a line. Apiservers write the event's type before its object; in the other order the object is read twice.
 pub(crate) fn decode_line<'a>(
     line: &'a [u8],
     decoder: &mut Decoder,

@@ -1,7 +1,7 @@
 //! Decodes JSON from the wire in one pass, and borrows the parts that the machine needs.
 //!
 //! There are no typed objects, on purpose. The same few functions read an object of any kind, known or unknown, valid
-//! or broken. They check parts that they do not need only for valid JSON.
+//! or broken. Parts of an object that are not needed are only checked for valid JSON.
 
 pub(crate) mod document;
 pub(crate) mod object;
@@ -19,7 +19,8 @@ use watchscope_model::vocabulary::FrameLoss;
 
 use watchscope_model::json_reader::{JsonError, JsonErrorKind};
 
-/// Why bytes cannot become an event. Its text never quotes the bytes, because they may hold a Secret.
+/// Why bytes cannot become an event. The error's text never quotes the bytes as a whole, because they may hold a
+/// Secret.
 #[derive(Debug, Error)]
 pub(crate) enum DecodeError {
     /// The bytes are not UTF-8.
@@ -39,13 +40,13 @@ pub(crate) enum DecodeError {
     /// A required part of an object or list is missing.
     #[error("no {0}")]
     Missing(&'static str),
-    /// A part comes twice, so it is unclear which one counts.
+    /// A part comes twice, so it is unclear which of the two counts.
     #[error("more than one {0}")]
     Twice(&'static str),
     /// The pages of a list have different resourceVersions.
     #[error("pages of one list have different resourceVersions")]
     Pages,
-    /// A page's continue token is the one that it was requested with. Following it would never end.
+    /// A page's continue token is the token that the page was requested with. Following that token would never end.
     #[error("a page of a list has the continue token it was asked for with")]
     Circle,
     /// The object has another kind than the requested one (F39).

@@ -14,11 +14,11 @@ use watchscope_model::json_reader::{JsonError, JsonErrorKind, Next, Reader};
 pub(crate) struct Object<'a> {
     /// The object's JSON.
     pub(crate) raw: &'a str,
-    /// Its identity and metadata.
+    /// The object's identity and metadata.
     pub(crate) head: ObjectHead<'a>,
     /// The offset of `raw` in the text that was read.
     start: usize,
-    /// The range of the decoder's cuts that lie in it; absent if its body must be withheld.
+    /// The range of the decoder's cuts that lie in this object; absent if its body must be withheld.
     cuts: Option<Range<usize>>,
 }
 
@@ -37,11 +37,11 @@ pub(crate) struct ObjectHead<'a> {
     pub(crate) resource_version: Option<Cow<'a, str>>,
     /// `metadata.generation`.
     pub(crate) generation: Option<u64>,
-    /// Its controller.
+    /// The object's controller.
     pub(crate) owner: Option<OwnerHead<'a>>,
     /// `metadata.labels` as JSON.
     pub(crate) labels: Option<&'a str>,
-    /// The manager that wrote it last.
+    /// The field manager that wrote the object last.
     pub(crate) writer: Writer<'a>,
     /// Whether the annotation `k8s.io/initial-events-end` is `true`, as in the last bookmark of initial events.
     pub(crate) initial_events_end: bool,
@@ -55,7 +55,7 @@ pub(crate) struct OwnerHead<'a> {
     pub(crate) uid: Cow<'a, str>,
 }
 
-/// The last writer of an object, by the newest `managedFields` entry. Times there are whole seconds.
+/// The last writer of an object, by the newest `managedFields` entry. Times in `managedFields` are whole seconds.
 #[derive(Debug, Default)]
 pub(crate) struct Writer<'a> {
     time: Cow<'a, str>,
@@ -64,13 +64,13 @@ pub(crate) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// The manager; `None` if entries of the newest second name different ones.
+    /// The manager; `None` if no entry names one, or if entries of the newest second name different managers.
     pub(crate) fn manager(&self) -> Option<&str> {
         self.manager.get()
     }
 
-    /// The subresource of the write. `None` if the object itself was written, or if entries of the newest second
-    /// differ.
+    /// The subresource of the write. `None` if the object itself was written, or if entries of the newest second name
+    /// different subresources.
     pub(crate) fn subresource(&self) -> Option<&str> {
         self.subresource.get()
     }
@@ -133,7 +133,8 @@ pub(crate) fn decode_object<'a>(
     Ok(object)
 }
 
-/// Reads the objects of one watch. It keeps its list of cuts between texts, so reading an object allocates nothing.
+/// Reads the objects of one watch. The decoder reuses its list of cuts from text to text, so reading an object
+/// allocates nothing for it.
 #[derive(Debug)]
 pub(crate) struct Decoder {
     /// The kind of object that the watch requests.
@@ -158,13 +159,13 @@ impl Decoder {
         &self.kind
     }
 
-    /// Begins a new text. Objects of the text before can no longer be copied.
+    /// Begins a new text. Objects of the previous text can no longer be copied.
     pub(super) fn begin(&mut self) {
         self.cuts.clear();
     }
 
-    /// Reads the next object. If a part to redact has a form that the rules do not know, the rest is still read, and
-    /// the body is withheld.
+    /// Reads the next object. If a part to redact has a form that the rules do not know, the object is still read, and
+    /// its body is withheld.
     pub(super) fn object<'a>(&mut self, reader: &mut Reader<'a>) -> Result<Object<'a>, JsonError> {
         let start = reader.position();
         let first_cut = self.cuts.len();
@@ -198,7 +199,8 @@ impl Decoder {
         Some(start..out.len())
     }
 
-    /// Checks that `kind` is the requested one. The kind of objects with metadata alone is accepted too.
+    /// Checks that `kind` is the requested one. `PartialObjectMetadata`, the kind of objects with metadata alone, is
+    /// accepted, too.
     pub(crate) fn check_kind(&self, kind: Option<&str>) -> Result<(), DecodeError> {
         match kind {
             Some("PartialObjectMetadata") => Ok(()),
@@ -259,7 +261,7 @@ fn read_metadata<'a>(
     })
 }
 
-/// Reads annotations: cuts the last-applied one, and reads the end mark of a bookmark.
+/// Reads annotations: cuts the last-applied annotation, and reads the annotation that marks the end of initial events.
 fn read_annotations<'a>(
     reader: &mut Reader<'a>,
     cuts: &mut Cuts,
@@ -283,7 +285,8 @@ fn read_annotations<'a>(
     })
 }
 
-/// Reads the controller among the owners. Owners of an unknown form count as none, because nothing depends on them.
+/// Reads the controller among the owners. Owners of an unknown form count as no controller, because nothing depends on
+/// them.
 fn read_owner<'a>(reader: &mut Reader<'a>) -> Result<Option<OwnerHead<'a>>, JsonError> {
     let again = reader.clone();
     match read_controller(reader) {

@@ -14,7 +14,7 @@ pub(crate) struct Page<'a> {
     pub(crate) resource_version: Cow<'a, str>,
     /// The continue token of the next page; absent on the last page.
     pub(crate) token: Option<Cow<'a, str>>,
-    /// The number of items that remain, by the server's count.
+    /// The number of items after this page, by the server's count; absent if the server states none.
     pub(crate) remaining: Option<u64>,
     /// The items.
     pub(crate) items: Vec<Item<'a>>,
@@ -22,7 +22,7 @@ pub(crate) struct Page<'a> {
     pub(crate) is_whole: bool,
 }
 
-/// An item of a list: an object, or JSON that is not one.
+/// An item of a list: an object, or JSON that cannot be read as an object.
 pub(crate) type Item<'a> = Result<Object<'a>, Broken<'a>>;
 
 /// A namespace and a name.
@@ -31,16 +31,17 @@ type PlaceName<'a> = (Option<Cow<'a, str>>, Cow<'a, str>);
 /// An item that is no object with metadata, or is nested too deep to read.
 #[derive(Debug)]
 pub(crate) struct Broken<'a> {
-    /// Its namespace and name, if they can be read all the same.
+    /// The item's namespace and name, if they can be read nevertheless.
     pub(crate) name: Option<PlaceName<'a>>,
-    /// Its size in bytes.
+    /// The item's size in bytes.
     pub(crate) bytes: u64,
-    /// The error in it.
+    /// The first error in the item.
     pub(crate) error: JsonError,
 }
 
 /// Decodes a page of a list. With `own_list_kind` the list may have any kind but Status and Table, because a CRD may
-/// name it freely (`names.listKind`). The list kind of a built-in resource is its kind plus `List`.
+/// choose the name of its list kind (`names.listKind`). The list kind of a built-in resource is always its kind plus
+/// `List`.
 pub(crate) fn decode_page<'a>(
     body: &'a [u8],
     decoder: &mut Decoder,

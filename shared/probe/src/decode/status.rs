@@ -13,7 +13,7 @@ pub(crate) struct Status<'a> {
     pub(crate) reason: Option<Cow<'a, str>>,
     /// The message for people.
     pub(crate) message: Option<Cow<'a, str>>,
-    /// Its details.
+    /// The details of the Status.
     details: Option<Details<'a>>,
 }
 
@@ -21,7 +21,7 @@ pub(crate) struct Status<'a> {
 struct Details<'a> {
     kind: Option<Cow<'a, str>>,
     retry_after_seconds: Option<u64>,
-    /// The reasons of its causes.
+    /// The reasons of the causes in the details.
     causes: Vec<Cow<'a, str>>,
 }
 
@@ -97,7 +97,7 @@ impl<'a> Status<'a> {
         self.code == Some(410) || matches!(self.reason.as_deref(), Some("Expired" | "Gone"))
     }
 
-    /// Whether the server has not reached the requested resourceVersion, by a cause or the message
+    /// Whether the server has not reached the requested resourceVersion, as a cause or the message states
     /// (docs/semantics/requests.md#too-large).
     pub(crate) fn is_too_large(&self) -> bool {
         let caused = self
@@ -125,7 +125,7 @@ impl<'a> Status<'a> {
         (seconds > 0).then(|| seconds.saturating_mul(1_000))
     }
 
-    /// Whether it is about Secrets, whose contents its message may quote (Argo CD CVE-2025-23216).
+    /// Whether the Status is about Secrets, whose contents its message may quote (Argo CD CVE-2025-23216).
     pub(crate) fn is_about_secrets(&self) -> bool {
         self.details
             .as_ref()

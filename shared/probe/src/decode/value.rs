@@ -6,8 +6,8 @@ use watchscope_model::json_reader::{JsonError, Next, Reader};
 /// The values to cut, in the order of the text.
 pub(super) type Cuts = Vec<Cut>;
 
-/// Reads a value and collects its cuts by a rule. Null and an absent value are the same in Kubernetes. A value of any
-/// other form than the rule's is an error, so no unforeseen value passes.
+/// Reads a value and collects its cuts by a rule. Null counts as an absent value, as in Kubernetes. Any other value
+/// whose form is not the rule's is an error, so that no unforeseen value passes.
 pub(super) fn follow(
     reader: &mut Reader<'_>,
     rule: &'static Rule,
@@ -27,7 +27,7 @@ pub(super) fn follow(
     }
 }
 
-/// Reads the value of a key, by the rule for the key if there is one.
+/// Reads the value of a key, by the rule for the key if there is such a rule.
 pub(super) fn follow_at(
     reader: &mut Reader<'_>,
     places: &'static [(&'static str, Rule)],
@@ -70,7 +70,7 @@ impl Place {
         if key == "env" { Self::Env } else { Self::Any }
     }
 
-    /// The position of the elements of the array here.
+    /// The position of the elements of an array that is at this position.
     fn of_element(self) -> Self {
         match self {
             Self::Env => Self::Variable,
@@ -79,8 +79,8 @@ impl Place {
     }
 }
 
-/// Reads any value. It cuts `value` in each element of an array `env`, and the last-applied annotation, at any
-/// position. The reader's nesting limit bounds the recursion.
+/// Reads any value. It cuts `value` in each element of an array `env`, and the last-applied annotation, at any depth.
+/// The reader's nesting limit bounds the recursion.
 fn walk(reader: &mut Reader<'_>, place: Place, cuts: &mut Cuts) -> Result<(), JsonError> {
     match reader.peek()? {
         Next::Object => reader.object(|reader, key| {
@@ -97,15 +97,15 @@ fn walk(reader: &mut Reader<'_>, place: Place, cuts: &mut Cuts) -> Result<(), Js
     }
 }
 
-/// The key of a manager's fields in `managedFields`.
+/// The key of the fields of one manager in an entry of `managedFields`.
 pub(super) const FIELDS: &str = "fieldsV1";
 
-/// Reads the fields that a manager owns, in an object of an unknown kind. `f:` stands before a field's name, `k:`
-/// before the keys of a list element, `v:` before a set element, `i:` before an index.
+/// Reads the fields that a manager owns, in an object of an unknown kind. Keys begin with `f:` before a field's name,
+/// `k:` before the keys of a list element, `v:` before a set element, `i:` before an index.
 ///
-/// Elements are quoted as JSON, so the values to cut in an element must be cut here too. Below the `value` of an
-/// element of `env` everything is cut. Keys that differ only in cut values become equal; no reader of the body uses
-/// them.
+/// Elements are quoted as JSON in these keys, so the values to cut in an element must be cut here, too. Everything
+/// below the `value` of an element of `env` is cut. Keys that differ only in cut values become equal; no reader of the
+/// body uses these keys.
 pub(super) fn fields(reader: &mut Reader<'_>, cuts: &mut Cuts) -> Result<(), JsonError> {
     walk_fields(reader, Place::Any, cuts)
 }
@@ -132,8 +132,8 @@ fn walk_fields(reader: &mut Reader<'_>, place: Place, cuts: &mut Cuts) -> Result
     })
 }
 
-/// Returns a key that quotes an element, without the values to cut; `None` if it has none. A key that is not JSON
-/// cannot be judged and is an error.
+/// Returns a key that quotes an element, without the values to cut; `None` if the element has no such value. A key that
+/// is not JSON cannot be judged and is an error.
 fn redact_key(
     reader: &Reader<'_>,
     prefix: &str,
@@ -153,7 +153,7 @@ fn redact_key(
     Ok(Some(String::from_utf8_lossy(&redacted).into_owned()))
 }
 
-/// Skips fields and cuts them, unless there are none.
+/// Skips an object of fields and cuts it, unless the object is empty.
 fn cut_unless_empty(reader: &mut Reader<'_>, cuts: &mut Cuts) -> Result<(), JsonError> {
     let start = reader.clone();
     let mut is_empty = reader.peek()? == Next::Object;

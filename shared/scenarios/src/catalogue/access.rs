@@ -1,4 +1,4 @@
-//! Rows about clients that lose their rights.
+//! Rows of the failure catalogue about clients that lose their rights.
 
 use watchscope_model::Row::{F40, F41};
 use watchscope_model::vocabulary::{Cause, ChangeType, Origin};

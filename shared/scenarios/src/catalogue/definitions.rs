@@ -1,4 +1,4 @@
-//! Rows about types that are edited or deleted while they are watched.
+//! Rows of the failure catalogue about custom types whose definition is edited or deleted while clients watch them.
 
 use std::time::Duration;
 
@@ -13,17 +13,18 @@ use watchscope_simulator::{
 use super::{Asked, Row, Wire, correct, informer, informer_of, merge, naive, reflector};
 use crate::script::Deed;
 
-/// The path of the definition of promotions.
+/// The URL path of the CRD of the custom resource `promotions`.
 const DEFINITION: &str =
     "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/promotions.shop.example.com";
-/// The path of the shop's promotions.
+/// The URL path of the custom resources `promotions` in the namespace `shop`.
 const PROMOTIONS: &str = "/apis/shop.example.com/v1/namespaces/shop/promotions";
 
 pub(super) fn rows() -> Vec<Row> {
     vec![f17(), f18()]
 }
 
-/// A row about the shop's promotions, in a cluster where nothing else happens.
+/// Returns a row about the custom resources `promotions` in the namespace `shop`, in a cluster where nothing else
+/// happens.
 pub(super) fn of_promotions(code: row::Row) -> Row {
     let scope = Scope::new("shop.example.com/v1", "promotions", "Promotion").in_namespace("shop");
     Row::new(code).scope(scope).config(|config| {

@@ -1,4 +1,4 @@
-//! Rows about failures between etcd and the watch cache, which no client can see.
+//! Rows of the failure catalogue about failures between etcd and the watch cache, which no client can see.
 //!
 //! The tests below also play the ghost of docs/semantics/servers.md#ghost-step-by-step with other servers, and with a
 //! sound etcd.
@@ -23,7 +23,7 @@ pub(super) fn rows() -> Vec<Row> {
     vec![f20(), f24(), f25(), f26(), f27(), f33()]
 }
 
-/// Delays each response on etcd's streams of configmaps by `per_response`.
+/// Returns a fault that delays each response on etcd's watch streams of configmaps by `per_response`.
 pub(super) fn slow(per_response: Duration) -> Fault {
     Fault::SlowEtcdStreams {
         server: None,
@@ -32,7 +32,7 @@ pub(super) fn slow(per_response: Duration) -> Fault {
     }
 }
 
-/// Starts `count` clients that watch `scope` without a resourceVersion.
+/// Returns deeds that start `count` clients, which watch `scope` without a resourceVersion.
 fn crowd(count: u64, scope: &Scope) -> Vec<Deed> {
     (0..count)
         .map(|n| Deed::Start {
@@ -43,7 +43,7 @@ fn crowd(count: u64, scope: &Scope) -> Vec<Deed> {
         .collect()
 }
 
-/// The path of the configmaps of a namespace that only the crowd watches.
+/// The URL path of the configmaps of a namespace that only the clients of [`crowd`] watch.
 const ELSEWHERE: &str = "/api/v1/namespaces/elsewhere/configmaps";
 
 fn elsewhere() -> (Deed, Scope) {
@@ -95,17 +95,18 @@ fn f20() -> Row {
     row
 }
 
-/// The writes that fill etcd's stream until nothing more fits.
+/// The kind of writes that fill etcd's watch stream until nothing more fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flood {
-    /// Changes of one object. For each, etcd has to look up the state before it.
+    /// Changes of one object. For each change, etcd has to look up the object's previous state.
     Changes,
-    /// New objects, which have no state before.
+    /// Creations of objects, which have no previous state.
     Births,
 }
 
-/// The ghost of docs/semantics/servers.md#ghost-step-by-step. A crowd of watches without resourceVersion starves the
-/// watch cache's own watch. The deletion of `a` waits behind them, and is compacted away before etcd delivers it.
+/// Returns a row with the ghost of docs/semantics/servers.md#ghost-step-by-step. A crowd of watches without
+/// resourceVersion starves the watch cache's own watch. The deletion of `a` waits behind the crowd's events, and is
+/// compacted away before etcd delivers it.
 fn ghost(code: row::Row, flood: Flood, server: &str) -> Row {
     starved(code, flood, server, delete("a"), write("b", 1)).says(
         8,
@@ -114,7 +115,8 @@ fn ghost(code: row::Row, flood: Flood, server: &str) -> Row {
     )
 }
 
-/// A write that waits behind a crowd's and is compacted away, and a later one that the watch cache receives.
+/// Returns a row in which the write `lost` waits behind a crowd's events and is compacted away. The watch cache
+/// receives the later write `delivered`.
 pub(super) fn starved(
     code: row::Row,
     flood: Flood,
@@ -189,7 +191,8 @@ fn f26() -> Row {
         ])
 }
 
-/// A deletion that etcd sends without the state before it (docs/semantics/requests.md#prev-kv).
+/// Returns a row with a deletion that etcd sends without the object's previous state
+/// (docs/semantics/requests.md#prev-kv).
 fn unusable_deletion(server: &str) -> Row {
     Row::new(F26)
         .servers(&[server])
@@ -232,7 +235,7 @@ fn f27() -> Row {
         .lasts(30)
 }
 
-/// etcd as it was 2 s ago: `a` is back, and `c` never existed.
+/// Returns a row in which etcd is restored to its state of 2 s ago: `a` is back, and `c` never existed.
 pub(super) fn restored(bump: Option<u64>) -> Row {
     Row::new(F33)
         .servers(&["1.30.0"])
@@ -310,8 +313,8 @@ mod tests {
         }
     }
 
-    /// The ghost of docs/semantics/servers.md#ghost-step-by-step around 300 s. Then the apiserver compacts what was
-    /// written up to its last look, 5 min before.
+    /// Returns a row with the ghost of docs/semantics/servers.md#ghost-step-by-step around 300 s. At 300 s the
+    /// apiserver compacts the revisions up to the one that it noted 5 min before.
     fn around_a_compaction(by_hand: bool) -> Row {
         let (namespace, scope) = elsewhere();
         let starved = slow(Duration::from_millis(200));
@@ -335,8 +338,8 @@ mod tests {
         row
     }
 
-    /// The apiserver's compaction reaches only what is 5 min old, so it takes no deletion that waits for seconds
-    /// (docs/semantics/servers.md#compaction).
+    /// The apiserver compacts only revisions that are 5 min old, so it removes no deletion that waits for only a few
+    /// seconds (docs/semantics/servers.md#compaction).
     #[test]
     fn the_apiservers_own_compaction_loses_no_deletion_that_waits_for_seconds() {
         let row = around_a_compaction(false).client(informer_of(26), correct("informer"));

@@ -1,4 +1,4 @@
-//! Rows about history that is gone, and about the clients that find out.
+//! Rows of the failure catalogue about history that is gone, and about clients that get a 410 for it.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ pub(super) fn rows() -> Vec<Row> {
     vec![f10(), f11(), f12(), f13(), f28(), f34()]
 }
 
-/// Drops the history of all caches.
+/// Returns a deed that drops the history of all watch caches.
 pub(super) fn expire() -> Deed {
     Deed::Inject(Fault::Expire { resource: None })
 }
@@ -74,8 +74,8 @@ fn f11() -> Row {
         ])
 }
 
-/// Events have no watch cache, so history that etcd has compacted is gone
-/// (docs/semantics/lists-and-watches.md#uncached).
+/// Returns the scope of Kubernetes events. `events` have no watch cache, so their history is gone once etcd has
+/// compacted it (docs/semantics/lists-and-watches.md#uncached).
 pub(super) fn events() -> Scope {
     Scope::new("v1", "events", "Event").in_namespace("default")
 }
@@ -161,7 +161,7 @@ pub(super) fn f28() -> Row {
         .wire([Wire::Changes(ChangeType::Deleted, Origin::Inferred, 1..=1)])
 }
 
-/// Ends the watches of a client in order.
+/// Returns a deed that ends the watches of a client with an orderly end of the body.
 fn ended(client: &str) -> Deed {
     Deed::Inject(Fault::CloseStreams {
         target: Target::UserAgent(client.to_owned()),

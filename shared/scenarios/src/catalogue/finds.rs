@@ -1,58 +1,60 @@
-//! The findings that diagnosis must make in each row's story, those that it may make, and the time it has.
+//! The findings that diagnosis must make in each row's story, the findings that it may make, and the time by which.
 //!
-//! Each row has one line. A row without a family is silent: nothing of it can be seen, or nothing goes wrong;
+//! Each row has one line. A row without a family is silent: its failure shows in no record, or nothing goes wrong;
 //! [`UNSEEN`] says why.
 
 use std::time::Duration;
 
 use watchscope_model::Row::{self, *};
 
-/// The findings that a row's story, or another form of its failure, must and may have.
+/// The findings that must or may be made in a row's story, or in another form of its failure.
 #[derive(Clone, Copy, Debug)]
 pub struct Finds {
     /// The row whose failure happens in the story.
     pub row: Row,
-    /// The rows that the finding may be of: one of them must be found. Empty for a silent row, which must not be found.
+    /// The rows that the finding may name: a finding must name one of these rows. Empty for a silent row, which no
+    /// finding may name.
     pub family: &'static [Row],
-    /// Rows of other failures that truly happen in the story, so a finding of them is right, and none is right too. It
-    /// may be empty.
+    /// Rows of other failures that truly happen in the story, so findings of these rows may be made, but need not be.
+    /// The list may be empty.
     pub companions: &'static [Row],
-    /// Rows besides `family` that a finding by the audit's reads may be of. It may be empty.
+    /// Rows besides `family` that a finding by the audit's reads may name. The list may be empty.
     pub by_reads: &'static [Row],
     /// When the failure happens, in seconds since the story began.
     pub strikes_s: u64,
-    /// The code of the first ERROR with which the failure happens, if chance decides when that is; else `None`. With a
-    /// code, `strikes_s` is the latest time, which the story ensures.
+    /// The code of the first ERROR event with which the failure happens, if chance decides the failure's time; else
+    /// `None`. With a code, `strikes_s` is the latest time at which the failure can happen; the story ensures it.
     pub strikes_with: Option<u64>,
-    /// How long the finding's rule waits after the failure, in seconds; 0 if it finds it at once.
+    /// How long the finding's rule waits after the failure, in seconds; 0 if the rule finds the failure at once.
     pub waits_s: u64,
-    /// Another version of the row's servers with the same findings, as `1.30.0`.
+    /// Another Kubernetes version of the row's servers with which the findings are the same, such as `1.30.0`.
     pub version: &'static str,
-    /// The length of the story in seconds, in place of the row's `lasts`, if its own end is too early for the finding;
-    /// `None` if it is not.
+    /// The length of the story in seconds, in place of the row's `lasts`; `None` if `lasts` is long enough for the
+    /// finding.
     pub lasts_s: Option<u64>,
-    /// Whether only other watches around it show the failure: alone it looks like a quiet watch.
+    /// Whether the failure shows only beside other watches: a watch alone would look merely quiet.
     pub needs_others: bool,
-    /// Whether only reads show the failure: the story runs with `--audit full`.
+    /// Whether only the audit's reads show the failure, so that the story runs with `--audit full`.
     pub is_audited: bool,
-    /// Whether only watches of each of its servers show the failure.
+    /// Whether the failure shows only with a watch on each of the story's servers.
     pub needs_each_server: bool,
-    /// Why chance draws no writes beside the story: the failure depends on the very next revision. `None` if it may
-    /// draw some.
+    /// Why no random writes are added to the story: the failure depends on the very next revision. `None` if random
+    /// writes may be added.
     pub is_alone: Option<&'static str>,
-    /// Findings whose presence or certainty depends on the surroundings; it may be empty. All other findings are the
-    /// same in each variant.
+    /// Findings whose presence or certainty depends on a variant's other watches and servers, or on its timing; the
+    /// list may be empty. All other findings are the same in each variant of the story.
     pub varies: &'static [Varies],
-    /// Words of the sentence of the finding, with `…` for parts that differ; empty for any sentence.
+    /// Words that the finding's sentence must have, with `…` for parts that differ; empty if the sentence may have any
+    /// words.
     pub says: &'static str,
 }
 
-/// A finding that depends on the surroundings of a story.
+/// A finding that depends on the other watches and servers, or on the timing, in a variant of a story.
 #[derive(Clone, Copy, Debug)]
 pub struct Varies {
-    /// The row of the finding.
+    /// The row of the catalogue that the finding names.
     pub row: Row,
-    /// The reason, as a clause without a full stop.
+    /// The reason why the finding varies, as a clause without a full stop.
     pub why: &'static str,
 }
 
@@ -60,8 +62,8 @@ pub(super) const fn varies(row: Row, why: &'static str) -> Varies {
     Varies { row, why }
 }
 
-/// The findings of a cut that depend on other watches. A watch that is cut off alone was reset. Watches that are cut
-/// off together have lost their server.
+/// The findings of a cut connection that depend on other watches. A watch that is cut off alone is judged as reset.
+/// Watches that are cut off together are judged to have lost their server.
 pub(super) const CUT_OFF: [Varies; 2] = [
     varies(
         F06,
@@ -70,29 +72,30 @@ pub(super) const CUT_OFF: [Varies; 2] = [
     varies(F08, "a watch that is cut off alone was reset"),
 ];
 
-/// The finding of a 410 that depends on other watches: behind the loss of a server it is part of the finding about that
-/// loss.
+/// The finding of a 410 that depends on other watches. After the loss of a server, the 410 is part of the finding about
+/// that loss.
 pub(super) const GONE_WITH_SERVER: Varies = varies(
     F11,
     "several watches show that a server went away, and the 410 is part of that finding",
 );
 
-/// The finding of missing bookmarks, which depends on other watches: it shows only if some have come further.
+/// The finding of missing bookmarks, which depends on other watches: it is made only if another watch has a newer
+/// resourceVersion.
 pub(super) const MISSING: Varies = varies(
     F34,
     "missing bookmarks show beside watches that receive some",
 );
 
 impl Finds {
-    /// Returns the most time from the failure to the finding: twice the wait of its rule plus 1 s.
+    /// Returns the longest allowed time from the failure to the finding: 1 s plus twice `waits_s`.
     #[must_use]
     pub fn within(&self) -> Duration {
         Duration::from_secs(2 * self.waits_s + 1)
     }
 }
 
-/// The rows of the catalogue that are never found, with the reason. All others are found in their own story, some of
-/// them as another row of their family.
+/// The rows of the catalogue that are never found, with the reason. All other rows are found in their own story, some
+/// of them as another row of their family.
 pub const UNSEEN: [(Row, &str); 1] = [(F05, "a normal timeout is an attribution, never a finding")];
 
 pub(super) const fn row(
@@ -181,17 +184,17 @@ impl Finds {
     }
 }
 
-/// The findings of all rows' own stories, F01 first. Each has the index of its row. The arguments of `row` are row,
-/// family, `strikes_s`, `waits_s` and companions.
+/// The findings of all rows' own stories, F01 first. An entry's index is that of its row. The arguments of `row` are
+/// row, family, `strikes_s`, `waits_s` and companions.
 ///
-/// F12 strikes by itself, at the first resume after ten quiet minutes; its story ensures that this happens by 1203 s.
-/// Most waits are:
+/// F12 strikes by itself, at the first resume after ten quiet minutes; its story ensures that this resume happens by
+/// 1203 s. Most values of `waits_s` are:
 ///
-/// * 2 s if a stream's end is attributed (docs/semantics/streams.md#revised), or if something that was allowed is
-///   requested once more (F40, F41)
+/// * 2 s if a stream's end is attributed (docs/semantics/streams.md#revised), or if a forbidden request is sent once
+///   more (F40, F41)
 /// * 10 s for an answer that does not come, 30 s for a client that returned, and 90 s of silence (F04)
 /// * a round of the audit (15 s), and the time for a second read if the verdict needs one
-/// * a minute for a bookmark before that round, if nothing else brings the watch past the event it missed (F27)
+/// * a minute for a bookmark before that round, if nothing else brings the watch past the event that it missed (F27)
 pub const FINDS: [Finds; Row::COUNT] = [
     row(F01, &[F01], 5, 1, &[]),
     row(F02, &[F02], 5, 1, &[F08]),
@@ -291,7 +294,7 @@ pub const FINDS: [Finds; Row::COUNT] = [
     row(F50, &[F50], 1, 10, &[F44]).with("1.35.0"),
 ];
 
-/// Fails to compile unless the index of each row's findings is that of the row.
+/// Fails to compile unless each entry of [`FINDS`] has the index of its row.
 const _: () = {
     let mut place = 0;
     while place < Row::COUNT {
@@ -300,10 +303,10 @@ const _: () = {
     }
 };
 
-/// Returns the findings of the row's own story.
+/// Returns the expected findings of the row's own story.
 #[must_use]
 pub fn finds(row: Row) -> &'static Finds {
-    /// [`FINDS`] in one place of memory, so that references to it live as long as the program.
+    /// A static copy of [`FINDS`], so that references to its entries live as long as the program.
     static BY_ROW: [Finds; Row::COUNT] = FINDS;
     &BY_ROW[row as usize]
 }

@@ -1,7 +1,8 @@
-//! Rows of the catalogue in other forms: failures that show themselves in another way than in the row's own story.
+//! Rows of the catalogue in other forms: failures that show otherwise than in the row's own story.
 //!
-//! Each form has the finding that must be made, which is known by its sentence. The rows themselves state what becomes
-//! of clients. Forms of an etcd that goes back lie in `restored`, and those of a lost event in `lost`.
+//! Each form has the finding that must be made, and words of that finding's sentence. The rows' own stories state the
+//! expected ends of clients; forms do not. Forms in which etcd is restored are in `restored`, and forms in which an
+//! event is lost are in `lost`.
 
 mod lost;
 mod restored;
@@ -22,8 +23,8 @@ use super::{
 use super::{definitions, expiry, network, views};
 use crate::script::Deed;
 
-/// Returns all forms, in the order of their rows' numbers, each with its findings. The rows' own stories are not among
-/// them ([`super::rows`]); a row may have several forms, or none.
+/// Returns all forms, in the order of their rows' numbers, each with its findings. The rows' own stories
+/// ([`super::rows`]) are not forms; a row may have several forms, or none.
 #[must_use]
 pub fn forms() -> Vec<(Row, Finds)> {
     let mut forms = [
@@ -84,7 +85,7 @@ fn maps() -> Scope {
     Scope::new("v1", "configmaps", "ConfigMap").in_namespace("default")
 }
 
-/// Findings that depend on other watches around a quiet type.
+/// The findings that depend on other watches, where the watched resource is quiet.
 const QUIET: [Varies; 3] = [CUT_OFF[0], CUT_OFF[1], MISSING];
 
 fn quiet_for_long() -> (Row, Finds) {
@@ -175,11 +176,11 @@ fn never_ready() -> (Row, Finds) {
     )
 }
 
-/// The number of writes of a type at one moment: more than the 100 events with which a cache's ring begins
-/// (docs/semantics/servers.md#ring). A full ring that is younger than 75 s doubles. The number has no source.
+/// The number of writes of a resource at one instant: more than the 100 events with which a watch cache's ring begins
+/// (docs/semantics/servers.md#ring). A full ring that spans less than 75 s doubles. The number has no source.
 const OVERRUN: u64 = 150;
 
-/// Ends the streams of configmaps in order, far from their timeouts.
+/// Returns a deed that ends the watches of configmaps with an orderly end of the body, long before their timeouts.
 fn close_maps() -> Deed {
     inject(Fault::CloseStreams {
         target: Target::Resource(MAPS_TYPE.to_owned()),
@@ -380,7 +381,7 @@ fn standing_still() -> (Row, Finds) {
     )
 }
 
-/// Freezes the only server's cache of configmaps for 75 s; then it catches up.
+/// Returns a form in which the only server's cache of configmaps is frozen for 75 s, and then catches up.
 fn silent(form: &'static str) -> Row {
     let still = Fault::FreezeCaches {
         server: FIRST,
@@ -422,7 +423,8 @@ fn silent_and_not_audited() -> (Row, Finds) {
     (story, finds.and_by_reads(&[F31]))
 }
 
-/// At 6 s moves a watch to a server that is behind the watch's version. Nobody writes the watched objects.
+/// Returns a form that at 6 s moves a watch to a server whose cache is behind the watch's resourceVersion. Nobody
+/// writes the watched objects.
 fn moved_ahead(form: &'static str) -> Row {
     let moved = [
         lift(Fault::OutOfRotation { server: SECOND }),
@@ -459,7 +461,7 @@ fn caught_up_in_time() -> (Row, Finds) {
     (story, finds.audited())
 }
 
-/// One watch alone; an object in its scope is written every 2 s for 220 s.
+/// Returns a form with one watch alone; an object in its scope is written every 2 s for 220 s.
 fn moving_alone(form: &'static str, resource: &str, written: impl Fn(u64) -> Deed) -> Row {
     let mut story = Row::new(F34)
         .form(form)
@@ -531,7 +533,7 @@ fn no_end_of_initial_events() -> (Row, Finds) {
     (story, finds.saying("None came for"))
 }
 
-/// Revokes a right while the stream goes on.
+/// Returns a form that revokes a client's right while its open watch goes on.
 fn without_right() -> Row {
     let revoked = Fault::RevokeAccess {
         target: Target::All,
@@ -571,7 +573,7 @@ fn seen_by_another() -> (Row, Finds) {
     (story, finds.saying("but default/configmaps has it at"))
 }
 
-/// A watch with a label selector. Twelve objects have the label, and no other watch sees them.
+/// Returns a form with a watch with a label selector. Twelve objects have the label, and no other watch covers them.
 fn labelled(form: &'static str) -> Row {
     let body = |n: u64| json!({"metadata": {"name": format!("m{n}"), "labels": {"tier": "web"}}, "data": {"n": "0"}});
     let maps_of_all = "/api/v1/namespaces/default/configmaps";

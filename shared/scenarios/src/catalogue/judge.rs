@@ -15,9 +15,9 @@ use super::{Expected, Row, Wire};
 use crate::Run;
 
 impl Row {
-    /// Plays the row's story with our probe and the row's clients; `seed` determines all chance. Returns a sentence for
-    /// each expectation that was not met, those about the wire first; none if all were. A sentence begins with the
-    /// row's code and the seed.
+    /// Plays the row's story with our probe and the row's clients; `seed` determines every random choice. Returns a
+    /// sentence for each expectation that was not met, those about the wire first; no sentence if all were met. A
+    /// sentence begins with the row's code and the seed.
     #[must_use]
     pub fn play(&self, seed: u64) -> Vec<String> {
         let began = Run::of_story(self.story.clone(), seed).now();
@@ -36,20 +36,20 @@ impl Row {
             .collect()
     }
 
-    /// Plays the row's story to the end (`lasts`) with its probes; `seed` determines all chance.
+    /// Plays the row's story to the end (`lasts`) with its probes; `seed` determines all random choices.
     #[must_use]
     pub fn run(&self, seed: u64) -> Run {
         self.run_beside(seed, &[], false)
     }
 
-    /// Like [`run`](Self::run), with probes of `others` beside the row's own. One of `others` with the name of a watch
-    /// in `beside` is left out; other doubles are not. `tells_inside` adds inside records.
+    /// Like [`run`](Self::run), with probes of `others` beside the row's own. A watch of `others` with the name of a
+    /// watch in `beside` is left out; other duplicates are kept. `tells_inside` adds inside records.
     #[must_use]
     pub fn run_beside(&self, seed: u64, others: &[WatchSpec], tells_inside: bool) -> Run {
         self.run_audited(seed, others, tells_inside, Level::Off)
     }
 
-    /// Like [`run_beside`](Self::run_beside), with an audit of this level; [`Level::Off`] is none.
+    /// Like [`run_beside`](Self::run_beside), with an audit of this level; [`Level::Off`] means no audit.
     #[must_use]
     pub fn run_audited(
         &self,
@@ -120,7 +120,7 @@ fn spec_of(scope: &Scope) -> WatchSpec {
     }
 }
 
-/// Returns what was found instead of an expectation on the wire, if it was not met.
+/// Returns what was found instead of an expectation on the wire; `None` if the expectation was met.
 fn unseen(wire: &Wire, records: &[Record], began: Time, watch: &WatchName) -> Option<String> {
     let count = |is: &dyn Fn(&Event) -> bool| {
         let of_watch = |record: &&Record| record.event.watch() == Some(watch);
@@ -225,7 +225,7 @@ fn unseen(wire: &Wire, records: &[Record], began: Time, watch: &WatchName) -> Op
     (!is_met).then(|| format!("on the wire {wire:?}, but found {found}"))
 }
 
-/// Returns where a client differs from its expectation.
+/// Returns a text for each point in which a client differs from its expectation.
 fn departures(expected: &Expected, run: &Run, watch: &WatchName) -> Vec<String> {
     let id = run
         .clients()

@@ -1,4 +1,4 @@
-//! A row about an overloaded server.
+//! A row of the failure catalogue about an overloaded server.
 
 use watchscope_model::Row::F15;
 use watchscope_model::vocabulary::Cause;

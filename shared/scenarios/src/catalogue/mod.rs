@@ -1,8 +1,8 @@
-//! The failure catalogue (docs/findings) as stories. Each row has what happens, what the wire shows, and what becomes
-//! of naive and correct clients.
+//! The failure catalogue (docs/findings) as stories. Each row states what happens, what the wire shows, and in which
+//! state naive and correct clients end.
 //!
-//! Each family has a file. [`Row::play`] plays a row's story with our probe and the row's clients, and says which
-//! expectations were not met.
+//! Each family of failures has a file. [`Row::play`] plays a row's story with our probe and the row's clients, and says
+//! which expectations were not met.
 
 mod access;
 mod definitions;
@@ -43,82 +43,89 @@ use crate::story::{Story, View};
 pub struct Row {
     /// The row of the failure catalogue.
     pub row: row::Row,
-    /// Its code: `F01`.
+    /// The row's code, such as `F01`.
     pub code: &'static str,
-    /// The form of the failure in a few words, if that differs from the row's own story; empty for the own story.
+    /// The form of the failure in a few words; empty for the row's own story.
     pub form: &'static str,
     /// The story: the cluster, the clients and the failure.
     pub story: Story,
-    /// The objects that the probe watches.
+    /// The objects that the row's probe watches.
     pub scope: Scope,
-    /// The configuration of each of its probes.
+    /// The configuration of each of the row's probes.
     pub probe: ProbeConfig,
-    /// The objects that other probes watch over the probe's connection. If it is empty, the probe shares none.
+    /// The objects that other probes watch over the connection of the row's probe. If the list is empty, the probe
+    /// shares its connection with no other.
     pub shares_with: Vec<Scope>,
-    /// The objects that other probes watch over connections of their own. It may be empty.
+    /// The objects that other probes watch over connections of their own. The list may be empty.
     pub beside: Vec<Scope>,
-    /// How long the row runs after its probes start, which is 0.5 s after the story begins. Then it is judged.
+    /// How long the story runs after the row's probes start, which is 0.5 s after the story begins. At the end of this
+    /// time the row is judged.
     pub lasts: Duration,
-    /// What our probe must see, all of it and in any order. It may be empty.
+    /// What our probe must see on the wire: every item, in any order. The list may be empty.
     pub wire: Vec<Wire>,
-    /// The expected end of each client, in the order in which they were added to the row. It may be empty.
+    /// The expected end state of each client, in the order in which the clients were added to the row. The list may be
+    /// empty.
     pub clients: Vec<Expected>,
-    /// Why no naive client fares worse than the correct ones, as a clause; `None` if one does, and in a form.
+    /// Why no naive client ends worse than the correct ones, as a clause. `None` if a naive client ends worse, and in
+    /// every form of a row besides its own story.
     pub spares: Option<&'static str>,
 }
 
 /// Something that our probe sees on the wire, with the range of its count. Only records of the row's own watch count,
-/// unless a variant says otherwise.
+/// unless a variant's documentation says otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wire {
-    /// Ends of streams with this cause.
+    /// Ends of watch streams with this cause; their number must be in the range.
     Ended(Cause, RangeInclusive<usize>),
-    /// At least one orderly end of a stream at an age in this range of whole seconds, rounded down.
+    /// At least one orderly end of a watch stream at an age in this range of whole seconds, rounded down.
     EndedAtAge(RangeInclusive<u64>),
     /// At least one ERROR event with this code, and with this text in its message.
     Error(u64, &'static str),
-    /// Answers with this HTTP status.
+    /// Answers with this HTTP status; their number must be in the range.
     Status(u16, RangeInclusive<usize>),
-    /// At least one wait of the watch because no connection could be made.
+    /// At least one wait of the watch because no connection to a server could be made.
     NotConnected,
-    /// Changes of this kind and origin.
+    /// Object changes of this type and origin; their number must be in the range.
     Changes(ChangeType, Origin, RangeInclusive<usize>),
-    /// Bookmarks.
+    /// Bookmarks; their number must be in the range.
     Bookmarks(RangeInclusive<usize>),
-    /// Complete lists.
+    /// Complete lists; their number must be in the range.
     Lists(RangeInclusive<usize>),
-    /// Streams that were opened.
+    /// Watch streams that were opened; their number must be in the range.
     Streams(RangeInclusive<usize>),
-    /// Records of a loss, such as of documents that were no event of the type.
+    /// Records of a loss, such as of documents that were no watch events of the watched type; their number must be in
+    /// the range.
     Lost(RangeInclusive<usize>),
-    /// GOAWAY frames on any connection: the server asks for another connection.
+    /// GOAWAY frames on any connection; their number must be in the range.
     GoneAway(RangeInclusive<usize>),
-    /// The number of streams in the longest run from the same resourceVersion.
+    /// The greatest number of consecutive watch streams from the same resourceVersion.
     FromTheSame(RangeInclusive<usize>),
-    /// Something that must be so in the records up to and with this second since the story began.
+    /// An expectation that the records up to and with this second since the story began must meet.
     By(u64, Box<Wire>),
-    /// Several things in order. Each is sought behind the shortest stretch of records that meets the one before; an
-    /// empty list is met.
+    /// Several expectations, met one after the other. The search for each begins after the shortest range of records
+    /// that meets the expectation before it; an empty list is met.
     InTurn(Vec<Wire>),
 }
 
 /// What a client's own requests and reports show, with the range of its count over the whole row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// Lists: all requests that are no watch.
+    /// Lists, which are all requests that are no watch; their number must be in the range.
     Lists(RangeInclusive<usize>),
-    /// Watches that ask for initial events (`sendInitialEvents=true`).
+    /// Watches that request initial events (`sendInitialEvents=true`); their number must be in the range.
     WatchLists(RangeInclusive<usize>),
-    /// The number of watches in the longest run from the same resourceVersion without a list in between. Watches from
-    /// `0`, or without a version, do not count.
+    /// The greatest number of consecutive watches from the same resourceVersion without a list in between. Watches from
+    /// `0`, or without a resourceVersion, do not count.
     FromTheSame(RangeInclusive<usize>),
-    /// Requests from a resourceVersion above 0 and below one that the client had reported.
+    /// Requests from a resourceVersion above 0 and below one that the client had reported; their number must be in the
+    /// range.
     FromBelow(RangeInclusive<usize>),
-    /// Reports of a belief older than what our probe had received at least 1 s before.
+    /// Reports of a belief older than the resourceVersion that our probe had received at least 1 s before; their number
+    /// must be in the range.
     Behind(RangeInclusive<usize>),
 }
 
-/// The end that a client must come to. Numbers of objects are sums over its beliefs
+/// The state in which a client must end. Numbers of objects are sums over the client's beliefs
 /// ([`World::client_beliefs`](watchscope_simulator::World::client_beliefs)).
 #[derive(Clone, Debug)]
 pub struct Expected {
@@ -126,28 +133,28 @@ pub struct Expected {
     pub client: &'static str,
     /// Whether the client behaves correctly.
     pub is_correct: bool,
-    /// Its phase at the end.
+    /// The client's phase at the end.
     pub phase: ClientPhase,
-    /// The exact number of objects in its belief that are gone at the end.
+    /// The exact number of objects in the client's belief that etcd no longer has at the end.
     pub ghosts: usize,
-    /// The exact number of objects that its belief lacks at the end.
+    /// The exact number of objects in etcd that the client's belief lacks at the end.
     pub missing: usize,
-    /// The exact number of objects that it holds at another version than etcd's at the end.
+    /// The exact number of objects that the client holds at another resourceVersion than etcd's at the end.
     pub stale: usize,
-    /// The iterations of its loop over the whole row.
+    /// The allowed number of iterations of the client's loop over the whole story.
     pub iterations: RangeInclusive<u64>,
-    /// The events that its handler took over the whole row.
+    /// The allowed number of events that the client's handler took over the whole story.
     pub handled: RangeInclusive<u64>,
-    /// The requests that it sent over the whole row.
+    /// The allowed number of requests that the client sent over the whole story.
     pub requests: RangeInclusive<usize>,
-    /// What its requests and reports show, all of it. It may be empty.
+    /// What the client's requests and reports must show: every item. The list may be empty.
     pub asked: Vec<Asked>,
-    /// The objects that it takes its view for, if they differ from its scope; else `None`. Its belief is compared with
-    /// these.
+    /// The scope that the client wrongly takes its own view for, if it differs from the scope that it watches; else
+    /// `None`. The client's belief is compared with the objects of this wrong scope.
     pub takes_it_for: Option<Scope>,
 }
 
-/// A client that watches at the end and believes the truth.
+/// Returns the expectation of a client that watches at the end and believes the truth.
 fn correct(client: &'static str) -> Expected {
     Expected {
         client,
@@ -164,7 +171,7 @@ fn correct(client: &'static str) -> Expected {
     }
 }
 
-/// A client that ends in a phase, with `ghosts` objects in its belief that are gone.
+/// Returns the expectation of a client that ends in a phase, with `ghosts` objects in its belief that are gone.
 fn naive(client: &'static str, phase: ClientPhase, ghosts: usize) -> Expected {
     Expected {
         is_correct: false,
@@ -175,9 +182,9 @@ fn naive(client: &'static str, phase: ClientPhase, ghosts: usize) -> Expected {
 }
 
 impl Expected {
-    /// Returns whether no client can meet both expectations; their names, their correctness and `takes_it_for` do not
-    /// count. The phases of a client that watches and of one that sleeps between polls do not exclude each other. It
-    /// compares field by field, so `false` is no proof that a client can meet both.
+    /// Returns whether no client can meet both expectations; `client`, `is_correct` and `takes_it_for` do not count.
+    /// The phases of a watching client and of a client that sleeps between polls do not exclude each other. The
+    /// function compares field by field, so `false` does not prove that a client can meet both.
     #[must_use]
     pub fn excludes(&self, other: &Expected) -> bool {
         let divergence = |of: &Expected| (of.ghosts, of.missing, of.stale);
@@ -255,11 +262,11 @@ fn are_apart<T: PartialOrd>(one: &RangeInclusive<T>, other: &RangeInclusive<T>) 
     one.end() < other.start() || other.end() < one.start()
 }
 
-/// A story that lasts longer than this number of minutes begins with its length, so that a viewer knows it. The number
-/// has no source.
+/// In minutes: the first line of a story that lasts longer than this states the story's length for the viewer. The
+/// number has no source.
 const PATIENCE_MINUTES: u64 = 2;
 
-/// Returns how to watch the objects of a row.
+/// Returns the view of a story that watches the objects of a row.
 fn view_of(scope: &Scope) -> View {
     let resource = match scope.group.as_str() {
         "" => scope.resource.clone(),
@@ -272,7 +279,7 @@ fn view_of(scope: &Scope) -> View {
 }
 
 impl Row {
-    /// Makes a row about the configmaps of a quiet cluster: a and b, beside the root CA's.
+    /// Makes a row about the configmaps of a quiet cluster: `a` and `b`, beside `kube-root-ca.crt`.
     fn new(of: row::Row) -> Row {
         let maps = Scope::new("v1", "configmaps", "ConfigMap").in_namespace("default");
         let row = Row {
@@ -299,7 +306,7 @@ impl Row {
         row.at(0, [create("a"), create("b")])
     }
 
-    /// Adds deeds at a second of the story.
+    /// Adds deeds at a time of the story, in seconds since it began.
     fn at(self, secs: u64, deeds: impl Into<Vec<Deed>>) -> Row {
         self.at_ms(secs * 1000, deeds)
     }
@@ -314,7 +321,7 @@ impl Row {
         self
     }
 
-    /// Adds a client that starts after 1 s, with its expected end.
+    /// Adds a client that starts 1 s after the story began, with its expected end state.
     fn client(self, program: Program, expected: Expected) -> Row {
         self.client_at(1, program, expected)
     }
@@ -329,7 +336,7 @@ impl Row {
         self.at(secs, [start])
     }
 
-    /// Sets the servers by their versions.
+    /// Replaces the row's servers by one server of each of these versions.
     fn servers(self, versions: &[&str]) -> Row {
         let read = |text: &&str| text.parse().expect("a version of the simulator's");
         let servers = versions.iter().map(read).collect();
@@ -341,13 +348,13 @@ impl Row {
         self
     }
 
-    /// States why no naive client fares worse.
+    /// States why no naive client of the row ends worse than the correct ones.
     fn spares(mut self, why: &'static str) -> Row {
         self.spares = Some(why);
         self
     }
 
-    /// Lets the probe share its connection with a watch of `other`.
+    /// Lets the row's probe share its connection with a watch of `other`.
     fn sharing(self, other: Scope) -> Row {
         let row = self.over_one_connection(&other.resource);
         Row {
@@ -356,7 +363,7 @@ impl Row {
         }
     }
 
-    /// Lets the probe ask for initial events by a watch-list (docs/semantics/lists-and-watches.md#watch-list).
+    /// Lets the row's probe request initial events by a watch-list (docs/semantics/lists-and-watches.md#watch-list).
     fn by_watch_list(mut self) -> Row {
         self.probe.watch_list = true;
         self
@@ -367,13 +374,13 @@ impl Row {
         Row { form, ..self }
     }
 
-    /// Adds a probe that watches `other`.
+    /// Adds a probe that watches `other` over a connection of its own.
     fn beside(mut self, other: Scope) -> Row {
         self.beside.push(other);
         self
     }
 
-    /// Drops the expectations about clients and wire.
+    /// Drops the row's expectations about clients and wire.
     fn unjudged(self) -> Row {
         Row {
             clients: Vec::new(),
@@ -393,14 +400,14 @@ impl Row {
         self
     }
 
-    /// Makes the watches of the scope and of another resource share a connection.
+    /// Makes the row's watch and a watch of another resource share a connection.
     fn over_one_connection(mut self, other: &str) -> Row {
         self.story.view.http2 = true;
         self.story.view.resources.push(other.to_owned());
         self
     }
 
-    /// Returns the story for a viewer: it begins with the catalogue's explanation of the row.
+    /// Returns the row's story for a viewer: the story begins with the catalogue's explanation of the row.
     pub(crate) fn for_viewer(self) -> Story {
         let what = explanation(self.row).what;
         let mut text = format!("{} {}. {what}", self.code, self.story.title);
@@ -465,7 +472,7 @@ const SECOND: ServerId = ServerId(1);
 
 /// The resource of the rows' objects, as faults name it.
 const MAPS_TYPE: &str = "configmaps";
-/// The path of the rows' configmaps.
+/// The URL path of the rows' configmaps.
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 fn create(name: &str) -> Deed {
@@ -499,7 +506,7 @@ fn lift(fault: Fault) -> Deed {
     Deed::Lift(fault)
 }
 
-/// Ends all watches in order.
+/// Returns a deed that ends all watches with an orderly end of the body.
 fn close() -> Deed {
     Deed::Inject(Fault::CloseStreams {
         target: Target::All,
@@ -531,7 +538,7 @@ fn reflector(minor: u8) -> Program {
     }
 }
 
-/// An informer over a minor version of client-go.
+/// Returns the program of an informer with a minor version of client-go.
 fn informer_of(minor: u8) -> Program {
     Program::Controller(Controller {
         version: ClientGo::minor(minor),
@@ -545,7 +552,7 @@ fn poller() -> Program {
     }
 }
 
-/// A poller that believes the truth at the end.
+/// Returns the expectation of a polling client that believes the truth at the end.
 fn polling(client: &'static str) -> Expected {
     Expected {
         phase: ClientPhase::Sleeping,

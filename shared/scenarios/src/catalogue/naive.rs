@@ -1,5 +1,5 @@
-//! Rows about programs that fail by themselves: the wire shows nothing worse than an end that every program must
-//! expect.
+//! Rows of the failure catalogue about client programs with errors of their own: the wire shows nothing worse than a
+//! stream's end that every program must expect.
 
 use std::time::Duration;
 

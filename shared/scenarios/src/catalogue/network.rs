@@ -1,4 +1,4 @@
-//! Rows about the path between clients and servers: load balancers, proxies, HTTP/2.
+//! Rows of the failure catalogue about the path between clients and servers: load balancers, proxies, HTTP/2.
 
 use serde_json::json;
 use watchscope_model::Row::{F09, F44, F50};

@@ -1,4 +1,4 @@
-//! Rows about events out of order, with wrong versions, or delivered twice.
+//! Rows of the failure catalogue about events out of order, with wrong versions, or delivered twice.
 
 use watchscope_model::Row::{F23, F29, F30};
 use watchscope_model::vocabulary::{Cause, ChangeType, Origin};
@@ -17,8 +17,8 @@ fn maps() -> String {
     MAPS_TYPE.to_owned()
 }
 
-/// The replay of docs/semantics/servers.md#replay-step-by-step, from a server that gives a deletion the old version of
-/// its object.
+/// Returns a row with the replay of docs/semantics/servers.md#replay-step-by-step, from a server that gives a deletion
+/// the object's resourceVersion from before it.
 fn replay(server: &'static str) -> Row {
     Row::new(F23)
         .servers(&[server])

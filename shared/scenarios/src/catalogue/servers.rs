@@ -1,4 +1,4 @@
-//! Rows about several apiservers over one etcd whose states differ.
+//! Rows of the failure catalogue about several apiservers over one etcd whose watch caches differ.
 
 use std::time::Duration;
 
@@ -18,12 +18,12 @@ pub(super) fn rows() -> Vec<Row> {
     vec![f14(), f22(), f31(), f32()]
 }
 
-/// Freezes the second server's cache of configmaps.
+/// Returns a deed that freezes the second server's cache of configmaps.
 pub(super) fn frozen() -> Deed {
     inject(frozen_caches())
 }
 
-/// The fault that freezes it.
+/// Returns the fault that freezes the second server's cache of configmaps.
 pub(super) fn frozen_caches() -> Fault {
     Fault::FreezeCaches {
         server: SECOND,
@@ -31,12 +31,12 @@ pub(super) fn frozen_caches() -> Fault {
     }
 }
 
-/// Sends new connections to the other server.
+/// Returns a deed that takes `server` out of rotation: new connections go to the other server.
 pub(super) fn out(server: ServerId) -> Deed {
     inject(Fault::OutOfRotation { server })
 }
 
-/// Cuts all connections to the first server, and sends new ones to the second.
+/// Returns deeds that cut all connections to the first server, and send new ones to the second.
 fn moved() -> [Deed; 3] {
     [
         super::lift(Fault::OutOfRotation { server: SECOND }),

@@ -1,4 +1,5 @@
-//! Rows about the start of watches and their progress: bookmarks, initial events, the first event.
+//! Rows of the failure catalogue about the start of watches and their progress: bookmarks, initial events, the first
+//! event.
 
 use std::time::Duration;
 

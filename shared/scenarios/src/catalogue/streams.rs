@@ -1,4 +1,4 @@
-//! Rows about streams and connections that end, or that are dead and do not end.
+//! Rows of the failure catalogue about streams and connections that end, or that are dead and do not end.
 
 use std::time::Duration;
 
@@ -89,7 +89,7 @@ fn f06() -> Row {
         ])
 }
 
-/// Stops the first of two servers in order; clients can go to the other.
+/// Returns a row in which the first of two servers shuts down gracefully; clients can go to the second.
 fn stopping(sends_retry_after: bool) -> Row {
     let stop = Fault::Shutdown {
         server: FIRST,

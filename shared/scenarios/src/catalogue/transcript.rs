@@ -1,4 +1,4 @@
-//! The transcript of a client: counts of its requests, and of its reports about its state.
+//! The transcript of a client program: counts of its requests, and of its reports about its state.
 
 use std::ops::RangeInclusive;
 
@@ -19,7 +19,7 @@ pub(super) struct Transcript {
     behind: usize,
 }
 
-/// A version that our watch received.
+/// A resourceVersion that our watch received, and when.
 #[derive(Clone, Copy, Debug)]
 struct Received {
     at: Time,
@@ -27,7 +27,8 @@ struct Received {
 }
 
 impl Transcript {
-    /// Counts a client's requests and reports, compared with what a watch of ours received.
+    /// Counts a client's requests and reports, some of them against the resourceVersions that our own watch had
+    /// received.
     pub(super) fn of(client: &str, records: &[Record], watch: &WatchName) -> Self {
         let mut transcript = Self::default();
         // The version of the last watch, and how many watches in a row asked for it.
@@ -74,7 +75,7 @@ impl Transcript {
         transcript
     }
 
-    /// Returns the words for a count, the count, and the expected range.
+    /// Returns the words for an expectation's count, the count, and the expected range.
     pub(super) fn count<'a>(
         &self,
         asked: &'a Asked,
@@ -91,7 +92,7 @@ impl Transcript {
     }
 }
 
-/// Returns the version that our watch reached by an event.
+/// Returns the resourceVersion that our watch reached by an event; `None` for any other event.
 fn version_received(watch: &WatchName, event: &Event) -> Option<u64> {
     if event.watch() != Some(watch) {
         return None;
@@ -108,7 +109,7 @@ fn number(version: &ResourceVersion) -> Option<u64> {
     version.to_string().parse().ok()
 }
 
-/// Returns the version that a request (`GET PATH?QUERY`) asks for, 0 if none, and whether it is a watch.
+/// Returns the resourceVersion that a request (`GET PATH?QUERY`) names, 0 if it names none, and whether it is a watch.
 fn asked(request: &str) -> (u64, bool) {
     let query = request.split_once('?').map_or("", |(_, query)| query);
     let of = |name: &str| {
@@ -121,8 +122,8 @@ fn asked(request: &str) -> (u64, bool) {
     (from.unwrap_or(0), of("watch") == Some("true"))
 }
 
-/// Returns the version up to which a reported belief goes, and the highest version in it. Of several parts, the
-/// furthest counts.
+/// Returns the resourceVersion up to which a reported belief goes, and the highest one in the belief. Of a belief's
+/// several parts, the one with the highest resourceVersion counts.
 fn versions(belief: &str) -> Option<(u64, u64)> {
     let parts: Vec<Value> = serde_json::from_str(belief).ok()?;
     let until = |part: &Value| part["resourceVersion"].as_str()?.parse::<u64>().ok();

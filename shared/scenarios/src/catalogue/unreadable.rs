@@ -1,4 +1,4 @@
-//! Rows about objects that cannot be read, or are of another kind.
+//! Rows of the failure catalogue about objects that cannot be read, or are of another kind.
 
 use watchscope_model::Row::{F38, F39};
 use watchscope_model::vocabulary::{Cause, ChangeType, Origin};

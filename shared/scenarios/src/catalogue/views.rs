@@ -1,4 +1,4 @@
-//! Rows about views of a part of the cluster: namespaces and selectors.
+//! Rows of the failure catalogue about views of a part of the cluster: namespaces and selectors.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub(super) fn rows() -> Vec<Row> {
     vec![f42(), f43()]
 }
 
-/// A program that compares what it watches in a namespace with what it lists.
+/// Returns a client program that compares its watch of a namespace with its lists of `listed`.
 fn comparing(listed: Scope) -> Program {
     let every = Duration::from_secs(2);
     Program::Comparer {

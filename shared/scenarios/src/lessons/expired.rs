@@ -1,4 +1,5 @@
-//! Lesson 2: 410 and relist. History is bounded; a client that falls behind it has to list again, and to compare.
+//! Lesson 2: 410 and relist. The apiserver's history is bounded; a client that falls behind it has to list again, and
+//! to compare the list with its own state.
 
 use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_simulator::{ClientGo, Controller, Cut, Fault, Program, Target, Version};

@@ -1,5 +1,5 @@
-//! Lesson 4: watches ghost you. It has the end-to-end test of docs/semantics/cases.md#ghost-you: a loop that never
-//! checks whether its channel is closed. A repaired loop and an informer meet the same faults.
+//! Lesson 4: watches ghost you. The lesson shows the end-to-end test of docs/semantics/cases.md#ghost-you: a loop that
+//! never checks whether its channel is closed. A repaired loop and an informer run under the same faults.
 
 use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_simulator::{ClientGo, Controller, Fault, Program, Target, Version};

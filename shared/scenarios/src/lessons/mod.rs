@@ -1,7 +1,7 @@
-//! Lessons: stories with narration, in passages that refer to moments of the run.
+//! Lessons: stories with narration, in passages that refer to moments (events of a given kind) of the run.
 //!
-//! A [`Lesson`] is data: a cluster, its script, and its passages. A [`LessonPlayer`] plays one in virtual time and
-//! keeps its log. Tests compare the claims of a passage with the records of the player.
+//! A [`Lesson`] is data: a cluster, its script, and its passages. A [`LessonPlayer`] plays a lesson in virtual time and
+//! keeps the run's log. Tests compare the claims of a passage with the records of the player.
 
 mod away;
 mod expired;
@@ -24,35 +24,36 @@ use crate::story::{Story, View};
 pub use self::moment::{Moment, Sought};
 pub use self::player::{Found, LessonPlayer, Run, digest_of};
 
-/// The wall clock at a lesson's begin, in microseconds since 1970: 2027-01-01, midnight UTC. So the ruler's clock shows
-/// minutes and seconds since the begin.
+/// The wall clock at a lesson's begin, in microseconds since 1970: 2027-01-01, midnight UTC. Beginning at midnight
+/// makes the clock on the page's ruler show minutes and seconds since the lesson began.
 const MIDNIGHT_US: i64 = 1_798_761_600_000_000;
-/// How long the cluster runs before the lesson begins, so that its own writes are done. The number has no source.
+/// How long the cluster runs before the lesson begins, so that the controllers' first writes are done. The number has
+/// no source.
 const SETTLING: Duration = Duration::from_secs(2);
 
 /// A lesson: a simulated cluster, its script, and the narration.
 #[derive(Clone, Debug)]
 pub struct Lesson {
-    /// The name in links: words in lower case, joined by `-`. No two lessons share one.
+    /// The lesson's name in links: words in lower case, joined by `-`. No two lessons have the same name.
     pub name: &'static str,
-    /// Its title, for people.
+    /// The lesson's title, for people.
     pub title: &'static str,
-    /// What a person knows after the lesson, in a line without a full stop.
+    /// What a person knows after the lesson, in one line without a full stop.
     pub teaches: &'static str,
-    /// Its length in the cluster's time.
+    /// The lesson's length in the cluster's virtual time.
     pub lasts: Duration,
-    /// The server's version, unless the person chooses another.
+    /// The Kubernetes version of the lesson's apiserver, unless the person chooses another.
     pub server: Version,
-    /// client-go's version, unless the person chooses another.
+    /// The client-go version of the lesson's client programs, unless the person chooses another.
     pub client: ClientGo,
     /// What our own probe watches in the namespace `default`: a resource of the core group, and the kind of its
-    /// objects. `None` if it watches nothing.
+    /// objects. `None` if the probe watches nothing.
     pub watches: Option<(&'static str, &'static str)>,
-    /// The deeds before the lesson, and those in it.
+    /// Returns the deeds before the lesson, and the acts in it, for a version of client-go.
     script: fn(ClientGo) -> Script,
-    /// The narration, in order of time. There is at least one passage.
+    /// The narration, in order of time. A lesson has at least one passage.
     pub passages: Vec<Passage>,
-    /// What the person may do to the cluster, in the order of the buttons. It may be empty.
+    /// What the person may do to the cluster, in the order of the buttons. The list may be empty.
     pub breaks: Vec<Break>,
 }
 
@@ -60,26 +61,27 @@ pub struct Lesson {
 struct Script {
     /// The deeds before the lesson begins.
     before: Vec<Deed>,
-    /// The acts in the lesson.
+    /// The acts during the lesson, in order of time.
     acts: Vec<Act>,
 }
 
-/// A passage of the narration. It holds from its time, and ends just before the time of the next, or with the lesson.
+/// A passage of the narration. A passage is shown from its own time on, until just before the time of the next passage,
+/// or until the lesson ends.
 #[derive(Clone, Debug)]
 pub struct Passage {
-    /// Its title.
+    /// The passage's title.
     pub title: &'static str,
-    /// Its time, since the lesson began.
+    /// The time from which the passage is shown, since the lesson began.
     pub at: Duration,
-    /// The begin and the end of the stretch of time that the picture shows with it, since the lesson began.
+    /// The begin and the end of the range of time that the picture shows with the passage, since the lesson began.
     pub shows: (Duration, Duration),
-    /// Its paragraphs, in order. `*…*` is emphasis, `` `…` `` is code, and `{1}` refers to the first of
+    /// The passage's paragraphs, in order. `*…*` is emphasis, `` `…` `` is code, and `{1}` refers to the first of
     /// [`Self::moments`].
     pub text: &'static [&'static str],
-    /// The moments that it names, in the order of their numbers in the text. All happen before or at its time. It may
-    /// be empty.
+    /// The moments that the passage names, in the order of their numbers in the text. All of them happen before or at
+    /// the passage's time. The list may be empty.
     pub moments: Vec<Moment>,
-    /// The question before the next passage, which has the answer; `None` if there is no question.
+    /// The question that is asked before the next passage, which shows the answer; `None` if there is no question.
     pub question: Option<Question>,
 }
 
@@ -88,9 +90,9 @@ pub struct Passage {
 pub struct Question {
     /// The question, as a sentence.
     pub asks: &'static str,
-    /// The answers to choose from, in the order in which they are shown.
+    /// The answers to choose from, in the order in which the page shows them.
     pub answers: &'static [&'static str],
-    /// The index of the right answer in [`Self::answers`], from 0. Exactly one is right.
+    /// The index of the right answer in [`Self::answers`], from 0. Exactly one answer is right.
     pub right: usize,
     /// The explanation, which is shown after any answer, right or wrong.
     pub because: &'static str,
@@ -99,9 +101,9 @@ pub struct Question {
 /// Something that the person can do to the cluster.
 #[derive(Clone, Debug)]
 pub struct Break {
-    /// The words of its button.
+    /// The words of the break's button.
     pub words: &'static str,
-    /// Its deeds, in the order in which they are performed, all at one moment.
+    /// The deeds that the button performs, in this order, all at one time.
     pub deeds: Vec<Deed>,
 }
 
@@ -116,14 +118,15 @@ pub fn lessons() -> Vec<Lesson> {
     ]
 }
 
-/// Returns the lesson with exactly this name; `None` if there is none.
+/// Returns the lesson with exactly this name; `None` if no lesson has the name.
 #[must_use]
 pub fn lesson(name: &str) -> Option<Lesson> {
     lessons().into_iter().find(|lesson| lesson.name == name)
 }
 
 /// Returns the names of the most similar lessons by Levenshtein distance, in the order of [`lessons`]; ASCII case does
-/// not count. If the least distance is over half of the given name's bytes, it returns all names; there are few.
+/// not count. If the least distance is over half of the given name's bytes, the function returns the names of all
+/// lessons; there are few.
 #[must_use]
 pub fn nearest(name: &str) -> Vec<&'static str> {
     let name = name.to_ascii_lowercase();
@@ -138,15 +141,15 @@ pub fn nearest(name: &str) -> Vec<&'static str> {
 }
 
 impl Lesson {
-    /// Returns the index in [`Self::passages`] of the passage that holds at a time since the lesson began. Before the
-    /// first one it is 0; after the lesson's end it is that of the last.
+    /// Returns the index in [`Self::passages`] of the passage that is shown at a time since the lesson began. Before
+    /// the first passage the index is 0; after the lesson's end it is that of the last passage.
     #[must_use]
     pub fn passage_at(&self, at: Duration) -> usize {
         let begun = self.passages.partition_point(|passage| passage.at <= at);
         begun.saturating_sub(1)
     }
 
-    /// Returns the deeds before the lesson, and its story with a version of the server and of client-go.
+    /// Returns the deeds before the lesson, and the lesson's story with a version of the server and of client-go.
     fn story(&self, server: Version, client: ClientGo) -> (Vec<Deed>, Story) {
         let settling = i64::try_from(SETTLING.as_micros()).unwrap_or(0);
         let config = Config {
@@ -168,7 +171,7 @@ impl Lesson {
     }
 }
 
-/// Converts a time of a lesson from seconds.
+/// Converts a time of a lesson from seconds to a [`Duration`].
 fn secs(seconds: f64) -> Duration {
     // Times of lessons are whole milliseconds.
     Duration::from_millis((seconds * 1_000.0) as u64)
@@ -182,9 +185,9 @@ fn act(at_s: f64, deeds: impl Into<Vec<Deed>>) -> Act {
     }
 }
 
-/// The path of the lessons' configmaps.
+/// The URL path of the lessons' configmaps.
 const CONFIGMAPS: &str = "/api/v1/namespaces/default/configmaps";
-/// The path of the lessons' pods.
+/// The URL path of the lessons' pods.
 const PODS: &str = "/api/v1/namespaces/default/pods";
 
 fn configmaps() -> Scope {
@@ -225,13 +228,13 @@ fn create_pod(name: &str) -> Deed {
     Deed::Call(Request::new("POST", PODS).json(&body))
 }
 
-/// Deletes a pod at once, as the server does with a pod on no node.
+/// Returns a deed that deletes a pod at once, as the server does with a pod that is on no node.
 fn delete_pod(name: &str) -> Deed {
     let body = json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0});
     Deed::Call(Request::new("DELETE", &format!("{PODS}/{name}")).json(&body))
 }
 
-/// Ends all streams in order.
+/// Returns a break that ends all watch streams with an orderly end of the body.
 fn end_watches() -> Break {
     Break {
         words: "End all watches",
@@ -241,7 +244,7 @@ fn end_watches() -> Break {
     }
 }
 
-/// Resets all connections.
+/// Returns a break that resets all connections.
 fn reset_all() -> Break {
     Break {
         words: "Reset connections",

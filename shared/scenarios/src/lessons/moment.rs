@@ -1,26 +1,26 @@
-//! Moments of a run that a passage names, and the search for them in the log.
+//! Moments of a run that a passage of a lesson names, and the search for these moments in the log.
 
 use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_model::{Entry, Event, Inside};
 
-/// A moment that a passage names.
+/// A moment of a run that a passage of a lesson names: one entry of the log.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
-    /// What happened, as the words of its link in the text.
+    /// What happened, as the words of the moment's link in the passage's text.
     pub words: &'static str,
     /// The kind of the moment.
     pub sought: Sought,
-    /// The number of moments of its kind in the run before it; 0 for the first.
+    /// The number of moments of the same kind earlier in the run; 0 for the first.
     pub after: usize,
 }
 
 impl Moment {
-    /// The first moment of its kind.
+    /// Returns the first moment of a kind.
     pub(super) fn first(words: &'static str, sought: Sought) -> Self {
         Self::after(0, words, sought)
     }
 
-    /// The moment behind `after` others of its kind.
+    /// Returns the moment that comes after `after` earlier moments of its kind.
     pub(super) fn after(after: usize, words: &'static str, sought: Sought) -> Self {
         Self {
             words,
@@ -30,10 +30,10 @@ impl Moment {
     }
 }
 
-/// A kind of moment. An object is meant by its name alone, without namespace and resource.
+/// A kind of moment. An object is identified by its name alone, without namespace and resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sought {
-    /// The object with this name was written in etcd in this way.
+    /// The object with this name was created, modified or deleted in etcd, as the change type says.
     Write(ChangeType, &'static str),
     /// A watch cache took the object with this name in or changed it (`true`), or dropped it (`false`).
     Cached(&'static str, bool),
@@ -47,20 +47,21 @@ pub enum Sought {
     Ended,
     /// watchscope's own watch received an ERROR event.
     Error,
-    /// The client program with this name sent a request with the second text in it.
+    /// The client program with the first name sent a request that contains the second text.
     Asked(&'static str, &'static str),
-    /// The client program with this name entered the phase with the second word.
+    /// The client program with the first name entered the phase that the second word names.
     Phase(&'static str, &'static str),
-    /// The client program with this name began to believe in the object with the second name (`true`), or ceased to
-    /// (`false`). Only objects with a namespace count, and of a belief the 64 that its report names.
+    /// The client program with the first name began to hold the object with the second name (`true`), or ceased to hold
+    /// it (`false`). Only objects with a namespace count, and only the at most 64 objects of a belief that its report
+    /// names.
     Belief(&'static str, &'static str, bool),
 }
 
-/// The search for the moments of one kind. It takes every entry of a run, in order.
+/// The search for the moments of one kind. The caller passes it every entry of a run, in order.
 #[derive(Clone, Debug)]
 pub(super) struct Finder {
     sought: Sought,
-    /// Whether the last report was already so.
+    /// Whether the client program's last report already met the condition of the kind.
     was: bool,
 }
 
@@ -71,7 +72,7 @@ impl Finder {
         Self { sought, was }
     }
 
-    /// Returns whether an entry is a moment of this kind.
+    /// Returns whether an entry of the log is a moment of the sought kind.
     pub(super) fn takes(&mut self, entry: &Entry) -> bool {
         match entry {
             Entry::Inside(record) => self.is_inside(&record.inside),
@@ -124,7 +125,7 @@ impl Finder {
     }
 }
 
-/// Returns the names of a moment's lane and of the lane that contains it, as the page knows them.
+/// Returns the names of a moment's lane and of the lane that contains this lane, as the page knows them.
 #[must_use]
 pub(super) fn lanes(sought: Sought, entry: &Entry) -> (String, Option<String>) {
     match (sought, entry) {

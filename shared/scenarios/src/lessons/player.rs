@@ -1,6 +1,6 @@
 //! The player of a lesson: its cluster in virtual time, the log up to the shown moment, and the person's deeds.
 //!
-//! Going back is running again: the same seed, versions and deeds give the same records.
+//! To go back, the player runs the lesson again: the same seed, versions and deeds give the same records.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -15,40 +15,42 @@ use super::{Lesson, SETTLING};
 use crate::digest::Digest;
 use crate::run::Run as Driver;
 
-/// The world runs in whole steps of this length, wherever the person stops. So a stop never changes what happens. The
-/// number has no source.
+/// The length of the steps in which the world always runs, wherever the person stops. Whole steps ensure that a stop
+/// never changes what happens. The number has no source.
 const STEP: Duration = Duration::from_millis(10);
-/// The most bytes of the ring: 32 MiB, more than any lesson fills. Beyond it, the ring would drop the oldest records.
+/// The most bytes of the ring: 32 MiB, more than any lesson fills. Above this size the ring would drop the oldest
+/// records.
 const RING_BYTES: u64 = 32 << 20;
-/// The time from one break to the next in a digest, in the cluster's time. So each break has effects of its own.
-/// The number has no source.
+/// The time from one break to the next in a digest, in the cluster's time. The time lets each break take effect before
+/// the next. The number has no source.
 const BREAK_EVERY: Duration = Duration::from_secs(2);
-/// The number of deeds in one run at which a further one of the person does nothing. A lesson has a few breaks and
-/// lasts 60 or 90 s, so no person needs as many.
+/// The most breaks that the person can perform in one run; a further one does nothing. A lesson has a few breaks and
+/// lasts 60 or 90 s, so no person needs more.
 const DEEDS_MOST: usize = 256;
 
-/// The parameters of a run, besides its lesson. The same parameters and deeds give the same records.
+/// The parameters of a run of a lesson, besides the lesson itself. The same parameters and deeds give the same records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// The seed of its random numbers.
+    /// The seed of the run's random numbers.
     pub seed: u64,
-    /// The server's version.
+    /// The Kubernetes version of the run's apiserver.
     pub server: Version,
-    /// client-go's version.
+    /// The client-go version of the run's client programs.
     pub client: ClientGo,
 }
 
-/// A moment that has been shown: its entry in the log, and where the page shows it.
+/// A moment that has been shown: its entry in the log, and the lane on which the page shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// The seq of its entry in the run's log.
+    /// The seq of the moment's entry in the run's log.
     pub seq: Seq,
-    /// The time of its entry, on the cluster's clock.
+    /// The time of the moment's entry, on the cluster's clock.
     pub at: Time,
-    /// The name of its lane, as the page knows it: `etcd`, `client NAME`, `apiserver N RESOURCE` (N from 0), a watch,
-    /// or a watch and an object (`WATCH NAMESPACE/NAME`, with `-` for no namespace).
+    /// The name of the moment's lane, as the page knows it: `etcd`, `client NAME`, `apiserver N RESOURCE` (N from 0),
+    /// or a watch. The lane of an object is named `WATCH NAMESPACE/NAME`, with `-` for no namespace.
     pub lane: String,
-    /// The name of the lane that contains it, for a page that does not show the lane; `None` if none contains it.
+    /// The name of the lane that contains the moment's lane, for a page that does not show the latter; `None` if no
+    /// lane contains it.
     pub within: Option<String>,
 }
 
@@ -62,25 +64,25 @@ struct Search {
 
 /// The player of a lesson: the cluster of one run, and its log up to the shown moment.
 ///
-/// The lesson's length bounds it. The ring of its log holds at most 32 MiB; above that it drops the oldest records. A
-/// person adds deeds only while a run has fewer than 256.
+/// The lesson's length bounds the player's memory. The ring of its log holds at most 32 MiB; above 32 MiB the ring
+/// drops the oldest records. A person can add deeds only while a run has fewer than 256 deeds.
 pub struct LessonPlayer {
     lesson: Lesson,
     run: Run,
-    /// Number of the run: the epoch of its log.
+    /// The number of the run, which is the epoch of its log.
     number: u64,
     driver: Driver,
-    /// How far the world has run, in whole steps.
+    /// How far the world has run since the lesson began, in whole steps of [`STEP`].
     ran: Duration,
-    /// How far it is shown.
+    /// How far the lesson is shown, since it began.
     shown: Duration,
-    /// Entries that are not yet shown.
+    /// Entries of the log that the world produced and that are not yet shown.
     waiting: VecDeque<Entry>,
-    /// What the client programs received and nobody took yet.
+    /// What the client programs received and the caller has not yet taken.
     received: VecDeque<(Time, ReceivedRecord)>,
-    /// The person's deeds: the time, and the index among the lesson's breaks.
+    /// The person's deeds in this run: the time since the lesson began, and the index among the lesson's breaks.
     deeds: Vec<(Duration, usize)>,
-    /// Deeds of the run before that are to be repeated.
+    /// Deeds of the previous run that are yet to be repeated in this run.
     to_do: VecDeque<(Duration, usize)>,
     searches: Vec<Vec<Search>>,
     /// The fold of the entries shown.
@@ -152,26 +154,26 @@ impl LessonPlayer {
         &self.lesson
     }
 
-    /// Returns the run's parameters.
+    /// Returns the parameters of this run.
     #[must_use]
     pub fn run(&self) -> Run {
         self.run
     }
 
-    /// Returns the number of the run: 1, and one more with each [`LessonPlayer::again`]. Each run has an epoch of its
-    /// own.
+    /// Returns the number of the run: 1 for the first run, and one more after each [`LessonPlayer::again`]. Each run
+    /// has an epoch of its own.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// Returns how far it is shown, since the lesson began; at most the lesson's length.
+    /// Returns up to which time the lesson is shown, since it began; at most the lesson's length.
     #[must_use]
     pub fn shown(&self) -> Duration {
         self.shown
     }
 
-    /// Returns the shown moment on the cluster's clock, which is also the log's.
+    /// Returns the time up to which the lesson is shown, on the cluster's clock, which is also the log's.
     #[must_use]
     pub fn now(&self) -> Time {
         self.time(self.shown)
@@ -184,14 +186,14 @@ impl LessonPlayer {
         Time(super::MIDNIGHT_US + i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
     }
 
-    /// Returns the log of the run up to the shown moment.
+    /// Returns the log of the run up to the time that is shown.
     #[must_use]
     pub fn ring(&self) -> &Ring {
         &self.ring
     }
 
-    /// Seals the shown records, and puts a snapshot of the head into the ring, for a reader that joins. It replaces the
-    /// snapshot before.
+    /// Seals the shown records, and puts a snapshot of the head into the ring, for a reader that joins. The new
+    /// snapshot replaces the previous one.
     pub fn take_snapshot(&mut self) {
         let now = self.time(self.shown);
         let (sealed, snapshot) = self.sealer.snapshot(now, &self.state);
@@ -199,23 +201,23 @@ impl LessonPlayer {
         self.ring.set_snapshot(snapshot);
     }
 
-    /// Returns the moments of the passage with an index, in the order of [`super::Passage::moments`]. Each is `None`
-    /// until it has been shown. There are none for an index beyond the last passage.
+    /// Returns the moments of the passage with an index, in the order of [`super::Passage::moments`]. An item is `None`
+    /// until its moment has been shown. For an index beyond the last passage the iterator is empty.
     pub fn found(&self, passage: usize) -> impl Iterator<Item = Option<&Found>> {
         let searches = self.searches.get(passage).map_or(&[][..], Vec::as_slice);
         searches.iter().map(|search| search.found.as_ref())
     }
 
     /// Returns the person's deeds in this run so far, the oldest first: the time since the lesson began, and the index
-    /// among the lesson's breaks. Deeds of the run before count once they are repeated.
+    /// among the lesson's breaks. Deeds of the previous run count once they are repeated.
     #[must_use]
     pub fn deeds(&self) -> &[(Duration, usize)] {
         &self.deeds
     }
 
-    /// Shows the lesson up to and with a time since it began, at most to its end. Returns the entries that are shown
-    /// with that, in their order; there may be none. A time before the shown moment counts as that moment. To go back,
-    /// use [`LessonPlayer::again`].
+    /// Shows the lesson up to and with a time since it began, at most to its end. Returns the entries that this call
+    /// newly shows, in their order; the list may be empty. A time before the already shown one shows nothing new. To go
+    /// back, use [`LessonPlayer::again`].
     pub fn advance(&mut self, to: Duration) -> Vec<Entry> {
         let to = to.min(self.lesson.lasts).max(self.shown);
         self.run_to(to);
@@ -231,8 +233,8 @@ impl LessonPlayer {
         shown
     }
 
-    /// Takes what the client programs have received up to and with the shown moment, since the last call: in order of
-    /// time, on the cluster's clock. There may be nothing.
+    /// Takes what the client programs have received since the last call, up to and with the time that is shown. The
+    /// list is in order of time, on the cluster's clock. The list may be empty.
     pub fn take_received(&mut self) -> Vec<(Time, ReceivedRecord)> {
         let now = self.now();
         let mut taken = Vec::new();
@@ -242,8 +244,9 @@ impl LessonPlayer {
         taken
     }
 
-    /// Shows the next entry, and all entries of the same moment; returns them. Entries from before the lesson's begin
-    /// count as of its begin. If none is left, it shows the lesson to its end and returns none.
+    /// Shows the next entry, and all entries of the same time; returns these entries. Entries from before the lesson's
+    /// begin count as of its begin. If no entry is left, the function shows the lesson to its end and returns no
+    /// entries.
     pub fn step(&mut self) -> Vec<Entry> {
         while self.waiting.is_empty() && self.ran < self.lesson.lasts {
             self.run_to(self.ran + STEP);
@@ -255,8 +258,8 @@ impl LessonPlayer {
         self.advance(next.unwrap_or(self.lesson.lasts))
     }
 
-    /// Performs the lesson's break with an index at the moment to which the world has run: the shown one, or up to 10
-    /// ms later. An unknown index does nothing, and so does any break in a run that has 256 deeds.
+    /// Performs the lesson's break with an index at the time to which the world has run: the shown time, or up to 10 ms
+    /// later. An unknown index does nothing, and so does any break in a run that has 256 deeds.
     pub fn break_it(&mut self, place: usize) {
         if self.deeds.len() < DEEDS_MOST && place < self.lesson.breaks.len() {
             self.deeds.push((self.ran, place));
@@ -264,9 +267,9 @@ impl LessonPlayer {
         }
     }
 
-    /// Returns the next run of the same lesson at its beginning, with other parameters if `run` differs. The person's
-    /// deeds so far ([`LessonPlayer::deeds`]) up to and with `keep`, since the lesson began, are repeated at their
-    /// times; later ones are not.
+    /// Returns the next run of the same lesson at its beginning, with other parameters if `run` differs. The next run
+    /// repeats the person's deeds so far ([`LessonPlayer::deeds`]) at their times, but only those up to and with
+    /// `keep`, since the lesson began.
     #[must_use]
     pub fn again(&self, run: Run, keep: Duration) -> Self {
         let mut player = Self::of_number(self.lesson.clone(), run, self.number + 1);
@@ -275,7 +278,7 @@ impl LessonPlayer {
         player
     }
 
-    /// Forgets the deeds of the run before that are not yet repeated, so that they never are.
+    /// Forgets the deeds of the previous run that are not yet repeated, so that this run never repeats them.
     pub fn forget_deeds(&mut self) {
         self.to_do.clear();
     }
@@ -293,8 +296,8 @@ impl LessonPlayer {
         }
     }
 
-    /// Returns the number of steps up to and including the step with the next event of the world. It ends earlier at
-    /// `to` or at the next deed.
+    /// Returns the number of steps up to and including the step with the earliest of these: the world's next event,
+    /// `to`, the next deed.
     fn idle_steps(&self, to: Duration) -> u32 {
         let until = match self.to_do.front() {
             Some((at, _)) => to.min(*at),
@@ -351,7 +354,7 @@ impl LessonPlayer {
     }
 }
 
-/// Takes in the next entry of a log; returns the sealed segment if the entry filled it.
+/// Adds the next entry of a log to fold and sealer; returns the sealed segment if the entry filled it.
 fn seal(entry: &Entry, state: &mut State, sealer: &mut Sealer) -> Option<Sealed> {
     match entry {
         Entry::Record(record) => {
@@ -365,8 +368,8 @@ fn seal(entry: &Entry, state: &mut State, sealer: &mut Sealer) -> Option<Sealed>
     }
 }
 
-/// Returns a hash of the logs of two runs of a lesson; it is the same on every machine. One runs undisturbed. In the
-/// other all breaks are performed from its middle on, one every 2 s.
+/// Returns a hash of the logs of two runs of a lesson; the hash is the same on every machine. The first run has no
+/// breaks. In the second run all breaks are performed from its middle on, one every 2 s.
 #[must_use]
 pub fn digest_of(lesson: &Lesson, run: Run) -> u64 {
     let as_written = LessonPlayer::new(lesson.clone(), run).advance(lesson.lasts);
@@ -380,7 +383,7 @@ pub fn digest_of(lesson: &Lesson, run: Run) -> u64 {
     digest(&as_written).rotate_left(1) ^ digest(&broken)
 }
 
-/// Returns a hash of entries. It is the same on every machine.
+/// Returns a hash of entries of a log; the hash is the same on every machine.
 pub(super) fn digest(entries: &[Entry]) -> u64 {
     let (mut sealer, first) = Sealer::new("digest".into(), "digest".into(), Time(0));
     let mut state = State {

@@ -17,7 +17,7 @@ fn player(lesson: &Lesson) -> LessonPlayer {
     LessonPlayer::new(lesson.clone(), run_of(lesson))
 }
 
-/// The folds at a moment of a lesson.
+/// The folds of the log at one time of a lesson.
 struct Then {
     state: State,
     layers: Layers,

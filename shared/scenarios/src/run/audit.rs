@@ -1,5 +1,5 @@
-//! The audit in a simulated cluster. It carries out reads over connections of its own, one to each server, as
-//! `backend/src/audit` does over sockets. It decides nothing.
+//! The audit in a simulated cluster. This module carries out the audit's reads over connections of the audit's own, one
+//! to each server, as `backend/src/audit` does over sockets. The module decides nothing.
 
 use watchscope_diagnosis::audit::{Read, Reply};
 use watchscope_model::event::{ConnectionClosed, ConnectionOpened, RequestAnswered};
@@ -15,28 +15,30 @@ use watchscope_simulator::{self as sim, Arrival, Cut};
 use super::Run;
 use super::links::{opened, server_at};
 
-/// How long a read waits for its answer, in milliseconds; then it is given up and its connection closed. An apiserver
-/// answers within 60 s or not at all (docs/semantics/servers.md#request-timeout). The number has no other source.
+/// How long a read waits for its answer, in milliseconds; after this time the read is given up and its connection
+/// closed. An apiserver answers within 60 s or not at all (docs/semantics/servers.md#request-timeout). The number has
+/// no other source.
 const PATIENCE_MS: u64 = 70_000;
 
-/// A connection of the audit, and the read on it.
+/// A connection of the audit, and the pending read on that connection.
 #[derive(Debug)]
 pub(super) struct AuditLink {
     pub(super) world: sim::ConnectionId,
-    /// The only server that it leads to, like the watches being audited; `None` for any.
+    /// The only server that the connection leads to, because the audited watches are pinned to it; `None` for any
+    /// server.
     server: Option<Text>,
-    /// Whether it is for second watches, which have a connection of their own.
+    /// Whether the connection is for the audit's second watches, which do not share a connection with the other reads.
     is_witness: bool,
     log: Option<ConnectionId>,
     pub(super) pending: Option<PendingRead>,
 }
 
-/// A read without an answer.
+/// A read of the audit that has no answer yet.
 #[derive(Debug)]
 pub(super) struct PendingRead {
     read: Read,
     pub(super) until: Time,
-    /// Its ids in the world and in the log, once it was sent.
+    /// The request's ids in the world and in the log; `None` until the request is sent.
     ids: Option<(sim::RequestId, RequestId)>,
     status: Option<u16>,
     headers: Headers,
@@ -51,11 +53,11 @@ pub(super) struct Reads {
     pub(super) ask: fn(&mut Run),
     /// Takes an arrival on one of the audit's connections.
     pub(super) take: fn(&mut Run, usize, Arrival),
-    /// Gives up the reads whose time is over.
+    /// Gives up the reads that have waited for [`PATIENCE_MS`].
     pub(super) give_up: fn(&mut Run, Time),
 }
 
-/// The table that [`Run::audit`] fills in.
+/// The table of functions that [`Run::audit`] puts into a run.
 pub(super) const READS: Reads = Reads {
     ask: Run::ask_audit,
     take: Run::take_audit,
@@ -157,7 +159,7 @@ impl Run {
         self.recorder.answer(&pending.read, reply, now);
     }
 
-    /// Takes in that a connection of the audit is gone.
+    /// Handles the loss of a connection of the audit.
     fn lose_audit(&mut self, link: usize, cause: Option<Cause>, why: &str) {
         self.answer_audit(link, Some(why));
         let log = self.audits.remove(link).log;
@@ -209,8 +211,8 @@ impl PendingRead {
         self.body.extend_from_slice(bytes);
     }
 
-    /// Returns the answer as it is recorded, and as the audit reads it. `error` says why the answer is missing or
-    /// incomplete.
+    /// Returns the answer twice: as the log records it, and as the audit reads it. `error` says why the answer is
+    /// missing or incomplete.
     fn answered(&self, error: Option<&str>) -> (RequestAnswered, Reply) {
         // Only a refusal has a Status as its body; other bodies are long.
         let refused = self.status.filter(|&status| status != 200);

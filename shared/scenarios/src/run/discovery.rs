@@ -1,4 +1,4 @@
-//! Discovery in a simulated cluster, for a probe whose type is gone.
+//! Discovery in a simulated cluster, for a probe whose resource type is gone.
 
 use watchscope_probe::Served;
 use watchscope_simulator::Request;
@@ -6,7 +6,7 @@ use watchscope_simulator::Request;
 use super::Run;
 
 impl Run {
-    /// Reads the group's own discovery, like a client without aggregated discovery.
+    /// Reads the discovery document of the probe's API group, like a client without aggregated discovery.
     pub(super) fn discover(&mut self, index: usize) -> Option<Served> {
         let (group, plural) = self.clients[index].resource.clone();
         let versions = if group.is_empty() {

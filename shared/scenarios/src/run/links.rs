@@ -1,4 +1,5 @@
-//! The probes' connections in the world: it carries out a probe's effects, and passes it what arrives.
+//! The probes' connections in the world: this module carries out a probe's effects, and passes the probe what arrives
+//! for it.
 
 use watchscope_model::event::{ConnectionClosed, ConnectionGoaway, ConnectionOpened};
 use watchscope_model::field::Headers;
@@ -10,23 +11,24 @@ use watchscope_simulator::{self as sim, Arrival, Cut, Delivery, Flow, Request, S
 use super::Run;
 use super::audit::AuditLink;
 
-/// The last stream in a GOAWAY that lets every open stream go on: HTTP/2's largest stream id (RFC 9113, section 5.1.1).
+/// The last stream id in a GOAWAY that lets every open stream go on: HTTP/2's largest stream id (RFC 9113, section
+/// 5.1.1).
 const MAX_STREAM_ID: u64 = (1 << 31) - 1;
 
-/// A connection in the world and in the log, and the request on it.
+/// A probe's connection in the world and in the log, and the request on that connection.
 #[derive(Debug)]
 pub(super) struct ProbeLink {
     world: sim::ConnectionId,
     log: Option<ConnectionId>,
     request: Option<(sim::RequestId, RequestId)>,
-    /// Whether its server takes no new requests over it.
+    /// Whether the server takes no new requests over the connection.
     is_leaving: bool,
-    /// The longest time for which the answer was left unread, in milliseconds; `None` if it never was.
+    /// The longest time for which the answer was left unread, in milliseconds; `None` if it was always read at once.
     pub(super) unread_ms: Option<u64>,
 }
 
 impl Run {
-    /// Opens a connection to a server, or to any.
+    /// Opens a connection to a server, or to any server if `server` is `None`.
     pub(super) fn connect(&mut self, server: Option<ServerId>) -> sim::ConnectionId {
         match server {
             Some(server) => self.world.connect_to(server, self.flow),
@@ -89,8 +91,8 @@ impl Run {
         }
     }
 
-    /// Returns the connection of another probe, if this probe shares it. It has an id in the world, and one in the log
-    /// once it is open.
+    /// Returns the connection of another probe, if this probe shares it. The connection has an id in the world, and
+    /// also an id in the log once it is open.
     fn shared_by(
         &self,
         index: usize,
@@ -295,8 +297,8 @@ impl Run {
         found
     }
 
-    /// Gives up a connection whose server takes no new requests, as soon as it is idle. Returns its id in the log once
-    /// no probe uses it.
+    /// Gives up a probe's connection whose server takes no new requests, if the connection is idle. Returns the
+    /// connection's id in the log if no probe uses the connection any more.
     fn leave(&mut self, index: usize, channel: Channel) -> Option<ConnectionId> {
         let link = self.link(index, channel);
         let left = link.take_if(|link| link.is_leaving)?;
@@ -349,7 +351,7 @@ impl Run {
         }
     }
 
-    /// Returns the log's id of the request that is under way on a channel, if it is this one.
+    /// Returns the log's id of the request that is under way on a channel, if that request is `of`.
     fn request(&mut self, index: usize, channel: Channel, of: sim::RequestId) -> Option<RequestId> {
         let (id, request) = self.link(index, channel).as_ref()?.request?;
         (id == of).then_some(request)
@@ -364,8 +366,8 @@ impl Run {
     }
 }
 
-/// Returns the address of a simulated apiserver, by which watches are pinned to it: `10.0.0.N:6443`. N is its id plus
-/// 1. It panics in debug builds for the id 65,535, which no server has.
+/// Returns the address of a simulated apiserver, by which watches are pinned to it: `10.0.0.N:6443`. N is the server's
+/// id plus 1. The function panics in debug builds for the id 65,535, which no server has.
 #[must_use]
 pub fn address_of(server: ServerId) -> Text {
     format!("10.0.0.{}:6443", server.0 + 1).into()
@@ -376,7 +378,8 @@ pub(super) fn server_at(address: &str) -> Option<ServerId> {
     last.parse::<u16>().ok()?.checked_sub(1).map(ServerId)
 }
 
-/// A pinned connection names its server. A load balancer hides the server of any other.
+/// Returns the event of an opened connection. A pinned connection names its server; for any other connection a load
+/// balancer hides the server.
 pub(super) fn opened(connection: ConnectionId, server: Option<ServerId>) -> ConnectionOpened {
     ConnectionOpened {
         connection,

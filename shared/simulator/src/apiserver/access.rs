@@ -1,6 +1,6 @@
-//! Access control: everybody may do everything, except where faults deny it (F40, F41).
+//! Access control: every client may send every request, except where faults deny it (F40, F41).
 //!
-//! A real server checks access only when a request begins. So does this one, and open watches go on.
+//! Like a real server, the simulated one checks access only when a request begins, so open watches go on.
 
 use super::answer::{Answer, unsniffed};
 use super::context::Context;
@@ -15,21 +15,21 @@ use crate::status::{ApiError, forbidden_request, unauthorized};
 /// The reason why a client is denied a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Denial {
-    /// Its credentials are not valid.
+    /// The client's credentials are not valid.
     Unauthorized,
-    /// It is known, and lacks rights to a resource.
+    /// The client's credentials are valid, but the client lacks rights to a resource.
     Forbidden {
         /// The client's name.
         user: String,
         /// The resource: `pods`, `deployments.apps`.
         resource: String,
-        /// The rights that it lacks.
+        /// The rights that the client lacks.
         rights: Rights,
     },
 }
 
 impl Apiserver {
-    /// The refusal of a request, if the denial applies to it.
+    /// Returns the refusal of a request; `None` if the denial does not apply to the request.
     pub(crate) fn denied(
         &self,
         request: &Request,
@@ -85,7 +85,7 @@ impl Apiserver {
         Some(forbidden_request(user, verb, kind, namespace, what))
     }
 
-    /// Refuses a request before it is handled.
+    /// Answers a request with a refusal, without handling it.
     pub(crate) fn deny(&mut self, id: RequestId, error: &ApiError, ctx: &mut Context<'_>) {
         self.replies.insert(id, Reply::default());
         let mut answer = Answer::refusal(error, ctx.version);

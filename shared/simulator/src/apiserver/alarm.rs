@@ -1,4 +1,4 @@
-//! The alarms of an apiserver: the world hands each back when it is due.
+//! The alarms of an apiserver: the world hands each alarm back when it is due.
 
 use crate::kinds::ResourceId;
 use crate::message::RequestId;
@@ -8,21 +8,21 @@ use crate::message::RequestId;
 pub(crate) enum Alarm {
     /// A write is committed, so its answer may be sent.
     Committed(RequestId),
-    /// A read reached the timeout of its wait for the cache.
+    /// A read reached the timeout of its wait for the watch cache.
     WaitedEnough(RequestId),
-    /// The server asks etcd for progress, for reads that wait.
+    /// The server requests progress from etcd, for reads that wait.
     AskProgress(ResourceId),
     /// A watch may be due for a bookmark.
     Bookmark(RequestId),
-    /// A watch has reached its timeout.
+    /// A watch has reached the end of its lifetime.
     Deadline(RequestId),
-    /// A reply that paused goes on.
+    /// A reply that had paused goes on.
     GoOn(RequestId),
-    /// The dispatcher reached the timeout of its wait for full watches; with the number of the wait.
+    /// The dispatcher of a resource reached the timeout of its wait for full watches; the number identifies the wait.
     DispatchTimeout(ResourceId, u32),
     /// A watch that the dispatcher waited for has room.
     ResumeDispatch(ResourceId),
-    /// A cacher's next step, with the number of its attempt.
+    /// The next step of a resource's cacher; the number identifies the cacher's attempt.
     Cacher(ResourceId, u32, Step),
     /// A request reached the timeout of its wait for etcd's leader.
     NoLeader(RequestId),
@@ -33,10 +33,10 @@ pub(crate) enum Alarm {
 /// A step of a cacher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// List etcd again.
+    /// The cacher lists etcd again.
     Start,
-    /// The list of this revision is read.
+    /// The cacher's list of etcd at this revision is complete.
     Listed(u64),
-    /// Watch again from the last revision seen.
+    /// The cacher watches etcd again from the last revision that its reflector saw.
     Resume,
 }

@@ -12,7 +12,7 @@ use crate::version::Version;
 /// A whole answer.
 pub(super) struct Answer {
     pub(super) status: u16,
-    /// Whether it comes from a filter before the one that sets `cache-control`.
+    /// Whether the answer comes from a filter that runs before the filter that sets `cache-control`.
     pub(super) is_early: bool,
     pub(super) headers: Vec<(String, String)>,
     pub(super) body: Vec<Bytes>,
@@ -65,11 +65,11 @@ pub(super) enum Outcome {
     Now(Answer),
     /// An answer to send when the write is committed.
     Committed(Answer),
-    /// The reply stays open: a watch runs, or a read waits.
+    /// No answer yet: the reply stays open, because a watch runs or a read waits.
     Open,
 }
 
-/// The answer of the filter that ends a request at its timeout.
+/// Returns the answer of the filter that ends a request at the request's timeout.
 pub(super) fn allotted_time_is_over() -> Answer {
     let text = concat!(
         r#"{"metadata":{},"status":"Failure","message":"Timeout: request did not complete within the allotted timeout","#,
@@ -88,23 +88,23 @@ pub(super) fn common_headers(random: &mut Random) -> Vec<(String, String)> {
     ]
 }
 
-/// The header that warns of a deprecated kind in every answer about it.
+/// Returns the header that warns of a deprecated kind, which every answer about the kind has; `None` for other kinds.
 pub(super) fn deprecation(kind: &ResourceType) -> Option<(String, String)> {
     let text = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
     (kind.kind == "Endpoints").then(|| warning(text))
 }
 
-/// A warning header.
+/// Returns the header `warning` with a text.
 pub(super) fn warning(text: &str) -> (String, String) {
     ("warning".to_owned(), format!("299 - {text:?}"))
 }
 
-/// The answer of the apiserver's mux to a path that it does not know.
+/// Returns the answer of the apiserver's mux to a path that the mux does not know.
 pub(super) fn nothing_here() -> Answer {
     plain_text(404, b"404 page not found\n")
 }
 
-/// An answer in plain text, whose type a browser may not guess.
+/// Returns an answer in plain text, with the header that forbids a browser to guess the content type.
 pub(super) fn plain_text(status: u16, text: &'static [u8]) -> Answer {
     unsniffed(Answer::bytes(
         status,
@@ -113,7 +113,7 @@ pub(super) fn plain_text(status: u16, text: &'static [u8]) -> Answer {
     ))
 }
 
-/// Adds the header that forbids a browser to guess the type.
+/// Adds the header that forbids a browser to guess the content type.
 pub(super) fn unsniffed(mut answer: Answer) -> Answer {
     answer
         .headers

@@ -1,6 +1,7 @@
-//! A table of functions for answers other than objects with their lists and watches.
+//! A table of functions for answers other than objects, lists and watches.
 //!
-//! A cluster that is configured without them reaches none of their code. So a lesson's module does not contain it.
+//! A cluster that is configured without these functions reaches none of their code, so a lesson's WebAssembly module
+//! does not contain that code.
 
 use serde_json::{Value, json};
 
@@ -34,11 +35,11 @@ impl Answers {
     /// The server also answers paths about itself (version, health, discovery), and sends Tables where a client accepts
     /// them.
     pub const ALL: Self = Self(Some(&ALL));
-    /// The server answers only objects. Where [`Answers::ALL`] answers about the apiserver itself, this gets 404; a
-    /// request for a Table gets whole objects.
+    /// The server answers only requests for objects, lists and watches. A request about the apiserver itself gets 404;
+    /// a request for a Table gets whole objects.
     pub const OBJECTS: Self = Self(None);
 
-    /// The answer about the apiserver itself; `None` if it gives none.
+    /// Returns the answer about the apiserver itself; `None` if it is configured without such answers.
     pub(super) fn about_itself(
         self,
         route: &Route,
@@ -50,7 +51,8 @@ impl Answers {
             .map(|table| (table.about_itself)(route, request, kinds, version))
     }
 
-    /// The Table of a watch event, with its object's resourceVersion; `None` if the apiserver has no Tables.
+    /// Returns the Table of a watch event, with the resourceVersion of the event's object; `None` if the apiserver has
+    /// no Tables.
     pub(super) fn watch_event(self, rows: Rows<'_>) -> Option<Value> {
         let revision = rows
             .objects
@@ -59,7 +61,7 @@ impl Answers {
         self.rows(rows, json!({"resourceVersion": revision}))
     }
 
-    /// A Table of objects with the list's `metadata`; `None` if the apiserver has no Tables.
+    /// Returns a Table of objects with the list's `metadata`; `None` if the apiserver has no Tables.
     pub(super) fn rows(self, rows: Rows<'_>, metadata: Value) -> Option<Value> {
         self.0.map(|table| (table.rows)(rows, metadata))
     }

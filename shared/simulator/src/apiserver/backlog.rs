@@ -1,5 +1,5 @@
-//! The frames that a watch has still to send: first the state or a replay, then live events. A bounded number of live
-//! events may wait (docs/semantics/servers.md#buffers).
+//! The frames that a watch still has to send: first initial events or a replay, then live events. A bounded number of
+//! live events may wait (docs/semantics/servers.md#buffers).
 //!
 //! ```text
 //!  initial events or replay ─► bookmark ─┐
@@ -22,9 +22,9 @@ use crate::time::Time;
 
 /// The frames of a watch that wait for the network.
 ///
-/// Bounded. Live frames fill the slots of the watcher's two channels; the event on which the dispatcher waits is kept
-/// aside. While the first events are sent, only one channel has room for live frames, since the first events fill the
-/// other.
+/// The backlog is bounded. Live frames fill the slots of the watch's two channels; the event on which the dispatcher
+/// waits is kept apart. While the first events are sent, only one channel has room for live frames, since the first
+/// events fill the second channel.
 #[derive(Debug)]
 pub(super) struct Backlog {
     first: First,
@@ -33,18 +33,18 @@ pub(super) struct Backlog {
     live: VecDeque<Bytes>,
     /// The event that found the buffer full, on which the dispatcher waits.
     pending: Option<Bytes>,
-    /// Slots of each of the two channels.
+    /// The number of slots of each of the watch's two channels.
     slots: usize,
-    /// The number of first events sent since the last pause; `paused_until` is its end.
+    /// The number of first events sent since the last pause; `paused_until` is the pause's end.
     sent_since_pause: usize,
     paused_until: Time,
 }
 
-/// The events that a watch gets first.
+/// The events that a watch gets before live events.
 #[derive(Debug)]
 pub(super) enum First {
     Nothing,
-    /// The objects of the present state, as ADDED.
+    /// The objects of the present state, sent as ADDED.
     Objects(std::vec::IntoIter<Arc<Object>>),
     /// The events of a replay from the ring, copied in chunks.
     Ring(Replay, VecDeque<Arc<Change>>),
@@ -54,9 +54,9 @@ pub(super) enum First {
 #[derive(Debug)]
 pub(super) enum Next {
     Frame(Bytes),
-    /// Nothing waits now.
+    /// No frame waits now.
     Nothing,
-    /// Nothing before this moment: it takes time to go through many objects.
+    /// No frame is due before this time, because sending many first events takes time.
     NotBefore(Time),
     /// The ring dropped events that were to be replayed. The watch ends without an ERROR
     /// (docs/semantics/servers.md#overrun).
@@ -80,7 +80,7 @@ impl Backlog {
         self.pending.is_none() && self.live.len() < self.capacity()
     }
 
-    /// The number of waiting frames, and the room for live ones.
+    /// Returns the number of waiting frames, and the room for live frames.
     pub(super) fn look(&self) -> WatcherLook {
         let first = match &self.first {
             First::Nothing => 0,
@@ -99,7 +99,7 @@ impl Backlog {
         self.live.push_back(frame);
     }
 
-    /// Keeps aside the event on which the dispatcher waits.
+    /// Keeps the event on which the dispatcher waits apart from the channels.
     pub(super) fn push_pending(&mut self, frame: Bytes) {
         self.pending = Some(frame);
     }
@@ -108,7 +108,7 @@ impl Backlog {
         self.pending.is_some()
     }
 
-    /// Ends the backlog: the frames in the result channel are still sent, the rest is lost.
+    /// Ends the backlog: the frames in the result channel are still sent, all other frames are lost.
     pub(super) fn cut_off(&mut self) {
         let kept = match self.first {
             First::Nothing => self.slots,
@@ -120,7 +120,7 @@ impl Backlog {
         self.live.truncate(kept);
     }
 
-    /// Takes the next frame. That can free a slot for the event on which the dispatcher waits.
+    /// Takes the next frame. Taking a frame can free a slot for the event on which the dispatcher waits.
     pub(super) fn next(
         &mut self,
         watcher: &mut Watcher,

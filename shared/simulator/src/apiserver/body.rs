@@ -15,11 +15,12 @@ use crate::kubectl::table::Rows;
 use crate::object::Object;
 use crate::status::{self, ApiError};
 
-/// Size in bytes at which a chunk of a list ends: after the item that reaches it, so a chunk may be longer. The number
-/// has no source: it is far below the network's window of 256 KiB, so that a client reads while the rest is sent.
+/// Size in bytes at which a chunk of a list ends: after the item that reaches this size, so a chunk may be longer. The
+/// size is far below the network's window of 256 KiB, so that a client reads while later chunks are sent. The number
+/// has no other source.
 const CHUNK_BYTES: usize = 32 * 1024;
 
-/// The body for one object in a form.
+/// Returns the body of an answer with one object in a form.
 pub(super) fn object_body(
     object: &Arc<Object>,
     form: Representation,
@@ -44,7 +45,7 @@ pub(super) fn object_body(
     }
 }
 
-/// Refuses to answer with objects that a fault makes impossible to convert (F38).
+/// Returns an error if a fault makes one of the objects impossible to convert (F38).
 pub(super) fn readable<'a>(
     mut objects: impl Iterator<Item = &'a Arc<Object>>,
     resource: ResourceId,
@@ -66,8 +67,8 @@ pub(super) fn readable<'a>(
     }
 }
 
-/// The body of a list of whole objects: for a built-in kind in the order of its fields, for a custom kind in the
-/// alphabet's.
+/// Returns the body of a list of whole objects. A built-in kind has its fields in the schema's order, a custom kind in
+/// alphabetical order.
 pub(super) fn whole_list(
     kind: &ResourceType,
     mut metadata: Value,
@@ -107,7 +108,7 @@ pub(super) fn list_opening(kind: &str, api_version: &str, metadata: &Value) -> S
     )
 }
 
-/// Builds a list in chunks: its opening, its items, each in two parts, and its closing.
+/// Builds the body of a list in chunks from its opening, its items, each in two parts, and its closing.
 pub(super) fn list_chunks(
     opening: String,
     items: impl Iterator<Item = (&'static str, Bytes)>,

@@ -14,39 +14,39 @@ use crate::status::{ApiError, too_old};
 use crate::time::Time;
 use crate::version::Version;
 
-/// Keys and objects, in key order.
+/// Objects by their etcd key, in key order.
 pub(super) type Objects = BTreeMap<Arc<str>, Arc<Object>>;
 
 /// The most events that a replay copies from the ring at a time (`bufferSize` of apiserver
-/// `storage/cacher/watch_cache_interval.go`, 1.36). When these are sent, it copies the next ones. If the ring has
-/// dropped them, the watch ends (docs/semantics/servers.md#overrun). A watch also pauses after each such number of
-/// first events.
+/// `storage/cacher/watch_cache_interval.go`, 1.36). When these events are sent, the replay copies the next ones. If the
+/// ring has dropped the next ones, the watch ends (docs/semantics/servers.md#overrun). A watch also pauses each time
+/// after sending this number of first events.
 pub(super) const REPLAY_CHUNK: usize = 100;
 
 /// The watch cache of one resource.
 ///
-/// Bounded: the ring has at most `capacity` events; a full one drops its oldest. The capacity adapts within the
+/// Bounded: the ring has at most `capacity` events; a full ring drops its oldest event. The capacity adapts within the
 /// configured limits.
 #[derive(Debug)]
 pub(super) struct WatchCache {
-    /// The revision up to which the cache believes that it knows everything about its resource.
+    /// The revision up to which the cache believes to have all changes of its resource.
     revision: u64,
-    /// The revision of the last list of etcd.
+    /// The revision of the cache's last list of etcd.
     list_revision: u64,
-    /// Whether the ring dropped events since that list.
+    /// Whether the ring dropped events since the cache's last list of etcd.
     lost: bool,
     ring: VecDeque<Arc<Change>>,
     /// The number of the event at the ring's front, counted since the cache was made.
     front: u64,
     capacity: usize,
-    /// While it is false, the ring keeps no events (fault `Expire`).
+    /// Whether the ring keeps events; `false` during the fault `Expire`.
     keeps_history: bool,
     store: Objects,
-    /// Rises by one with every change of the store.
+    /// A counter that rises by one with every change of the cache's store.
     edits: u64,
 }
 
-/// A watch's position in the ring.
+/// The position of a watch's replay in the ring.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Replay {
     next: u64,
@@ -54,12 +54,12 @@ pub(super) struct Replay {
 }
 
 impl Replay {
-    /// The number of events that it has not come to.
+    /// Returns the number of events that the replay has not yet returned.
     pub(super) fn left(&self) -> usize {
         usize::try_from(self.end.saturating_sub(self.next)).unwrap_or(usize::MAX)
     }
 
-    /// Skips the next event. Returns whether there was one.
+    /// Skips the next event of the replay. Returns whether there was an event to skip.
     pub(super) fn skip_one(&mut self) -> bool {
         let is_there = self.next < self.end;
         self.next += u64::from(is_there);
@@ -90,7 +90,7 @@ impl WatchCache {
         self.revision
     }
 
-    /// The objects of the store, and the number of its changes.
+    /// Returns the objects of the store, and the value of `edits`, which counts the store's changes.
     pub(super) fn contents(&self) -> (&Objects, u64) {
         (&self.store, self.edits)
     }
@@ -100,7 +100,7 @@ impl WatchCache {
         (self.ring.len(), self.capacity)
     }
 
-    /// Takes a list of etcd: replaces the store and empties the history (docs/semantics/servers.md#cache-start).
+    /// Takes in a list of etcd: replaces the store and empties the history (docs/semantics/servers.md#cache-start).
     pub(super) fn replace(&mut self, store: Objects, revision: u64) {
         self.store = store;
         self.edits += 1;
@@ -109,10 +109,10 @@ impl WatchCache {
         self.lost = false;
     }
 
-    /// Takes an event of etcd. Returns it as the cache delivers it: with the object that the cache held before
-    /// (docs/semantics/servers.md#cache-event).
+    /// Takes in an event of etcd. Returns the event as the cache delivers it: `previous` is the object that the cache
+    /// held before (docs/semantics/servers.md#cache-event).
     ///
-    /// It believes every event, even one that comes twice or from the past.
+    /// The cache believes every event, even an event that comes twice or with an older revision.
     pub(super) fn receive(
         &mut self,
         change: &Arc<Change>,
@@ -167,7 +167,7 @@ impl WatchCache {
         delivered
     }
 
-    /// Takes etcd's progress: all changes of its resource up to `revision` were sent.
+    /// Takes in etcd's progress notification: etcd has sent all changes of the cache's resource up to `revision`.
     pub(super) fn progress(&mut self, revision: u64) {
         self.revision = revision;
     }
@@ -183,7 +183,7 @@ impl WatchCache {
         self.keeps_history = true;
     }
 
-    /// Returns the replay of a watch from `after`, or a 410 if some of its events are gone
+    /// Returns the replay of a watch from resourceVersion `after`, or a 410 if some events above `after` are gone
     /// (docs/semantics/servers.md#cache-resume).
     pub(super) fn replay_after(&self, after: u64) -> Result<Replay, ApiError> {
         let oldest = self.oldest_resumable();
@@ -203,7 +203,7 @@ impl WatchCache {
         self.ring.range(later..)
     }
 
-    /// Takes the next events of a replay; none at its end (docs/semantics/servers.md#overrun).
+    /// Takes the next events of a replay; none at the replay's end (docs/semantics/servers.md#overrun).
     pub(super) fn next_of(&self, replay: &mut Replay) -> Result<Vec<Arc<Change>>, Overrun> {
         if replay.next >= replay.end {
             return Ok(Vec::new());
@@ -229,9 +229,9 @@ impl WatchCache {
         from(&self.store, prefix, start)
     }
 
-    /// The same objects as they were at `revision`; `None` if no snapshot of then or before is kept
-    /// (docs/semantics/servers.md#snapshots). Snapshots are dropped with the ring's events, and below `floor` with
-    /// etcd's compaction.
+    /// Returns the objects under `prefix` from key `start` on as they were at `revision`; `None` if no snapshot at or
+    /// below `revision` is kept (docs/semantics/servers.md#snapshots). Snapshots are dropped with the ring's events,
+    /// and below `floor` with etcd's compaction.
     pub(super) fn list_at(
         &self,
         prefix: &str,
@@ -284,8 +284,9 @@ impl WatchCache {
         self.store.get(key)
     }
 
-    /// Slots of a new watcher's input channel, and also of its result channel (docs/semantics/servers.md#buffers).
-    /// `indexed`: the resource has an index that selectors can use. `triggered`: this selector uses it.
+    /// Returns the number of slots of a new watch's input channel, and equally of its result channel
+    /// (docs/semantics/servers.md#buffers). `indexed`: the resource has an index that selectors can use. `triggered`:
+    /// the watch's selector uses the index.
     pub(super) fn buffer_slots(&self, indexed: bool, triggered: bool, version: Version) -> usize {
         if !version.sizes_buffers_by_ring() {
             return if indexed && !triggered { 1000 } else { 10 };
@@ -298,7 +299,7 @@ impl WatchCache {
         self.capacity.div_ceil(75).clamp(10, most)
     }
 
-    /// The lowest revision that a watch can start from.
+    /// Returns the lowest revision that a watch of the cache can start from.
     pub(super) fn oldest_resumable(&self) -> u64 {
         match self.ring.front() {
             Some(oldest) if self.lost => oldest.revision.saturating_sub(1),
@@ -312,8 +313,8 @@ impl WatchCache {
         self.list_revision = revision;
     }
 
-    /// Doubles a full ring that spans less than the window, and halves one whose newest quarter spans more
-    /// (docs/semantics/servers.md#ring).
+    /// Doubles a full ring that spans less time than the window, and halves a full ring whose newest quarter spans more
+    /// than the window (docs/semantics/servers.md#ring).
     fn adapt_capacity(&mut self, now: Time, config: &ApiserverConfig) {
         if self.ring.len() < self.capacity {
             return;
@@ -358,9 +359,9 @@ mod tests {
     use crate::settings::EtcdConfig;
     use serde_json::json;
 
-    /// The prefix of the keys of the cached type.
+    /// The prefix of the etcd keys of the cached type.
     const PREFIX: &str = "/registry/pods/";
-    /// The cached type: the first of the built-in ones.
+    /// The cached type: the first built-in type.
     const PODS: ResourceId = ResourceId(0);
 
     struct Rig {

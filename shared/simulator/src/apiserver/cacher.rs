@@ -1,5 +1,5 @@
-//! The cacher of a resource. Its reflector over etcd keeps the watch cache up to date. Until it is ready, reads of the
-//! cache wait or are refused (docs/semantics/servers.md#cache-start).
+//! The cacher of a resource. The cacher's reflector over etcd keeps the watch cache up to date. Until the cacher is
+//! ready, reads of the cache wait or are refused (docs/semantics/servers.md#cache-start).
 //!
 //! ```text
 //!           ┌────────────── 1 s later: its watches end ───────────────┐
@@ -24,23 +24,23 @@ pub(super) struct Cacher {
     pub(super) cache: WatchCache,
     pub(super) dispatcher: Dispatcher,
     pub(super) phase: Phase,
-    /// When it became ready, or ceased to be ready.
+    /// When the cacher last became ready, or ceased to be ready.
     pub(super) since: Time,
-    /// Counts attempts, so that an alarm of an earlier attempt is recognised.
+    /// Counts the cacher's attempts to list etcd, so that an alarm of an earlier attempt is recognised.
     pub(super) attempt: u32,
     pub(super) watch: Option<WatcherId>,
-    /// The last revision that its reflector saw.
+    /// The last revision that the cacher's reflector saw.
     pub(super) last_seen: u64,
-    /// When the first and the last internal error of a streak happened.
+    /// When the first and the last internal error of the present streak happened; `None` without a streak.
     pub(super) streak: Option<(Time, Time)>,
 }
 
 /// The state of a cacher's reflector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// It failed, and its watches are still open.
+    /// The reflector failed, and the watches that the cache serves are still open.
     Failed,
-    /// It lists etcd.
+    /// The reflector lists etcd.
     Listing,
     Ready,
 }
@@ -63,12 +63,12 @@ impl Cacher {
         self.phase == Phase::Ready
     }
 
-    /// Notes the watch of etcd that replaces its old one.
+    /// Notes the watch of etcd that replaces the cacher's old one.
     pub(super) fn moved(&mut self, watch: WatcherId) {
         self.watch = Some(watch);
     }
 
-    /// Its state, for the records of the inside.
+    /// Returns the cache's state, for inside records.
     pub(super) fn look(&self) -> CacheLook {
         let (events, capacity) = self.cache.ring_size();
         CacheLook {
@@ -84,17 +84,17 @@ impl Cacher {
         }
     }
 
-    /// How long it has not been ready.
+    /// Returns how long the cacher has not been ready.
     pub(super) fn downtime(&self, now: Time) -> Duration {
         now.since(self.since)
     }
 }
 
-/// Returns the Retry-After of a cache that is not ready: `clamp(e^(0.06·s), 1, 30)` in whole seconds, by a table of the
-/// downtimes at which it rises (docs/semantics/requests.md#not-ready).
+/// Returns the Retry-After of a cache that is not ready: `clamp(e^(0.06·s), 1, 30)` in whole seconds, with the downtime
+/// s in seconds (docs/semantics/requests.md#not-ready). A table has the downtimes at which Retry-After rises.
 pub(super) fn retry_after_secs(downtime: Duration) -> u32 {
-    /// Milliseconds of downtime from which Retry-After is 2, 3, … 30 s: ln(n) / 0.06. A table gives the same on every
-    /// machine, where a logarithm might not.
+    /// Milliseconds of downtime from which Retry-After is 2, 3, … 30 s: ln(n) / 0.06 s for n seconds. A table gives the
+    /// same result on every machine, where a logarithm might not.
     const FROM_MS: [u64; 29] = [
         11_553, 18_311, 23_105, 26_824, 29_863, 32_432, 34_658, 36_621, 38_377, 39_965, 41_416,
         42_750, 43_985, 45_135, 46_210, 47_221, 48_173, 49_074, 49_929, 50_743, 51_518, 52_259,

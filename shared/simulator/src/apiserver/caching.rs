@@ -1,4 +1,4 @@
-//! How an apiserver keeps its watch caches: it makes them, feeds them from etcd, and lets them fail and list again.
+//! How an apiserver keeps its watch caches: it makes caches, feeds them from etcd, and lets them fail and list again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,32 +19,35 @@ use crate::object::ChangeKind;
 use crate::status::{self, ApiError};
 use crate::time::Time;
 
-/// Time from a failure to the next attempt (`wait.Until`; docs/semantics/servers.md#cache-start).
+/// Time from a failure of a cacher's reflector to its next list of etcd (`wait.Until`;
+/// docs/semantics/servers.md#cache-start).
 const RETRY_PERIOD: Duration = Duration::from_secs(1);
-/// Time from the first internal error of a streak in which a reflector resumes after each; later ones make it list
-/// again (`MaxInternalErrorRetryDuration`; docs/semantics/servers.md#cache-retry).
+/// Time from the first internal error of a streak during which a reflector resumes after each further one. An internal
+/// error after this time makes the reflector list again (`MaxInternalErrorRetryDuration`;
+/// docs/semantics/servers.md#cache-retry).
 const INTERNAL_ERROR_RETRY: Duration = Duration::from_secs(30);
-/// Time without an internal error after which a streak of them is over (docs/semantics/servers.md#cache-retry).
+/// Time without an internal error after which a streak of internal errors is over
+/// (docs/semantics/servers.md#cache-retry).
 const INTERNAL_ERROR_STREAK: Duration = Duration::from_secs(60);
-/// Time between two attempts to resume. The real loop waits only for etcd's answer; this bounds the work here. The
-/// number has no source.
+/// Time between two attempts of a reflector to resume. The real loop waits only for etcd's answer; the pause bounds the
+/// simulator's work. The number has no source.
 const RESUME_PERIOD: Duration = Duration::from_millis(100);
 
-/// Reports of the server's inside.
+/// The functions of an apiserver that serve reports of its inside.
 impl Apiserver {
     /// The resources that have a watch cache.
     pub(crate) fn cached(&self) -> impl Iterator<Item = ResourceId> {
         self.cachers.keys().copied()
     }
 
-    /// The state of a watch cache, the number of changes of its objects, and the objects.
+    /// Returns the state of a watch cache, a counter of the changes of its objects, and the objects.
     pub(crate) fn cache_look(&self, resource: ResourceId) -> Option<(CacheLook, u64, &Objects)> {
         let cacher = self.cachers.get(&resource)?;
         let (objects, edits) = cacher.cache.contents();
         Some((cacher.look(), edits, objects))
     }
 
-    /// The open watches, each with its resource and its buffers.
+    /// Iterates over the open watches, each with its resource and its buffers.
     pub(crate) fn watcher_looks(
         &self,
     ) -> impl Iterator<Item = (RequestId, ResourceId, WatcherLook)> {
@@ -60,7 +63,7 @@ impl Apiserver {
 }
 
 impl Apiserver {
-    /// Begins to serve a resource. If `at_once`, its cache is ready now, as in a cluster that begins.
+    /// Begins to serve a resource. With `at_once` the resource's cache is ready now, as when the world is made.
     pub(crate) fn serve(&mut self, resource: ResourceId, at_once: bool, ctx: &mut Context<'_>) {
         if !ctx.kinds.get(resource).cached {
             return;
@@ -72,14 +75,14 @@ impl Apiserver {
         }
     }
 
-    /// Makes the cacher of a resource that is served from now on. It begins to list.
+    /// Makes the cacher of a resource that is served from now on. The cacher begins to list etcd.
     pub(super) fn make_cacher(&mut self, resource: ResourceId, ctx: &mut Context<'_>) {
         let cacher = Cacher::new(ctx.now, self.attempts, ctx.settings);
         self.cachers.insert(resource, cacher);
         self.start_cacher(resource, ctx);
     }
 
-    /// Makes a cacher that is ready at once, as in a cluster that begins.
+    /// Makes a resource's cacher that is ready at once, as when the world is made.
     pub(super) fn make_ready_cacher(&mut self, resource: ResourceId, ctx: &mut Context<'_>) {
         let cacher = Cacher::new(ctx.now, self.attempts, ctx.settings);
         self.cachers.insert(resource, cacher);
@@ -113,7 +116,7 @@ impl Apiserver {
         }
     }
 
-    /// Fails a cacher's reflector, whatever the reason. It lists again after 1 s.
+    /// Makes a cacher's reflector fail. The reflector lists etcd again after 1 s.
     pub(super) fn fail_cacher(&mut self, resource: ResourceId, ctx: &mut Context<'_>) {
         let Some(cacher) = self.cachers.get_mut(&resource) else {
             return;
@@ -129,7 +132,7 @@ impl Apiserver {
         }
     }
 
-    /// Takes a response on the cacher's own watch of etcd.
+    /// Takes in a response on a cacher's own watch of etcd.
     pub(super) fn cacher_receives(
         &mut self,
         resource: ResourceId,
@@ -157,8 +160,8 @@ impl Apiserver {
         }
     }
 
-    /// The refusal of a read of the cache while it is not ready; `None` if it is ready. Before 1.31 the read waits
-    /// instead.
+    /// Returns the refusal of a read while the watch cache is not ready; `None` if the cache is ready. On servers
+    /// before 1.31 the read waits instead.
     pub(super) fn not_ready(&self, resource: ResourceId, ctx: &Context<'_>) -> Option<ApiError> {
         let cacher = self.cachers.get(&resource)?;
         if cacher.is_ready() {
@@ -254,7 +257,7 @@ impl Apiserver {
         self.take_in(resource, event.change, ctx);
     }
 
-    /// Ends the watch of etcd with an error that the reflector takes for an internal one.
+    /// Ends a cacher's watch of etcd with an error that the reflector treats as an internal error.
     fn internal_error(&mut self, resource: ResourceId, ctx: &mut Context<'_>) {
         let Some(cacher) = self.cachers.get_mut(&resource) else {
             return;
@@ -277,7 +280,8 @@ impl Apiserver {
         }
     }
 
-    /// Empties the histories of caches and keeps them empty; for types without a cache, compacts etcd (fault `Expire`).
+    /// Empties the histories of watch caches and keeps them empty; for resources without a watch cache, compacts etcd
+    /// (fault `Expire`).
     pub(crate) fn expire(&mut self, resource: Option<&str>, ctx: &mut Context<'_>) {
         let revision = ctx.etcd.revision();
         let struck =
@@ -296,7 +300,7 @@ impl Apiserver {
         }
     }
 
-    /// Lets the caches keep history again, from now on.
+    /// Lets the watch caches keep history again, from now on.
     pub(crate) fn keep_history(&mut self, resource: Option<&str>, kinds: &Kinds) {
         for (id, cacher) in &mut self.cachers {
             if resource.is_none_or(|wanted| kinds.get(*id).qualified() == wanted) {
@@ -305,7 +309,7 @@ impl Apiserver {
         }
     }
 
-    /// Fails the reflectors of caches (F16).
+    /// Makes the reflectors of watch caches fail (F16).
     pub(crate) fn reinitialise(&mut self, resource: Option<&str>, ctx: &mut Context<'_>) {
         let struck: Vec<ResourceId> = self
             .cachers
@@ -327,7 +331,7 @@ impl Apiserver {
     }
 }
 
-/// Whether a fault makes the object of an event from etcd unreadable for the apiserver.
+/// Returns whether a fault makes the object of an event from etcd unreadable for the apiserver.
 fn is_poisoned(event: &WatchedChange, ctx: &Context<'_>) -> bool {
     ctx.is_on(|fault| match fault {
         Fault::CorruptObject { resource, name } => {

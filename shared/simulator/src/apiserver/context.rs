@@ -25,7 +25,7 @@ pub(crate) struct Context<'a> {
     pub(crate) settings: &'a ApiserverConfig,
     /// Delay from a write request to its answer: minimum and maximum.
     pub(crate) commit_latency: (Duration, Duration),
-    /// Whether it answers about itself and in Tables.
+    /// Whether the apiserver answers about itself and in Tables.
     pub(crate) answers: Answers,
     pub(crate) faults: &'a BTreeSet<Fault>,
     pub(crate) etcd: &'a mut Etcd,
@@ -35,12 +35,12 @@ pub(crate) struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Whether a fault is on for which `is` holds.
+    /// Returns whether a fault is on for which `is` returns `true`.
     pub(super) fn is_on(&self, is: impl Fn(&Fault) -> bool) -> bool {
         self.faults.iter().any(is)
     }
 
-    /// Whether a fault is on for which `is` holds and that strikes this server and `resource`.
+    /// Returns whether a fault is on for which `is` returns `true` and that strikes this server and `resource`.
     pub(super) fn is_on_for(&self, resource: ResourceId, is: impl Fn(&Fault) -> bool) -> bool {
         if self.faults.is_empty() {
             return false;

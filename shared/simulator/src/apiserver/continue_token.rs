@@ -1,4 +1,4 @@
-//! Continue tokens: the key at which the next page of a list begins, and its revision.
+//! Continue tokens: the key at which the next page of a list begins, and the list's revision.
 
 use base64::Engine as _;
 use base64::alphabet;
@@ -26,13 +26,14 @@ pub(super) fn encode_continue(start: &str, rv: i64) -> String {
     URL_SAFE_NO_PAD.encode(json)
 }
 
-/// The decoder of continue tokens. It ignores bits that are left over, as Go's decoder does.
+/// The decoder of continue tokens. The decoder ignores trailing bits that are left over, as Go's base64 decoder does.
 const AS_GO_DECODES: GeneralPurpose = GeneralPurpose::new(
     &alphabet::URL_SAFE,
     general_purpose::NO_PAD.with_decode_allow_trailing_bits(true),
 );
 
-/// Reads a token: the key to go on from, and the revision, `None` for the latest (`storage/continue.go`).
+/// Decodes a continue token (`storage/continue.go`). Returns the key at which the next page begins, and the list's
+/// revision; `None` means the latest revision.
 pub(super) fn decode_continue(
     token: &str,
     prefix: &str,

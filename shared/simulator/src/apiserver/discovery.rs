@@ -1,12 +1,12 @@
-//! Answers about the apiserver's API: versions, groups and resources, in the legacy and the aggregated form. It also
-//! has the part of OpenAPI v3 that kubectl needs to leave validation to the server.
+//! Answers about the apiserver's API: versions, groups and resources, in the legacy and the aggregated form. The module
+//! also has the part of OpenAPI v3 that kubectl needs to leave validation to the server.
 
 use serde_json::{Map, Value, json};
 use watchscope_model::tree::BTreeMap;
 
 use crate::kinds::{Kinds, Printer, ResourceType};
 
-/// The verbs in the order in which discovery of 1.36 lists those of built-in types.
+/// The verbs of built-in types, in the order in which discovery of 1.36 lists them.
 const VERBS: &[&str] = &[
     "create",
     "delete",
@@ -17,7 +17,7 @@ const VERBS: &[&str] = &[
     "update",
     "watch",
 ];
-/// The verbs in the order in which discovery of 1.36 lists those of custom types.
+/// The verbs of custom types, in the order in which discovery of 1.36 lists them.
 const CUSTOM_VERBS: &[&str] = &[
     "delete",
     "deletecollection",
@@ -192,7 +192,8 @@ pub(crate) fn openapi_index(kinds: &Kinds) -> Value {
 
 /// The answer to `/openapi/v3/api/v1` or `/openapi/v3/apis/G/V`: the PATCH of each type, with its parameters.
 ///
-/// kubectl checks there whether a type's PATCH has `fieldValidation`. If so, it leaves validation to the server.
+/// kubectl checks in this answer whether a type's PATCH has the parameter `fieldValidation`. If the PATCH has it,
+/// kubectl leaves validation to the server.
 pub(crate) fn openapi(
     kinds: &Kinds,
     group: &str,

@@ -1,5 +1,5 @@
-//! How an apiserver dispatches events: it gives each event to every watch, waits a little for full ones, and ends those
-//! that stay full (docs/semantics/servers.md#slow-watch).
+//! How an apiserver dispatches events: it gives each event to every watch, waits a little for full watches, and ends
+//! watches that stay full (docs/semantics/servers.md#slow-watch).
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::message::RequestId;
 use crate::object::ChangeKind;
 
 impl Apiserver {
-    /// Takes an event into the cache of its resource, and dispatches it to the watches.
+    /// Takes an event into the watch cache of its resource, and dispatches the event to the watches.
     pub(super) fn take_in(
         &mut self,
         resource: ResourceId,
@@ -72,7 +72,7 @@ impl Apiserver {
         }
     }
 
-    /// The wait has reached its timeout: ends the watches that are still full.
+    /// Ends the watches that are still full, since the dispatcher's wait has reached its timeout.
     pub(super) fn dispatch_timeout(
         &mut self,
         resource: ResourceId,
@@ -94,7 +94,7 @@ impl Apiserver {
         self.unblock(resource, ctx);
     }
 
-    /// Dispatches an event, or as a fault requires: swapped with the next one, or twice.
+    /// Dispatches an event: once, or as a fault requires, swapped with the next event, or twice.
     fn dispatch_in_order(
         &mut self,
         resource: ResourceId,
@@ -117,7 +117,7 @@ impl Apiserver {
         }
     }
 
-    /// Gives an event to every watch of its resource.
+    /// Gives an event to every watch of the event's resource.
     fn dispatch(&mut self, resource: ResourceId, change: &Arc<Change>, ctx: &mut Context<'_>) {
         let Some(cacher) = self.cachers.get_mut(&resource) else {
             return;

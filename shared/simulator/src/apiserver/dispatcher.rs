@@ -1,4 +1,4 @@
-//! The dispatcher of a cacher: its watches, the events that wait, and its budget of time for full watches.
+//! The dispatcher of a cacher: its watches, its waiting events, and its time budget for full watches.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,32 +8,33 @@ use crate::change::Change;
 use crate::message::RequestId;
 use crate::time::Time;
 
-/// The most events that wait between the cache and the dispatcher (docs/semantics/servers.md#cache-event). When they
-/// are that many, the cache takes no more.
+/// The most events that wait between the cache and the dispatcher (docs/semantics/servers.md#cache-event). When this
+/// many events wait, the cache takes in no more events.
 pub(super) const INCOMING: usize = 100;
-/// The time for full watches that a dispatcher earns in a second (docs/semantics/servers.md#slow-watch).
+/// The time for waiting for full watches that a dispatcher gains per second (docs/semantics/servers.md#slow-watch).
 const BUDGET_PER_SECOND: Duration = Duration::from_millis(50);
-/// The most time for full watches that a dispatcher can save up; it earns no more. A watch that is still full when
-/// the time is spent is ended (docs/semantics/servers.md#slow-watch).
+/// The most time for waiting for full watches that a dispatcher can save up. The dispatcher ends a watch that is still
+/// full when this time is spent (docs/semantics/servers.md#slow-watch).
 const BUDGET_MOST: Duration = Duration::from_millis(100);
 
-/// A dispatcher.
+/// The dispatcher of a cacher, which gives each event to every watch.
 ///
-/// Bounded: 100 events in `incoming`. Events that come while it is full wait in `upstream`, which stands for the buffer
-/// of etcd's client and has no bound. It is empty again at most 100 ms later, when the watches that blocked are ended.
+/// Bounded: at most 100 events are in `incoming`. Events that come while `incoming` is full wait in `upstream`, which
+/// models the buffer of etcd's client and has no bound. `upstream` is empty again at most 100 ms later, when the
+/// dispatcher has ended the watches that blocked it.
 #[derive(Debug)]
 pub(super) struct Dispatcher {
     pub(super) watchers: Vec<RequestId>,
     pub(super) incoming: VecDeque<Arc<Change>>,
     pub(super) upstream: VecDeque<Arc<Change>>,
     pub(super) blocked: Option<Blocked>,
-    /// Counts blocks, so that an alarm of an earlier block is recognised.
+    /// Counts the dispatcher's waits for full watches, so that an alarm of an earlier wait is recognised.
     pub(super) blocks: u32,
     pub(super) budget: Duration,
     pub(super) budget_at: Time,
-    /// The revision up to which everything is dispatched. Bookmarks carry it.
+    /// The revision up to which all events are dispatched. Bookmarks carry this revision.
     pub(super) processed: u64,
-    /// An event that is dispatched after the next one (fault `SwapEvents`).
+    /// An event that is dispatched after the next event (fault `SwapEvents`).
     pub(super) swapped: Option<Arc<Change>>,
 }
 
@@ -71,12 +72,12 @@ impl Dispatcher {
         self.watchers.retain(|other| *other != watch);
     }
 
-    /// The revision that bookmarks carry.
+    /// Returns the revision that bookmarks carry.
     pub(super) fn processed(&self) -> u64 {
         self.processed
     }
 
-    /// Counts the cache's progress as dispatched, if no event waits before it.
+    /// Counts the cache's progress up to `revision` as dispatched, if no event waits to be dispatched.
     pub(super) fn is_past(&mut self, revision: u64) {
         if self.incoming.is_empty() && self.blocked.is_none() {
             self.processed = revision;

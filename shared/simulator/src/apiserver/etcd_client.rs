@@ -1,8 +1,8 @@
-//! A server's client of etcd. It gives each response to the watch that it is for, and opens watches again when a stream
-//! breaks.
+//! An apiserver's client of etcd. The client gives each response to the watch that it is for, and opens watches again
+//! when a stream breaks.
 //!
-//! Like etcd's client it has a stream per resource, which all watches with equal context metadata share. It buffers
-//! responses without a limit of its own (docs/semantics/servers.md#watch-stream).
+//! Like etcd's real client, it has a stream per resource, which all watches with equal context metadata share. The
+//! client buffers responses without a limit of its own (docs/semantics/servers.md#watch-stream).
 
 use super::context::Context;
 use super::server::Apiserver;
@@ -47,7 +47,7 @@ impl Apiserver {
         }
     }
 
-    /// The stream of a cacher's own watch, over which the server asks for progress.
+    /// Returns the stream of a cacher's own watch, over which the server requests progress.
     pub(super) fn cacher_stream(&self, resource: ResourceId) -> Option<StreamKey> {
         let own = self
             .upstream
@@ -57,7 +57,7 @@ impl Apiserver {
         own.map(|watch| watch.request.stream)
     }
 
-    /// Gives a response of etcd to its watch.
+    /// Gives a response of etcd to the cacher or direct watch that the response is for.
     pub(crate) fn receive(&mut self, stream: StreamKey, response: Response, ctx: &mut Context<'_>) {
         let id = match response.to {
             Addressee::Watcher(id) => id,
@@ -89,7 +89,7 @@ impl Apiserver {
         self.hand_on(owner, response, ctx);
     }
 
-    /// Opens the watches of a broken stream again where they were, so that nobody notices.
+    /// Opens the watches of a broken stream again at the revisions that they had reached, so that no client notices.
     pub(crate) fn stream_broke(&mut self, stream: StreamKey, ctx: &mut Context<'_>) {
         let ids: Vec<WatcherId> = self
             .upstream

@@ -17,12 +17,13 @@ use super::{discovery, patience, throttle, write};
 use crate::message::{Request, RequestId};
 use crate::status::{self, ApiError};
 
-/// The least `timeout` of a request that can be answered in time; a shorter one gets 504 at once. The simulator answers
-/// most reads in no time, and a real server takes longer than this. The number has no source.
+/// The least `timeout` of a request that can be answered in time; a request with a shorter timeout gets 504 at once.
+/// The simulator answers most reads in no time, and a real server takes longer than this timeout. The number has no
+/// source.
 const LEAST_TIME: Duration = Duration::from_micros(100);
 
 impl Apiserver {
-    /// Takes a request. Its reply stays under `id` until it is sent.
+    /// Takes in a request. The server keeps the reply under `id` until the reply is sent.
     pub(crate) fn handle(&mut self, id: RequestId, request: Request, ctx: &mut Context<'_>) {
         self.replies.insert(id, Reply::default());
         if !ctx.etcd.has_leader(ctx.server) && needs_leader(&request, ctx) {
@@ -131,7 +132,7 @@ impl Apiserver {
         }
     }
 
-    /// Answers a request, and notes it if it is not modelled.
+    /// Answers a request, and notes the request if the simulator does not model it.
     fn answer_to(
         &mut self,
         id: RequestId,
@@ -253,7 +254,7 @@ impl Apiserver {
     }
 }
 
-/// Answers about the apiserver itself, if it is configured to.
+/// Returns the answer about the apiserver itself; 404 if the apiserver is configured without such answers.
 fn about(route: &Route, request: &Request, ctx: &Context<'_>) -> Answer {
     let answers = ctx.answers;
     let answer = answers.about_itself(route, request, ctx.kinds, ctx.version);

@@ -1,11 +1,12 @@
-//! An apiserver. It takes requests, keeps a watch cache per resource, and fills replies that the network carries away.
+//! A simulated apiserver. It takes requests, keeps a watch cache per resource, and fills replies that the network
+//! carries to clients.
 //!
 //! ```text
 //!  request ─► life, access, throttle ─► route ─► read / write ─► Reply (head, body, end) ─► network
 //!  etcd ─► upstream ─► cacher: cache, dispatcher ─► each watch's backlog ─► Reply ─► network
 //! ```
 //!
-//! It asks to be woken with an [`Alarm`], which the world hands back when it is due.
+//! An apiserver asks to be woken with an [`Alarm`], which the world hands back when the alarm is due.
 
 mod about;
 mod access;

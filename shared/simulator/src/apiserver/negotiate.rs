@@ -1,4 +1,5 @@
-//! Accept and Content-Type: the form of an answer, and the forms of bodies that are read.
+//! Content negotiation by Accept and Content-Type: the form of an answer, and the forms of request bodies that the
+//! server reads.
 
 use serde_json::json;
 
@@ -13,7 +14,7 @@ use crate::status::{ApiError, bad_request, not_acceptable, not_modelled, unsuppo
 pub(crate) enum Representation {
     /// The object itself.
     Whole,
-    /// PartialObjectMetadata, or its list.
+    /// A PartialObjectMetadata, or a PartialObjectMetadataList.
     Metadata,
     /// meta.k8s.io/v1 Table, with as much of the rows' objects as requested.
     Table(IncludeObject),
@@ -37,13 +38,13 @@ impl MediaType<'_> {
         matches!(self.name, "application/json" | "*/*")
     }
 
-    /// Whether a real server reads and writes this form, and the simulator does not.
+    /// Returns whether a real server reads and writes this media type, and the simulator does not.
     fn is_not_modelled(&self) -> bool {
         is_not_modelled(self.name) && self.parameter("as").is_empty()
     }
 }
 
-/// Returns the form that a request for objects accepts first and that the server has.
+/// Returns the first form that a request for objects accepts and that the server has.
 pub(crate) fn representation(
     request: &Request,
     query: &Query,
@@ -123,7 +124,8 @@ fn not_in_other_forms(accept: &str) -> Result<(), ApiError> {
     }
 }
 
-/// Refuses a request about the server itself that accepts only such forms. Every other request gets JSON.
+/// Refuses a request about the server itself that accepts only forms that the simulator does not have. Every other such
+/// request gets JSON.
 pub(crate) fn json_answer(request: &Request) -> Result<(), ApiError> {
     let accept = request.header_value("accept").unwrap_or("");
     if media_types(accept).iter().any(MediaType::is_json) {

@@ -1,4 +1,4 @@
-//! The query parameters of lists and watches, and the rules they must keep (apimachinery `ValidateListOptions`).
+//! The query parameters of lists and watches, and their validation (apimachinery `ValidateListOptions`).
 
 use std::num::{IntErrorKind, ParseIntError};
 
@@ -14,7 +14,7 @@ pub(crate) struct ListOptions {
     pub(crate) resource_version_match: String,
     pub(crate) limit: u64,
     pub(crate) continue_token: String,
-    /// Seconds. Only a watch uses it; in a list it must only be valid.
+    /// `timeoutSeconds`, in seconds. Only a watch uses this parameter; in a list it must only be valid.
     pub(crate) timeout_seconds: Option<i64>,
     pub(crate) allow_watch_bookmarks: bool,
     pub(crate) send_initial_events: Option<bool>,
@@ -42,14 +42,15 @@ impl Query {
             .map(|(_, value)| value.as_str())
     }
 
-    /// A bool as apimachinery reads it: true if present, and neither `false` nor `0`.
+    /// Returns a boolean parameter as apimachinery reads it: `true` if the parameter is present and neither `false` nor
+    /// `0`; `None` if absent.
     pub(crate) fn flag(&self, name: &str) -> Option<bool> {
         self.get(name)
             .map(|value| value != "0" && !value.eq_ignore_ascii_case("false"))
     }
 
-    /// Makes this the query of a watch of `target`, for a path below `/watch/`. A name in the path becomes a field
-    /// selector.
+    /// Turns this query into that of a watch of `target`, for a path below `/watch/`. A name in the path becomes a
+    /// field selector.
     pub(crate) fn as_watch_of(&mut self, mut target: Target) -> Target {
         let name = std::mem::take(&mut target.name);
         self.0.retain(|(key, _)| key != "watch");
@@ -77,7 +78,8 @@ impl Query {
 }
 
 impl ListOptions {
-    /// Reads, defaults and checks the parameters that a version knows (docs/semantics/requests.md#parameters).
+    /// Parses, defaults and checks the parameters that a server of a version knows
+    /// (docs/semantics/requests.md#parameters).
     pub(crate) fn parse(query: &Query, version: Version) -> Result<ListOptions, ApiError> {
         let text = |name: &str| query.get(name).unwrap_or("").to_owned();
         let mut options = ListOptions {
@@ -110,7 +112,8 @@ impl ListOptions {
         }
     }
 
-    /// The resourceVersion as a number; `None` if unset. A malformed one is a 400 for a list and a 500 for a watch.
+    /// Returns the resourceVersion as a number; `None` if unset. A malformed resourceVersion is refused with 400 for a
+    /// list and with 500 for a watch.
     pub(crate) fn revision(&self) -> Result<Option<u64>, ApiError> {
         parse_revision(&self.resource_version).map_err(|why| {
             if self.watch {
@@ -203,7 +206,7 @@ impl ListOptions {
     }
 }
 
-/// Reads a resourceVersion; `None` if it is empty.
+/// Parses a resourceVersion; returns `None` if the text is empty.
 pub(crate) fn parse_revision(text: &str) -> Result<Option<u64>, String> {
     if text.is_empty() {
         return Ok(None);

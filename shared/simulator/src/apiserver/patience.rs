@@ -5,9 +5,9 @@ use std::time::Duration;
 use super::options::Query;
 use crate::status::{ApiError, bad_request};
 
-/// The timeout that a client sets for a request that is not a watch. `None` leaves it to the server: without a timeout,
-/// for one of zero or less, and for one of at least the server's own (`--request-timeout`, 60 s:
-/// docs/semantics/servers.md#request-timeout).
+/// Returns the timeout that a client sets for a request that is not a watch. Returns `None`, so that the server's own
+/// timeout counts, without a timeout or for a timeout of zero or less. A timeout of at least the server's own gives
+/// `None`, too (`--request-timeout`, 60 s: docs/semantics/servers.md#request-timeout).
 pub(super) fn patience(query: &Query) -> Result<Option<Duration>, ApiError> {
     let text = query.get("timeout").unwrap_or("");
     if text.is_empty() {
@@ -23,11 +23,11 @@ pub(super) fn patience(query: &Query) -> Result<Option<Duration>, ApiError> {
     Ok((nanos > 0 && patience < MOST).then_some(patience))
 }
 
-/// The server's own timeout. A request's timeout of at least this is ignored
+/// The server's own timeout of requests. A request's timeout of at least this duration is ignored
 /// (docs/semantics/servers.md#request-timeout).
 const MOST: Duration = Duration::from_secs(60);
 
-/// Reads a duration as Go's `time.ParseDuration` does, in nanoseconds. The error has Go's words.
+/// Parses a duration as Go's `time.ParseDuration` does, and returns nanoseconds. The error has Go's words.
 fn go_duration(text: &str) -> Result<i64, String> {
     let invalid = || "invalid duration".to_owned();
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);

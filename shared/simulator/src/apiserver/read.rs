@@ -1,4 +1,4 @@
-//! Gets and lists: the revision of a read, what serves it, and in which pages
+//! Gets and lists: the revision of a read, the store or cache that serves it, and the pages of a list
 //! (docs/semantics/lists-and-watches.md#list).
 
 use std::sync::Arc;
@@ -34,18 +34,20 @@ use crate::status::{
 /// (docs/semantics/lists-and-watches.md#consistent-list).
 const PROGRESS_PERIOD: Duration = Duration::from_millis(100);
 
-/// The longest that a request waits for its cache to be ready, before 1.31; then it is refused with 504. It is the
-/// timeout of a request that is not a watch (docs/semantics/servers.md#request-timeout).
+/// The longest time that a request waits for its watch cache to be ready, on servers before 1.31. After this time the
+/// server refuses the request with 504. This is the timeout of a request that is not a watch
+/// (docs/semantics/servers.md#request-timeout).
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What served a page. Continue tokens of a watch cache or its snapshots begin with a slash; those of etcd do not.
+/// What served a page of a list. Continue tokens of a watch cache or its snapshots begin with a slash; continue tokens
+/// of etcd do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ServedBy {
     Cache,
     Etcd,
 }
 
-/// The revision of a list.
+/// The revision that a list requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wanted {
     Exactly(u64),
@@ -63,7 +65,7 @@ struct Page {
 }
 
 impl Apiserver {
-    /// Answers with one object: from etcd, or from the cache once it is as fresh as requested.
+    /// Answers with one object: from etcd, or from the watch cache once the cache is as fresh as requested.
     pub(super) fn get(
         &mut self,
         id: RequestId,
@@ -234,7 +236,7 @@ impl Apiserver {
         self.list_from_cache(id, read, ctx)
     }
 
-    /// Lists now if the cache is ready and fresh enough, else once it is.
+    /// Lists the watch cache now if the cache is ready and fresh enough, else once it is both.
     fn list_from_cache(
         &mut self,
         id: RequestId,
@@ -280,8 +282,8 @@ impl Apiserver {
         Ok(Outcome::Now(read.answer(&page, ctx)))
     }
 
-    /// Whether a list at exactly this revision waits for the cache. It does if the cache keeps snapshots, is ready, can
-    /// request progress from etcd, and has not reached the revision.
+    /// Returns whether a list at exactly this revision waits for the watch cache. The list waits if the cache keeps
+    /// snapshots, is ready, can request progress from etcd, and has not reached the revision.
     fn is_ahead_of_snapshots(
         &self,
         resource: ResourceId,
@@ -295,7 +297,7 @@ impl Apiserver {
             && cacher.is_some_and(|c| c.cache.revision() < revision)
     }
 
-    /// Lists the cache as it was at a revision; `None` if it has no snapshot of then
+    /// Lists the watch cache as it was at a revision; `None` if the cache has no snapshot for that revision
     /// (docs/semantics/servers.md#snapshots).
     fn list_from_snapshot(
         &self,
@@ -316,7 +318,7 @@ impl Apiserver {
         Some(readable.map(|()| read.answer(&page, ctx)))
     }
 
-    /// Keeps a read until its cache is ready or fresh, or until the read's timeout.
+    /// Keeps a read until its watch cache is ready or fresh, or until the read's timeout.
     pub(super) fn wait(
         &mut self,
         id: RequestId,
@@ -342,7 +344,8 @@ impl Apiserver {
     }
 
     /// Requests progress from etcd every 100 ms while reads wait for it
-    /// (docs/semantics/lists-and-watches.md#consistent-list). Versions that read from etcd do not.
+    /// (docs/semantics/lists-and-watches.md#consistent-list). Servers of versions that read consistent lists from etcd
+    /// do not request progress.
     fn want_progress(&mut self, resource: ResourceId, ctx: &mut Context<'_>) {
         let asks = ctx.version.lists_consistently_from_cache() && ctx.etcd.is_trusted();
         if asks && self.progress_asked.insert(resource) {
@@ -362,7 +365,7 @@ impl Apiserver {
         self.want_progress(resource, ctx);
     }
 
-    /// Serves the reads whose revision the cache has reached.
+    /// Serves the waiting reads whose revision the watch cache has reached.
     pub(super) fn wake_waiting(&mut self, resource: ResourceId, ctx: &mut Context<'_>) {
         if self.waiting.is_empty() {
             return;
@@ -405,8 +408,8 @@ impl Apiserver {
         }
     }
 
-    /// Answers a read whose cache was not there in time. A consistent list falls back to etcd, other reads get 504, and
-    /// a watch gets an ERROR 504 (docs/semantics/requests.md#too-large).
+    /// Answers a read whose watch cache was not ready or fresh in time. A consistent list falls back to etcd, other
+    /// reads get 504, and a watch gets an ERROR 504 (docs/semantics/requests.md#too-large).
     pub(super) fn waited_enough(&mut self, id: RequestId, ctx: &mut Context<'_>) {
         let Some(waiting) = self.waiting.remove(&id) else {
             return;

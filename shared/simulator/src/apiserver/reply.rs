@@ -1,4 +1,4 @@
-//! A reply that waits for the network to take its parts.
+//! A reply to a request, whose parts wait for the network to take them.
 
 use std::collections::VecDeque;
 
@@ -11,14 +11,14 @@ use crate::message::Head;
 
 /// The reply to one request.
 ///
-/// Bounded: a whole answer by its own size, a watch by its [`Backlog`].
+/// Bounded: a whole answer by its own size, the reply of a watch by its [`Backlog`].
 #[derive(Debug, Default)]
 pub(crate) struct Reply {
     head: Option<Head>,
     body: VecDeque<Bytes>,
     ended: bool,
     held: bool,
-    /// Whether it is already marked for the network.
+    /// Whether the reply is already in the server's list of replies with something new for the network.
     pub(super) is_dirty: bool,
     pub(super) watch: Option<Box<OpenWatch>>,
     was_watch: bool,
@@ -35,15 +35,15 @@ pub(super) struct OpenWatch {
 /// Where the events of a watch come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
-    /// The watch cache of its resource.
+    /// The events come from the watch cache of the watch's resource.
     Cache,
-    /// A watch of etcd for this client alone.
+    /// The events come from a watch of etcd for this client alone.
     Etcd(WatcherId),
-    /// Nowhere: its storage was rebuilt while it was open (F17 before 1.15).
+    /// No more events come: the resource's storage was rebuilt while the watch was open (F17 before 1.15).
     Stranded,
 }
 
-/// The next part of a reply for the network.
+/// A part of a reply that the network takes.
 #[derive(Debug)]
 pub(crate) enum Part {
     Head(Head),
@@ -65,12 +65,12 @@ impl Reply {
         self.was_watch = true;
     }
 
-    /// Marks the end: nothing follows the parts that wait.
+    /// Marks the reply's end: no part follows the waiting ones.
     pub(super) fn end(&mut self) {
         self.ended = true;
     }
 
-    /// Ends a watch and returns it. The parts that wait are still sent.
+    /// Ends the reply's watch and returns the watch. The waiting parts are still sent.
     pub(super) fn end_watch(&mut self) -> Option<OpenWatch> {
         let watch = self.watch.take()?;
         self.ended = true;
@@ -85,12 +85,12 @@ impl Reply {
         self.held = false;
     }
 
-    /// Whether it is the reply of a watch, or was.
+    /// Returns whether this is the reply of a watch, open or ended.
     pub(crate) fn is_watch(&self) -> bool {
         self.was_watch
     }
 
-    /// Takes the next part of head or plain body; a chunk only if there is `room`.
+    /// Takes the next part of head or plain body; takes a chunk of the body only if there is `room`.
     pub(super) fn next_part(&mut self, room: bool) -> Option<Part> {
         if self.held {
             return None;
@@ -107,7 +107,7 @@ impl Reply {
         self.body.pop_front().map(Part::Chunk)
     }
 
-    /// Whether the next part is in a running watch's backlog.
+    /// Returns whether the next part has to come from the backlog of an open watch.
     pub(super) fn awaits_backlog(&self) -> bool {
         self.head.is_none() && !self.held && self.body.is_empty() && self.watch.is_some()
     }

@@ -1,4 +1,4 @@
-//! Finds where a request goes, and whether and how long it waits while etcd has no leader.
+//! Finds a request's route, and whether and how long the request waits while etcd has no leader.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use crate::kinds::Kinds;
 use crate::message::Request;
 use crate::version::UnsetWatch;
 
-/// The longest that a write waits for etcd's leader; then it is refused (`requestTimeoutUpperBound` of apiserver
-/// `endpoints/handlers/rest.go`, 1.36).
+/// The longest time that a write waits for etcd's leader before the server refuses the write
+/// (`requestTimeoutUpperBound` of apiserver `endpoints/handlers/rest.go`, 1.36).
 const WRITE_TIMEOUT: Duration = Duration::from_secs(34);
-/// The longest that a read waits for etcd's leader; then it is refused (`--request-timeout`;
+/// The longest time that a read waits for etcd's leader before the server refuses the read (`--request-timeout`;
 /// docs/semantics/servers.md#request-timeout).
 const READ_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -27,9 +27,10 @@ pub(super) fn routed(request: &Request, kinds: &Kinds) -> (Route, Query) {
     (route, query)
 }
 
-/// How long a request waits for etcd's leader. `None`: a watch that needs etcd's revision waits without a limit.
+/// Returns how long a request waits for etcd's leader. Returns `None` for a watch that needs etcd's revision, which
+/// waits without a limit.
 ///
-/// Measured at 1.36.3, over three members of etcd, two of them killed: which requests wait, and which go on.
+/// We measured which requests wait and which go on at 1.36.3, over three members of etcd after two of them were killed.
 pub(super) fn leader_patience(request: &Request) -> Option<Duration> {
     let query = Query::parse(&request.query);
     let most = match request.method.as_str() {
@@ -41,9 +42,9 @@ pub(super) fn leader_patience(request: &Request) -> Option<Duration> {
     Some(clients.map_or(most, |patience| most.min(patience)))
 }
 
-/// Whether a request waits for etcd's leader: a write, a read that only etcd can answer, or a watch that needs etcd's
-/// revision first. Since 1.19 a watch that etcd serves does not wait: it opens at once, and gets an error in its
-/// stream.
+/// Returns whether a request waits for etcd's leader: a write, a read that only etcd can answer, or a watch that first
+/// needs etcd's revision. On servers since 1.19 a watch that etcd serves does not wait: it opens at once, and gets an
+/// error in its stream.
 pub(super) fn needs_leader(request: &Request, ctx: &Context<'_>) -> bool {
     let (Route::Resource(target), query) = routed(request, ctx.kinds) else {
         return false;

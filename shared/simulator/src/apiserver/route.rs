@@ -1,4 +1,4 @@
-//! URL paths, and what each names.
+//! URL paths, and what each path names.
 
 use percent_encoding::percent_decode_str;
 
@@ -7,29 +7,29 @@ use crate::kinds::{Kinds, ResourceId};
 /// A parsed URL path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
-    /// `/version`
+    /// The path `/version`.
     Version,
-    /// `/healthz`, `/livez`, `/readyz`
+    /// The paths `/healthz`, `/livez` and `/readyz`.
     Health,
-    /// `/api`
+    /// The path `/api`.
     Core,
-    /// `/apis`
+    /// The path `/apis`.
     Groups,
-    /// `/apis/G`
+    /// A path `/apis/G` of the API group G.
     Group(String),
-    /// `/api/v1`, `/apis/G/V`: group and version
+    /// The path `/api/v1`, or a path `/apis/G/V`: group and version.
     GroupVersion(String, String),
-    /// `/openapi/v3`
+    /// The path `/openapi/v3`.
     OpenApi,
-    /// `/openapi/v3/api/v1`, `/openapi/v3/apis/G/V`: group and version
+    /// The path `/openapi/v3/api/v1`, or a path `/openapi/v3/apis/G/V`: group and version.
     OpenApiOf(String, String),
-    /// Objects.
+    /// The path of a collection, an object or a subresource.
     Resource(Target),
-    /// Objects below `/watch/`, the older form of a watch.
+    /// The path of a collection or an object below `/watch/`, the older form of a watch.
     Watch(Target),
-    /// Something that a real server has and this one does not model: `pods/log`, `cronjobs`.
+    /// A path that a real server has and the simulator does not model: `pods/log`, `cronjobs`.
     NotModelled(String),
-    /// A resource that a served group does not have.
+    /// The path of a resource that a served group does not have.
     UnknownResource,
     /// A path that is not served.
     Unknown,
@@ -39,11 +39,11 @@ pub(crate) enum Route {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
     pub(crate) resource: ResourceId,
-    /// Empty for all namespaces, and for cluster-scoped types.
+    /// The namespace; empty for all namespaces, and for cluster-scoped types.
     pub(crate) namespace: String,
-    /// Empty for a collection.
+    /// The name of the object; empty for a collection.
     pub(crate) name: String,
-    /// `status`, `scale`, `finalize`, or empty.
+    /// The subresource: `status`, `scale`, `finalize`, or empty for the object itself.
     pub(crate) subresource: String,
 }
 
@@ -118,7 +118,7 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// Whether the path fits objects that are namespaced, or are not.
+    /// Returns whether the path fits a namespaced type (`namespaced`), or a cluster-scoped one.
     fn fits(&self, namespaced: bool) -> bool {
         if namespaced {
             !self.namespace.is_empty() || self.name.is_empty()
@@ -151,7 +151,8 @@ fn place<'a>(group: &str, rest: &[&'a str]) -> Option<Place<'a>> {
     })
 }
 
-/// The served objects that a path below a group and version names.
+/// Returns the served collection, object or subresource that a path below a group and version names; `None` if it names
+/// none.
 fn target(group: &str, version: &str, rest: &[&str], kinds: &Kinds) -> Option<Route> {
     let place = place(group, rest)?;
     let resource = kinds.find(group, version, place.plural)?;
@@ -175,8 +176,8 @@ fn target(group: &str, version: &str, rest: &[&str], kinds: &Kinds) -> Option<Ro
     }))
 }
 
-/// The resources of Kubernetes 1.36, one a line: group and version, scope, plural name, subresources. A request for one
-/// that the simulator does not model gets 501 instead of 404.
+/// The resources of Kubernetes 1.36, one per line: group and version, scope, plural name, subresources. A request for a
+/// resource of this list that the simulator does not model gets 501 instead of 404.
 const SERVED: &str = include_str!("served.txt");
 
 /// A resource of Kubernetes 1.36.
@@ -203,12 +204,13 @@ fn served() -> impl Iterator<Item = Served> {
     })
 }
 
-/// Whether a real server has a group, modelled or not.
+/// Returns whether a real server has an API group, modelled or not.
 pub(crate) fn is_group(group: &str) -> bool {
     served().any(|s| s.group == group)
 }
 
-/// A group, or one version of it, that a real server has and this one does not.
+/// Returns the route of an API group or group version that a real server has and the simulator does not model; `None`
+/// for any other.
 fn group_not_modelled(group: &str, version: Option<&str>, kinds: &Kinds) -> Option<Route> {
     let is_it = |g: &str, v: &str| g == group && version.is_none_or(|wanted| v == wanted);
     if kinds.served().any(|(_, k)| is_it(&k.group, &k.version)) {
@@ -225,7 +227,8 @@ fn group_not_modelled(group: &str, version: Option<&str>, kinds: &Kinds) -> Opti
     })
 }
 
-/// What the path below a group and version names, if a real server has it and this one does not.
+/// Returns the route of a path below a group and version if a real server has the path and the simulator does not model
+/// it.
 fn not_modelled(group: &str, version: &str, rest: &[&str], kinds: &Kinds) -> Option<Route> {
     // The parts after `proxy` are the proxied server's path.
     let proxied = rest.iter().position(|part| *part == "proxy");
@@ -253,7 +256,8 @@ fn not_modelled(group: &str, version: &str, rest: &[&str], kinds: &Kinds) -> Opt
     })
 }
 
-/// The parts between slashes, percent-decoded; `None` if they are not UTF-8. A slash at the end is ignored.
+/// Returns the parts of a path between slashes, percent-decoded; `None` if a part is not UTF-8. A slash at the path's
+/// end is ignored.
 fn decoded_parts(path: &str) -> Option<Vec<String>> {
     path.strip_suffix('/')
         .unwrap_or(path)

@@ -17,8 +17,8 @@ use crate::status::ApiError;
 use crate::time::{Time, micros};
 use crate::version::Version;
 
-/// The most requests without a model that are named until they are taken; more are only counted. It bounds the memory
-/// of a world whose driver takes none. The number has no source.
+/// The most unmodelled requests that a server names until the driver takes them; further requests are only counted.
+/// This bounds the memory of a world whose driver takes none. The number has no source.
 const UNMODELLED_NAMED_MOST: usize = 64;
 
 /// Time between two polls in which a server learns how far etcd is compacted (docs/semantics/servers.md#snapshots).
@@ -36,16 +36,16 @@ pub(super) struct Compaction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Life {
     Serving,
-    /// It got SIGTERM. It still serves, and only `/readyz` fails.
+    /// The server got SIGTERM. It still serves requests, and only `/readyz` fails.
     Unready,
-    /// It takes no new requests.
+    /// The server takes no new requests.
     Refusing {
-        /// Whether it refuses with 429 (`--shutdown-send-retry-after`) instead of 503.
+        /// Whether the server refuses with 429 (`--shutdown-send-retry-after`) instead of 503.
         sends_retry_after: bool,
-        /// Whether it refuses new watches too.
+        /// Whether the server refuses new watches, too.
         watches: bool,
     },
-    /// Its process has ended.
+    /// The server's process has ended.
     Gone,
 }
 
@@ -56,35 +56,35 @@ pub(crate) struct Apiserver {
     pub(crate) life: Life,
     pub(super) version: Version,
     pub(super) started_at: Time,
-    /// The highest attempt number of a cacher that is gone. Its successor counts on from here, so that it takes no
-    /// alarm of the old cacher for its own.
+    /// The highest attempt number of any cacher that is gone. A new cacher counts on from this number, so that it does
+    /// not take an old cacher's alarm for its own.
     pub(super) attempts: u32,
     /// The cachers of resources that have a watch cache.
     pub(super) cachers: BTreeMap<ResourceId, Cacher>,
     pub(super) upstream: Upstream,
     pub(super) replies: BTreeMap<RequestId, Reply>,
-    /// Open watches that no cacher serves: direct ones and stranded ones.
+    /// Open watches that no cacher serves: watches of etcd itself, and stranded watches, which get no more events.
     pub(super) direct: BTreeMap<ResourceId, BTreeSet<RequestId>>,
     /// Reads that wait until their cache is ready or fresh.
     pub(super) waiting: BTreeMap<RequestId, Waiting>,
     /// Requests that wait until etcd has a leader.
     pub(super) parked: BTreeMap<RequestId, Request>,
-    /// Open direct watches that need etcd's state first, and wait until it has a leader.
+    /// Open direct watches that first need etcd's state, and wait until etcd has a leader.
     pub(super) leaderless: BTreeMap<RequestId, PendingWatch>,
-    /// Resources for which it asks etcd for progress.
+    /// Resources for which the server requests progress from etcd.
     pub(super) progress_asked: BTreeSet<ResourceId>,
     /// Replies that have something new for the network.
     pub(super) dirty: Vec<RequestId>,
-    /// The last compactions of etcd.
+    /// The last compactions of etcd. The server learns of a compaction with its next poll.
     pub(super) compactions: Vec<Compaction>,
     /// The number of watches ended because their buffers stayed full (`apiserver_terminated_watchers_total`).
     pub(super) terminated: u64,
     pub(super) unmodelled: Unmodelled,
 }
 
-/// Requests that were answered 501.
+/// The requests that a server answered 501.
 ///
-/// Bounded: it names 64 until they are taken, and counts all.
+/// Bounded: at most 64 requests are named until the driver takes them; all are counted.
 #[derive(Debug, Default)]
 pub(super) struct Unmodelled {
     pub(super) named: Vec<String>,
@@ -138,7 +138,7 @@ impl Apiserver {
         self.version
     }
 
-    /// Whether a reply belongs to a watch.
+    /// Returns whether the reply to a request is that of a watch.
     pub(crate) fn is_watch(&self, id: RequestId) -> bool {
         self.replies.get(&id).is_some_and(Reply::is_watch)
     }
@@ -168,7 +168,8 @@ impl Apiserver {
         cached.chain(self.direct.values().flatten()).copied()
     }
 
-    /// Notes a compaction of etcd. The server learns of it with its next poll (docs/semantics/servers.md#snapshots).
+    /// Notes a compaction of etcd. The server learns of the compaction with its next poll
+    /// (docs/semantics/servers.md#snapshots).
     pub(crate) fn compacted(&mut self, revision: u64, now: Time) {
         let known = self.known_compaction(now);
         self.compactions
@@ -224,7 +225,7 @@ impl Apiserver {
         }
     }
 
-    /// Marks a reply that has something new for the network.
+    /// Notes that a reply has something new for the network.
     pub(super) fn soil(&mut self, id: RequestId) {
         if let Some(reply) = self.replies.get_mut(&id)
             && !std::mem::replace(&mut reply.is_dirty, true)

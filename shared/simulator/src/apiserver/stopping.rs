@@ -1,4 +1,5 @@
-//! An apiserver that stops: which requests it refuses, what its process leaves behind, and how the next one starts.
+//! An apiserver that shuts down: which requests it refuses, what is left when its process ends, and how the next
+//! process starts.
 
 use watchscope_model::tree::BTreeMap;
 
@@ -15,7 +16,7 @@ use crate::message::{Request, RequestId};
 use crate::status;
 
 impl Apiserver {
-    /// The refusal of a new request while the server stops; `None` if it is still served.
+    /// Returns the refusal of a new request while the server shuts down; `None` if the server still serves the request.
     pub(super) fn refusal_of_stopping(&self, request: &Request, query: &Query) -> Option<Answer> {
         if self.life == Life::Serving {
             return None;
@@ -41,7 +42,7 @@ impl Apiserver {
         })
     }
 
-    /// Whether the answer to a request closes its connection.
+    /// Returns whether the answer to a request closes the request's connection.
     pub(crate) fn tears_down(&self, request: &Request) -> bool {
         let refuses = matches!(
             self.life,
@@ -53,12 +54,12 @@ impl Apiserver {
         refuses && !is_exempt(request)
     }
 
-    /// Whether a request that is not a watch is being answered.
+    /// Returns whether the server is answering any request that is not a watch.
     pub(crate) fn is_answering(&self) -> bool {
         !self.replies.values().all(Reply::is_watch)
     }
 
-    /// Ends the process: everything in its memory is gone.
+    /// Ends the server's process: everything in its memory is gone.
     pub(crate) fn exit(&mut self, ctx: &mut Context<'_>) {
         self.life = Life::Gone;
         let replies: Vec<RequestId> = self.replies.keys().copied().collect();
@@ -75,7 +76,7 @@ impl Apiserver {
         self.dirty.clear();
     }
 
-    /// Starts a process in its place, with empty caches.
+    /// Starts a new process of the server, with empty caches.
     pub(crate) fn start(&mut self, ctx: &mut Context<'_>) {
         self.life = Life::Serving;
         self.started_at = ctx.now;
@@ -86,15 +87,16 @@ impl Apiserver {
     }
 }
 
-/// Whether a request is served until the end (`isRequestExemptFromRetryAfter`): probes, metrics, the server's own
-/// requests.
+/// Returns whether a server serves a request until its process ends (`isRequestExemptFromRetryAfter`): health probes,
+/// metrics, the server's own requests.
 fn is_exempt(request: &Request) -> bool {
     let probes = ["/readyz", "/livez", "/healthz", "/metrics"];
     let agent = request.header_value("user-agent").unwrap_or("");
     probes.iter().any(|path| request.path.starts_with(path)) || agent.starts_with("kube-apiserver/")
 }
 
-/// The readiness of a server that stops. A real server lists all its checks; this one lists those that it has.
+/// Returns the answer of `/readyz` from a server that shuts down. A real server lists all its checks; the simulated one
+/// lists fewer.
 fn not_ready() -> Answer {
     plain_text(
         500,
@@ -102,7 +104,7 @@ fn not_ready() -> Answer {
     )
 }
 
-/// The 503 of a server that only finishes its open requests (`WithWaitGroup`).
+/// Returns the 503 of a server that only finishes its open requests (`WithWaitGroup`).
 fn unavailable() -> Answer {
     let mut body = encode(&status::shutting_down().status()).to_vec();
     // The server prints it with another newline after the encoder's.

@@ -1,4 +1,5 @@
-//! The emitters of 429, switched on as faults (docs/semantics/requests.md#too-many-requests, F15).
+//! The parts of an apiserver that answer 429, switched on as faults (docs/semantics/requests.md#too-many-requests,
+//! F15).
 
 use super::answer::{Answer, plain_text};
 use super::context::Context;
@@ -7,7 +8,7 @@ use super::route::Route;
 use crate::fault::{Fault, Throttle};
 use crate::status;
 
-/// The 429 of a throttle that is on and concerns this request.
+/// Returns the 429 of a throttle that is on and concerns this request; `None` without such a throttle.
 pub(super) fn throttled(route: &Route, query: &Query, ctx: &Context<'_>) -> Option<Answer> {
     if ctx.faults.is_empty() {
         return None;
@@ -64,7 +65,7 @@ pub(super) fn throttled(route: &Route, query: &Query, ctx: &Context<'_>) -> Opti
     })
 }
 
-/// The 429 of a server that shuts down (`WithRetryAfter`).
+/// Returns the 429 of a server that shuts down (`WithRetryAfter`).
 pub(super) fn shutting_down() -> Answer {
     let mut answer = plain_text(
         429,

@@ -13,9 +13,9 @@ pub(super) enum Owner {
     Client(RequestId),
 }
 
-/// The watches that this server has at etcd.
+/// The watches that an apiserver has at etcd.
 ///
-/// Bounded: one per cacher and one per direct watch.
+/// Bounded: the server has one watch of etcd per cacher and one per direct watch.
 #[derive(Debug, Default)]
 pub(super) struct Upstream(pub(super) BTreeMap<WatcherId, Watch>);
 

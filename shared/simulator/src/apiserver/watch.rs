@@ -29,7 +29,7 @@ use crate::time::{Time, Wall};
 use crate::version::UnsetWatch;
 
 /// Time from when the last bookmark of a watch is due to the watch's deadline
-/// (docs/semantics/lists-and-watches.md#bookmark-period). It comes up to [`BOOKMARK_TICK`] later.
+/// (docs/semantics/lists-and-watches.md#bookmark-period). The bookmark comes up to [`BOOKMARK_TICK`] after it is due.
 const BOOKMARK_BEFORE_DEADLINE: Duration = Duration::from_secs(2);
 
 /// The longest delay of a due bookmark: the dispatcher's timer ticks about once a second
@@ -37,8 +37,9 @@ const BOOKMARK_BEFORE_DEADLINE: Duration = Duration::from_secs(2);
 /// `storage/cacher/cacher.go`, 1.36).
 const BOOKMARK_TICK: Duration = Duration::from_millis(1250);
 
-/// Slots of each channel of a direct watch; an event without a slot ends the watch. Both together hold as many frames
-/// as the largest ring has events. etcd's client has no bound (docs/semantics/lists-and-watches.md#uncached).
+/// Slots of each of the two channels of a direct watch, which etcd serves; an event without a free slot ends the watch.
+/// Both channels together hold as many frames as the largest ring has events. etcd's client has no bound
+/// (docs/semantics/lists-and-watches.md#uncached).
 const DIRECT_SLOTS: usize = 51_200;
 
 /// The parts of the world that a reply needs to fill the network.
@@ -107,7 +108,7 @@ impl Apiserver {
         self.begin_when_fresh(id, target.resource, watch, ctx)
     }
 
-    /// Begins a watch of the cache once it is ready and fresh enough.
+    /// Begins a watch of the watch cache once the cache is ready and fresh enough.
     pub(super) fn begin_when_fresh(
         &mut self,
         id: RequestId,
@@ -135,7 +136,7 @@ impl Apiserver {
         Ok(Outcome::Open)
     }
 
-    /// Opens the stream: the head, then the events that the watch gets first.
+    /// Opens the watch's stream: sends the head, then the events that the watch gets first.
     fn begin_watch(&mut self, id: RequestId, watch: PendingWatch, ctx: &mut Context<'_>) {
         let resource = watch.parameters.resource;
         let Some(cacher) = self.cachers.get(&resource) else {
@@ -215,8 +216,8 @@ impl Apiserver {
         }
     }
 
-    /// Begins a watch that etcd serves: of a resource without a watch cache, or without a resourceVersion in the
-    /// versions that send such watches to etcd (docs/semantics/lists-and-watches.md#watch-without-version).
+    /// Begins a direct watch, which etcd serves: its resource has no watch cache, or it has no resourceVersion and the
+    /// server's version sends such watches to etcd (docs/semantics/lists-and-watches.md#watch-without-version).
     fn begin_direct_watch(&mut self, id: RequestId, watch: PendingWatch, ctx: &mut Context<'_>) {
         let current = ctx.etcd.revision();
         if watch.fresh_at > current {
@@ -239,7 +240,7 @@ impl Apiserver {
         self.direct.entry(resource).or_default().insert(id);
     }
 
-    /// Opens a watch with a list and a watch of etcd for it alone.
+    /// Opens a direct watch: makes a list and a watch of etcd for this watch alone.
     fn direct_watch(
         &mut self,
         id: RequestId,
@@ -273,7 +274,7 @@ impl Apiserver {
         }
     }
 
-    /// Sends the state on direct watches that waited for etcd's leader.
+    /// Sends the initial events on direct watches that waited for etcd's leader.
     pub(super) fn begin_leaderless_watches(&mut self, ctx: &mut Context<'_>) {
         for (id, watch) in std::mem::take(&mut self.leaderless) {
             let open = self.direct_watch(id, watch, ctx);
@@ -284,7 +285,7 @@ impl Apiserver {
         }
     }
 
-    /// Ends a direct watch whose state etcd's client has requested in vain for too long.
+    /// Ends a direct watch whose initial state etcd's client has requested without success for 2.5 s.
     pub(super) fn give_up_leader(&mut self, id: RequestId, ctx: &mut Context<'_>) {
         if self.leaderless.remove(&id).is_some() {
             self.error_watch(id, &no_leader(), ctx);
@@ -302,7 +303,7 @@ impl Apiserver {
         }
     }
 
-    /// Opens the stream only to send the ERROR that ends it (docs/semantics/requests.md#errors).
+    /// Opens the watch's stream only to send the ERROR that ends it (docs/semantics/requests.md#errors).
     pub(super) fn fail_watch(&mut self, id: RequestId, error: &ApiError, ctx: &mut Context<'_>) {
         let headers = stream_headers(ctx);
         let status = error.status_of(ctx.version);
@@ -314,7 +315,7 @@ impl Apiserver {
         }
     }
 
-    /// Opens the stream only to end it without an ERROR (F10).
+    /// Opens the watch's stream only to end it without an ERROR (F10).
     fn end_at_once(&mut self, id: RequestId, ctx: &mut Context<'_>) {
         let headers = stream_headers(ctx);
         if let Some(reply) = self.replies.get_mut(&id) {
@@ -324,7 +325,7 @@ impl Apiserver {
         }
     }
 
-    /// Takes a response of etcd for a direct watch.
+    /// Takes in a response of etcd for a direct watch.
     pub(super) fn direct_watch_receives(
         &mut self,
         id: RequestId,
@@ -383,7 +384,7 @@ impl Apiserver {
         }
     }
 
-    /// Ends a watch with an ERROR after the frames that wait.
+    /// Ends a watch with an ERROR after its waiting frames.
     pub(super) fn error_watch(&mut self, id: RequestId, error: &ApiError, ctx: &mut Context<'_>) {
         let status = error.status_of(ctx.version);
         let frame = frame("ERROR", &encode(&status));
@@ -402,12 +403,13 @@ impl Apiserver {
         self.error_watch(id, &error, ctx);
     }
 
-    /// Ends a watch in order: the frames that wait are still sent.
+    /// Ends a watch with an orderly end of the body: its waiting frames are still sent.
     pub(crate) fn end_watch(&mut self, id: RequestId, ctx: &mut Context<'_>) {
         self.finish_watch(id, None, ctx);
     }
 
-    /// Ends a watch that stays full. The frames in its result channel are still sent.
+    /// Ends a watch if the dispatcher still waits for room in it. The frames in the watch's result channel are still
+    /// sent.
     pub(super) fn terminate_if_blocking(&mut self, id: RequestId, ctx: &mut Context<'_>) {
         let Some(watch) = self.replies.get_mut(&id).and_then(|r| r.watch.as_mut()) else {
             return;
@@ -522,7 +524,7 @@ impl Apiserver {
         self.drop_cacher(resource, ctx);
     }
 
-    /// Sends a bookmark if the watch's buffer is not full, and schedules the next.
+    /// Sends a bookmark if the watch's buffer is not full, and schedules the watch's next bookmark.
     pub(super) fn bookmark(&mut self, id: RequestId, ctx: &mut Context<'_>) {
         let Some(reply) = self.replies.get_mut(&id) else {
             return;
@@ -610,12 +612,12 @@ impl Apiserver {
     }
 }
 
-/// The error of a watch whose member of etcd has no leader.
+/// Returns the error of a watch whose member of etcd has no leader.
 fn no_leader() -> ApiError {
     status::internal_error("etcdserver: no leader")
 }
 
-/// Schedules the next bookmark: after one interval, or just before the deadline (`nextBookmarkTime`).
+/// Schedules a watch's next bookmark: after one interval, or just before the watch's deadline (`nextBookmarkTime`).
 fn schedule_bookmark(id: RequestId, deadline: Time, ctx: &mut Context<'_>) {
     let last = deadline - BOOKMARK_BEFORE_DEADLINE;
     let regular = if ctx.version.has_periodic_bookmarks() {

@@ -1,4 +1,4 @@
-//! A watch as its apiserver keeps it: its selection, its position, and the frame of each change.
+//! A watch as its apiserver keeps it: its selectors, its position, and the frame of each change.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ use crate::schema::Struct;
 use crate::selector::Selector;
 use crate::time::{Time, Wall};
 
-/// A watch of a client.
+/// A client's watch on the apiserver's side.
 #[derive(Debug)]
 pub(super) struct Watcher {
     parameters: WatchParameters,
-    /// Events and bookmarks at or below this revision are not sent. They are part of its first events, or the client
-    /// did not request them.
+    /// Events and bookmarks at or below this revision are not sent. Such events are already in the watch's first
+    /// events, or the client did not request them.
     floor: u64,
     /// Whether a Table's columns were sent: only the first Table of a watch has them.
     columns_sent: bool,
@@ -40,7 +40,7 @@ pub(super) struct WatchParameters {
     pub(super) delete_keeps_old_revision: bool,
 }
 
-/// The context that frames of one moment are made in.
+/// The context in which the server makes the frames of one point in time.
 #[derive(Clone, Copy)]
 pub(super) struct FrameContext<'a> {
     pub(super) answers: Answers,
@@ -79,12 +79,12 @@ impl Watcher {
         self.floor = self.floor.max(revision);
     }
 
-    /// The frame of an initial object, as a synthetic ADDED.
+    /// Returns the frame of an object of the initial state, as a synthetic ADDED.
     pub(super) fn initial(&mut self, object: &Arc<Object>, context: FrameContext<'_>) -> Bytes {
         self.encode(ChangeKind::Added, object, context)
     }
 
-    /// The frame of a live change for this watch; `None` if the watch does not get it.
+    /// Returns the frame of a live change for this watch; `None` if the watch does not get the change.
     pub(super) fn live(&mut self, change: &Change, context: FrameContext<'_>) -> Option<Bytes> {
         if change.revision <= self.floor {
             return None;
@@ -92,7 +92,7 @@ impl Watcher {
         self.event(change, context)
     }
 
-    /// The frame of a change for this watch; `None` if it does not concern the watch
+    /// Returns the frame of a change for this watch; `None` if the change does not concern the watch
     /// (docs/semantics/servers.md#type-translation).
     pub(super) fn event(&mut self, change: &Change, context: FrameContext<'_>) -> Option<Bytes> {
         if !change.key.starts_with(self.prefix()) {
@@ -127,8 +127,8 @@ impl Watcher {
         }
     }
 
-    /// The frame of a bookmark at `revision`; `None` if it is not new, or the watch gets no bookmarks. With
-    /// `ends_initial` it marks the end of the initial events, and is sent at any revision.
+    /// Returns the frame of a bookmark at `revision`; `None` if the revision is not new, or the watch gets no
+    /// bookmarks. With `ends_initial` the bookmark marks the end of the initial events, and is sent at any revision.
     pub(super) fn bookmark(
         &mut self,
         revision: u64,
@@ -161,7 +161,7 @@ impl Watcher {
         })
     }
 
-    /// The frame of a change from a server that answers with Tables, whatever was requested (F39).
+    /// Returns the frame of a change from a server that answers with Tables, whatever the client requested (F39).
     pub(super) fn of_wrong_kind(
         &mut self,
         delivered: ChangeKind,
@@ -187,7 +187,7 @@ impl Watcher {
         }
     }
 
-    /// A Table with one row; only a watch's first has columns.
+    /// Returns a Table with one row; only the first Table of a watch has columns.
     fn table(
         &mut self,
         include: IncludeObject,

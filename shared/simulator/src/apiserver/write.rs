@@ -1,4 +1,5 @@
-//! Requests that write: they go from bodies and parameters to the registry's rules, and back to answers.
+//! Requests that write: this module turns bodies and parameters into calls of the registry, and the registry's results
+//! into answers.
 
 use std::sync::Arc;
 
@@ -172,7 +173,7 @@ pub(super) fn delete(
     )))
 }
 
-/// The answer of a committed write, with its warnings.
+/// Returns the answer to a write once it is committed, with the write's warnings.
 fn committed(
     status: u16,
     object: &Arc<Object>,
@@ -239,7 +240,7 @@ impl WriteOptions {
         }
     }
 
-    /// Returns the warnings about a body, or the refusal of one that does not fit its kind.
+    /// Returns the warnings about a body, or the refusal of a body that does not fit its kind.
     fn judge(self, body: &Value, kind: &ResourceType) -> Result<Vec<String>, ApiError> {
         let cannot = |why: &str| {
             bad_request(format!(
@@ -260,7 +261,7 @@ impl WriteOptions {
         })
     }
 
-    /// Returns the warnings about a patched object, or its refusal.
+    /// Returns the warnings about a patched object, or the refusal of the patch.
     fn judge_patched(
         self,
         before: &Value,
@@ -303,7 +304,7 @@ impl WriteOptions {
     }
 }
 
-/// Deletes each object of a collection that the selectors match. Answers with the list of them.
+/// Deletes each object of a collection that the selectors match. Answers with the list of these objects.
 pub(super) fn delete_collection(
     request: &Request,
     query: &Query,
@@ -359,9 +360,9 @@ fn parse(request: &Request, kind: &str) -> Result<Value, ApiError> {
     }
 }
 
-/// The first bytes of a body for an error: as text if it looks like JSON, else in hexadecimal.
+/// Returns the first bytes of a body for an error: as text if the body looks like JSON, else in hexadecimal.
 fn summary(body: &[u8]) -> String {
-    /// The most bytes of a body that are shown; ` ...` stands for the rest (`summarizeData` of apiserver
+    /// The most bytes of a body that an error shows; ` ...` replaces further bytes (`summarizeData` of apiserver
     /// `endpoints/handlers/rest.go`, 1.36).
     const MOST: usize = 30;
     let shown = &body[..body.len().min(MOST)];
@@ -377,7 +378,7 @@ fn summary(body: &[u8]) -> String {
     }
 }
 
-/// The options of a deletion, and whether it is a dry run.
+/// Returns the options of a deletion, and whether the deletion is a dry run.
 fn delete_options(request: &Request, query: &Query) -> Result<(DeleteOptions, bool), ApiError> {
     let body = if request.body.is_empty() {
         let grace = match query.get("gracePeriodSeconds") {
@@ -456,7 +457,8 @@ fn delete_option_errors(body: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// The manager of a write: `fieldManager`, else the User-Agent up to its first slash, as in the apiserver.
+/// Returns the field manager of a write: the parameter `fieldManager`, else the User-Agent up to its first slash, as in
+/// the apiserver.
 fn manager(request: &Request, query: &Query, target: &Target) -> Manager {
     let agent = request.header_value("user-agent").unwrap_or("");
     let name = match query.get("fieldManager") {
@@ -469,7 +471,7 @@ fn manager(request: &Request, query: &Query, target: &Target) -> Manager {
     }
 }
 
-/// A registry over the context, which does the request's writes.
+/// Returns a registry over the context, which does the request's writes.
 fn registry<'a>(ctx: &'a mut Context<'_>) -> Registry<'a> {
     Registry {
         etcd: ctx.etcd,

@@ -1,4 +1,4 @@
-//! What a client believes to be in the cluster, and how that differs from the truth.
+//! What a client program believes to be in the cluster, and how this belief differs from the truth.
 
 use serde_json::{Map, Value, json};
 use watchscope_model::tree::BTreeMap;
@@ -6,8 +6,9 @@ use watchscope_model::tree::BTreeMap;
 use crate::object::Object;
 use crate::scope::Scope;
 
-/// The most objects that a reported belief names: the first ones by namespace and name. It counts all. It bounds the
-/// size of a record. The number has no source: findings of ghosts compare as many (`NAMED` of diagnosis).
+/// The most objects that a reported belief names: the first by namespace and name. The report counts all objects. The
+/// bound limits the size of a record. Findings of ghosts compare as many objects (`NAMED` of diagnosis); the number has
+/// no other source.
 pub(crate) const NAMED_MOST: usize = 64;
 
 /// An object's namespace and name, in this order; the namespace is empty for a cluster-scoped object.
@@ -24,29 +25,30 @@ pub struct Held {
 
 /// The objects of one resource that a client holds.
 ///
-/// Bounded by what the cluster delivered to it.
+/// Bounded by the objects that the cluster delivered to the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Belief {
-    /// The part of the client that holds it, where a client has several: `cache`, `queue` of the mini-scheduler; else
-    /// empty.
+    /// The part of the client that holds the belief: `cache` or `queue` of the mini-scheduler; empty for a belief of
+    /// the whole client.
     pub part: &'static str,
-    /// The scope that it lists or watches.
+    /// The scope that the client lists or watches.
     pub scope: Scope,
-    /// The objects that it holds, sorted by namespace, then name; empty before its first list or event.
+    /// The objects that the client holds, sorted by namespace, then name; empty before the client's first list or
+    /// event.
     pub objects: BTreeMap<Key, Held>,
-    /// The resourceVersion up to which it believes to know everything; empty if it keeps none.
+    /// The resourceVersion up to which the client believes to have all changes; empty if the client keeps none.
     pub resource_version: String,
-    /// Rises by one with every change.
+    /// A counter that rises by one with every change of the belief.
     edits: u64,
 }
 
 impl Belief {
-    /// An empty belief of a whole client.
+    /// Returns an empty belief of a whole client.
     pub(crate) fn new(scope: Scope) -> Belief {
         Belief::part("", scope)
     }
 
-    /// An empty belief of a part of a client.
+    /// Returns an empty belief of a part of a client.
     pub(crate) fn part(part: &'static str, scope: Scope) -> Belief {
         Belief {
             part,
@@ -57,7 +59,7 @@ impl Belief {
         }
     }
 
-    /// The number of changes so far.
+    /// Returns the number of changes of the belief so far.
     pub(crate) fn edits(&self) -> u64 {
         self.edits
     }
@@ -85,9 +87,9 @@ impl Belief {
         }
     }
 
-    /// The belief as records carry it:
-    /// `{"resource":…,"part":…,"resourceVersion":…,"objects":N,"held":{"NAMESPACE/NAME":"UID@RV"}}`. It names the first
-    /// [`NAMED_MOST`] objects.
+    /// Returns the belief as records carry it:
+    /// `{"resource":…,"part":…,"resourceVersion":…,"objects":N,"held":{"NAMESPACE/NAME":"UID@RV"}}`. The JSON names the
+    /// first [`NAMED_MOST`] objects.
     pub(crate) fn to_json(&self) -> Value {
         let held = self.objects.iter().take(NAMED_MOST);
         let held: Map<String, Value> = held
@@ -115,9 +117,9 @@ impl Belief {
         belief
     }
 
-    /// Compares the belief with the true objects of its scope, in any order, each once. A held object with namespace,
-    /// name and uid of a true one is stale if its resourceVersion is another one, or no number. One whose name is
-    /// another object's by now (another uid) is a ghost, and the true one is missing.
+    /// Compares the belief with the true objects of its scope, which come in any order, each once. A held object with
+    /// namespace, name and uid of a true object is stale if its resourceVersion differs, or is no number. A held object
+    /// whose name now belongs to an object with another uid is a ghost, and the true object is missing.
     pub fn compare<'a>(&self, truth: impl Iterator<Item = &'a Object>) -> Comparison {
         let mut comparison = Comparison::default();
         let mut unseen: BTreeMap<&Key, &Held> = self.objects.iter().collect();
@@ -143,23 +145,24 @@ impl Belief {
 }
 
 /// How the objects that a client holds differ from those in the cluster. An object is in at most one list. A name may
-/// be both a ghost and missing: two objects had it one after the other.
+/// be in `ghosts` and in `missing`: two objects had this name one after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
     /// The number of objects that the client holds.
     pub held: usize,
     /// The number of objects in the cluster.
     pub truth: usize,
-    /// Held, and not in the cluster; sorted by namespace, then name.
+    /// Objects that the client holds and the cluster does not have; sorted by namespace, then name.
     pub ghosts: Vec<Key>,
-    /// In the cluster, and not held; in the order of the true objects.
+    /// Objects that the cluster has and the client does not hold; in the order of the true objects.
     pub missing: Vec<Key>,
-    /// Held at another resourceVersion than in the cluster, older or newer; in the order of the true objects.
+    /// Objects that the client holds at another resourceVersion than the cluster's, older or newer; in the order of the
+    /// true objects.
     pub stale: Vec<Key>,
 }
 
 impl Comparison {
-    /// Returns whether there is no difference: no ghost, no missing and no stale object.
+    /// Returns whether belief and truth agree: no ghost, no missing and no stale object.
     pub fn agrees(&self) -> bool {
         self.ghosts.is_empty() && self.missing.is_empty() && self.stale.is_empty()
     }

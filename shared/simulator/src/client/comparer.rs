@@ -1,6 +1,7 @@
 //! A client that watches one scope, lists a scope at intervals, and takes each difference for a fault (F42).
 //!
-//! It is right if both scopes are equal. For different scopes it reports differences that are no faults.
+//! The client is right if both scopes are equal. For different scopes the client reports differences that are no
+//! faults.
 
 use std::time::Duration;
 
@@ -32,7 +33,7 @@ impl Comparer {
         }
     }
 
-    /// Compares the last list with the watch's present state.
+    /// Compares the client's last list with its watch's present state.
     fn compare(&mut self) {
         self.comparisons += 1;
         let (watched, listed) = (self.watched.beliefs(), self.listed.beliefs());
@@ -70,7 +71,7 @@ impl Machine for Comparer {
         self.comparisons
     }
 
-    /// The number of differences, over all comparisons.
+    /// Returns the number of differences, summed over all comparisons.
     fn handled(&self, _now: Time) -> u64 {
         self.differences
     }

@@ -12,22 +12,23 @@ use super::record::ClientPhase;
 use crate::scope::Scope;
 use crate::time::Time;
 
-/// A controller over an informer (docs/semantics/clients.md#informer): its version and the choices of its author. By
-/// default it has the newest client-go, no resync, a worker that needs 1 ms and never fails, and skips equal versions.
+/// A controller over an informer (docs/semantics/clients.md#informer): the version of client-go and the choices of the
+/// controller's author. The default is the newest client-go, no resync, a worker that needs 1 ms and never fails, and
+/// skipping equal resourceVersions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Controller {
     /// The version of client-go.
     pub version: ClientGo,
-    /// Time between two resyncs, in which the handlers get all objects again; `None`: no resync. It must be at least 1
-    /// µs, or virtual time never passes.
+    /// Time between two resyncs, in which the handlers get all objects again; `None`: no resync. The time must be at
+    /// least 1 µs, or virtual time never passes.
     pub resync: Option<Duration>,
-    /// Whether the update handler skips updates between equal resourceVersions (F46): it counts them, and queues no
-    /// key.
+    /// Whether the update handler skips updates between equal resourceVersions (F46): the handler counts such updates,
+    /// and queues no key.
     pub skips_equal_versions: bool,
-    /// Time that the worker needs for a key; it works on one at a time.
+    /// Time that the worker needs for a key; the worker works on one key at a time.
     pub work: Duration,
-    /// The number of times that it fails at a key before it succeeds. After each failure the key waits in the rate
-    /// limiter; after a success the count begins anew.
+    /// The number of times that the worker fails at a key before it succeeds. After each failure the key waits in the
+    /// rate limiter; after a success the count begins at 0 again.
     pub failures: u32,
 }
 
@@ -50,7 +51,7 @@ pub(super) struct ControllerProgram {
     rest: Rest,
     informer: Informer,
     queue: WorkQueue,
-    /// The key that the worker works on, and until when.
+    /// The key that the worker works on, and the time until which it works; `None` while it works on no key.
     working: Option<(Key, Time)>,
     worked: u64,
     handled: u64,
@@ -69,7 +70,7 @@ impl ControllerProgram {
         }
     }
 
-    /// Runs a handler. It counts the call, and queues the key unless it knows that nothing changed.
+    /// Runs a handler. The handler counts the call, and queues the key unless it knows that nothing changed.
     fn handle(&mut self, notification: &Notification) {
         self.handled += 1;
         if !(self.how.skips_equal_versions && notification.is_resync()) {
@@ -77,7 +78,7 @@ impl ControllerProgram {
         }
     }
 
-    /// Runs the worker, which starts when the informer has synced.
+    /// Runs the worker, which starts once the informer has synced.
     fn work(&mut self, now: Time) {
         self.queue.wake(now);
         if let Some((key, until)) = self.working.take() {
@@ -126,7 +127,7 @@ impl Machine for ControllerProgram {
         self.informer.phase()
     }
 
-    /// Keys that the worker has finished.
+    /// Returns the number of keys that the worker has finished.
     fn iterations(&self, _now: Time) -> u64 {
         self.worked
     }

@@ -6,8 +6,9 @@
 //!    ▲ 410                  InitListed ◄─────────┘ end, at once
 //! ```
 //!
-//! A clean end is neither an event nor an error, so there is no backoff: a server that answers 200 and closes makes it
-//! spin. Any error when a watch opens, HTTP 410 too, leaves the state and the resourceVersion as they are (F13).
+//! A clean end is neither an event nor an error, so there is no backoff. A server that answers 200 and closes makes the
+//! watcher spin. Any error when a watch opens, HTTP 410 too, leaves the state and the resourceVersion as they are
+//! (F13).
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -24,48 +25,50 @@ use crate::message::RequestId;
 use crate::scope::Scope;
 use crate::time::Time;
 
-/// Seconds of `timeoutSeconds` in its watches, after which the server ends them
+/// The value of `timeoutSeconds` in the program's watches: seconds after which the server ends a watch
 /// (docs/semantics/servers.md#client-timeout).
 const TIMEOUT: &str = "290";
-/// Time without an item after which a stream is given up: 5 s longer than [`TIMEOUT`]. Before version 4.0 it bounds
-/// every read (docs/semantics/clients.md#kube-rs).
+/// Time without an item after which a stream is given up: 5 s longer than [`TIMEOUT`]. Before version 4.0 this time
+/// bounds every read, not only that of a stream's item (docs/semantics/clients.md#kube-rs).
 const IDLE: Duration = Duration::from_secs(295);
 
 /// A version of kube-rs, as far as its watcher differs (docs/semantics/clients.md#kube-rs).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KubeRs {
-    /// Up to 2: a resumed streaming list requests initial events again, and the backoff has no jitter. A read timeout
-    /// of 295 s ends a silent stream.
+    /// Major versions up to 2: a resumed streaming list requests initial events again, and the backoff has no jitter. A
+    /// read timeout of 295 s ends a silent stream.
     V2,
-    /// 3: both are fixed. The read timeout is as before.
+    /// Major version 3: a resumed streaming list requests no initial events, and the backoff has jitter. A read timeout
+    /// of 295 s ends a silent stream.
     V3,
-    /// 4: an idle timeout of 295 s on each item ends a silent stream. Opening a watch has no timeout any more.
+    /// Major version 4: an idle timeout of 295 s on each item ends a silent stream. Opening a watch no longer has a
+    /// timeout.
     V4,
 }
 
-/// How it gets its first state (docs/semantics/clients.md#kube-rs).
+/// How kube-rs' watcher gets its first state (docs/semantics/clients.md#kube-rs).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KubeList {
-    /// By a list in pages of 500, of the most recent state (the default).
+    /// By a list of the most recent state, in pages of 500 objects (the default).
     MostRecent,
-    /// By one list at resourceVersion 0, of any state of the server's cache, however old.
+    /// By one list at resourceVersion 0, which returns any state of the server's watch cache, however old.
     Any,
-    /// By a streaming list at the literal resourceVersion 0, so of a state that may be old.
+    /// By a streaming list at the literal resourceVersion 0, whose state may be old.
     Streaming,
 }
 
-/// A program over kube-rs' `watcher`: its version and the caller's choices. By default it has version 4, the most
-/// recent state, the default backoff and a store.
+/// A program over kube-rs' `watcher`: the version of kube-rs and the caller's choices. The default is version 4, a list
+/// of the most recent state, the default backoff and a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KubeWatcher {
     /// The version of kube-rs.
     pub version: KubeRs,
-    /// How it gets its first state.
+    /// How the watcher gets its first state.
     pub list: KubeList,
-    /// Whether the caller added the default backoff. Without it the caller polls again at once after an error.
+    /// Whether the caller added the default backoff. Without a backoff the caller polls again at once after an error.
     pub backoff: bool,
-    /// Whether the caller reads `applied_objects`, which never yields a deletion, instead of filling a store. Then its
-    /// belief only grows.
+    /// Whether the caller reads `applied_objects`, which never yields a deletion, instead of filling a store. With
+    /// `applied_objects` the caller's belief only grows.
     pub flattened: bool,
 }
 
@@ -83,9 +86,9 @@ impl Default for KubeWatcher {
 #[derive(Debug)]
 enum State {
     Empty,
-    /// It waits for a page of the list.
+    /// The watcher waits for a page of the list.
     InitPage,
-    /// It waits for a streaming list, or reads one.
+    /// The watcher waits for a streaming list, or reads one.
     InitialWatch,
     InitListed,
     Watching,
@@ -98,7 +101,7 @@ struct Exchange {
     status: u16,
     body: Vec<u8>,
     frames: Frames,
-    /// Items of the stream that were not read yet, since the caller may be in its backoff.
+    /// Items of the stream that the caller has not read yet, since it may be in its backoff.
     unread: VecDeque<Item>,
     heard_at: Time,
 }
@@ -119,14 +122,14 @@ pub(super) struct KubeWatcherProgram {
     transport: Transport,
     state: State,
     exchange: Option<Exchange>,
-    /// The continue token of the next page; empty for the first.
+    /// The continue token of the next page of the list; empty for the first page.
     next_page: String,
     resource_version: String,
     backoff: Backoff,
-    /// When the caller polls again, while it is in its backoff.
+    /// When the caller polls again after its backoff; `None` if it is in no backoff.
     asleep_until: Option<Time>,
     store: Belief,
-    /// Objects that an initial list collected so far; they replace the store at its end.
+    /// Objects that an initial list has collected so far; at the list's end they replace the store's objects.
     collected: BTreeMap<Key, Held>,
     iterations: u64,
     handled: u64,
@@ -275,7 +278,7 @@ impl KubeWatcherProgram {
         }
     }
 
-    /// Handles a whole answer that is not a stream.
+    /// Handles a whole answer to a list or to a refused watch.
     fn answered(&mut self, ctx: &mut Context<'_>) {
         let Some(exchange) = self.exchange.take() else {
             return;
@@ -308,7 +311,8 @@ impl KubeWatcherProgram {
         self.error(ctx);
     }
 
-    /// Returns an `Err` to the caller. The caller polls again after its backoff, if it added one.
+    /// Returns an `Err` to the caller of kube-rs. The caller polls again after its backoff, or at once if it added
+    /// none.
     fn error(&mut self, ctx: &mut Context<'_>) {
         let wait = if self.how.backoff {
             self.backoff.step(ctx.now, ctx.random)
@@ -318,7 +322,7 @@ impl KubeWatcherProgram {
         self.asleep_until = Some(ctx.now + wait);
     }
 
-    /// Reads an item of the stream. Returns whether there was one.
+    /// Reads the next item of the stream. Returns whether the stream had an item to read.
     fn read(&mut self, ctx: &mut Context<'_>) -> bool {
         let item = self.exchange.as_mut().and_then(|e| e.unread.pop_front());
         match item {
@@ -412,7 +416,7 @@ impl KubeWatcherProgram {
         self.resource_version = version;
     }
 
-    /// When silence ends the exchange: of the items of a stream, and up to version 3 of any read.
+    /// Returns when silence ends the exchange: silence of a stream's items, and up to version 3 silence of any read.
     fn idle_at(&self) -> Option<Time> {
         let exchange = self.exchange.as_ref()?;
         let is_stream = exchange.status == 200 && !matches!(self.state, State::InitPage);

@@ -1,8 +1,10 @@
-//! A loop that watches without a list and resumes from the last event that it saw, whatever that was (F21).
+//! A client that watches in a loop without a list. It resumes from the resourceVersion of the last event that it saw,
+//! whichever event that was (F21).
 //!
-//! The synthetic ADDED events at its start are not in the order of their resourceVersions, so the last one may be
-//! months old. A resume from there replays history, with deletions of objects that exist again. Or it is refused for
-//! ever with 410, and the loop repeats the same request a second later (F11, F13).
+//! The synthetic ADDED events at the watch's start are not in the order of their resourceVersions, so the last one may
+//! be months old. A resume from such an old resourceVersion replays history, with deletions of objects that exist
+//! again. If the server instead refuses the resume with 410, the loop repeats the same request every second for ever
+//! (F11, F13).
 
 use std::time::Duration;
 
@@ -15,8 +17,8 @@ use super::wire::{EventType, Frame};
 use crate::scope::Scope;
 use crate::time::Time;
 
-/// Time from the end of a watch, or from its refusal, to the next request. The number has no source: it is a loop that
-/// its author kept from spinning.
+/// Time from the end of a watch, or from its refusal, to the next request. The number has no source: the program's
+/// author only kept the loop from spinning.
 const SLEEP: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
@@ -26,7 +28,7 @@ enum State {
     Sleeping(Time),
 }
 
-/// The program that resumes from the last event.
+/// The client program that resumes from the last event that it saw.
 #[derive(Debug)]
 pub(super) struct LastSeen {
     rest: Rest,

@@ -1,4 +1,4 @@
-//! A client program as a state machine: its inputs, its actions, and what the world reads of it.
+//! A client program as a state machine: its inputs, its actions, and what the world reads from it.
 
 use std::fmt;
 
@@ -8,16 +8,16 @@ use crate::message::{Arrival, ConnectionId, Request, RequestId};
 use crate::random::Random;
 use crate::time::Time;
 
-/// An input of a machine.
+/// An input of a client program's state machine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Input<'a> {
     /// The machine was started.
     Start,
-    /// A delivery came over one of its connections.
+    /// A delivery came over one of the machine's connections.
     Arrival(ConnectionId, &'a Arrival),
-    /// The server answered a ping over one of its connections.
+    /// The server answered a ping over one of the machine's connections.
     Pong(ConnectionId),
-    /// The moment has come that it requested with [`Machine::wake_at`].
+    /// The time has come that the machine requested with [`Machine::wake_at`].
     Wake,
 }
 
@@ -34,50 +34,52 @@ pub(crate) trait Port {
 /// The world as a machine sees it in one step.
 pub(crate) struct Context<'a> {
     pub(crate) now: Time,
-    /// The client's own random numbers. What one client draws does not change what another gets.
+    /// The client's own random numbers. The numbers that one client draws do not change the numbers of another client.
     pub(crate) random: &'a mut Random,
-    /// The client's User-Agent; faults find its connections by it.
+    /// The client's User-Agent, by which faults find the client's connections.
     pub(crate) user_agent: &'a str,
     pub(crate) port: &'a mut dyn Port,
 }
 
-/// A client program.
+/// A client program as a state machine.
 pub(crate) trait Machine: Send {
-    /// Takes an input, changes its state and acts on the world.
+    /// Takes an input, changes the machine's state and acts on the world.
     fn step(&mut self, input: Input<'_>, ctx: &mut Context<'_>);
 
-    /// When it must be woken next; `None`: never. The world reads it after every step, and may also wake it earlier.
+    /// Returns when the machine must be woken next; `None`: never. The world calls this function after every step, and
+    /// may also wake the machine earlier.
     fn wake_at(&self) -> Option<Time>;
 
-    /// Its present activity.
+    /// Returns the client's present activity.
     fn phase(&self) -> ClientPhase;
 
-    /// Iterations of its loop until `now`. A loop that never waits counts them by a stated rate, not by work done here.
+    /// Returns the number of iterations of the client's loop until `now`. For a loop that never waits, the number comes
+    /// from elapsed time and a fixed rate.
     fn iterations(&self, now: Time) -> u64;
 
-    /// Events that its handler processed until `now`.
+    /// Returns the number of events that the client's handler processed until `now`.
     fn handled(&self, now: Time) -> u64 {
         let _ = now;
         0
     }
 
-    /// Whether it is in a loop that never waits, so that its counts grow without any input.
+    /// Returns whether the client is in a loop that never waits, so that its counts grow without any input.
     fn is_spinning(&self) -> bool {
         false
     }
 
-    /// Its beliefs, one for each resource in its scope.
+    /// Returns the client's beliefs, one for each resource or part of the client.
     fn beliefs(&self) -> Vec<&Belief>;
 }
 
-/// Shows only the phase: more would need a `Debug` of every program.
+/// Writes only the phase: more would need a `Debug` of every program.
 impl fmt::Debug for dyn Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.phase().word())
     }
 }
 
-/// The earlier of two moments; `None` stands for never.
+/// Returns the earlier of two times; `None` means never.
 pub(crate) fn earlier(one: Option<Time>, other: Option<Time>) -> Option<Time> {
     match (one, other) {
         (Some(a), Some(b)) => Some(a.min(b)),

@@ -5,9 +5,9 @@
 //!                                       └─ wake_at, phase, counts, beliefs ──► client records
 //! ```
 //!
-//! A machine has no clock and no knowledge of the cluster. It parses the bytes of its responses itself, keeps its
-//! beliefs, and says when it must be woken. Its errors are deliberate: they are those of the program that it is named
-//! after.
+//! A machine has no clock and no knowledge of the cluster. A machine parses the bytes of its responses itself, keeps
+//! its beliefs, and says when it must be woken. A machine's errors are deliberate: they are the errors of the real
+//! program that the machine is named after.
 
 pub(crate) mod belief;
 mod comparer;

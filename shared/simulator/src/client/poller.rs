@@ -1,5 +1,5 @@
-//! A client that lists at intervals and never watches. Each list is a whole state, always late, and always at full
-//! cost.
+//! A client that lists at intervals and never watches. Each list returns the whole state: always late, and always at
+//! the cost of a full list.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub(super) struct Poller {
     body: Vec<u8>,
     wake_at: Option<Time>,
     polls: u64,
-    /// Polls that returned a list.
+    /// The number of polls that returned a list.
     lists: u64,
     handled: u64,
 }
@@ -75,7 +75,7 @@ impl Poller {
         }
     }
 
-    /// Takes a list. The handler gets each difference from the poll before.
+    /// Takes in a list. The handler gets each difference from the previous list.
     fn learn(&mut self, list: List) {
         self.lists += 1;
         let items = list.items.unwrap_or_default();

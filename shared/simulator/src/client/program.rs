@@ -1,4 +1,4 @@
-//! The programs that a client can run, with their names in records.
+//! The programs that a simulated client can run, with their names in records.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::scope::Scope;
 
-/// A client of a world, counted from 1; a world never reuses an id.
+/// The id of a client program of a world, counted from 1; a world never reuses an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientId(pub u64);
 
@@ -22,18 +22,19 @@ pub struct ClientId(pub u64);
 pub enum Program {
     /// Lists at intervals and never watches (watch versus poll, docs/semantics/cases.md#life-of-an-event).
     Poller {
-        /// Time from the end of one answer, or from a failure, to the next request.
+        /// Time from the end of one answer, or from a failure, to the poller's next request.
         every: Duration,
     },
-    /// Watches its scope, lists a scope at intervals, and takes each name that only one of them has for a fault (F42).
+    /// Watches its own scope, and lists the scope `listed` at intervals. The client takes each name that only the watch
+    /// or only the list has for a fault (F42).
     Comparer {
-        /// The scope that it lists.
+        /// The scope that the client lists.
         listed: Box<Scope>,
-        /// Time from the end of one answer, or from a failure, to the next list.
+        /// Time from the end of one answer, or from a failure, to the client's next list.
         every: Duration,
     },
-    /// A bare client-go reflector that fills a store (docs/semantics/clients.md#reflector). At no version it compares
-    /// resourceVersions, so a DELETED of a server before 1.9.3 sets it back
+    /// A bare client-go reflector that fills a store (docs/semantics/clients.md#reflector). No version of the reflector
+    /// compares resourceVersions, so a DELETED event of a server before 1.9.3 sets its resourceVersion back
     /// (docs/semantics/cases.md#regression-1-9-2).
     Reflector {
         /// The version of client-go.
@@ -41,11 +42,11 @@ pub enum Program {
     },
     /// The end-to-end test's loop over a watch (docs/semantics/cases.md#ghost-you).
     PvcLoop {
-        /// Whether it notices that the channel is closed, and fails then. `false`: it spins from then on, until its
-        /// deadline 30 s after its start.
+        /// Whether the loop notices that the channel is closed, and then fails. `false`: the loop spins from the close
+        /// on, until its deadline 30 s after its start.
         fixed: bool,
     },
-    /// `WatchDeployment` (docs/semantics/cases.md#watch-pitfalls).
+    /// `WatchDeployment` in one of its versions (docs/semantics/cases.md#watch-pitfalls).
     WatchDeployment(WatchDeployment),
     /// A loop that resumes from the last ADDED, MODIFIED or DELETED that it saw, in whatever order they come (F21).
     LastSeen,
@@ -57,7 +58,7 @@ pub enum Program {
     /// A controller over client-go's informer (docs/semantics/clients.md#informer).
     Controller(Controller),
     /// A scheduler for pods whose `schedulerName` is `mini-scheduler` (docs/semantics/cases.md#life-of-an-event). Only
-    /// the namespace of its scope counts.
+    /// the namespace of the client's scope counts.
     MiniScheduler {
         /// The version of client-go.
         version: ClientGo,
@@ -84,7 +85,7 @@ impl Program {
     }
 
     /// Returns the program's version, as text: `1.25` of client-go, `4` of kube-rs, `v1`, `v2`, `final`, `broken`,
-    /// `fixed`. `None` if there is only one.
+    /// `fixed`. Returns `None` if the program has only one version.
     pub fn version(&self) -> Option<&'static str> {
         match self {
             Program::Poller { .. } | Program::Comparer { .. } | Program::LastSeen => None,

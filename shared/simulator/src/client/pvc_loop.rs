@@ -1,9 +1,9 @@
 //! The end-to-end test (docs/semantics/cases.md#ghost-you) that reads a watch in a select loop and never asks whether
 //! the channel is closed.
 //!
-//! It watches without a resourceVersion for at most 30 s. It passes when the object is deleted, and fails on an ERROR
-//! event. In the broken version a closed channel yields zero values at once, and the loop prints each (F01). The fixed
-//! version notices the close and fails the test; it deliberately does not watch again.
+//! The test watches without a resourceVersion for at most 30 s. The test passes when the object is deleted, and fails
+//! on an ERROR event. In the broken version a closed channel yields zero values at once, and the loop prints each zero
+//! value (F01). The fixed version notices the close and fails the test; it deliberately does not watch again.
 
 use std::time::Duration;
 
@@ -17,10 +17,10 @@ use super::wire::{EventType, Frame};
 use crate::scope::Scope;
 use crate::time::Time;
 
-/// The test's own deadline: 30 s, as in docs/semantics/cases.md#ghost-you. The constant that it names is 5 min in the
-/// copies that were found.
+/// The test's own deadline: 30 s, as in docs/semantics/cases.md#ghost-you. The constant that the test names is 5 min in
+/// the copies of the code that we found.
 const DEADLINE: Duration = Duration::from_secs(30);
-/// The version of client-go that the program uses: that of the year of the test, 2020.
+/// The version of client-go that the program uses: the version of 2020, the year of the test.
 const CLIENT_GO: ClientGo = ClientGo::minor(19);
 
 #[derive(Debug)]
@@ -80,7 +80,7 @@ impl PvcLoop {
         }
     }
 
-    /// Runs one iteration of the loop. Returns how the test ends, if it ends.
+    /// Runs one iteration of the loop. Returns how the test ends; `None` if it goes on.
     fn event(&mut self, frame: Frame) -> Option<ClientPhase> {
         self.iterations += 1;
         let object = frame.object;
@@ -144,7 +144,7 @@ impl Machine for PvcLoop {
         }
     }
 
-    /// Counts the zero values too: the program cannot distinguish them from events.
+    /// Returns the number of events with the zero values, which the program cannot distinguish from events.
     fn handled(&self, now: Time) -> u64 {
         self.iterations(now)
     }

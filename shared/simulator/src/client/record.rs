@@ -1,4 +1,4 @@
-//! What a client reports: its start, its requests, and what it does, counts and believes.
+//! The reports of client programs: a client's start, its requests, its activity, its counts and its beliefs.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -6,35 +6,35 @@ use std::sync::Arc;
 
 use crate::time::Time;
 
-/// The most bytes of client records that may wait to be taken; more drop the oldest, and count it as dropped. It bounds
-/// the memory of a world whose records nobody takes. The number has no source.
+/// The most bytes of client records that may wait for the driver; a further record drops the oldest ones, which are
+/// counted. This bounds the memory of a world whose driver takes no records. The number has no source.
 const WAITING_BYTES_MOST: usize = 4 * 1024 * 1024;
-/// The approximate size of a record in bytes, without its texts. It is what a record costs of [`WAITING_BYTES_MOST`]
-/// besides them. The number has no source.
+/// The approximate size of a record in bytes, without its texts. Each record counts towards [`WAITING_BYTES_MOST`] with
+/// this size plus the size of its texts. The number has no source.
 const RECORD_BYTES: usize = 128;
 
 /// The present activity of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ClientPhase {
-    /// It requested a watch, and waits for the stream.
+    /// The client requested a watch, and waits for the stream.
     Connecting,
-    /// It requested a list, and waits for it or reads it.
+    /// The client requested a list, and waits for the list or reads it.
     Listing,
-    /// It reads initial events, until their end bookmark.
+    /// The client reads initial events, until the bookmark that ends them.
     Syncing,
-    /// It reads a stream of changes.
+    /// The client reads a stream of changes.
     Watching,
-    /// It waits before it tries again.
+    /// The client waits before it tries again after a failure or end.
     Backoff,
-    /// It sleeps because its program says so, not because something failed.
+    /// The client sleeps because its program says so, not because something failed.
     Sleeping,
-    /// It runs in a loop that never waits, and reads a stream that has ended (F01, F02).
+    /// The client runs in a loop that never waits, and reads a stream that has ended (F01, F02).
     Spinning,
-    /// Its loop returned and it does nothing more, though its process lives (F03, F48).
+    /// The client's loop returned, and the client does nothing more, though its process lives (F03, F48).
     Returned,
-    /// It ended with a failure that it reports.
+    /// The client ended with a failure that it reports.
     Failed,
-    /// It ended as intended.
+    /// The client ended as intended.
     Done,
 }
 
@@ -76,10 +76,10 @@ impl fmt::Display for ClientPhase {
     }
 }
 
-/// A record that a client reports.
+/// A record of an event that a client reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientRecord {
-    /// When it was reported, in virtual time.
+    /// When the client reported the event, in virtual time.
     pub at: Time,
     /// The client's name, as [`World::start_client`](crate::World::start_client) got it.
     pub client: Arc<str>,
@@ -90,47 +90,49 @@ pub struct ClientRecord {
 /// The kinds of client record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClientEvent {
-    /// It started.
+    /// The client started.
     Started {
         /// The program's name, as [`Program::name`](crate::Program::name) returns it.
         program: &'static str,
-        /// The program's version; `None` if there is only one.
+        /// The program's version; `None` if the program has only one version.
         version: Option<&'static str>,
     },
-    /// It sent a request: `METHOD PATH?QUERY`, as it was sent, with the query percent-encoded; `METHOD PATH` without a
-    /// query.
+    /// The client sent a request: `METHOD PATH?QUERY`, with the query percent-encoded as sent; `METHOD PATH` for a
+    /// request without a query.
     Request(String),
-    /// Its activity, counts or beliefs changed.
+    /// The client's activity, counts or beliefs changed.
     Report(ClientReport),
 }
 
-/// The activity, counts and beliefs of a client at one moment.
+/// The activity, counts and beliefs of a client at one point in time.
 ///
-/// A client reports when one of these changed. It reports a change of phase at once, with at most 4 reports in a window
-/// of 100 ms; a window begins with its first report. It reports other changes alone at most every 100 ms, and every
-/// second while it spins. A report covers all changes since the one before.
+/// A client reports when its activity, counts or beliefs changed. The client reports a change of phase at once, with at
+/// most 4 reports in a window of 100 ms. A window begins with its first report. Changes of counts and beliefs alone are
+/// reported at most every 100 ms, and every second while the client spins. A report covers all changes since the
+/// previous report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientReport {
-    /// Its activity.
+    /// The client's activity.
     pub phase: ClientPhase,
-    /// Iterations of its loop since it started; what one iteration is depends on the program. A spinning loop counts by
-    /// a fixed rate of 100,000 a second.
+    /// The number of iterations of the client's loop since its start; the program defines what one iteration is. A
+    /// spinning loop counts at a fixed rate of 100,000 iterations per second.
     pub iterations: u64,
-    /// Events that its handler processed since it started. A bare reflector counts the operations on its store here,
-    /// each list as one and no bookmarks, and the end-to-end test's loop its iterations. The poller counts differences
-    /// between two lists, and the comparer those between its list and its watch.
+    /// The number of events that the client's handler processed since its start. A bare reflector counts the operations
+    /// on its store, each list as one and no bookmarks; the end-to-end test's loop counts its iterations. The poller
+    /// counts differences between two lists, and the comparer counts differences between its list and its watch.
     pub handled: u64,
-    /// Its beliefs as JSON: a list with an entry for each resource or part. `None` if they are as last reported.
+    /// The client's beliefs as JSON: a list with an entry for each resource or part. `None` if the beliefs are as last
+    /// reported.
     ///
     /// An entry is `{"resource":…,"part":…,"resourceVersion":…,"objects":N,"held":{"NAMESPACE/NAME":"UID@RV"}}`. An
-    /// empty part or resourceVersion is left out. A key is `NAME` alone for an object without a namespace. It names the
-    /// first 64 objects by namespace and name, and counts all.
+    /// empty part or resourceVersion is left out. A key is `NAME` alone for an object without a namespace. An entry
+    /// names the first 64 objects by namespace and name, and counts all objects.
     pub belief: Option<Arc<str>>,
 }
 
-/// Client records that wait for the driver.
+/// The queue of client records that the driver has not yet taken.
 ///
-/// Bounded: above 4 MiB the oldest are dropped and counted.
+/// Bounded: above 4 MiB the oldest records are dropped and counted.
 #[derive(Debug, Default)]
 pub(crate) struct Records {
     waiting: VecDeque<ClientRecord>,

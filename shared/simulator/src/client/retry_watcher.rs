@@ -1,9 +1,9 @@
 //! client-go's RetryWatcher, started from a list as `watchtools.Until` starts it
 //! (docs/semantics/clients.md#retry-watcher).
 //!
-//! It watches again from the last resourceVersion, at most once a second, and hides bookmarks. It ends for good at an
-//! in-band 410, at 401 and at 403 (F48). It repeats a request that is answered with HTTP 410 for ever (F13). It never
-//! makes up for missed deletions.
+//! The RetryWatcher watches again from the last resourceVersion, at most once a second, and hides bookmarks. It ends
+//! for good at an ERROR event with 410, at 401 and at 403 (F48). The RetryWatcher repeats for ever a request that is
+//! answered with HTTP 410 (F13). It never finds deletions that it missed.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use super::wire::{EventType, Frame, Refusal};
 use crate::scope::Scope;
 use crate::time::Time;
 
-/// The least time between two starts of a watch; an earlier one waits (docs/semantics/clients.md#retry-watcher).
+/// The least time between two starts of a watch; an earlier start waits (docs/semantics/clients.md#retry-watcher).
 const RESTART_DELAY: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
@@ -65,7 +65,8 @@ impl RetryWatcher {
         self.state = State::Opening(self.rest.watch(request, ctx));
     }
 
-    /// Waits until 1 s after the last start, or until the server's Retry-After if that is later.
+    /// Waits until 1 s after the last start of a watch, or until the server's Retry-After (`after`), whichever is
+    /// later.
     fn retry(&mut self, now: Time, after: Duration) {
         self.state = State::Waiting((self.began + RESTART_DELAY).max(now + after));
     }

@@ -1,10 +1,10 @@
-//! A mini scheduler (docs/semantics/cases.md#life-of-an-event). It has informers of nodes and pods over one connection,
-//! two filtering handlers on the pods, and a loop that binds. One handler feeds the cache of scheduled pods; the other
-//! feeds the queue of unscheduled ones.
+//! A mini scheduler (docs/semantics/cases.md#life-of-an-event). The scheduler has informers of nodes and pods over one
+//! connection, two filtering handlers on the pods, and a loop that binds pods. One handler feeds the cache of scheduled
+//! pods; the second handler feeds the queue of unscheduled pods.
 //!
-//! One event can be a deletion for one filter and an addition for the other. A pod that gets its node leaves the queue
-//! and enters the cache. The loop schedules pods with its own `schedulerName`, one at a time, to the node with the
-//! fewest pods.
+//! One event can be a deletion for the first filter and an addition for the second. A pod that gets its node leaves the
+//! queue and enters the cache. The loop binds pods with the scheduler's own `schedulerName`, one at a time, to the node
+//! with the fewest pods.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -24,10 +24,10 @@ use crate::message::Request;
 use crate::scope::Scope;
 use crate::time::Time;
 
-/// The `schedulerName` of the pods that it schedules.
+/// The `schedulerName` of the pods that the mini scheduler schedules.
 pub(super) const SCHEDULER_NAME: &str = "mini-scheduler";
-/// Time after which a pod that could not be bound is tried again. The number has no source: it is a wait that a person
-/// sees in a picture.
+/// Time after which a pod that could not be bound is tried again. The number has no source: a person can see a wait of
+/// this length in a picture.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 
 /// A notification as a filtering handler passes it on (`FilteringResourceEventHandler`).
@@ -57,7 +57,7 @@ fn is_for_us(pod: &Document) -> bool {
     !is_scheduled(pod) && pod.spec.scheduler_name == SCHEDULER_NAME
 }
 
-/// A binding that waits for its answer.
+/// A request to bind a pod that has no answer yet.
 #[derive(Debug)]
 struct Binding {
     call: CallId,
@@ -71,7 +71,7 @@ pub(super) struct MiniScheduler {
     rest: Rest,
     nodes: Informer,
     pods: Informer,
-    /// Scheduled pods, from the handlers' notifications, and pods that are assumed to be scheduled.
+    /// Scheduled pods, from the handlers' notifications, and pods that the scheduler assumes to be scheduled.
     cache: Belief,
     /// The node of each pod of the cache.
     node_of: BTreeMap<Key, String>,
@@ -86,7 +86,7 @@ pub(super) struct MiniScheduler {
 }
 
 impl MiniScheduler {
-    /// Watches the pods of the scope's namespace, and all nodes.
+    /// Makes a mini scheduler, which watches the pods of the scope's namespace, and all nodes.
     pub(super) fn new(version: ClientGo, scope: &Scope) -> MiniScheduler {
         let nodes = Scope::new("v1", "nodes", "Node");
         let pods = Scope::new("v1", "pods", "Pod").in_namespace(&scope.namespace);
@@ -183,7 +183,7 @@ impl MiniScheduler {
         self.binding = Some(Binding { call, pod, node });
     }
 
-    /// The schedulable node with the fewest pods in the cache; of several the first by name.
+    /// Returns the schedulable node with the fewest pods in the cache; of several equal nodes the first by name.
     fn fitting_node(&self) -> Option<String> {
         let nodes = self.nodes.indexer().values();
         let fitting = nodes.filter(|node| !node.spec.unschedulable);
@@ -237,7 +237,7 @@ impl Machine for MiniScheduler {
         earlier(earlier(informers, own), self.rest.wake_at())
     }
 
-    /// The phase of the pods' informer, once the nodes' informer watches.
+    /// Returns the phase of the nodes' informer until it watches, then the phase of the pods' informer.
     fn phase(&self) -> ClientPhase {
         match self.nodes.phase() {
             ClientPhase::Watching => self.pods.phase(),
@@ -245,7 +245,7 @@ impl Machine for MiniScheduler {
         }
     }
 
-    /// Pods that were taken from the queue.
+    /// Returns the number of pods that the loop has taken from the queue.
     fn iterations(&self, _now: Time) -> u64 {
         self.iterations
     }

@@ -1,19 +1,20 @@
-//! A loop that never waits. Its iterations are not run: they are counted from elapsed time and a stated rate.
+//! A loop that never waits. The simulator does not run the loop's iterations: it computes their number from elapsed
+//! time and a fixed rate.
 
 use crate::time::{Time, micros};
 
-/// Iterations per second of a Go loop that formats and prints a line in each. The author of
+/// The number of iterations per second of a Go loop that formats and prints a line in each iteration. The author of
 /// docs/semantics/cases.md#ghost-you saw this order of magnitude (millions of lines in 30 s).
 const ITERATIONS_PER_SEC: u64 = 100_000;
 
-/// A loop that began to spin.
+/// A loop that spins, with the time at which it began to spin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Spin {
     pub(super) since: Time,
 }
 
 impl Spin {
-    /// The number of iterations until `now`.
+    /// Returns the number of iterations of the loop until `now`.
     pub(super) fn iterations(self, now: Time) -> u64 {
         let elapsed = u128::from(micros(now.since(self.since)));
         let iterations = elapsed * u128::from(ITERATIONS_PER_SEC) / 1_000_000;

@@ -1,5 +1,5 @@
-//! A client's HTTP connections. It dials when it needs one, notices when one is dead, and reports how each request
-//! ends.
+//! A client's HTTP connections. The transport dials when it needs a connection, notices dead connections, and reports
+//! how each request ends.
 
 use std::time::Duration;
 
@@ -10,22 +10,23 @@ use super::machine::{Context, Input, earlier};
 use crate::message::{Arrival, ConnectionId, Cut, Request, RequestId};
 use crate::time::Time;
 
-/// Time after which dialling is given up and its requests fail. client-go 1.36 (`transport/cache.go`) and kube-rs 4.2.0
-/// (`connect_timeout`) have the same.
+/// Time after which the client gives dialling up, and the requests that wait for the connection fail. client-go 1.36
+/// (`transport/cache.go`) and kube-rs 4.2.0 (`connect_timeout`) have the same timeout.
 const DIAL_TIMEOUT: Duration = Duration::from_secs(30);
 /// Silence after which a connection is probed, by an HTTP/2 ping (docs/semantics/servers.md#ping) or by TCP keepalive.
 const PING_AFTER: Duration = Duration::from_secs(30);
-/// Time that an HTTP/2 ping may stay unanswered; then the connection is given up (docs/semantics/servers.md#ping).
+/// Time that an HTTP/2 ping may stay unanswered before the client gives the connection up
+/// (docs/semantics/servers.md#ping).
 const PING_TIMEOUT: Duration = Duration::from_secs(15);
 /// Silence after which Linux gives up an idle connection with the keepalive of client-go 1.9 to 1.18
-/// (`transport/cache.go`): 30 s, then nine probes (`tcp_keepalive_probes`) 30 s apart. kube-rs has the same here,
-/// without a source; its own 295 s end a stream before.
+/// (`transport/cache.go`): 30 s, then nine probes (`tcp_keepalive_probes`) 30 s apart. The simulated kube-rs has the
+/// same time, without a source; its own timeout of 295 s ends a stream earlier.
 const KEEPALIVE_GIVES_UP: Duration = Duration::from_secs(300);
 /// Time after which Linux gives up data that was sent and not acknowledged: 924.6 s for `tcp_retries2` = 15 (its
 /// `ip-sysctl`), in whole seconds.
 const RETRANSMISSION_GIVES_UP: Duration = Duration::from_secs(924);
 
-/// The reason why a request got no answer, or not all of it.
+/// The reason why a request got no answer, or only a part of its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
     /// The connection was refused: `ECONNREFUSED`.
@@ -34,7 +35,7 @@ pub(crate) enum Failure {
     Reset,
     /// The connection ended in the middle of an answer: `unexpected EOF`.
     Eof,
-    /// Dialling took too long, or the kernel gave the connection up: `ETIMEDOUT`.
+    /// Dialling took longer than [`DIAL_TIMEOUT`], or the kernel gave the connection up: `ETIMEDOUT`.
     Timeout,
     /// A ping stayed unanswered: `http2: client connection lost`.
     Lost,
@@ -59,28 +60,29 @@ pub(crate) enum Got<'a> {
 pub(crate) enum Style {
     /// HTTP/2, one connection for all requests, with health pings (client-go since 1.18.18, 1.19.5 and 1.20.0).
     PingedHttp2,
-    /// HTTP/2, one connection for all requests; only the kernel notices a dead one (older client-go, F04).
+    /// HTTP/2, one connection for all requests; only the kernel notices a dead connection (older client-go, F04).
     PlainHttp2,
-    /// HTTP/1.1: a connection for each request under way; only the kernel notices a dead one.
+    /// HTTP/1.1: a connection for each request under way; only the kernel notices a dead connection.
     Http1,
 }
 
 #[derive(Debug)]
 struct Line {
     requests: BTreeSet<RequestId>,
-    /// The server takes no new requests over it.
+    /// Whether the server takes no new requests over the connection.
     is_leaving: bool,
     dialled_at: Time,
     is_open: bool,
     heard_at: Time,
-    /// When it was last probed, if nothing was received since.
+    /// When the client last probed the connection; `None` if something was received since.
     pinged_at: Option<Time>,
-    /// When the first request was sent after the last byte was received.
+    /// When the client sent its first request after it last received a byte on the connection; `None` if it sent none
+    /// since.
     sent_at: Option<Time>,
 }
 
 impl Line {
-    /// When the client gives it up, and with which failure.
+    /// Returns when the client gives the connection up, and with which failure.
     fn gives_up(&self, style: Style) -> (Time, Failure) {
         if !self.is_open {
             return (self.dialled_at + DIAL_TIMEOUT, Failure::Timeout);
@@ -149,7 +151,7 @@ impl Transport {
         id
     }
 
-    /// Gives a request up. With HTTP/1.1 its connection closes too.
+    /// Gives a request up. With HTTP/1.1 the request's connection closes, too.
     pub(crate) fn cancel(&mut self, request: RequestId, ctx: &mut Context<'_>) {
         let mut lines = self.lines.iter_mut();
         let Some((&connection, line)) = lines.find(|(_, line)| line.requests.contains(&request))
@@ -165,7 +167,7 @@ impl Transport {
         }
     }
 
-    /// Takes an input. Returns what it means for each request that it concerns.
+    /// Takes an input. Returns what the input means for each request that it concerns.
     pub(crate) fn take<'a>(
         &mut self,
         input: Input<'a>,
@@ -184,7 +186,7 @@ impl Transport {
         }
     }
 
-    /// When a connection must be probed or given up next.
+    /// Returns when a connection must next be probed or given up; `None`: never.
     pub(crate) fn wake_at(&self) -> Option<Time> {
         let due = |line: &Line| earlier(line.ping_at(), Some(line.gives_up(self.style).0));
         self.lines.values().filter_map(due).min()

@@ -1,9 +1,10 @@
-//! `WatchDeployment` (docs/semantics/cases.md#watch-pitfalls) in its three versions, over the StreamWatcher that hides
-//! why a stream ended.
+//! `WatchDeployment` (docs/semantics/cases.md#watch-pitfalls) in its three versions, over client-go's StreamWatcher,
+//! which hides why a stream ended.
 //!
-//! The first version returns when the result channel closes, and is silent for ever (F03). The second continues, and
-//! logs in a loop that never waits (F02). The last sleeps 5 s after each end and watches again without a
-//! resourceVersion (F19). Its idle timer of 30 minutes ends a silent watch; each event sets the timer back.
+//! The first version returns when the result channel closes, and is silent for ever (F03). The second version
+//! continues, and logs in a loop that never waits (F02). The last version sleeps 5 s after each end and watches again
+//! without a resourceVersion (F19). The last version's idle timer of 30 minutes ends a silent watch; each event
+//! restarts the timer.
 
 use std::time::Duration;
 
@@ -17,13 +18,14 @@ use super::wire::{EventType, Frame};
 use crate::scope::Scope;
 use crate::time::Time;
 
-/// Time from the end of a watch, or from its refusal, to the next request of the last version
+/// Time from the end of a watch, or from its refusal, to the next request of [`WatchDeployment::Final`]
 /// (docs/semantics/cases.md#watch-pitfalls).
 const SLEEP: Duration = Duration::from_secs(5);
-/// Time without an event after which the last version ends its watch (docs/semantics/cases.md#watch-pitfalls).
+/// Time without an event after which [`WatchDeployment::Final`] ends its watch
+/// (docs/semantics/cases.md#watch-pitfalls).
 const IDLE: Duration = Duration::from_secs(30 * 60);
-/// The version of client-go that the program uses. With it a cut closes the channel without a word
-/// (docs/semantics/clients.md#read-errors).
+/// The version of client-go that the program uses. With this version a cut connection closes the channel without an
+/// ERROR event (docs/semantics/clients.md#read-errors).
 const CLIENT_GO: ClientGo = ClientGo::minor(28);
 
 /// The versions of `WatchDeployment` (docs/semantics/cases.md#watch-pitfalls).
@@ -31,10 +33,11 @@ const CLIENT_GO: ClientGo = ClientGo::minor(28);
 pub enum WatchDeployment {
     /// Returns when the channel closes, or if the watch cannot be opened, and does nothing more (F03).
     V1,
-    /// Continues when the channel closes, in a loop that never waits (F02). It returns if the watch cannot be opened.
+    /// Continues when the channel closes, in a loop that never waits (F02). The program returns if the watch cannot be
+    /// opened.
     V2,
     /// Sleeps 5 s after each end or failure, and watches again without a resourceVersion (F19). After 30 min without an
-    /// event it ends its watch itself.
+    /// event the program ends its watch itself.
     Final,
 }
 
@@ -47,12 +50,12 @@ enum State {
     Returned,
 }
 
-/// The program around `WatchDeployment`.
+/// The client program that calls `WatchDeployment`.
 #[derive(Debug)]
 pub(super) struct WatchDeploymentProgram {
     variant: WatchDeployment,
     rest: Rest,
-    /// The application's state, as its handlers keep it.
+    /// The application's state, as the program's handlers keep it.
     state_of_app: Belief,
     state: State,
     idle_at: Option<Time>,
@@ -112,8 +115,8 @@ impl WatchDeploymentProgram {
         self.state = State::Sleeping(now + SLEEP);
     }
 
-    /// Runs one iteration of the loop. An object of another kind, and the Status of an ERROR too, is logged and
-    /// skipped.
+    /// Runs one iteration of the loop. The loop logs and skips an object of another kind, such as the Status of an
+    /// ERROR event.
     fn event(&mut self, frame: Frame) {
         self.iterations += 1;
         let object = frame.object;

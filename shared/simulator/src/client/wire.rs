@@ -6,10 +6,10 @@ use super::belief::{Held, Key};
 use crate::json::{self, Unreadable};
 
 /// The most bytes of an unfinished frame before a client gives the stream up. An object has at most 1.5 MB
-/// (docs/semantics/servers.md#load), so no sound frame is that long. The number has no other source.
+/// (docs/semantics/servers.md#load), so no frame of a real object is longer. The number has no other source.
 const FRAME_BYTES_MOST: usize = 4 * 1024 * 1024;
 
-/// The fields of an object that the programs read, and those of a Status.
+/// The fields of an object, or of a Status, that client programs read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Document {
     pub(crate) kind: String,
@@ -29,7 +29,7 @@ pub(crate) struct Metadata {
     pub(crate) uid: String,
     pub(crate) resource_version: String,
     pub(crate) annotations: Option<Annotations>,
-    /// In a list that goes on, or in the Status of a list that expired: the token to continue.
+    /// The continue token of a list with further pages, or of the Status of an expired list; else empty.
     pub(crate) continue_token: String,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Annotations {
 pub(crate) struct Spec {
     pub(crate) node_name: String,
     pub(crate) scheduler_name: String,
-    /// In a node: it takes no more pods.
+    /// Whether this is a node that takes no more pods (`spec.unschedulable`).
     pub(crate) unschedulable: bool,
 }
 
@@ -58,7 +58,7 @@ struct Reason {
     message: String,
 }
 
-/// The fields of a JSON map. A field that is absent reads as empty; one of a wrong type makes the map undecodable.
+/// The fields of a JSON map. An absent field reads as empty; a field of a wrong type makes the map undecodable.
 struct Fields(Map<String, Value>);
 
 impl Fields {
@@ -99,7 +99,7 @@ impl Fields {
         self.take(key).map_or_else(|| Ok(T::default()), read)
     }
 
-    /// Takes a part that may be absent or null.
+    /// Takes the value of a key that may be absent or null; `None` for both.
     fn optional<T>(
         &mut self,
         key: &str,
@@ -211,7 +211,7 @@ impl Document {
         }
     }
 
-    /// The Status that client-go makes of bytes that it cannot decode (`NewClientErrorReporter`).
+    /// Returns the Status that client-go makes for bytes that it cannot decode (`NewClientErrorReporter`).
     pub(crate) fn client_watch_decoding(what: &str) -> Document {
         let message = format!("unable to decode an event from the watch stream: {what}");
         Document {
@@ -230,7 +230,7 @@ impl Document {
         }
     }
 
-    /// Whether a bookmark ends the initial events.
+    /// Returns whether a bookmark ends the initial events.
     pub(crate) fn ends_initial_events(&self) -> bool {
         let annotations = self.metadata.annotations.as_ref();
         annotations.is_some_and(|a| a.initial_events_end == "true")
@@ -245,7 +245,7 @@ pub(crate) enum EventType {
     Deleted,
     Bookmark,
     Error,
-    /// A type that the protocol does not have.
+    /// A type that the watch protocol does not have.
     Other,
 }
 
@@ -260,7 +260,7 @@ pub(crate) struct Frame {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Undecodable;
 
-/// Splits a watch's bytes into frames, as Go's `json.Decoder` does: a frame ends where its JSON ends.
+/// Splits a watch's bytes into frames, as Go's `json.Decoder` does: a frame ends where its JSON value ends.
 ///
 /// Bounded: an unfinished frame over 4 MiB is undecodable.
 #[derive(Clone, Debug, Default)]
@@ -269,7 +269,7 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    /// Takes bytes and returns the frames that they complete. After `Err` the stream is unusable.
+    /// Takes bytes and returns the frames that these bytes complete. After an `Err` the stream is unusable.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<Vec<Frame>, Undecodable> {
         let mut joined = std::mem::take(&mut self.unfinished);
         let all = if joined.is_empty() {
@@ -339,7 +339,7 @@ pub(crate) struct Refusal {
     pub(crate) code: u16,
     pub(crate) reason: String,
     pub(crate) message: String,
-    /// The token to continue an expired list.
+    /// The token with which a client can continue an expired list; else empty.
     pub(crate) continue_token: String,
     details: Details,
 }
@@ -356,7 +356,8 @@ impl Refusal {
         }
     }
 
-    /// Reads the refusal in an HTTP answer. A body without a Status gets one by its code, as in client-go.
+    /// Reads the refusal in an HTTP answer. For a body without a Status, the HTTP code determines the Status, as in
+    /// client-go.
     pub(crate) fn of_answer(code: u16, body: &[u8]) -> Refusal {
         match parse(body).and_then(Document::read) {
             Ok(status) if status.kind == "Status" => Refusal {
@@ -373,12 +374,12 @@ impl Refusal {
         }
     }
 
-    /// Whether the history is gone: 410 (`IsResourceExpired` or `IsGone`).
+    /// Returns whether the server no longer has the history: 410 (`IsResourceExpired` or `IsGone`).
     pub(crate) fn is_expired(&self) -> bool {
         matches!(self.reason.as_str(), "Expired" | "Gone") || self.code == 410
     }
 
-    /// Whether the server has not reached the requested resourceVersion.
+    /// Returns whether the refusal says that the server has not reached the requested resourceVersion.
     pub(crate) fn is_too_large(&self) -> bool {
         let causes = &self.details.causes;
         causes.iter().any(|c| c.reason == "ResourceVersionTooLarge")
@@ -389,18 +390,18 @@ impl Refusal {
                     || self.message.contains("Too large resource version")))
     }
 
-    /// Whether it is a 429.
+    /// Returns whether the refusal is a 429.
     pub(crate) fn is_too_many_requests(&self) -> bool {
         self.reason == "TooManyRequests" || self.code == 429
     }
 
-    /// `details.retryAfterSeconds`.
+    /// Returns `details.retryAfterSeconds` of the Status; 0 if it is absent.
     pub(crate) fn retry_after_secs(&self) -> u64 {
         self.details.retry_after_seconds
     }
 }
 
-/// The reason that client-go's `NewGenericServerResponse` gives a bare status code.
+/// Returns the reason that client-go's `NewGenericServerResponse` gives a status code without a Status.
 fn generic_reason(code: u16) -> &'static str {
     match code {
         401 => "Unauthorized",
@@ -422,7 +423,7 @@ fn generic_reason(code: u16) -> &'static str {
 mod tests {
     use super::*;
 
-    /// Two frames, each with its line end: an ADDED and the bookmark that ends initial events.
+    /// Two watch frames, each with its line end: an ADDED and the bookmark that ends initial events.
     const TWO: &str = concat!(
         r#"{"type":"ADDED","object":{"kind":"Pod","metadata":{"name":"a","uid":"u","resourceVersion":"7"},"spec":{"nodeName":"n"},"status":{"phase":"Running"}}}"#,
         "\n",

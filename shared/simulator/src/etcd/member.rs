@@ -1,4 +1,5 @@
-//! The members of etcd, as their apiservers meet them: one per server. A member can be partitioned or miss writes.
+//! The members of etcd, one per apiserver, which talks only to its own member. A member can be partitioned or miss
+//! writes.
 
 use watchscope_model::tree::BTreeMap;
 
@@ -6,33 +7,33 @@ use super::store::{Missed, Store};
 use crate::message::ServerId;
 use crate::time::Time;
 
-/// The most writes that a member can miss. If it misses more, the oldest count as applied. It bounds the memory of a
-/// member. The number has no source.
+/// The most writes that a member can fail to apply under [`Fault::MissWrites`](crate::fault::Fault::MissWrites). If it
+/// misses more, the oldest count as applied. The number bounds the memory of a member. The number has no source.
 const MISSED_MOST: usize = 100_000;
 
-/// What distinguishes the members from each other. A sound member has no entry.
+/// The differences between members of etcd. A member without a partition and without missed writes has no entry.
 ///
-/// Bounded: one entry per server, with at most 100,000 missed writes each.
+/// Bounded: the map has one entry per server, with at most 100,000 missed writes each.
 #[derive(Debug, Default)]
 pub(super) struct Members(BTreeMap<ServerId, Member>);
 
 #[derive(Debug, Default)]
 struct Member {
-    /// Its partition from the others; `None` while it reaches them.
+    /// The member's partition from the other members; `None` while it reaches them.
     partitioned: Option<Partition>,
     misses_writes: bool,
     missed: Missed,
 }
 
-/// A member's partition from the others.
+/// The partition of a member from the other members.
 #[derive(Clone, Copy, Debug)]
 struct Partition {
     since: Time,
-    /// The revision that the member had then, and keeps.
+    /// The revision that the member had when the partition began, and keeps during the partition.
     revision: u64,
 }
 
-/// What a sound member missed: nothing.
+/// The empty set of missed writes, of a member that misses none.
 static NOTHING: Missed = Missed::new();
 
 impl Members {
@@ -43,7 +44,7 @@ impl Members {
         });
     }
 
-    /// Ends a partition. Returns whether there was one.
+    /// Ends the partition of a server's member. Returns whether the member was partitioned.
     pub(super) fn heal(&mut self, server: ServerId) -> bool {
         let member = self.0.get_mut(&server);
         member.is_some_and(|m| m.partitioned.take().is_some())
@@ -58,7 +59,7 @@ impl Members {
         Some(partition.since)
     }
 
-    /// The revision of a server's member.
+    /// Returns the revision that the member of a server has.
     pub(super) fn revision(&self, server: ServerId, store: &Store) -> u64 {
         let partitioned = self.0.get(&server).and_then(|m| m.partitioned);
         partitioned.map_or(store.revision(), |partition| partition.revision)
@@ -68,7 +69,7 @@ impl Members {
         self.0.entry(server).or_default().misses_writes = on;
     }
 
-    /// Notes a committed write for the members that miss it.
+    /// Notes a committed write for the members that miss this write.
     pub(super) fn committed(&mut self, revision: u64) {
         for member in self.0.values_mut() {
             if member.misses_writes {
@@ -80,7 +81,7 @@ impl Members {
         }
     }
 
-    /// Whether a member applies a revision now, and sends it to its watchers.
+    /// Returns whether the member of a server applies a revision now, and sends it to the member's watchers.
     pub(super) fn applies(&self, server: ServerId, revision: u64) -> bool {
         if self.0.is_empty() {
             return true;
@@ -90,7 +91,7 @@ impl Members {
             .is_none_or(|m| m.partitioned.is_none() && !m.missed.contains(&revision))
     }
 
-    /// Whether all members applied a revision.
+    /// Returns whether all members applied a revision.
     pub(super) fn have(&self, revision: u64) -> bool {
         !self.0.values().any(|m| m.missed.contains(&revision))
     }

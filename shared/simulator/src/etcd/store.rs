@@ -1,4 +1,4 @@
-//! The versions of every key since the last compaction, and the changes that made them.
+//! etcd's store: the versions of every key since the last compaction, and the changes that made these versions.
 
 use std::collections::VecDeque;
 use std::ops::Bound;
@@ -17,13 +17,13 @@ use crate::time::Time;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Compacted;
 
-/// Revisions that a member of the cluster never applied (fault `MissWrites`); none in a sound cluster.
+/// Revisions that a member of etcd never applied (fault `MissWrites`); empty without that fault.
 pub(crate) type Missed = BTreeSet<u64>;
 
-/// The multi-version store.
+/// etcd's multi-version store of all keys.
 ///
-/// Bounded by compaction. It drops changes below the compacted revision, and versions below it, except each key's
-/// newest and those that some member has in its place.
+/// Compaction bounds the store. It drops changes below the compacted revision. It also drops older versions of a key,
+/// except the newest one at that revision and versions that some member still has instead.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
     revision: u64,
@@ -58,12 +58,12 @@ impl Store {
         }
     }
 
-    /// The revision of the last write.
+    /// Returns the revision of the last write.
     pub(crate) fn revision(&self) -> u64 {
         self.revision
     }
 
-    /// The compacted revision: history below it is gone.
+    /// Returns the compacted revision, below which history is gone.
     pub(crate) fn compacted(&self) -> u64 {
         self.compacted
     }
@@ -103,19 +103,19 @@ impl Store {
             }))
     }
 
-    /// The changes from `revision` on, oldest first. Those below the compacted revision are gone.
+    /// The changes from `revision` on, oldest first. Changes below the compacted revision are gone.
     pub(crate) fn changes_from(&self, revision: u64) -> impl Iterator<Item = &Arc<Change>> {
         let from = self.history.partition_point(|c| c.revision < revision);
         self.history.range(from..)
     }
 
-    /// All changes that are kept, oldest first.
+    /// All changes that the store still has, oldest first.
     pub(crate) fn history(&self) -> impl Iterator<Item = &Arc<Change>> {
         self.history.iter()
     }
 
-    /// Whether the state before a change can still be read. etcd reads it for `prevKV` when it sends the change
-    /// (docs/semantics/servers.md#prev-kv-read).
+    /// Returns whether the object's state before a change can still be read. etcd reads that state for `prevKV` when it
+    /// sends the change (docs/semantics/servers.md#prev-kv-read).
     pub(crate) fn has_previous(&self, change: &Change) -> bool {
         change.previous.is_some() && change.revision > self.compacted
     }
@@ -157,9 +157,9 @@ impl Store {
         change
     }
 
-    /// Drops the history below `revision`. Each key keeps its newest version at or below it that all members `have`,
-    /// and all later ones. A watch that starts at `revision` can still get a tombstone there, unless etcd has the
-    /// defect of etcd#18089.
+    /// Drops the history below `revision`. Each key keeps its newest version at or below `revision` that all members
+    /// `have`, and all later versions. A watch that starts at `revision` can still get a deletion at `revision`, unless
+    /// etcd has the defect of etcd#18089.
     pub(crate) fn compact(
         &mut self,
         revision: u64,
@@ -188,7 +188,7 @@ impl Store {
         });
     }
 
-    /// Forgets a deletion at exactly the compacted revision. A watch that starts there misses it.
+    /// Forgets a deletion at exactly the compacted revision. A watch that starts at that revision misses the deletion.
     pub(crate) fn drop_tombstone_at_compaction(&mut self) {
         let lost = |c: &Arc<Change>| c.revision == self.compacted && c.kind == ChangeKind::Deleted;
         if self.history.front().is_some_and(lost) {
@@ -196,8 +196,8 @@ impl Store {
         }
     }
 
-    /// Takes the revision from the versions that are left; it can go down. etcd does so after a crash in which it
-    /// forgot its progress of compaction (etcd#17780).
+    /// Sets the store's revision to the highest one among the remaining versions, which can be lower than before. etcd
+    /// does this after a crash in which it lost its compaction progress (etcd#17780).
     pub(crate) fn recount_revision(&mut self) {
         let newest = self.keys.values().flatten().map(|v| v.revision).max();
         self.revision = newest.unwrap_or(1);
@@ -211,14 +211,15 @@ impl Store {
         }
     }
 
-    /// Raises the revision by `by` and compacts all before, as a restore does with `--bump-revision --mark-compacted`.
+    /// Raises the revision by `by` and marks all earlier history as compacted, as a restore with `--bump-revision
+    /// --mark-compacted` does.
     pub(crate) fn bump(&mut self, by: u64) {
         self.revision += by;
         self.compact(self.revision, true, |_| true);
     }
 }
 
-/// Encodes an object with its new revision.
+/// Encodes an object with its new revision as the resourceVersion.
 pub(super) fn stored(mut value: Value, revision: u64, kind: ChangeKind) -> (ChangeKind, Object) {
     let revision = json!(revision.to_string());
     set(&mut value, &["metadata", "resourceVersion"], revision);
@@ -229,7 +230,7 @@ pub(super) fn stored(mut value: Value, revision: u64, kind: ChangeKind) -> (Chan
 mod tests {
     use super::*;
 
-    /// The prefix of the keys of pods.
+    /// The prefix of the etcd keys of pods.
     const PODS: &str = "/registry/pods/";
 
     fn write(store: &mut Store, name: &str, value: Option<Value>) -> Arc<Change> {
@@ -247,7 +248,7 @@ mod tests {
         Some(json!({"metadata": {"name": name}}))
     }
 
-    /// A store with a@2, b@3, a@4, and b deleted at 5.
+    /// Returns a store with writes of a at revision 2, b at 3, a at 4, and the deletion of b at 5.
     fn store() -> Store {
         let mut store = Store::new();
         write(&mut store, "a", pod("a"));

@@ -17,16 +17,16 @@ use crate::kinds::ResourceId;
 use crate::message::ServerId;
 use crate::time::Time;
 
-/// The most responses that a stream's channel holds (docs/semantics/servers.md#watch-stream). When it is full, a
-/// watcher with events becomes a victim and keeps them.
+/// The most responses that a stream's channel holds (docs/semantics/servers.md#watch-stream). When the channel is full,
+/// a watcher with events becomes a victim: it keeps the events and tries again later.
 pub(super) const CHANNEL_SLOTS: usize = 128;
 
-/// A watcher of etcd; an id is never reused.
+/// The id of a watcher of etcd; an id is never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct WatcherId(pub(super) u64);
 
-/// A stream, identified by its opener. An apiserver has one client of etcd per resource. That client puts the watches
-/// with equal context metadata on one stream.
+/// The key of a watch stream: the apiserver's client of etcd that opened it, and its purpose. An apiserver has one
+/// client of etcd per resource. Each such client puts watches with equal context metadata on one stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct StreamKey {
     pub(crate) server: ServerId,
@@ -34,22 +34,22 @@ pub(crate) struct StreamKey {
     pub(crate) purpose: Purpose,
 }
 
-/// The purpose of a stream.
+/// The purpose of a watch stream of etcd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Purpose {
-    /// The watch cache's own watch. Without SeparateCacheWatchRPC it carries all watches.
+    /// The stream carries the watch cache's own watch. Without SeparateCacheWatchRPC this stream carries all watches.
     Cache,
-    /// Watches of clients that no watch cache serves.
+    /// The stream carries the watches of clients that no watch cache serves.
     Direct,
 }
 
 /// The watchers that a response is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Addressee {
-    /// One watcher.
+    /// The response is for one watcher.
     Watcher(WatcherId),
-    /// All watchers of the stream up to this one, the newest when the response was made. The client learns of a later
-    /// watcher only after the response.
+    /// The response is for all watchers of the stream up to this one, which was the newest when the response was made.
+    /// The client learns of a later watcher only after the response.
     StreamUpTo(WatcherId),
 }
 
@@ -57,7 +57,7 @@ pub(crate) enum Addressee {
 #[derive(Clone, Debug)]
 pub(crate) struct Response {
     pub(crate) to: Addressee,
-    /// The revision of its header.
+    /// The revision in the response's header.
     pub(crate) revision: u64,
     pub(crate) content: Content,
 }
@@ -65,13 +65,13 @@ pub(crate) struct Response {
 /// The content of a response.
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
-    /// Changes, oldest first.
+    /// Changes of watched keys, oldest first.
     Events(Vec<WatchedChange>),
-    /// All changes up to the header's revision were sent.
+    /// A progress notification: etcd has sent all changes up to the header's revision.
     Progress,
-    /// The watch starts below the compacted revision, and is over.
+    /// The watch is over, because it starts below the compacted revision.
     Compacted,
-    /// The member has no leader, and the watch is over.
+    /// The watch is over, because the member has no leader.
     NoLeader,
 }
 
@@ -79,16 +79,17 @@ pub(crate) enum Content {
 #[derive(Clone, Debug)]
 pub(crate) struct WatchedChange {
     pub(crate) change: Arc<Change>,
-    /// Whether the state before the change could be read when it was sent. If not, prevKV is nil.
+    /// Whether etcd could still read the object's state before the change when it sent the change. If it could not,
+    /// prevKV is nil.
     pub(crate) has_previous: bool,
 }
 
-/// A message that leaves etcd.
+/// A message from etcd to an apiserver's client of etcd.
 #[derive(Debug)]
 pub(crate) struct Sent {
     pub(crate) at: Time,
     pub(crate) stream: StreamKey,
-    /// `None`: the stream breaks, and its client opens its watches again.
+    /// The response on the stream; `None`: the stream breaks, and the stream's client opens its watches again.
     pub(crate) response: Option<Response>,
 }
 
@@ -113,7 +114,8 @@ impl Pace {
 
 /// A stream and its channel.
 ///
-/// Bounded by its channel of 128. A response that finds it full is not taken, and its watcher becomes a victim.
+/// Bounded: the channel holds at most 128 responses. A full channel takes no response, and the response's watcher
+/// becomes a victim.
 #[derive(Debug)]
 pub(super) struct Stream {
     channel: VecDeque<Response>,
@@ -123,9 +125,9 @@ pub(super) struct Stream {
     pub(super) watchers: BTreeSet<WatcherId>,
     /// Whether progress was requested and could not be sent (defect `NoProgressForIdleWatch`).
     pub(super) owes_progress: bool,
-    /// When the next periodic progress is due; `None` while nothing has happened since the last.
+    /// When the next periodic progress notification is due; `None` while nothing has happened since the last one.
     pub(super) next_tick: Option<Time>,
-    /// Ticks come at whole intervals after this moment.
+    /// When the stream was opened. Periodic progress notifications are due at whole intervals after this time.
     pub(super) opened_at: Time,
 }
 
@@ -151,7 +153,8 @@ impl Stream {
         self.channel.len()
     }
 
-    /// Puts a response into the channel, or sends it at once if the send loop is free. `None`: the channel is full.
+    /// Puts a response into the channel, or sends it at once if the send loop is free. Returns `None` if the channel is
+    /// full.
     pub(super) fn offer(
         &mut self,
         response: Response,
@@ -172,7 +175,8 @@ impl Stream {
         Some(Offered::WakeAt(self.busy_until))
     }
 
-    /// Takes the next response, if there is one. The send loop is free now.
+    /// Takes the next response from the channel and sends it; `None` if the channel is empty. The caller knows that the
+    /// send loop is free now.
     pub(super) fn wake(
         &mut self,
         now: Time,
@@ -184,7 +188,7 @@ impl Stream {
         Some(self.send(next, now, store, pace))
     }
 
-    /// When the send loop must be woken; `None` if no response waits or an alarm is set already.
+    /// Returns when the send loop must be woken; `None` if no response waits or an alarm is set already.
     pub(super) fn next_wake(&mut self) -> Option<Time> {
         if self.channel.is_empty() || self.wakes {
             return None;
@@ -193,7 +197,8 @@ impl Stream {
         Some(self.busy_until)
     }
 
-    /// Sends a response. Only now it reads prevKV, as far as it can (docs/semantics/servers.md#prev-kv-read).
+    /// Sends a response. Only at sending does etcd read prevKV, if compaction has not removed it
+    /// (docs/semantics/servers.md#prev-kv-read).
     fn send(
         &mut self,
         mut response: Response,
@@ -210,20 +215,20 @@ impl Stream {
         (self.busy_until, response)
     }
 
-    /// Removes a cancelled watcher, and the responses that wait for it.
+    /// Removes a cancelled watcher, and its waiting responses.
     pub(super) fn forget(&mut self, watcher: WatcherId) {
         self.watchers.remove(&watcher);
         self.channel.retain(|r| r.to != Addressee::Watcher(watcher));
     }
 }
 
-/// What happens to a response that the channel took.
+/// What happens to a response that a stream's channel took.
 #[derive(Debug)]
 pub(super) enum Offered {
-    /// It leaves etcd at this time.
+    /// The response leaves etcd at this time.
     Sent((Time, Response)),
-    /// It waits, and the stream must be woken at this time.
+    /// The response waits, and the stream must be woken at this time.
     WakeAt(Time),
-    /// It waits, and an alarm is set already.
+    /// The response waits, and an alarm is already set for the stream.
     Waits,
 }

@@ -1,4 +1,5 @@
-//! etcd's watches, row by row of docs/semantics/servers.md#etcd. The driver hands alarms back when they are due.
+//! Tests of etcd's watches, row by row of docs/semantics/servers.md#etcd. The tests' driver hands alarms back when they
+//! are due.
 
 use std::time::Duration;
 
@@ -26,7 +27,7 @@ fn rig() -> Rig {
     }
 }
 
-/// A rig with a defect switched on or off.
+/// Returns a test rig with a defect switched on or off.
 fn rig_with(defect: Defect, on: bool) -> Rig {
     let mut rig = rig();
     rig.etcd.switch(defect, on);
@@ -118,7 +119,7 @@ impl Rig {
         std::mem::take(&mut self.received)
     }
 
-    /// Makes each response take `per_response`, so that channels fill up.
+    /// Makes each response of etcd take `per_response`, so that channels fill up.
     fn starve(&mut self, per_response: Duration) {
         self.etcd.slow_streams(None, None, Some(per_response));
     }
@@ -136,7 +137,7 @@ fn key(resource: ResourceId) -> StreamKey {
     }
 }
 
-/// Long enough for the send loop to be free again.
+/// A time after which the send loop of a stream is free again.
 const MOMENT: Duration = Duration::from_millis(1);
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -248,7 +249,8 @@ fn a_watch_below_the_compacted_revision_is_refused_and_one_at_it_is_served() {
     );
 }
 
-/// What a watcher behind a full channel gets when its next revision is compacted, and the revision of the lost write.
+/// Returns the texts that a watcher behind a full channel gets when its next revision is compacted, and the revision of
+/// the lost write.
 fn starved_and_compacted(defect: Option<Defect>) -> (Vec<String>, u64) {
     let mut rig = rig();
     if let Some(defect) = defect {
@@ -446,8 +448,8 @@ fn pr_15274_sends_recent_events_twice_to_a_watcher_that_catches_up() {
     );
 }
 
-/// What a watch gets that starts at a deletion. etcd is compacted exactly at that deletion, and restarted if
-/// `restarts`.
+/// Returns what a watch gets that starts at a deletion. etcd is compacted exactly at that deletion's revision, and
+/// restarted if `restarts` is set.
 fn watched_from_a_compacted_deletion(mut rig: Rig, restarts: bool) -> Vec<String> {
     rig.write("a");
     let deleted = rig.delete("a");

@@ -1,5 +1,5 @@
-//! The watchers of etcd. Synced ones get each write, unsynced ones are caught up, victims wait for room in their
-//! channel (docs/semantics/servers.md#watchers).
+//! The watchers of etcd. Synced watchers get each write, unsynced watchers are caught up, and victims wait for room in
+//! their channel (docs/semantics/servers.md#watchers).
 //!
 //! ```text
 //!            start > revision                     channel full
@@ -33,19 +33,20 @@ use crate::time::{Time, micros};
 
 /// Time between two rounds that catch up unsynced watchers (`watchResyncPeriod`; docs/semantics/servers.md#watchers).
 const SYNC_PERIOD: Duration = Duration::from_millis(100);
-/// Time to the next round while rounds make progress. etcd waits for as long as the round took, which takes no time
-/// here. The number has no source.
+/// Time to the next round while rounds make progress. Real etcd waits for as long as the last round took; a simulated
+/// round takes no time. The number has no source.
 const SYNC_AGAIN: Duration = Duration::from_millis(1);
-/// Time between two attempts to send what victims hold (`syncVictimsLoop` of `mvcc/watchable_store.go`, 3.6).
+/// Time between two attempts to send the events that victims hold (`syncVictimsLoop` of `mvcc/watchable_store.go`,
+/// 3.6).
 const VICTIM_PERIOD: Duration = Duration::from_millis(10);
-/// The most watchers that a round catches up (`maxWatchersPerSync`); the others wait for the next round
+/// The most watchers that one round catches up (`maxWatchersPerSync`); further watchers wait for the next round
 /// (docs/semantics/servers.md#watchers).
 const WATCHERS_PER_ROUND: usize = 512;
-/// The most revisions in a batch (`watchBatchMaxRevs`); a later round sends the rest
-/// (docs/semantics/servers.md#watchers). A revision is one event here.
+/// The most revisions in a batch (`watchBatchMaxRevs`); later rounds send further revisions
+/// (docs/semantics/servers.md#watchers). In the simulator a revision is one event.
 const REVISIONS_PER_BATCH: usize = 1000;
-/// The age up to which writes are returned twice by a defective read (`DuplicateEvents`): etcd's commit interval
-/// (`defaultBatchInterval` of `storage/backend/backend.go`, 3.6).
+/// The age up to which a read of etcd's history returns writes twice under the defect `DuplicateEvents`: etcd's commit
+/// interval (`defaultBatchInterval` of `storage/backend/backend.go`, 3.6).
 const UNCOMMITTED: Duration = Duration::from_millis(100);
 
 /// The parts of etcd that its watchers read.
@@ -64,22 +65,22 @@ impl Around<'_> {
     }
 }
 
-/// All watchers and streams.
+/// All watchers and watch streams of etcd.
 ///
-/// Bounded by its clients: an apiserver has a stream per resource and purpose. It has a watcher per watch cache and per
-/// direct watch. A victim keeps one batch.
+/// etcd's clients bound the memory: an apiserver has one stream per resource and purpose. An apiserver has one watcher
+/// per watch cache and per direct watch. A victim keeps one batch of events.
 #[derive(Debug, Default)]
 pub(super) struct Watches {
     watchers: BTreeMap<WatcherId, Watcher>,
     of_resource: BTreeMap<ResourceId, Vec<WatcherId>>,
     streams: BTreeMap<StreamKey, Stream>,
     unsynced: BTreeSet<WatcherId>,
-    /// Watchers whose last events found their channel full, in the order in which they became victims.
+    /// Victims: watchers whose last events found their channel full, in the order in which they became victims.
     victims: Vec<WatcherId>,
     last_id: u64,
     sync_is_set: bool,
     victims_are_set: bool,
-    /// Streams for which no tick is set, because nothing happened since their last.
+    /// Streams for which no periodic progress alarm is set, because nothing happened since their last one.
     quiet: Vec<StreamKey>,
     /// How long each response takes on the streams of a server and resource (fault `SlowEtcdStreams`).
     pub(super) slow: BTreeMap<(Option<ServerId>, Option<ResourceId>), Duration>,
@@ -181,7 +182,7 @@ impl Watches {
         }
     }
 
-    /// Sends progress for all watches of a stream, as its client requests it (`RequestProgressAll`).
+    /// Sends progress for all watches of a stream, as the stream's client requests with `RequestProgressAll`.
     pub(super) fn request_progress(&mut self, key: StreamKey, around: Around<'_>) {
         let Some(stream) = self.streams.get(&key) else {
             return;
@@ -241,7 +242,7 @@ impl Watches {
         }
     }
 
-    /// Breaks streams. Their clients notice it and open their watches again.
+    /// Breaks the streams that `which` chooses. The streams' clients notice the break and open their watches again.
     pub(super) fn break_streams(&mut self, which: impl Fn(&StreamKey) -> bool, around: Around<'_>) {
         let keys: Vec<StreamKey> = self.streams.keys().copied().filter(|k| which(k)).collect();
         for key in keys {
@@ -260,7 +261,7 @@ impl Watches {
         }
     }
 
-    /// Refuses a watch because its member has no leader.
+    /// Refuses a watch because the member that it is opened at has no leader.
     pub(super) fn refuse(&mut self, key: StreamKey, around: Around<'_>) -> WatcherId {
         self.last_id += 1;
         let id = WatcherId(self.last_id);
@@ -284,7 +285,8 @@ impl Watches {
         self.set_sync(around.now);
     }
 
-    /// Each stream: its key, the responses that wait in its channel, and whether all its watchers are synced.
+    /// Iterates over the streams: key, number of responses that wait in the stream's channel, and whether all the
+    /// stream's watchers are synced.
     #[cfg(test)]
     pub(super) fn streams(&self) -> impl Iterator<Item = (StreamKey, usize, bool)> {
         self.streams.iter().map(|(key, stream)| {
@@ -359,7 +361,7 @@ impl Watches {
         }
     }
 
-    /// Sends a watcher the changes that it missed. This round reads the history from `from` on.
+    /// Sends a watcher the changes that it missed. The present round reads the history from revision `from` on.
     fn catch_up(&mut self, id: WatcherId, from: u64, around: Around<'_>) {
         let Some(watcher) = self.watchers.get_mut(&id) else {
             return;
@@ -477,7 +479,8 @@ impl Watches {
         }
     }
 
-    /// Sets the next tick of quiet streams, since something has happened that progress will report.
+    /// Sets the next periodic progress alarm of quiet streams, since something has happened that the next progress will
+    /// report.
     fn wake_quiet_streams(&mut self, around: Around<'_>) {
         let interval = micros(around.config.progress_notify_interval);
         if self.quiet.is_empty() || interval == 0 {
@@ -508,7 +511,7 @@ impl Watches {
         }
     }
 
-    /// Offers events to a stream. Returns them if its channel is full.
+    /// Offers events to a watcher's stream. Returns the events as the error if the stream's channel is full.
     fn send_events(
         &mut self,
         id: WatcherId,
@@ -532,7 +535,7 @@ impl Watches {
         Ok(())
     }
 
-    /// Puts a response into a stream's channel. Returns whether there was room.
+    /// Puts a response into a stream's channel. Returns whether the channel had room for it.
     fn offer(&mut self, key: StreamKey, response: Response, around: Around<'_>) -> bool {
         let pace = self.pace(key, around.config);
         let Some(stream) = self.streams.get_mut(&key) else {
@@ -552,7 +555,7 @@ impl Watches {
         }
     }
 
-    /// Hands a response to the world, and sends progress that the stream owes.
+    /// Hands a response to the world, and sends a requested progress notification that the stream still has to send.
     fn leave(&mut self, key: StreamKey, at: Time, response: Response, around: Around<'_>) {
         if let (Content::Events(_), Addressee::Watcher(id)) = (&response.content, response.to)
             && let Some(watcher) = self.watchers.get_mut(&id)
@@ -585,7 +588,7 @@ impl Watches {
         }
     }
 
-    /// Whether every watcher of a stream is synced and etcd has reached its start.
+    /// Returns whether every watcher of a stream is synced and etcd has reached the watcher's start revision.
     fn is_synced(&self, key: StreamKey, around: Around<'_>) -> bool {
         let Some(stream) = self.streams.get(&key) else {
             return false;
@@ -621,7 +624,8 @@ impl Watches {
         }
     }
 
-    /// Removes a watcher whose start is compacted. Its stream still carries the notice.
+    /// Removes a watcher whose start revision is compacted. The watcher's stream still carries the notice of its
+    /// cancellation.
     fn retire(&mut self, id: WatcherId) {
         self.unsynced.remove(&id);
         let Some(watcher) = self.watchers.remove(&id) else {
@@ -635,7 +639,7 @@ impl Watches {
         }
     }
 
-    /// Sets the next round of catching up, at a whole multiple of the period: the loop has its own clock.
+    /// Sets the next round of catching up to a whole multiple of [`SYNC_PERIOD`]: etcd's loop has its own clock.
     fn set_sync(&mut self, now: Time) {
         if std::mem::replace(&mut self.sync_is_set, true) {
             return;

@@ -1,4 +1,4 @@
-//! JSON from and as text, with errors in the words of Go's decoder.
+//! Parses JSON from text and writes JSON as text, with errors in the words of Go's decoder.
 
 use serde_json::Value;
 
@@ -7,9 +7,9 @@ use super::go;
 /// The reason why a text cannot be read as JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unreadable {
-    /// It ends too early; more of it may come.
+    /// The text ends before its JSON value ends; more of the text may come.
     Short,
-    /// It is not JSON.
+    /// The text is not JSON.
     Malformed,
 }
 
@@ -24,12 +24,12 @@ pub(crate) fn write(bytes: &mut Vec<u8>, value: &impl serde::Serialize) {
     serde_json::to_writer(bytes, value).expect("keys are texts, and a vector takes all bytes");
 }
 
-/// Reads a text as JSON. The error is in the words of Go's decoder.
+/// Parses a text as JSON. The error is in the words of Go's decoder.
 pub(crate) fn read(text: &[u8]) -> Result<Value, String> {
     serde_json::from_slice(text).map_err(|error| go::json_error(text, &error))
 }
 
-/// Reads the first value of a text. Returns it and the position of its end.
+/// Parses the first JSON value of a text. Returns the value and the byte position of its end.
 pub(crate) fn read_first(text: &[u8]) -> Result<(Value, usize), Unreadable> {
     let mut values = serde_json::Deserializer::from_slice(text).into_iter();
     match values.next() {

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::codec;
 
-/// A JSON value as Go's encoder writes it, in bytes.
+/// Returns a JSON value as Go's encoder writes it, in bytes.
 pub(crate) fn encode(value: &Value) -> Bytes {
     let mut bytes = Vec::new();
     write_json(&mut bytes, value);
@@ -13,7 +13,7 @@ pub(crate) fn encode(value: &Value) -> Bytes {
 }
 
 /// Appends a map's JSON and returns the offset in `bytes` at which its key `metadata` begins. Only `kind` and
-/// `apiVersion` may precede that key.
+/// `apiVersion` may precede the key `metadata`.
 pub(crate) fn encode_into(bytes: &mut Vec<u8>, value: &Value) -> usize {
     let Value::Object(parts) = value else {
         let at = bytes.len();
@@ -39,7 +39,7 @@ pub(crate) fn encode_into(bytes: &mut Vec<u8>, value: &Value) -> usize {
     metadata_at.unwrap_or(bytes.len() - 1)
 }
 
-/// Appends JSON as Go's encoder writes it.
+/// Appends a JSON value as Go's encoder writes it.
 fn write_json(bytes: &mut Vec<u8>, value: &Value) {
     let from = bytes.len();
     codec::write(bytes, value);

@@ -1,6 +1,6 @@
-//! The errors of Go's decoders in Go's words, which clients see in messages.
+//! The errors of Go's decoders in Go's words, which clients see in the messages of refusals.
 
-/// The error of Go's base64 decoder.
+/// Returns an error in the words of Go's base64 decoder.
 pub(crate) fn base64_error(error: &base64::DecodeError) -> String {
     let at = match error {
         base64::DecodeError::InvalidByte(at, _)
@@ -11,7 +11,7 @@ pub(crate) fn base64_error(error: &base64::DecodeError) -> String {
     format!("illegal base64 data at input byte {at}")
 }
 
-/// The error of Go's JSON decoder for a text that breaks off or begins with no JSON word.
+/// Returns the error of Go's JSON decoder for a text that ends early or does not begin with a JSON value.
 pub(crate) fn json_error(bytes: &[u8], error: &serde_json::Error) -> String {
     if error.is_eof() {
         return "unexpected end of JSON input".to_owned();
@@ -47,7 +47,7 @@ fn quoted(byte: u8) -> String {
     }
 }
 
-/// The name of a JSON value's type in Go's errors.
+/// Returns the name of a JSON value's type as Go's errors write it.
 pub(crate) fn kind_of(value: &serde_json::Value) -> &'static str {
     match value {
         serde_json::Value::Null => "null",

@@ -1,4 +1,4 @@
-//! JSON as trees that are read and changed by paths, and as text as Go's decoder reads and its encoder writes it.
+//! JSON as trees that are read and changed by paths, and JSON text as Go's decoder reads it and Go's encoder writes it.
 
 mod codec;
 mod encode;

@@ -3,30 +3,30 @@
 use serde_json::{Map, Value, json};
 use watchscope_model::tree;
 
-/// The value at a path of keys; `None` if it is absent or null.
+/// Returns the value at a path of keys; `None` if the value is absent or null.
 pub(crate) fn at<'a>(value: &'a Value, path: &[&str]) -> Option<&'a Value> {
     let found = path.iter().try_fold(value, |value, key| value.get(key))?;
     (!found.is_null()).then_some(found)
 }
 
-/// The string at a path of keys; empty if there is none.
+/// Returns the string at a path of keys; empty if the path has no string.
 pub(crate) fn text<'a>(value: &'a Value, path: &[&str]) -> &'a str {
     at(value, path).and_then(Value::as_str).unwrap_or("")
 }
 
-/// The whole number at a path of keys.
+/// Returns the whole number at a path of keys; `None` if the path has none.
 pub(crate) fn number(value: &Value, path: &[&str]) -> Option<i64> {
     at(value, path).and_then(Value::as_i64)
 }
 
-/// The list at a path of keys; empty if there is none.
+/// Returns the list at a path of keys; empty if the path has no list.
 pub(crate) fn items<'a>(value: &'a Value, path: &[&str]) -> &'a [Value] {
     at(value, path)
         .and_then(Value::as_array)
         .map_or(&[], Vec::as_slice)
 }
 
-/// The list at a path of keys, for changes; empty if there is none.
+/// Returns the list at a path of keys, for changes; empty if the path has no list.
 pub(crate) fn items_mut<'a>(value: &'a mut Value, path: &[&str]) -> &'a mut [Value] {
     let found = path
         .iter()
@@ -36,7 +36,7 @@ pub(crate) fn items_mut<'a>(value: &'a mut Value, path: &[&str]) -> &'a mut [Val
         .map_or(&mut [], Vec::as_mut_slice)
 }
 
-/// Sets the value at a path of keys, and creates the maps on the way.
+/// Sets the value at a path of keys, and creates the missing maps on the path.
 pub(crate) fn set(value: &mut Value, path: &[&str], new: Value) {
     let Some((last, parents)) = path.split_last() else {
         return;
@@ -49,14 +49,14 @@ pub(crate) fn set(value: &mut Value, path: &[&str], new: Value) {
     as_map(place).insert((*last).to_owned(), new);
 }
 
-/// Sets the value at a path of keys if there is none: a default.
+/// Sets the value at a path of keys if the path has no value, as a default.
 pub(crate) fn set_default(value: &mut Value, path: &[&str], new: Value) {
     if at(value, path).is_none() {
         set(value, path, new);
     }
 }
 
-/// Removes and returns the value at a path of keys.
+/// Removes and returns the value at a path of keys; `None` if the path has no value.
 pub(crate) fn remove(value: &mut Value, path: &[&str]) -> Option<Value> {
     let (last, parents) = path.split_last()?;
     let mut place = value;
@@ -66,7 +66,7 @@ pub(crate) fn remove(value: &mut Value, path: &[&str]) -> Option<Value> {
     place.as_object_mut()?.shift_remove(*last)
 }
 
-/// Sorts the keys of a map.
+/// Sorts the keys of a map, but not those of maps inside it.
 pub(crate) fn sort_keys(map: &mut Map<String, Value>) {
     if map.keys().is_sorted() {
         return;
@@ -76,7 +76,7 @@ pub(crate) fn sort_keys(map: &mut Map<String, Value>) {
     map.extend(entries);
 }
 
-/// Sorts the keys of all maps in a value.
+/// Sorts the keys of all maps in a value, at any depth.
 pub(crate) fn sort_all(value: &mut Value) {
     match value {
         Value::Object(map) => {

@@ -8,7 +8,7 @@ use crate::names::{label_error, label_key_error, label_value_error, lowercase, s
 use crate::random::Random;
 use crate::status::FieldError;
 
-/// Prepares a new object: removes fields that clients may not set, and sets those that are set only once.
+/// Prepares a new object: removes fields that clients may not set, and sets the fields that are set only once.
 pub(crate) fn begin(value: &mut Value, kind: &ResourceType, uid: &str, random: &mut Random) {
     if kind.has_status && kind.kind != "Node" {
         remove(value, &["status"]);
@@ -132,7 +132,7 @@ pub(crate) fn fill(value: &mut Value, kind: &ResourceType) {
     }
 }
 
-/// The errors of a write that changes an object's identity; two rules report each.
+/// Returns the errors of a write that changes an object's identity; two rules of apimachinery report each change.
 pub(crate) fn identity_errors(before: &Value, new: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for key in ["uid", "deletionTimestamp"] {
@@ -163,7 +163,7 @@ pub(crate) fn identity_errors(before: &Value, new: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// The errors of a write that changes an immutable field.
+/// Returns the errors of a write that changes an immutable field.
 pub(crate) fn update_errors(before: &Value, new: &Value, kind: &ResourceType) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let differs = |path: &[&str]| at(before, path) != at(new, path);
@@ -202,7 +202,7 @@ pub(crate) fn update_errors(before: &Value, new: &Value, kind: &ResourceType) ->
     errors
 }
 
-/// The parts of a pod's spec that cannot be changed.
+/// Returns the parts of a pod's spec that a write cannot change.
 fn fixed_pod_spec(pod: &Value) -> Value {
     let mut spec = pod["spec"].clone();
     for list in ["containers", "initContainers"] {
@@ -220,7 +220,7 @@ fn fixed_pod_spec(pod: &Value) -> Value {
     spec
 }
 
-/// The errors of an object that is about to be stored.
+/// Returns the errors of an object that is about to be stored.
 pub(crate) fn errors(value: &Value, kind: &ResourceType) -> Vec<FieldError> {
     let mut errors = Vec::new();
     metadata(value, kind, &mut errors);
@@ -257,7 +257,7 @@ pub(crate) fn errors(value: &Value, kind: &ResourceType) -> Vec<FieldError> {
     errors
 }
 
-/// Checks name and labels.
+/// Checks the name and the labels of an object.
 fn metadata(value: &Value, kind: &ResourceType, errors: &mut Vec<FieldError>) {
     let name = text(value, &["metadata", "name"]);
     let wrong = match kind.kind.as_str() {
@@ -350,8 +350,9 @@ fn probe_defaults(container: &mut Value, probe: &str) {
     }
 }
 
-/// A pod's quality of service. Guaranteed: every container has limits of CPU and memory, and requests that are absent or
-/// equal. Burstable: any container has some of them. Else BestEffort.
+/// Returns a pod's quality of service. Guaranteed: every container has limits of CPU and memory, and its requests are
+/// absent or equal to the limits. Burstable: the pod is not Guaranteed, and any container has a limit or request of CPU
+/// or memory. BestEffort: no container has one.
 fn quality_of_service(pod: &Value) -> &'static str {
     let containers = items(pod, &["spec", "containers"]);
     let resources = |kind: &str, name: &str| -> Vec<Option<&Value>> {
@@ -380,7 +381,7 @@ fn quality_of_service(pod: &Value) -> &'static str {
     }
 }
 
-/// Lets a job select its pods by its uid.
+/// Sets a job's selector and pod labels so that the job selects its pods by the job's uid.
 fn select_own_pods(job: &mut Value, uid: &str) {
     if job["spec"]["manualSelector"] == true {
         return;
@@ -404,11 +405,11 @@ fn select_own_pods(job: &mut Value, uid: &str) {
     );
 }
 
-/// The finalizer that keeps a deleted definition until its objects are gone (`CustomResourceCleanupFinalizer` of
-/// apiextensions v1).
+/// The finalizer that keeps a deleted CustomResourceDefinition until its objects are gone
+/// (`CustomResourceCleanupFinalizer` of apiextensions v1).
 pub(crate) const DEFINITION_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
 
-/// Adds the condition Terminating to a definition that is deleted.
+/// Adds the condition Terminating to a CustomResourceDefinition that is being deleted.
 pub(crate) fn terminate_definition(value: &mut Value, time: &str) {
     let mut conditions = items(value, &["status", "conditions"]).to_vec();
     conditions.retain(|c| c["type"] != "Terminating");
@@ -422,7 +423,7 @@ pub(crate) fn terminate_definition(value: &mut Value, time: &str) {
     set(value, &["status", "conditions"], json!(conditions));
 }
 
-/// Adds to a new node what admission adds.
+/// Adds to a new node the fields that admission adds.
 pub(crate) fn admit_node(value: &mut Value) {
     let mut taints = items(value, &["spec", "taints"]).to_vec();
     let key = "node.kubernetes.io/not-ready";
@@ -435,7 +436,7 @@ pub(crate) fn admit_node(value: &mut Value) {
     }
 }
 
-/// The pull policy of an image: Always if its tag is `latest` or absent.
+/// Returns the default pull policy of an image: Always if the image's tag is `latest` or absent, else IfNotPresent.
 fn pull_policy(image: &str) -> &'static str {
     let name = image.rsplit('/').next().unwrap_or(image);
     match name.split_once(['@', ':']) {
@@ -444,7 +445,8 @@ fn pull_policy(image: &str) -> &'static str {
     }
 }
 
-/// Adds to a new pod what admission adds. It gets a service account only if its namespace has the default one.
+/// Adds to a new pod the fields that admission adds. The pod gets a service account only if its namespace has the
+/// default service account.
 pub(crate) fn admit_pod(value: &mut Value, has_account: bool) {
     if has_account {
         set_default(value, &["spec", "serviceAccountName"], json!("default"));

@@ -1,7 +1,8 @@
-//! `metadata.managedFields`: who wrote which fields, when, and through which subresource.
+//! `metadata.managedFields`: which manager wrote which fields, when, and through which subresource.
 //!
 //! The sets are those of structured-merge-diff: structs and maps field by field, lists item by item where the schema
-//! names their keys, all else as a whole. Custom resources have no schema here, so their lists are wholes.
+//! names their keys, all other values as a whole. Custom resources have no schema in the simulator, so one manager owns
+//! a whole list of theirs.
 
 use serde_json::{Map, Value, json};
 use watchscope_model::tree;
@@ -11,8 +12,8 @@ use crate::kinds::ResourceType;
 use crate::manager::Manager;
 use crate::schema::{Field, Shape, Struct, tidy};
 
-/// Metadata that has no manager: what apimachinery strips (`managedfields/internal/stripmeta.go`, 1.36), without
-/// `selfLink` and `clusterName`, and the two fields of a deletion.
+/// Fields of metadata that have no manager: those that apimachinery strips (`managedfields/internal/stripmeta.go`,
+/// 1.36), except `selfLink` and `clusterName`, and also the two fields of a deletion.
 const SYSTEM: &[&str] = &[
     "name",
     "namespace",
@@ -25,10 +26,11 @@ const SYSTEM: &[&str] = &[
     "managedFields",
 ];
 
-/// Records in `new`, which has the entries of `old`, that `manager` owns what differs from `old`.
+/// Records in `new` that `manager` owns the fields that differ from `old`. `new` already has the managed fields of
+/// `old`.
 ///
-/// Where status is a subresource, only its writers own it. `old` is `None` for a new object, which is compared with an
-/// empty object of its kind.
+/// Where status is a subresource, only writers of that subresource own status. `old` is `None` for a new object, which
+/// is compared with an empty object of its kind.
 pub(crate) fn record(
     old: Option<&Value>,
     new: &mut Value,
@@ -106,7 +108,7 @@ pub(crate) fn record(
     set(new, &["metadata", "managedFields"], json!(entries));
 }
 
-/// The difference of two objects, without fields that have no manager.
+/// Returns the fields of `new` that differ from `old`, without fields that have no manager.
 fn managed_difference(
     old: &Value,
     new: &Value,
@@ -155,7 +157,7 @@ fn note(fields: &mut Map<String, Value>, key: String, inner: Option<Value>) {
 /// How ownership of a value is divided.
 #[derive(Clone, Copy)]
 enum Kind<'a> {
-    /// One manager owns the whole.
+    /// Managers own the value as a whole.
     Leaf,
     /// Each field has its owners.
     Struct(&'static Struct),
@@ -165,7 +167,7 @@ enum Kind<'a> {
     Keyed(&'a [&'static str], &'a Shape),
     /// Each value of a set has its owners.
     Set,
-    /// No schema: each entry of a map has its owners, all else is owned as a whole.
+    /// The value has no schema: each entry of a map has its owners, any other value is owned as a whole.
     Unknown,
 }
 
@@ -195,8 +197,8 @@ impl<'a> Kind<'a> {
     }
 }
 
-/// The fields of `new` that are absent or different in `old`. A field that was absent is itself a member, besides those
-/// below it.
+/// Returns the set of fields of `new` that are absent or different in `old`. A field that is absent in `old` is itself
+/// a member of the set, besides the fields below it.
 fn difference(old: Option<&Value>, new: &Value, kind: Kind<'_>) -> Option<Value> {
     if old == Some(new) {
         return None;
@@ -254,7 +256,7 @@ fn item_key(keys: &[&str], item: &Value) -> String {
     format!("k:{}", json_text(&Value::Object(key)))
 }
 
-/// Whether a node is a member of the set itself, and not only nodes below it.
+/// Returns whether a node of a field set is itself a member of the set, and not only nodes below it.
 fn is_member(node: &Map<String, Value>) -> bool {
     node.is_empty() || node.contains_key(".")
 }
@@ -278,7 +280,7 @@ fn unite(into: &mut Value, from: Value) {
     }
 }
 
-/// Sets whether a node is a member of the set itself: `.` if there are nodes below it.
+/// Sets whether a node of a field set is itself a member of the set. A node with nodes below it is marked by `.`.
 fn set_member(node: &mut Value, member: bool) {
     if let Some(map) = node.as_object_mut() {
         map.remove(".");
@@ -288,7 +290,7 @@ fn set_member(node: &mut Value, member: bool) {
     }
 }
 
-/// Removes from `fields` what is in `taken`.
+/// Removes from the field set `fields` the members of `taken`.
 fn subtract(fields: &mut Value, taken: &Value) {
     let (Some(map), Some(taken)) = (fields.as_object_mut(), taken.as_object()) else {
         return;
@@ -310,7 +312,7 @@ fn subtract(fields: &mut Value, taken: &Value) {
     });
 }
 
-/// Removes from `fields` what the object no longer has.
+/// Removes from the field set `fields` the fields that the object no longer has.
 fn retain_existing(fields: &mut Value, object: &Value) {
     let Some(map) = fields.as_object_mut() else {
         return;

@@ -1,7 +1,8 @@
-//! The answers that kubectl and the conformance test need and watches do not: defaults and checks of each kind, managed
-//! fields, patches, Tables, and the scale subresource.
+//! The parts of answers that kubectl and the conformance test need, and watches do not. They are defaults and checks of
+//! each kind, managed fields, patches, Tables, and the scale subresource.
 //!
-//! All of them are pure functions over objects. Nothing here knows etcd, caches, or an apiserver's requests.
+//! These modules have only pure functions over objects. The functions know nothing of etcd, caches, or an apiserver's
+//! requests.
 
 pub(crate) mod defaults;
 pub(crate) mod managed_fields;

@@ -1,4 +1,4 @@
-//! Reads and applies patches: JSON merge patch (RFC 7396), JSON patch (RFC 6902), and for built-in kinds strategic
+//! Parses and applies patches: JSON merge patch (RFC 7396), JSON patch (RFC 6902), and for built-in kinds strategic
 //! merge patch.
 
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::status::{
     ApiError, bad_request, not_modelled, patch_does_not_fit, server_error, unsupported_media_type,
 };
 
-/// A patch, read by the content type of its body.
+/// A parsed patch; the content type of its body determines the variant.
 #[derive(Debug)]
 pub(crate) enum Patch {
     Merge(Value),
@@ -27,7 +27,7 @@ fn media_type(content_type: &str) -> &str {
 }
 
 impl Patch {
-    /// Reads a patch for an object of a kind.
+    /// Parses the body of a patch for an object of a kind.
     pub(crate) fn parse(
         content_type: &str,
         body: &[u8],

@@ -7,7 +7,7 @@ use crate::json::{at, items, number, text};
 use crate::object::Object;
 use crate::schema::Struct;
 
-/// The Scale of an object.
+/// Returns the autoscaling/v1 Scale of an object.
 pub(crate) fn of(object: &Object) -> Value {
     let value = object.value();
     let mut scale = json!({
@@ -37,7 +37,7 @@ pub(crate) fn of(object: &Object) -> Value {
     scale
 }
 
-/// A LabelSelector as one text, in the order of its keys.
+/// Returns a LabelSelector as one text, sorted by keys.
 fn selector(value: &Value) -> String {
     let mut parts: Vec<(String, String)> = Vec::new();
     let labels = at(value, &["spec", "selector", "matchLabels"]).and_then(Value::as_object);

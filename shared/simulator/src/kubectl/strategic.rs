@@ -1,18 +1,18 @@
-//! Strategic merge patch: it merges lists item by item where the kind's schema names their merge key.
+//! Strategic merge patch, which merges lists item by item where the kind's schema names the lists' merge key.
 
 use serde_json::{Map, Value};
 use watchscope_model::tree;
 
 use crate::schema::{Field, Shape, Struct};
 
-/// The key of a directive: `merge`, `replace` or `delete`. This key and the three below are those of apimachinery
+/// The key of a directive: `merge`, `replace` or `delete`. All keys of this file are those of apimachinery
 /// (`pkg/util/strategicpatch/patch.go`, 1.36).
 const DIRECTIVE: &str = "$patch";
-/// The key of the list of keys that stay; all others are removed.
+/// The key of the list of keys that a map keeps; all other keys of the map are removed.
 const RETAIN_KEYS: &str = "$retainKeys";
-/// Prefix of a list's name in the key that gives its order.
+/// Prefix of a list's name in the patch's key that gives the list's order.
 const ELEMENT_ORDER: &str = "$setElementOrder/";
-/// Prefix of a list's name in the key that lists the values to remove.
+/// Prefix of a list's name in the patch's key that lists the values to remove from the list.
 const DELETE_VALUES: &str = "$deleteFromPrimitiveList/";
 
 /// Returns `object` as the patch changes it, or the reason why the patch is not valid.
@@ -28,7 +28,7 @@ pub(crate) fn merge(
     Ok(Value::Object(merged.unwrap_or_default()))
 }
 
-/// Merges a map; `None` if the patch deletes it.
+/// Merges a patch into a map; returns `None` if the patch deletes the map.
 fn merge_map(
     mut map: Map<String, Value>,
     patch: &Map<String, Value>,
@@ -206,7 +206,8 @@ fn missing_key(item: &Map<String, Value>, key: &str) -> String {
     )
 }
 
-/// Orders a merged list as `order` does. Items that `order` does not name keep their place among the others.
+/// Orders a merged list as `order` gives it. Items that `order` does not name keep their position relative to the other
+/// items.
 fn in_order(merged: Vec<Value>, order: &[Value], old: &[Value], key: &str) -> Vec<Value> {
     let place = |list: &[Value], item: &Value| {
         list.iter().position(|there| {

@@ -9,7 +9,7 @@ use crate::kinds::{CustomColumn, Printer, ResourceType};
 use crate::object::{Object, partial_metadata};
 use crate::time::{Time, Wall, human_duration};
 
-/// The objects of a Table, and how they are shown.
+/// The objects of a Table, and how the Table shows them.
 #[derive(Clone, Copy)]
 pub(crate) struct Rows<'a> {
     pub(crate) objects: &'a [Arc<Object>],
@@ -20,7 +20,7 @@ pub(crate) struct Rows<'a> {
     pub(crate) now: Time,
 }
 
-/// How much of its object each row of a Table carries besides the cells.
+/// How much of the row's object each row of a Table carries besides the cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IncludeObject {
     None,
@@ -28,7 +28,7 @@ pub(crate) enum IncludeObject {
     Object,
 }
 
-/// A Table of `rows` with the list's `metadata`.
+/// Returns a Table of `rows` with the list's `metadata`.
 pub(crate) fn table(rows: Rows<'_>, metadata: Value) -> Value {
     let Rows {
         objects,
@@ -70,7 +70,7 @@ pub(crate) fn table(rows: Rows<'_>, metadata: Value) -> Value {
     })
 }
 
-/// (name, type, priority); the first is the name column.
+/// A column of a Table: name, type, priority.
 type Column = (&'static str, &'static str, i64);
 
 /// The column with the object's name.
@@ -373,7 +373,7 @@ fn pod_cells(value: &Value, name: Value, age: Value, clock: Clock) -> Vec<Value>
     ]
 }
 
-/// The source of an event: `component, host`, or its reporter.
+/// Returns the source of an Event object: `component, host`, or the event's reporter.
 fn event_source(value: &Value) -> String {
     let source = |key| text(value, &["source", key]);
     let (component, host) = match (source("component"), source("host")) {
@@ -387,7 +387,8 @@ fn event_source(value: &Value) -> String {
     }
 }
 
-/// The status that kubectl shows for a pod: a waiting or terminated container's reason, else the phase.
+/// Returns the status that kubectl shows for a pod: the reason of a waiting or terminated container, else the pod's
+/// phase.
 fn pod_status(value: &Value) -> String {
     if at(value, &["metadata", "deletionTimestamp"]).is_some() {
         return "Terminating".to_owned();
@@ -439,7 +440,7 @@ fn service_ports(value: &Value) -> String {
     ports.join(",")
 }
 
-/// At most three addresses, then the number of further ones, as the printer does.
+/// Returns at most three addresses, then the number of further ones, as Kubernetes' printer does.
 fn endpoints(value: &Value) -> String {
     let all: Vec<String> = items(value, &["subsets"])
         .iter()

@@ -17,15 +17,15 @@ use crate::status::{ApiError, conflict};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DeleteOptions {
     pub(crate) grace_secs: Option<u64>,
-    /// `Orphan` keeps dependents, `Foreground` waits for them. With any other value they are collected after the
-    /// object.
+    /// The propagation policy: `Orphan` keeps dependents, `Foreground` waits for them. With any other value dependents
+    /// are garbage-collected after the object.
     pub(crate) propagation: String,
     pub(crate) uid: Option<String>,
     pub(crate) resource_version: Option<String>,
 }
 
 impl DeleteOptions {
-    /// Deletion at once, without a grace period.
+    /// Returns the options of a deletion at once, without a grace period.
     pub(crate) fn now() -> DeleteOptions {
         DeleteOptions {
             grace_secs: Some(0),
@@ -55,7 +55,7 @@ impl DeleteOptions {
 pub(crate) enum Deleted {
     /// The object is gone.
     Gone(Arc<Object>),
-    /// It is terminating: a grace period or finalizers hold it.
+    /// The object is terminating: a grace period or finalizers hold it.
     Terminating(Arc<Object>),
 }
 
@@ -150,7 +150,8 @@ impl Registry<'_> {
         )))
     }
 
-    /// Seconds that a pod has to stop: 0 if it never ran or has ended.
+    /// Returns the grace period of a deletion, in seconds: 0 for a pod that has no node or has ended, and for any
+    /// object but a pod.
     fn grace_secs(&self, kind: &ResourceType, object: &Value, options: &DeleteOptions) -> u64 {
         let unscheduled = text(object, &["spec", "nodeName"]).is_empty();
         let ended = matches!(text(object, &["status", "phase"]), "Succeeded" | "Failed");

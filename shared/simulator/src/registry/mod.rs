@@ -1,7 +1,7 @@
 //! The rules for create, update, patch and delete, which are the same for every client and every controller in the
 //! world.
 //!
-//! The apiserver writes through them for its clients, and the workload for its controllers.
+//! The apiserver writes through these rules for its clients, and the workload for the cluster's controllers.
 
 mod deletion;
 mod types;

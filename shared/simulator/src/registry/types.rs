@@ -6,7 +6,7 @@ use crate::json::{at, set, set_default, text};
 use crate::kinds::{Kinds, Printer, ResourceType, go_type};
 use crate::status::{ApiError, FieldError, bad_request, invalid};
 
-/// Checks that an object has the type of its path, and fills in kind and version if they are absent.
+/// Checks that an object has the type that its path names, and fills in `kind` and `apiVersion` if they are absent.
 pub(super) fn check_type(
     body: &mut Value,
     kind: &ResourceType,
@@ -58,7 +58,7 @@ fn other_type(
     ))
 }
 
-/// The reason why a type cannot be read as a built-in kind.
+/// Returns the reason why an object of the given type cannot be decoded as a kind.
 pub(crate) fn misfit(api_version: &str, given: &str, kind: &ResourceType, kinds: &Kinds) -> String {
     let known = kinds
         .all()
@@ -74,7 +74,7 @@ pub(crate) fn misfit(api_version: &str, given: &str, kind: &ResourceType, kinds:
     }
 }
 
-/// The error of Kubernetes' scheme for a type that it does not have.
+/// Returns the error of Kubernetes' scheme for a type that is not registered in it.
 pub(crate) fn not_registered(api_version: &str, kind: &str) -> String {
     format!(
         "no kind {kind:?} is registered for version {api_version:?} in scheme \"pkg/runtime/scheme.go:111\""

@@ -117,7 +117,7 @@ impl Registry<'_> {
         Ok(self.put(resource, &key, body, ChangeKind::Added))
     }
 
-    /// Replaces an object, or its status if the manager writes through that subresource.
+    /// Replaces an object, or only its status if the manager writes through the status subresource.
     pub(crate) fn update(
         &mut self,
         place: Place<'_>,
@@ -181,7 +181,7 @@ impl Registry<'_> {
         self.replace(place, old, before, body, manager)
     }
 
-    /// Sets the replicas of an object to those of a Scale.
+    /// Sets the replicas of an object to the number in a Scale.
     pub(crate) fn scale(
         &mut self,
         place: Place<'_>,
@@ -207,7 +207,7 @@ impl Registry<'_> {
         self.replace(place, &old, &before, new, manager)
     }
 
-    /// Sets a namespace's finalizers. A terminating namespace with none left is removed.
+    /// Sets a namespace's finalizers. A terminating namespace without finalizers is removed.
     pub(crate) fn finalize(
         &mut self,
         place: Place<'_>,
@@ -236,7 +236,7 @@ impl Registry<'_> {
         Ok(self.put(place.resource, &key, new, ChangeKind::Modified))
     }
 
-    /// Writes an object and returns it. A dry run only returns it, with the version that it has.
+    /// Writes an object and returns it. A dry run only returns the object, with its present resourceVersion.
     pub(super) fn put(
         &mut self,
         resource: ResourceId,
@@ -266,7 +266,7 @@ impl Registry<'_> {
         self.etcd.delete(resource, key, last.decode(), self.now)
     }
 
-    /// Changes an object in place, like a controller that has just read it.
+    /// Changes an object in place, like a controller that has just read the object.
     pub(crate) fn modify(
         &mut self,
         place: Place<'_>,
@@ -284,7 +284,8 @@ impl Registry<'_> {
         self.replace(place, &old, &before, new, manager)
     }
 
-    /// Sets `spec.nodeName` and the condition for it, as the binding subresource does. It records no manager.
+    /// Sets `spec.nodeName` and the pod's condition PodScheduled, as the binding subresource does. This write records
+    /// no field manager.
     pub(crate) fn bind(&mut self, place: Place<'_>, node: &str) -> Result<Arc<Object>, ApiError> {
         let old = Arc::clone(self.get(place)?);
         let mut new = old.decode();
@@ -302,13 +303,13 @@ impl Registry<'_> {
         Ok(self.put(place.resource, &key, new, ChangeKind::Modified))
     }
 
-    /// Removes a namespace whose content is gone, as its finalize subresource does.
+    /// Removes a namespace whose content is gone, as the namespace's finalize subresource does.
     pub(crate) fn finalize_namespace(&mut self, place: Place<'_>) -> Result<Arc<Object>, ApiError> {
         self.finalize(place, &json!({}))
     }
 
-    /// Writes `new` over `old`, and keeps the fields that writers may not change. If nothing changes, it writes
-    /// nothing.
+    /// Writes `new` over `old`, and keeps the fields that writers may not change. If nothing changes, the function
+    /// writes nothing.
     fn replace(
         &mut self,
         place: Place<'_>,
@@ -401,7 +402,7 @@ impl Registry<'_> {
         }
     }
 
-    /// Puts a new object in its namespace, which must exist and must not be terminating.
+    /// Sets a new object's namespace, which must exist and must not be terminating.
     fn enter_namespace(
         &self,
         body: &mut Value,
@@ -456,12 +457,13 @@ impl Registry<'_> {
     }
 }
 
-/// Whether a write names no version of the object, or 0, so that it replaces any version.
+/// Returns whether a write names no resourceVersion, or 0, so that the write replaces the object at any
+/// resourceVersion.
 fn is_unconditional(version: &str) -> bool {
     matches!(version, "" | "0")
 }
 
-/// Refuses a write that names another version of the object than the stored one.
+/// Refuses a write that names another resourceVersion than that of the stored object.
 fn refuse_stale(
     kind: &ResourceType,
     place: Place<'_>,
@@ -479,7 +481,7 @@ fn refuse_stale(
     ))
 }
 
-/// A copy of `object` without its status.
+/// Returns a copy of `object` without its status.
 fn without_status(object: &Value) -> Value {
     let Value::Object(fields) = object else {
         return object.clone();
@@ -500,7 +502,7 @@ fn with_status(mut object: Value, status: Option<Value>) -> Value {
     object
 }
 
-/// Whether anything except metadata and status differs. `generation` counts such changes.
+/// Returns whether anything except metadata and status differs. `metadata.generation` counts such changes.
 fn differs_in_spec(old: &Value, new: &Value) -> bool {
     let (Some(old), Some(new)) = (old.as_object(), new.as_object()) else {
         return true;

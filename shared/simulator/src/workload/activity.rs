@@ -1,7 +1,7 @@
 //! The activities of the cluster: rollouts, scaling, configuration, jobs, custom resources, leases.
 //!
-//! Each activity is a task that runs one round and schedules the next. It is not scheduled if its period is not
-//! configured.
+//! Each activity is a task that runs one round and schedules the next round. An activity without a configured period is
+//! never scheduled.
 
 use std::time::Duration;
 
@@ -16,14 +16,14 @@ use crate::json::{items_mut, number, set, text};
 use crate::manager::Manager;
 use crate::registry::DeleteOptions;
 
-/// Time between two renewals of a lease by a node or by the control plane; it varies by up to 5 %. Kubelets renew
-/// theirs every 10 s (KEP-589). For the control plane the number has no source.
+/// Time between two renewals of a lease by a node or by the control plane; the time varies by up to 5 %. Kubelets renew
+/// their leases every 10 s (KEP-589). For the control plane the number has no source.
 const LEASE_PERIOD: Duration = Duration::from_secs(10);
-/// Time between two reports of a node's status (the default of `nodeStatusReportFrequency` since 1.17, KEP-589); it
-/// varies by up to 5 %.
+/// Time between two reports of a node's status (the default of `nodeStatusReportFrequency` since 1.17, KEP-589); the
+/// time varies by up to 5 %.
 const NODE_STATUS_PERIOD: Duration = Duration::from_secs(300);
-/// The most ended jobs that are kept. When a job starts, the oldest ones beyond it are deleted. It is the default of a
-/// CronJob's `successfulJobsHistoryLimit` in batch/v1.
+/// The most ended jobs that are kept. When a job starts, the oldest ended jobs above this number are deleted. The
+/// number is the default of a CronJob's `successfulJobsHistoryLimit` in batch/v1.
 const JOBS_KEPT: usize = 3;
 
 /// Schedules the first round of each configured activity.
@@ -51,7 +51,7 @@ pub(super) fn start(ctx: &mut Context<'_>) {
     }
 }
 
-/// Runs one round and schedules the next.
+/// Runs one round of an activity and schedules its next round.
 pub(super) fn act(activity: Activity, round: u64, ctx: &mut Context<'_>) {
     match activity {
         Activity::Rollout => rollout(round, ctx),
@@ -88,7 +88,7 @@ fn period(activity: Activity, ctx: &Context<'_>) -> Option<Duration> {
     }
 }
 
-/// Gives the next image to one of the deployments, which take turns.
+/// Gives one of the deployments its next image. The deployments take turns.
 fn rollout(round: u64, ctx: &mut Context<'_>) {
     let applications = u64::try_from(APPLICATIONS.len()).unwrap_or(1);
     let application = &APPLICATIONS[usize::try_from(round % applications).unwrap_or(0)];
@@ -163,7 +163,7 @@ fn create_temporary(ctx: &mut Context<'_>) {
     }
 }
 
-/// Deletes the oldest of the short-lived configmaps.
+/// Deletes the oldest short-lived configmap.
 fn delete_temporary(ctx: &mut Context<'_>) {
     let oldest = ctx
         .list("configmaps", NAMESPACE)
@@ -175,7 +175,7 @@ fn delete_temporary(ctx: &mut Context<'_>) {
     }
 }
 
-/// Starts a job and deletes old ones, so that three ended jobs are kept.
+/// Starts a job and deletes old ended jobs, so that three ended jobs are kept.
 fn start_job(round: u64, ctx: &mut Context<'_>) {
     let name = format!("report-{}", round + 1);
     let job = json!({
@@ -198,9 +198,9 @@ fn start_job(round: u64, ctx: &mut Context<'_>) {
     }
 }
 
-/// Moves one of the promotions to its next phase, or creates it. The promotions take turns.
+/// Moves one of the custom resources `promotions` to its next phase, or creates it. The promotions take turns.
 fn custom(round: u64, ctx: &mut Context<'_>) {
-    /// The phases of a promotion, in their order; after the last one the first follows.
+    /// The phases of a custom resource `promotions`, in their order; after the last phase the first follows.
     const PHASES: [&str; 3] = ["Scheduled", "Active", "Ended"];
     let names = install::PROMOTIONS;
     let Some(resource) = ctx.kinds.named(install::PROMOTION_RESOURCE) else {

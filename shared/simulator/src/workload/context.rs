@@ -1,4 +1,4 @@
-//! The cluster as the workload sees it. It reads etcd's present state, and writes through the registry.
+//! The cluster as the workload sees it. The workload reads etcd's present state, and writes through the registry.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub(crate) struct Context<'a> {
     pub(crate) etcd: &'a mut Etcd,
     pub(crate) kinds: &'a Kinds,
     pub(crate) random: &'a mut Random,
-    /// Tasks for later, with their time.
+    /// Tasks of the workload for later, each with the time at which it is due.
     pub(crate) tasks: &'a mut Vec<(Time, Task)>,
     /// CustomResourceDefinitions that begin or cease to be served.
     pub(crate) definitions: &'a mut Vec<Definition>,
@@ -36,9 +36,9 @@ pub(crate) struct Context<'a> {
 /// A change of the served custom resources.
 #[derive(Clone, Debug)]
 pub(crate) enum Definition {
-    /// A definition was created or changed.
+    /// A CustomResourceDefinition was created or changed.
     Established(Value),
-    /// The type of a definition is no longer served.
+    /// The resource type of a CustomResourceDefinition is no longer served.
     Gone(ResourceId),
 }
 
@@ -66,7 +66,7 @@ impl Context<'_> {
             .cloned()
     }
 
-    /// The objects of a resource in a namespace; in all of them if `namespace` is empty.
+    /// Returns the objects of a resource in a namespace; in all namespaces if `namespace` is empty.
     pub(super) fn list(&self, resource: &str, namespace: &str) -> Vec<Arc<Object>> {
         let Some(id) = self.kinds.named(resource) else {
             return Vec::new();
@@ -78,7 +78,7 @@ impl Context<'_> {
         }
     }
 
-    /// The objects of a resource that `owner` owns, in its namespace.
+    /// Returns the objects of a resource that `owner` owns, in the owner's namespace.
     pub(super) fn owned(&self, resource: &str, owner: &Object) -> Vec<Arc<Object>> {
         let mut objects = self.list(resource, owner.namespace());
         objects.retain(|object| {
@@ -89,7 +89,7 @@ impl Context<'_> {
         objects
     }
 
-    /// Creates an object. A refusal is dropped: the controller tries again at the next change.
+    /// Creates an object. A refusal is ignored: the controller tries again at the next change.
     pub(super) fn create(
         &mut self,
         resource: &str,
@@ -145,7 +145,7 @@ pub(super) fn place(resource: ResourceId, name: &Name) -> Place<'_> {
     }
 }
 
-/// A controller's reference to the object that it owns its objects for.
+/// Returns the owner reference that a controller puts into the objects that it creates for `owner`.
 pub(super) fn owner_reference(owner: &Object) -> Value {
     serde_json::json!([{
         "apiVersion": text(owner.value(), &["apiVersion"]),

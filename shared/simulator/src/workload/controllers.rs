@@ -1,6 +1,7 @@
 //! Controllers, scheduler and kubelets, which react to changes, as a table of functions.
 //!
-//! A cluster that is configured without them reaches none of their code. So a lesson's module does not contain it.
+//! A cluster that is configured without controllers reaches none of their code, so a lesson's WebAssembly module does
+//! not contain that code.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,11 +27,11 @@ static ALL: Table = Table {
 };
 
 impl Controllers {
-    /// All controllers, the scheduler and the kubelets. Only with them the [`WorkloadConfig`](crate::WorkloadConfig)
-    /// counts.
+    /// All controllers, the scheduler and the kubelets. The [`WorkloadConfig`](crate::WorkloadConfig) counts only with
+    /// this value.
     pub const ALL: Self = Self(Some(&ALL));
-    /// None of them: there is only an apiserver, and the four namespaces of a new cluster. It still establishes
-    /// CustomResourceDefinitions, as a real one does by itself.
+    /// No controllers, scheduler and kubelets: the cluster has only its apiservers, and the four namespaces of a new
+    /// cluster. The apiserver still establishes CustomResourceDefinitions, as a real apiserver does by itself.
     pub const NONE: Self = Self(None);
 }
 

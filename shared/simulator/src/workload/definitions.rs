@@ -16,11 +16,12 @@ use crate::registry::DeleteOptions;
 /// The resource of CustomResourceDefinitions, with its group.
 const RESOURCE: &str = "customresourcedefinitions.apiextensions.k8s.io";
 
-/// Time between two checks of the apiserver whether the last object of a definition is gone. Then the definition goes.
-/// The number has no source.
+/// Time between two checks of whether the last object of a terminating CustomResourceDefinition is gone, so that the
+/// definition is removed. The number has no source.
 pub(super) const CLEAN_UP_PERIOD: Duration = Duration::from_millis(200);
 
-/// Serves what a definition defines, or ceases to. A terminating definition is removed once its objects are gone.
+/// Begins or ceases to serve the resource that a CustomResourceDefinition defines. A terminating definition is removed
+/// once its objects are gone.
 pub(super) fn reconcile(
     name: &Name,
     established: &mut BTreeMap<String, i64>,

@@ -18,16 +18,17 @@ use crate::registry::DeleteOptions;
 /// The label that distinguishes the pods of one template from those of another (`DefaultDeploymentUniqueLabelKey` of
 /// apps/v1).
 const TEMPLATE_HASH: &str = "pod-template-hash";
-/// The most pods that a replicaset creates at a time (`BurstReplicas` of `pkg/controller/replicaset`, 1.31). Their
-/// events start the next reconciliation.
+/// The most pods that the replicaset controller creates at a time (`BurstReplicas` of `pkg/controller/replicaset`,
+/// 1.31). Events of these pods start the next reconciliation.
 const BURST: i64 = 500;
-/// The most pods that are made for one owner, even if it requests more; `maxSurge` and `maxUnavailable` count up to it,
-/// too. It bounds the memory of a world whose client asks for too many. The number has no source.
+/// The most pods that are made for one owner, even if the owner requests more; a greater `maxSurge` or `maxUnavailable`
+/// counts as this number, too. This bounds the memory of a world whose client requests too many pods. The number has no
+/// source.
 const MOST_REPLICAS: i64 = 1000;
 /// The annotation with the number of a deployment's template, from 1.
 const REVISION: &str = "deployment.kubernetes.io/revision";
 
-/// Takes the next step of a deployment's rolling update, if there is one.
+/// Takes the next step of a deployment's rolling update, if the update needs a step.
 pub(super) fn reconcile_deployment(name: &Name, ctx: &mut Context<'_>) {
     let Some(deployment) = ctx.get("deployments.apps", name) else {
         return;
@@ -51,7 +52,7 @@ pub(super) fn reconcile_deployment(name: &Name, ctx: &mut Context<'_>) {
     write_deployment_status(name, ctx);
 }
 
-/// Creates or deletes pods until a replicaset has the requested number, and updates its status.
+/// Creates or deletes pods of a replicaset towards its requested number, and updates the replicaset's status.
 pub(super) fn reconcile_replica_set(name: &Name, ctx: &mut Context<'_>) {
     let Some(set) = ctx.get("replicasets.apps", name) else {
         return;
@@ -87,14 +88,14 @@ pub(super) fn reconcile_replica_set(name: &Name, ctx: &mut Context<'_>) {
     write_replica_set_status(&set, ctx);
 }
 
-/// Whether a pod's Ready condition holds.
+/// Returns whether a pod's condition Ready is True.
 pub(super) fn is_ready(pod: &Object) -> bool {
     items(pod.value(), &["status", "conditions"])
         .iter()
         .any(|c| c["type"] == "Ready" && c["status"] == "True")
 }
 
-/// A pod from the template of an owner, which controls it.
+/// Returns a pod from the template of an owner, which is the pod's controller.
 pub(super) fn pod_from_template(owner: &Object) -> Value {
     let template = at(owner.value(), &["spec", "template"])
         .cloned()
@@ -178,7 +179,7 @@ fn create_replica_set(deployment: &Object, hash: &str, old: &[Arc<Object>], ctx:
     }
 }
 
-/// How many pods a rolling update may have above the requested number, and how many may be unavailable.
+/// How many pods a rolling update may have above the requested number, and how many of its pods may be unavailable.
 struct Limits {
     surge: i64,
     unavailable: i64,
@@ -271,7 +272,8 @@ fn scale(deployment: &Object, set: &Object, to: i64, ctx: &mut Context<'_>) {
     }
 }
 
-/// Gives a replicaset that is current again the newest revision, and notes it in the deployment.
+/// Gives the current replicaset the newest revision, also if an older template became current again, and notes the
+/// revision in the deployment.
 fn note_revision(
     deployment: &Object,
     current: &Object,
@@ -300,7 +302,7 @@ fn note_revision(
     }
 }
 
-/// Deletes the oldest empty replicasets above the history limit.
+/// Deletes the oldest replicasets without pods above the deployment's history limit.
 fn forget_old_sets(deployment: &Object, old: &[Arc<Object>], ctx: &mut Context<'_>) {
     let limit = number(deployment.value(), &["spec", "revisionHistoryLimit"]).unwrap_or(10);
     let mut empty: Vec<&Arc<Object>> = old
@@ -412,7 +414,7 @@ fn write_replica_set_status(set: &Object, ctx: &mut Context<'_>) {
     );
 }
 
-/// Sets a condition of a status. Its transition time changes only if its status changes.
+/// Sets a condition of a status. The condition's transition time changes only if the condition's own status changes.
 pub(super) fn set_condition(
     value: &mut Value,
     kind: &str,

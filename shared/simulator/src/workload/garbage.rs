@@ -12,7 +12,7 @@ use crate::manager::Manager;
 use crate::object::{ChangeKind, Object};
 use crate::registry::DeleteOptions;
 
-/// Whether all contents of a namespace or definition are gone.
+/// Whether all contents of a namespace, or all objects of a CustomResourceDefinition, are gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Emptied {
     Done,
@@ -45,7 +45,7 @@ pub(super) fn observe(change: &Change, ctx: &mut Context<'_>) {
     }
 }
 
-/// Creates the service account and the cluster's certificate in a new namespace.
+/// Creates the ServiceAccount and the ConfigMap with the cluster's certificate in a new namespace.
 pub(super) fn furnish_namespace(name: &Name, ctx: &mut Context<'_>) {
     let account = json!({"metadata": {"name": "default"}});
     ctx.create("serviceaccounts", &name.name, account, CONTROLLER_MANAGER);
@@ -59,7 +59,7 @@ pub(super) fn furnish_namespace(name: &Name, ctx: &mut Context<'_>) {
     ctx.create("configmaps", &name.name, certificate, CONTROLLER_MANAGER);
 }
 
-/// Deletes the contents of a terminating namespace, and the namespace once they are gone.
+/// Deletes the contents of a terminating namespace, and the namespace once its contents are gone.
 pub(super) fn empty_namespace(name: &Name, ctx: &mut Context<'_>) -> Emptied {
     if !ctx
         .get("namespaces", name)
@@ -90,7 +90,7 @@ pub(super) fn empty_namespace(name: &Name, ctx: &mut Context<'_>) -> Emptied {
     Emptied::Done
 }
 
-/// Does what the cascading finalizers of a terminating object require, and then removes them.
+/// Does what the cascading finalizers of a terminating object require, and then removes these finalizers.
 fn finalize(resource: &str, object: &Object, ctx: &mut Context<'_>) {
     if !object.is_terminating() {
         return;
@@ -137,7 +137,8 @@ fn retain(value: &mut Value, key: &str, keep: impl Fn(&Value) -> bool) {
     set(value, &["metadata", key], json!(list));
 }
 
-/// The objects of a namespace that name `owner` as their owner, with their resources.
+/// Returns the objects in the owner's namespace that name `owner` as their owner, each with its resource. Event objects
+/// are left out.
 fn dependents(owner: &Object, ctx: &Context<'_>) -> Vec<(String, Arc<Object>)> {
     let kinds = ctx
         .kinds
@@ -154,7 +155,7 @@ fn dependents(owner: &Object, ctx: &Context<'_>) -> Vec<(String, Arc<Object>)> {
         .collect()
 }
 
-/// The object that an owner reference names, if it has the same uid.
+/// Returns the object that an owner reference names, if the object has the reference's uid.
 fn find_owner(reference: &Value, name: &Name, ctx: &Context<'_>) -> Option<(String, Arc<Object>)> {
     let kind = text(reference, &["kind"]);
     let (_, kind) = ctx.kinds.served().find(|(_, k)| k.kind == kind)?;

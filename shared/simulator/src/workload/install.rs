@@ -1,4 +1,5 @@
-//! The contents of a new cluster: namespaces, nodes, a small shop, and the definition of its custom resource.
+//! The contents of a new cluster: namespaces, nodes, the applications of a small shop, and the CRD of the shop's custom
+//! resource.
 
 use serde_json::{Value, json};
 
@@ -9,9 +10,9 @@ use crate::settings::WorkloadConfig;
 pub(super) const NAMESPACE: &str = "shop";
 /// The annotation in which kubectl keeps the applied manifest (`LastAppliedConfigAnnotation` of core v1).
 pub(super) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-/// The shop's custom resource; [`PROMOTIONS`] are its objects.
+/// The custom resource of the shop; its objects are named in [`PROMOTIONS`].
 pub(super) const PROMOTION_RESOURCE: &str = "promotions.shop.example.com";
-/// The names of the promotions.
+/// The names of the objects of the custom resource `promotions`.
 pub(super) const PROMOTIONS: [&str; 2] = ["spring-sale", "free-shipping"];
 
 /// An application of the shop.
@@ -21,7 +22,7 @@ pub(super) struct Application {
     port: u16,
 }
 
-/// The applications of the shop. They take turns in rollouts and in changes of replicas.
+/// The applications of the shop. The applications take turns in rollouts and in changes of replicas.
 pub(super) const APPLICATIONS: [Application; 3] = [
     Application {
         name: "web",
@@ -113,7 +114,7 @@ pub(super) fn image(application: &str, version: u64) -> String {
     format!("registry.example.com/shop/{application}:1.{version}.0")
 }
 
-/// A deployment's manifest, as its author wrote it.
+/// Returns an application's deployment as its author's manifest.
 pub(super) fn deployment_manifest(application: &Application, version: u64) -> Value {
     json!({
         "apiVersion": "apps/v1",

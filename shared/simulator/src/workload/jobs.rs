@@ -1,4 +1,4 @@
-//! The job controller: it creates pods until enough have succeeded.
+//! The job controller, which creates pods until enough pods of the job have succeeded.
 
 use serde_json::{Value, json};
 
@@ -9,11 +9,11 @@ use super::task::Name;
 use crate::json::{number, remove, set, set_default, text};
 use crate::manager::Manager;
 
-/// The most pods of one job that run at a time, even if it requests more; the others start as these end. It bounds the
-/// memory of a world whose client asks for too many. The number has no source.
+/// The most pods of one job that run at a time, even if the job requests more; further pods start as running pods end.
+/// This bounds the memory of a world whose client requests too many pods. The number has no source.
 const MOST_PARALLEL: i64 = 500;
 
-/// Creates the pods that a job still needs, and writes its status.
+/// Creates the pods that a job still needs, and writes the job's status.
 pub(super) fn reconcile(name: &Name, ctx: &mut Context<'_>) {
     let Some(job) = ctx.get("jobs.batch", name) else {
         return;

@@ -11,16 +11,16 @@ use crate::manager::Manager;
 use crate::registry::DeleteOptions;
 use crate::settings::Load;
 
-/// Time between two rounds; it varies by up to 5 %. A round makes the writes that became due in 20 ms. The number has
-/// no source: a shorter one makes more events, and a longer one larger bursts.
+/// Time between two rounds of the load; the time varies by up to 5 %. A round makes the writes that became due in 20
+/// ms. A shorter time means more events in the queue, a longer time larger bursts. The number has no source.
 pub(super) const PERIOD: Duration = Duration::from_millis(20);
 /// One in this number of writes deletes its configmap, by chance. The next write of that configmap creates it again.
-/// The number has no source: it shows some deletions among many changes.
+/// With this number some deletions show among many changes; it has no other source.
 const WRITES_PER_DELETION: usize = 20;
-/// The field manager of all writes.
+/// The field manager of all writes of the load.
 const MANAGER: &str = "load";
 
-/// Creates the configmaps, and schedules the first round.
+/// Creates the load's configmaps, and schedules the load's first round.
 pub(super) fn begin(ctx: &mut Context<'_>) {
     let Some(load) = &ctx.config.load else {
         return;
@@ -38,7 +38,7 @@ pub(super) fn begin(ctx: &mut Context<'_>) {
     ctx.later(PERIOD, Task::Activity(Activity::Load));
 }
 
-/// Makes the writes of a round.
+/// Makes the writes of a round of the load.
 pub(super) fn act(round: u64, ctx: &mut Context<'_>) {
     let Some(load) = &ctx.config.load else {
         return;

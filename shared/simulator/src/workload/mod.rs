@@ -1,7 +1,8 @@
 //! The life of the cluster: its controllers, which react to writes, and its standing activities.
 //!
-//! Everything here writes through the apiserver's registry, under the field managers of real controllers. It learns of
-//! writes when the watch caches do. It reads etcd's present state, like a controller whose informer is up to date.
+//! The workload writes through the apiserver's registry, under the names of real controllers' field managers. The
+//! workload learns of a write after a delay like that of the watch caches. It reads etcd's present state, like a
+//! controller whose informer is up to date.
 
 mod activity;
 mod context;

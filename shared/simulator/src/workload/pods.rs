@@ -1,4 +1,4 @@
-//! The scheduler and the kubelets: a pod from pending to ready, and from its deletion to its removal.
+//! The scheduler and the kubelets, which take a pod from pending to ready, and from its deletion to its removal.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ pub(super) fn schedule(name: &Name, ctx: &mut Context<'_>) {
     }
 }
 
-/// Lets the node's kubelet react to a change of its pod.
+/// Lets a node's kubelet react to a change of a pod on the node.
 pub(super) fn observe(change: &Change, ctx: &mut Context<'_>) {
     let pod = &change.object;
     let was = change.previous.as_deref();
@@ -75,7 +75,7 @@ pub(super) fn observe(change: &Change, ctx: &mut Context<'_>) {
     }
 }
 
-/// Takes a pod to its next state, if it is still the same pod and in the state before.
+/// Takes a pod to its next state, if the pod still has the same uid and is in the state that the step expects.
 pub(super) fn step(step: PodStep, pod: &PodName, ctx: &mut Context<'_>) {
     let Some(object) = ctx.get("pods", &pod.name) else {
         return;
@@ -222,7 +222,7 @@ fn terminated(old: &Value, now: &str) -> Value {
     }})
 }
 
-/// Writes a status for each container of the spec; `state` makes its state from the one before.
+/// Writes a status for each container of a pod's spec; `state` makes a container's new state from its previous state.
 fn set_containers(value: &mut Value, state: impl Fn(&Value) -> Value, ready: bool) {
     let before = items(value, &["status", "containerStatuses"]).to_vec();
     let statuses: Vec<Value> = items(value, &["spec", "containers"])

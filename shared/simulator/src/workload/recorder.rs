@@ -1,4 +1,4 @@
-//! Event objects, in which controllers record their actions.
+//! Kubernetes Event objects, in which controllers record their actions.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use super::task::Name;
 use crate::json::text;
 use crate::object::Object;
 
-/// How long an event object is kept; then it is deleted (the default of kube-apiserver's `--event-ttl`, 1.31).
+/// How long an Event object is kept before it is deleted (the default of kube-apiserver's `--event-ttl`, 1.31).
 pub(super) const EVENT_LIFETIME: Duration = Duration::from_secs(3600);
 
-/// Records an action of `component` on `object`, as an event of type Normal.
+/// Records an action of `component` on `object`, as an Event object of type Normal.
 pub(super) fn normal(
     object: &Object,
     reason: &str,

@@ -1,4 +1,4 @@
-//! The endpoints controller: it keeps the list of ready pods of each service.
+//! The endpoints controller, which keeps the list of ready pods of each service.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::json::{at, items, text};
 use crate::manager::Manager;
 use crate::object::Object;
 
-/// The services whose selector matches a pod.
+/// Returns the services whose selector matches a pod.
 pub(super) fn selecting(pod: &Object, ctx: &Context<'_>) -> Vec<Name> {
     ctx.list("services", pod.namespace())
         .iter()

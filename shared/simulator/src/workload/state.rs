@@ -13,7 +13,7 @@ use crate::json::{items, text};
 use crate::object::Object;
 
 /// Delay from an informer's event until a worker takes the key from the queue: minimum and maximum. Changes of one
-/// object within the delay are handled together. The numbers have no source: any few milliseconds do.
+/// object within the delay are handled together. The numbers have no source: any delay of a few milliseconds would do.
 const QUEUE_DELAY: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(15));
 
 /// Whether controllers, scheduler and kubelets react to writes, and install the cluster's first objects:
@@ -24,13 +24,13 @@ pub struct Controllers(pub(super) Option<&'static Table>);
 /// The functions of the controllers, the scheduler and the kubelets.
 #[derive(Debug)]
 pub(super) struct Table {
-    /// Handles a change that has reached their informers.
+    /// Handles a change that has reached the controllers' informers.
     pub(super) observe: fn(&mut Workload, &Arc<Change>, &mut Context<'_>),
-    /// Runs a task that is due.
+    /// Runs a task of the workload that is due.
     pub(super) work: fn(&mut Workload, Task, &mut Context<'_>),
     /// Installs the cluster's first objects.
     pub(super) install: fn(&mut Context<'_>),
-    /// Begins the load, if one is configured.
+    /// Begins the load, if the configuration has a load.
     pub(super) load: fn(&mut Context<'_>),
 }
 
@@ -44,13 +44,14 @@ impl Eq for Controllers {}
 
 /// The state of the workload.
 ///
-/// Bounded by the cluster: at most one entry per controller and object, and one per definition.
+/// Bounded by the cluster: at most one entry per controller and object, and one entry per CustomResourceDefinition.
 #[derive(Debug)]
 pub(crate) struct Workload {
     controllers: Controllers,
-    /// The entries of the controllers' queues. Several changes of an object before its turn have one entry.
+    /// The entries of the controllers' queues. Several changes of an object before a controller handles it have one
+    /// entry.
     pub(super) queued: BTreeSet<(Controller, Name)>,
-    /// The generation at which each definition was established.
+    /// The `metadata.generation` at which each CustomResourceDefinition was established, by name.
     pub(super) established: BTreeMap<String, i64>,
     /// The number of completed rounds of each activity.
     pub(super) rounds: BTreeMap<Activity, u64>,
@@ -66,7 +67,7 @@ impl Workload {
         }
     }
 
-    /// Handles a change that has reached the informers.
+    /// Handles a change that has reached the informers of the controllers.
     pub(crate) fn observe(&mut self, change: &Arc<Change>, ctx: &mut Context<'_>) {
         if ctx.kinds.get(change.resource).kind == "CustomResourceDefinition" {
             self.enqueue(Controller::Definition, Name::of(&change.object), ctx);
@@ -76,7 +77,7 @@ impl Workload {
         }
     }
 
-    /// Runs a task that is due.
+    /// Runs a task of the workload that is due.
     pub(crate) fn work(&mut self, task: Task, ctx: &mut Context<'_>) {
         if let Task::Reconcile(controller @ Controller::Definition, name) = task {
             self.queued.remove(&(controller, name.clone()));
@@ -97,7 +98,7 @@ impl Workload {
         }
     }
 
-    /// Begins the load, if one is configured and there are controllers.
+    /// Begins the load, if the configuration has a load and the cluster has controllers.
     pub(crate) fn begin_load(&self, ctx: &mut Context<'_>) {
         if let Some(controllers) = self.controllers.0 {
             (controllers.load)(ctx);

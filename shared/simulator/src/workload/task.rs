@@ -7,11 +7,11 @@ use crate::object::Object;
 pub(crate) enum Task {
     /// A controller reconciles an object.
     Reconcile(Controller, Name),
-    /// The kubelet takes a pod to its next state.
+    /// A kubelet takes a pod to its next state.
     Pod(PodStep, PodName),
     /// An activity runs its next round.
     Activity(Activity),
-    /// An event object has reached its lifetime of an hour.
+    /// A Kubernetes Event object has reached its lifetime of an hour.
     ExpireEvent(Name),
 }
 
@@ -28,7 +28,7 @@ pub(crate) enum Controller {
     Definition,
 }
 
-/// An activity that goes on by itself.
+/// An activity of the cluster that repeats by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Activity {
     Rollout,
@@ -38,20 +38,20 @@ pub(crate) enum Activity {
     DeleteTemporary,
     StartJob,
     Custom,
-    /// The lease of the node with this number.
+    /// Renewing the lease of the node with this number.
     NodeLease(u16),
-    /// The status of the node with this number.
+    /// Reporting the status of the node with this number.
     NodeStatus(u16),
-    /// The leases of the control plane.
+    /// Renewing the leases of the control plane.
     ControlPlaneLeases,
-    /// The writes of the load.
+    /// Making the writes of the load.
     Load,
 }
 
-/// A step that the kubelet takes with a pod. The steps follow each other in this order.
+/// A step that a kubelet takes with a pod. A pod's steps come in the order of the variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PodStep {
-    /// The node accepts the pod: it makes volumes and network and pulls the image (`ContainerCreating`).
+    /// The kubelet accepts the pod: it makes volumes and network and pulls the image (`ContainerCreating`).
     Accept,
     /// The containers run.
     Start,
@@ -72,7 +72,7 @@ pub(crate) struct Name {
     pub(crate) name: String,
 }
 
-/// One pod, as distinct from a successor of the same name.
+/// The identity of one pod, as distinct from a later pod of the same name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PodName {
     pub(crate) name: Name,

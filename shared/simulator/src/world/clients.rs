@@ -1,5 +1,5 @@
-//! The client programs of a world. It gives them the deliveries of their connections, wakes them, and keeps their
-//! reports.
+//! The client programs of a world. This module gives client programs the deliveries of their connections, wakes the
+//! programs, and keeps their reports.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,23 +23,24 @@ use crate::random::Random;
 use crate::scope::Scope;
 use crate::time::Time;
 
-/// The length of a window of reports, in which most changes of a client share one report. At its end the next report is
-/// due. It bounds the records of a busy client. The number has no source.
+/// The length of a window of reports, in which most changes of a client share one report. At the window's end the next
+/// report is due. Windows bound the records of a busy client. The number has no source.
 const REPORT_EVERY: Duration = Duration::from_millis(100);
-/// The most reports in one window: the first, and then only changes of phase. Later changes go into the first report of
-/// the next window. The number has no source.
+/// The most reports of a client in one window: the first report, and then only changes of phase. Later changes go into
+/// the first report of the next window. The number has no source.
 const REPORTS_MOST: u32 = 4;
-/// Time between two reports of a client that spins: its counts grow without any input. It bounds the records of such a
-/// client. The number has no source: a finding names the iterations of a second.
+/// Time between two reports of a client whose loop spins, so that its counts grow without any input. This time bounds
+/// the records of such a client. It is one second because a finding names the iterations per second; the number has no
+/// other source.
 const SPINNING_REPORT_EVERY: Duration = Duration::from_secs(1);
-/// Time after which a ping on a stalled connection is tried again, as TCP sends lost bytes again. It is TCP's first
-/// timeout (RFC 6298, section 2). TCP waits longer each time; here the wait stays the same.
+/// Time after which a ping on a stalled connection is tried again, as TCP sends lost bytes again. This is TCP's first
+/// retransmission timeout (RFC 6298, section 2). TCP waits longer each time; the simulator's wait stays the same.
 const RETRANSMIT_EVERY: Duration = Duration::from_secs(1);
 
-/// An event of a client that the queue schedules.
+/// An event of a client program in the world's queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Moment {
-    /// The client may have asked to be woken now.
+    /// The client is woken now, if it still wants to be.
     Wake(ClientId),
     /// The client's ping reaches the server.
     Ping(ConnectionId),
@@ -47,13 +48,14 @@ pub(super) enum Moment {
     Pong(ConnectionId),
 }
 
-/// All clients of a world.
+/// All client programs of a world.
 #[derive(Debug, Default)]
 pub(super) struct Clients {
     clients: BTreeMap<ClientId, Client>,
     owners: BTreeMap<ConnectionId, ClientId>,
     records: Records,
-    /// What the clients receive; absent until [`World::tell_received`] switches it on.
+    /// The records of lists, events and ends that the clients receive; `None` until [`World::tell_received`] switches
+    /// them on.
     pub(super) transcript: Option<Transcript>,
     last: u64,
 }
@@ -70,13 +72,13 @@ struct Client {
     user_agent: String,
     random: Random,
     machine: Box<dyn Machine>,
-    /// Moments at which the queue wakes it, each with one entry. The first is never after the moment that the machine
-    /// wants.
+    /// Times at which the queue wakes the client, each with one entry in the queue. The first of these times is never
+    /// after the time that the client's machine wants.
     wakes: BTreeSet<Time>,
     last_report: LastReport,
 }
 
-/// The last report of a client, with which the next one is compared.
+/// The last report of a client, with which the client's next report is compared.
 #[derive(Debug, Default)]
 struct LastReport {
     /// The start of the current window, and the number of reports in it.
@@ -101,8 +103,8 @@ impl Client {
         earlier(self.machine.wake_at(), self.last_report.due)
     }
 
-    /// Returns a report if the client has changed since the last one. Inside a full window it notes when the next is
-    /// due.
+    /// Returns a report if the client has changed since its last report. Inside a full window the function instead
+    /// notes when the next report is due.
     fn report(&mut self, now: Time) -> Option<ClientReport> {
         let (phase, counts, edits) = (self.machine.phase(), self.counts(now), self.edits());
         let last = &self.last_report;
@@ -151,7 +153,7 @@ impl Client {
     }
 }
 
-/// The world, as one of its clients reaches it.
+/// The world as one of its clients reaches it: the calls that the client may make.
 struct Reach<'a> {
     world: &'a mut World,
     client: ClientId,
@@ -215,11 +217,12 @@ impl Port for Reach<'_> {
     }
 }
 
-/// Client programs.
+/// The functions of a world that concern client programs.
 impl World {
     /// Starts a client program at once, on this scope, and returns its id. Its User-Agent is `NAME PROGRAM/VERSION`, or
-    /// `NAME PROGRAM` without a version. So faults find it by its name, along with clients whose names begin alike. Two
-    /// clients may have one name. Nothing bounds their number but the caller.
+    /// `NAME PROGRAM` without a version. Faults find the client by the beginning of this User-Agent, along with other
+    /// clients whose names begin alike. Two clients may have the same name. Only the caller bounds the number of
+    /// clients.
     pub fn start_client(&mut self, name: &str, program: &Program, scope: &Scope) -> ClientId {
         self.clients.last += 1;
         let id = ClientId(self.clients.last);
@@ -250,8 +253,8 @@ impl World {
         id
     }
 
-    /// Kills a client: its connections close, and it reports nothing more. Its records that wait stay. One that was
-    /// stopped before, or is unknown, is ignored.
+    /// Kills a client: its connections close, and it reports nothing more. The client's waiting records stay. A call
+    /// for a client that was stopped before, or is unknown, is ignored.
     pub fn stop_client(&mut self, client: ClientId) {
         for connection in self.client_connections(client) {
             self.clients.owners.remove(&connection);
@@ -260,14 +263,14 @@ impl World {
         self.clients.clients.remove(&client);
     }
 
-    /// Returns the connections that a client has open or is opening, by id; none if it was stopped.
+    /// Returns the connections that a client has open or is opening, by id; none if the client was stopped.
     pub fn client_connections(&self, client: ClientId) -> Vec<ConnectionId> {
         let owned = self.clients.owners.iter().filter(|(_, c)| **c == client);
         owned.map(|(connection, _)| *connection).collect()
     }
 
-    /// Returns what a client does and counts now; `None` if it was stopped. `belief` is always `None` here:
-    /// [`World::client_beliefs`] returns the beliefs.
+    /// Returns what a client does and counts now; `None` if the client was stopped. `belief` of the returned report is
+    /// always `None`: [`World::client_beliefs`] returns the beliefs.
     pub fn client_report(&self, client: ClientId) -> Option<ClientReport> {
         let client = self.clients.clients.get(&client)?;
         let (iterations, handled) = client.counts(self.now);
@@ -279,18 +282,19 @@ impl World {
         })
     }
 
-    /// Returns what a client believes now: one belief, and of the mini-scheduler four: its nodes, its pods, its
-    /// `cache`, its `queue` (`Belief::part`). The comparer's is that of its watch. Empty if it was stopped.
+    /// Returns what a client believes now: one belief; for the mini-scheduler four: its nodes, its pods, its `cache`,
+    /// its `queue` (`Belief::part`). The comparer's belief is that of its watch. The list is empty if the client was
+    /// stopped.
     pub fn client_beliefs(&self, client: ClientId) -> Vec<&Belief> {
         let client = self.clients.clients.get(&client);
         client.map_or_else(Vec::new, |client| client.machine.beliefs())
     }
 
-    /// Returns how a client's beliefs differ from the truth now, one comparison for each in the order of
-    /// [`World::client_beliefs`]. Empty if it was stopped.
+    /// Returns how a client's beliefs differ from the truth now, one comparison for each belief in the order of
+    /// [`World::client_beliefs`]. The list is empty if the client was stopped.
     ///
-    /// Changes that are on their way to the client count as differences too. Only after a quiet time is a difference a
-    /// fault.
+    /// Changes that are on their way to the client count as differences too. A difference is a fault only after a time
+    /// without changes.
     pub fn compare_client(&self, client: ClientId) -> Vec<Comparison> {
         let beliefs = self.client_beliefs(client).into_iter();
         beliefs
@@ -301,13 +305,13 @@ impl World {
             .collect()
     }
 
-    /// Takes the oldest record of the clients that waits; `None` if none does. At most about 4 MiB wait: more drop the
-    /// oldest; see [`World::dropped_client_records`].
+    /// Takes the oldest waiting record of the clients; `None` if no record waits. At most about 4 MiB of records wait:
+    /// further records drop the oldest; see [`World::dropped_client_records`].
     pub fn next_client_record(&mut self) -> Option<ClientRecord> {
         self.clients.records.pop()
     }
 
-    /// Returns the number of client records that were dropped because nobody took them.
+    /// Returns the number of client records that were dropped because the driver did not take them in time.
     pub fn dropped_client_records(&self) -> u64 {
         self.clients.records.dropped()
     }

@@ -9,19 +9,20 @@ use crate::apiserver::Denial;
 use crate::fault::{Fault, Target};
 use crate::message::{ConnectionId, RequestId, ServerId};
 
-/// A direction of traffic between clients and servers.
+/// The direction of traffic between clients and servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
-    /// To the server.
+    /// From a client to a server.
     Up,
-    /// To the client.
+    /// From a server to a client.
     Down,
 }
 
 impl World {
-    /// Switches a state on, or makes a moment happen. Equal states are on once, and one [`World::lift`] switches them
-    /// off. A fault that etcd's release does not have does nothing; [`EtcdVersion::check`](crate::EtcdVersion::check)
-    /// says so beforehand. Without a configured release etcd can have every fault.
+    /// Switches a lasting fault on, or makes a momentary fault happen. Equal lasting faults are on once, and one
+    /// [`World::lift`] switches them off. A fault that etcd's release does not have does nothing;
+    /// [`EtcdVersion::check`](crate::EtcdVersion::check) finds such a fault beforehand. Without a configured release
+    /// etcd can have every fault.
     pub fn inject(&mut self, fault: Fault) {
         if !self.etcd.can_have(&fault) {
             return;
@@ -134,7 +135,8 @@ impl World {
         }
     }
 
-    /// Switches a state off that is equal to `fault`. Does nothing if it is not on, and so for a moment.
+    /// Switches off the lasting fault that is equal to `fault`. Does nothing if no such fault is on; a momentary fault
+    /// never is.
     pub fn lift(&mut self, fault: &Fault) {
         if !self.faults.remove(fault) {
             return;
@@ -203,7 +205,7 @@ impl World {
             })
     }
 
-    /// The bytes of each response that a proxy before a connection keeps, if there is a proxy.
+    /// Returns how many bytes of each response a proxy in front of a connection keeps; `None` without such a proxy.
     pub(super) fn buffer_of(&self, connection: ConnectionId) -> Option<usize> {
         self.faults.iter().find_map(|fault| match fault {
             Fault::Buffer { target, bytes } if self.matches(target, connection) => Some(*bytes),
@@ -211,7 +213,7 @@ impl World {
         })
     }
 
-    /// The most requests that a connection may have open, if there is a cap.
+    /// Returns the most requests that a connection may have open; `None` without a cap.
     pub(super) fn stream_cap(&self, connection: ConnectionId) -> Option<usize> {
         self.faults.iter().find_map(|fault| match fault {
             Fault::CapStreams { target, streams } if self.matches(target, connection) => {
@@ -221,7 +223,8 @@ impl World {
         })
     }
 
-    /// The time after which a middlebox forgets idle connections, and whether it resets them.
+    /// Returns the time after which a middlebox forgets idle connections, and whether it resets them; `None` without
+    /// such a middlebox.
     pub(super) fn idle_killer(&self) -> Option<(Duration, bool)> {
         self.faults.iter().find_map(|fault| match fault {
             Fault::KillIdle { after, says_so } => Some((*after, *says_so)),
@@ -229,7 +232,7 @@ impl World {
         })
     }
 
-    /// The denials that apply to a connection's client: invalid tokens and revoked rights.
+    /// Returns the denials that apply to a connection's client: invalid tokens and revoked rights.
     pub(super) fn denials(&self, connection: ConnectionId) -> Vec<Denial> {
         let denials = self.faults.iter().filter_map(|fault| match fault {
             Fault::ExpireTokens { target } if self.matches(target, connection) => {

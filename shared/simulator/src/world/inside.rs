@@ -1,8 +1,8 @@
 //! Reports of the world's inside: at the end of each instant, the state of each part that differs from its last report.
 //!
-//! A part that changed has one record, however often it changed within the instant. Only writes have one record each.
-//! The observer reads and never acts, draws no random number and schedules nothing. So a world that reports does
-//! exactly what it does in silence.
+//! A part that changed has one record, however often it changed within the instant. Each write has a record of its own.
+//! The observer reads and never acts, draws no random number and schedules nothing. The world therefore acts exactly
+//! the same with and without reports.
 
 use std::sync::Arc;
 
@@ -20,16 +20,16 @@ use crate::message::{ConnectionId, RequestId, ServerId};
 use crate::object::{ChangeKind, Object};
 use crate::time::Time;
 
-/// Objects by key.
+/// Objects by their key in etcd.
 type Objects = BTreeMap<Arc<str>, Arc<Object>>;
 
-/// The last reports, and the records that wait to be taken.
+/// The last report of each part, and the inside records that the driver has not yet taken.
 ///
-/// Bounded by the world: it shares the world's objects.
+/// The world bounds the observer's memory: both share the same objects.
 #[derive(Debug, Default)]
 pub(super) struct Observer {
     waiting: Waiting,
-    /// Writes since the end of the last instant.
+    /// Committed writes since the end of the previous instant.
     writes: Vec<Arc<Change>>,
     names: BTreeMap<ResourceId, Arc<str>>,
     etcd: Option<(EtcdLook, u32)>,
@@ -62,13 +62,13 @@ impl World {
         self.observer.get_or_insert_default();
     }
 
-    /// Takes the oldest record of the inside that waits; `None` if none does, or before [`World::tell_inside`]. At most
-    /// 65,536 wait: more drop the oldest; see [`World::dropped_inside_records`].
+    /// Takes the oldest waiting inside record; `None` if no record waits, or before [`World::tell_inside`]. At most
+    /// 65,536 records wait: further ones drop the oldest; see [`World::dropped_inside_records`].
     pub fn next_inside_record(&mut self) -> Option<InsideRecord> {
         self.observer.as_mut()?.waiting.pop()
     }
 
-    /// Returns the number of inside records that were dropped because nobody took them; 0 before
+    /// Returns the number of inside records that were dropped because the driver did not take them in time; 0 before
     /// [`World::tell_inside`].
     pub fn dropped_inside_records(&self) -> u64 {
         self.observer
@@ -144,8 +144,8 @@ impl World {
         observer.waiting.push(now, event);
     }
 
-    /// Records all objects as added at the beginning; after a restore only those that differ, and as deleted those that
-    /// are gone.
+    /// At the beginning records all objects as added. After a restore records only objects that differ, and records
+    /// objects that are gone as deleted.
     fn observe_all_objects(&self, observer: &mut Observer, now: Time) {
         let revision = self.etcd.revision();
         for (id, kind) in self.kinds.all() {
@@ -318,7 +318,8 @@ impl World {
     }
 }
 
-/// Calls `report` for each object that differs between `reported` and `now`, with whether it is in `now`.
+/// Calls `report` for each object that differs between `reported` and `now`; the flag says whether the object is in
+/// `now`.
 fn differences(reported: &Objects, now: &Objects, mut report: impl FnMut(&Arc<Object>, bool)) {
     for (key, object) in now {
         if reported

@@ -1,4 +1,5 @@
-//! How the world lends its parts to each other, and passes on what one part's step produced for the others.
+//! How the world lends its parts to each other, and passes on the messages that one part's step produced for other
+//! parts.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -14,21 +15,23 @@ use crate::random::Random;
 use crate::time::Time;
 use crate::workload::{self, Task, Workload};
 
-/// How long a controller waits before it tries again while etcd has no leader. The number has no source: it keeps the
-/// number of attempts low.
+/// How long a controller waits before it tries again while etcd has no leader. This time keeps the number of attempts
+/// low; it has no other source.
 const LEADERLESS_RETRY: Duration = Duration::from_secs(1);
 
-/// The most responses that are held for a stream while its cache is frozen. One more breaks the stream. etcd's client
-/// holds all (docs/semantics/servers.md#watch-stream); this bounds the memory of a world. The number has no source.
+/// The most responses that are held for a stream while its cache is frozen. A further response breaks the stream.
+/// etcd's client holds all responses (docs/semantics/servers.md#watch-stream); the bound limits the memory of a world.
+/// The number has no source.
 const FROZEN_MOST: usize = 200_000;
 
 /// The link from etcd to the apiservers.
 ///
-/// Bounded: one entry per stream, and at most 200,000 held responses per frozen stream.
+/// Bounded: the link has one entry per stream, and at most 200,000 held responses per frozen stream.
 #[derive(Debug)]
 pub(super) struct EtcdLink {
     random: Random,
-    /// When the last response under way on a stream arrives. No later one arrives earlier.
+    /// When the last response under way on each stream arrives. A later response of the stream never arrives before
+    /// this time.
     last_arrival: BTreeMap<StreamKey, Time>,
     frozen: BTreeMap<StreamKey, VecDeque<Option<Response>>>,
 }
@@ -101,7 +104,8 @@ impl World {
         self.settle();
     }
 
-    /// Runs a task of the workload. Without a leader nothing can be written, so the task is tried again later.
+    /// Runs a task of the workload. Without a leader of etcd nothing can be written, so the task is tried again after
+    /// [`LEADERLESS_RETRY`].
     pub(super) fn work(&mut self, task: Task) {
         if self.etcd.is_leaderless() {
             let later = self.now + LEADERLESS_RETRY;
@@ -110,8 +114,8 @@ impl World {
         self.with_workload(|workload, ctx| workload.work(task, ctx));
     }
 
-    /// Gives a server a response on a watch stream, or holds it while the server's cache is frozen. `None`: the stream
-    /// broke.
+    /// Gives a server a response on a watch stream of etcd, or holds the response while the server's cache is frozen. A
+    /// `response` of `None` means that the stream broke.
     pub(super) fn etcd_says(&mut self, stream: StreamKey, response: Option<Response>) {
         let name = self.kinds.get(stream.resource).qualified();
         let frozen = self.faults.iter().any(|fault| {
@@ -142,7 +146,7 @@ impl World {
         }
     }
 
-    /// Compacts `revision`, and schedules the next compaction with the present revision.
+    /// Compacts `revision`, and schedules the next compaction, which compacts the revision that is present now.
     pub(super) fn compact(&mut self, revision: u64) {
         let next = if self.etcd.is_leaderless() {
             revision
@@ -162,7 +166,7 @@ impl World {
         }
     }
 
-    /// Serves the resource of a CustomResourceDefinition, or ceases to.
+    /// Begins or ceases to serve the resource of a CustomResourceDefinition.
     fn serve_definition(&mut self, definition: &workload::Definition) {
         match definition {
             workload::Definition::Established(value) => {

@@ -1,7 +1,7 @@
-//! What the client programs receive, as it reads on the wire: lists, events, refusals, ends.
+//! Records of the lists, events, refusals and ends that client programs receive on the wire.
 //!
-//! It is recorded only after [`World::tell_received`]. It is no part of the log: nothing that judges a cluster reads
-//! it.
+//! The world makes these records only after [`World::tell_received`]. They are no part of the log: nothing that judges
+//! a cluster reads them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,78 +13,79 @@ use crate::client::wire::{EventType, Frame, Frames, List, Refusal};
 use crate::message::{Arrival, ConnectionId, Cut, Request, RequestId};
 use crate::time::Time;
 
-/// The most records that may wait to be taken; more drop the oldest, and count it as dropped. It bounds the memory of a
-/// world whose records nobody takes. The number has no source.
+/// The most received records that may wait for the driver; a further one drops the oldest, which is counted. This
+/// bounds the memory of a world whose driver takes no records. The number has no source.
 const WAITING_MOST: usize = 1 << 14;
-/// The most bytes of a response's body that are kept until it is whole. Of a larger body only the status is recorded.
-/// It bounds the memory of each open request. The number has no source.
+/// The most bytes of a response's body that are kept until the body is whole. Of a larger body only the status is
+/// recorded. This bounds the memory of each open request. The number has no source.
 const BODY_BYTES_MOST: usize = 1 << 20;
 
-/// A thing that a client program received.
+/// A record of one thing that a client program received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceivedRecord {
-    /// When it was received, in virtual time.
+    /// When the client received it, in virtual time.
     pub at: Time,
     /// The client's name, as [`World::start_client`] got it.
     pub client: Arc<str>,
-    /// The list, event, refusal or end that it received.
+    /// The list, event, refusal or end that the client received.
     pub received: Received,
 }
 
-/// The things that a client program can receive.
+/// Something that a client program can receive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Received {
-    /// Its connection was refused, with a request that waited for it.
+    /// The client's connection was refused while a request waited for it.
     ConnectionRefused,
-    /// A list, or a page of one.
+    /// A list, or one page of a list.
     List {
-        /// The list's resourceVersion; all pages of a list have the same (docs/semantics/lists-and-watches.md#list).
+        /// The list's resourceVersion; all pages of a list have the same resourceVersion
+        /// (docs/semantics/lists-and-watches.md#list).
         resource_version: String,
-        /// The number of items, on this page.
+        /// The number of items on this page of the list.
         items: usize,
     },
-    /// An answer with a status other than 200, of at most 1 MiB; the 201 of a binding, too.
+    /// An answer with a status other than 200, of at most 1 MiB; also the 201 of a created binding.
     Refusal {
         /// The HTTP status.
         status: u16,
-        /// The message of the Status in the body, which may be empty. If the body is no Status, it is the body's text
-        /// without space around it.
+        /// The message of the Status in the body, which may be empty. If the body is no Status, `message` is the body's
+        /// text without white space around it.
         message: String,
     },
-    /// An answer with status 200 that is not a list, or any answer over 1 MiB.
+    /// An answer with status 200 that is not a list, or any answer whose body is over 1 MiB.
     Answer {
         /// The HTTP status.
         status: u16,
     },
-    /// A change in a watch.
+    /// An ADDED, MODIFIED or DELETED event in a watch.
     Change {
-        /// `ADDED`, `MODIFIED` or `DELETED`.
+        /// The event's type: `ADDED`, `MODIFIED` or `DELETED`.
         word: &'static str,
         /// The object's name.
         name: String,
         /// The object's resourceVersion.
         resource_version: String,
     },
-    /// A bookmark in a watch; one that ends initial events, too.
+    /// A bookmark in a watch, including the bookmark that ends initial events.
     Bookmark {
         /// The bookmark's resourceVersion.
         resource_version: String,
     },
     /// An ERROR event in a watch.
     Error {
-        /// The code of the Status in it, such as 410; 0 if it has none.
+        /// The code of the Status in the ERROR event, such as 410; 0 if the event has no code.
         code: u16,
-        /// The message of that Status; empty if it has none.
+        /// The message of the Status in the ERROR event; empty if the Status has no message.
         message: String,
     },
     /// Bytes of a watch that are not a frame, over 4 MiB of a frame without its end, or a frame of an unknown type. If
-    /// it is no frame, the frames before it in its chunk are not recorded.
+    /// the bytes are no frame, earlier frames of the same chunk are not recorded.
     Undecodable,
-    /// The orderly end of a watch.
+    /// The orderly end of a watch's body.
     End,
     /// The server gave a response up (HTTP/2 RST_STREAM).
     Reset,
-    /// The connection is gone, with a response open on it.
+    /// The connection is gone while a response was open on it.
     Closed(Cut),
 }
 
@@ -99,10 +100,10 @@ struct Answer {
     is_too_long: bool,
 }
 
-/// The received things that wait to be taken, and the open responses.
+/// The received records that wait for the driver, and the open responses.
 ///
 /// Bounded: of more than 16,384 records the oldest are dropped and counted. Of a body over 1 MiB only the status is
-/// recorded. There is an [`Answer`] for each open request.
+/// recorded. The transcript has one [`Answer`] for each open request.
 #[derive(Debug, Default)]
 pub(super) struct Transcript {
     waiting: VecDeque<ReceivedRecord>,
@@ -124,12 +125,12 @@ impl Transcript {
         self.answers.insert(id, answer);
     }
 
-    /// The client gave this response up.
+    /// Notes that the client gave a response up.
     pub(super) fn cancelled(&mut self, id: RequestId) {
         self.answers.remove(&id);
     }
 
-    /// The client closed a connection.
+    /// Notes that the client closed a connection.
     pub(super) fn closed(&mut self, connection: ConnectionId) {
         self.answers
             .retain(|_, answer| answer.connection != connection);
@@ -182,7 +183,7 @@ impl Transcript {
         }
     }
 
-    /// A connection is gone: records it once, if a response was open on it.
+    /// Records that a connection is gone: once, if a response was open on the connection.
     fn lose(&mut self, connection: ConnectionId, received: Received) -> Vec<Received> {
         let before = self.answers.len();
         self.closed(connection);
@@ -263,7 +264,7 @@ fn of_frame(frame: Frame) -> Received {
     }
 }
 
-/// What client programs receive.
+/// The functions of a world that concern what client programs receive.
 impl World {
     /// Makes the world record what the client programs receive for requests that they send from now on.
     /// [`World::next_received`] takes the records. A second call does nothing.
@@ -271,13 +272,13 @@ impl World {
         self.clients.transcript.get_or_insert_default();
     }
 
-    /// Takes the oldest received record that waits; `None` if none does, or before [`World::tell_received`]. At most
-    /// 16,384 wait: more drop the oldest; see [`World::dropped_received`].
+    /// Takes the oldest waiting received record; `None` if no record waits, or before [`World::tell_received`]. At most
+    /// 16,384 records wait: further ones drop the oldest; see [`World::dropped_received`].
     pub fn next_received(&mut self) -> Option<ReceivedRecord> {
         self.clients.transcript.as_mut()?.waiting.pop_front()
     }
 
-    /// Returns the number of received records that were dropped because nobody took them; 0 before
+    /// Returns the number of received records that were dropped because the driver did not take them in time; 0 before
     /// [`World::tell_received`].
     pub fn dropped_received(&self) -> u64 {
         let transcript = self.clients.transcript.as_ref();

@@ -1,4 +1,5 @@
-//! Traffic between clients and servers: what arrives, what is delivered, and how replies become traffic.
+//! Traffic between clients and servers: which messages arrive, which are delivered, and how servers' replies become
+//! deliveries.
 
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use crate::network::Up;
 use crate::time::Time;
 
 impl World {
-    /// Handles a message of a client that reaches its server.
+    /// Handles a message of a client when it reaches the server.
     pub(super) fn arrive(&mut self, connection: ConnectionId, up: Up) {
         if self.network.is_cut(connection) {
             return;
@@ -124,7 +125,7 @@ impl World {
         }
     }
 
-    /// Gives a request to its server, or to the fault that refuses it before.
+    /// Gives a request to its server, unless a fault refuses the request before the server sees it.
     fn take_request(&mut self, connection: ConnectionId, id: RequestId, request: Request) {
         let cap = self.stream_cap(connection);
         let Some(request) = self.network.admit(connection, id, request, cap) else {
@@ -152,7 +153,8 @@ impl World {
         }
     }
 
-    /// A request of a connection is over. The next request that waits goes on, or a draining connection closes.
+    /// Handles the end of a request of a connection: the connection's next waiting request goes on, or a draining
+    /// connection closes.
     fn is_over(&mut self, connection: ConnectionId) {
         if let Some((id, request)) = self.network.next_waiting(connection) {
             self.take_request(connection, id, request);
@@ -162,7 +164,7 @@ impl World {
         }
     }
 
-    /// Gives a response up on the server's side; its connection goes on.
+    /// Gives a response up on the server's side; its connection stays open.
     pub(super) fn reset_stream(&mut self, request: RequestId, code: u32) {
         if let Some(connection) = self.network.owner(request) {
             self.drop_reply(request);
@@ -181,7 +183,7 @@ impl World {
         }
     }
 
-    /// Hands over the bytes that proxies kept whose fault is lifted.
+    /// Hands over the bytes that a proxy kept for connections whose [`Fault::Buffer`](crate::Fault::Buffer) is lifted.
     pub(super) fn release_kept(&mut self) {
         let connections: Vec<ConnectionId> = self.network.connections().collect();
         for connection in connections {
@@ -196,7 +198,7 @@ impl World {
         }
     }
 
-    /// Lets requests go on that a lifted cap kept waiting.
+    /// Lets requests go on that waited because of a cap on streams that is now lifted.
     pub(super) fn release_waiting(&mut self) {
         let connections: Vec<ConnectionId> = self.network.connections().collect();
         for connection in connections {
@@ -215,7 +217,7 @@ impl World {
         self.watch_idleness(connection);
     }
 
-    /// Schedules a check of whether a connection has become idle.
+    /// Schedules a check of whether a connection has been idle long enough for a middlebox to forget it.
     pub(super) fn watch_idleness(&mut self, connection: ConnectionId) {
         if let Some((after, _)) = self.idle_killer() {
             self.queue
@@ -322,7 +324,7 @@ impl World {
             .schedule(at, Event::Down(connection, Arrival::Closed(cut)));
     }
 
-    /// Lets messages that a lifted stall held arrive now, ahead of those that are still under way.
+    /// Lets messages that a lifted stall held arrive now, ahead of messages that are still under way.
     pub(super) fn release_held(&mut self) {
         let connections: Vec<ConnectionId> = self.network.connections().collect();
         for connection in connections {
@@ -339,8 +341,8 @@ impl World {
         }
     }
 
-    /// The servers that get new connections from the load balancer: those that are ready, or if none is, all that
-    /// listen.
+    /// Returns the servers that get new connections from the load balancer: the ready servers, or if no server is
+    /// ready, all servers that listen.
     pub(super) fn in_rotation(&self) -> Vec<ServerId> {
         let is_out = |server: &ServerId| {
             let server = *server;
@@ -356,7 +358,7 @@ impl World {
         found
     }
 
-    /// Chooses the server that answers the next request of a connection.
+    /// Chooses and returns the server that answers the next request of a connection.
     pub(super) fn server_for_request(&mut self, connection: ConnectionId) -> Option<ServerId> {
         if self.faults.contains(&Fault::BalanceRequests) {
             let in_rotation = self.in_rotation();

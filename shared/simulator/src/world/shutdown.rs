@@ -1,5 +1,5 @@
-//! An apiserver that stops after SIGTERM: what it still does, until it is gone and another process takes its place
-//! (F07).
+//! The shutdown of an apiserver after SIGTERM: what the server still does until its process is gone and a new one
+//! replaces it (F07).
 //!
 //! ```text
 //!  SIGTERM ── delay ──► no new requests ── watches end, open requests are answered ──► drained
@@ -17,23 +17,23 @@ use crate::apiserver::Life;
 use crate::message::{ConnectionId, Cut, RequestId, ServerId};
 use crate::time::Time;
 
-/// The longest time since a server ceased to take requests that it waits for its open requests
-/// (docs/semantics/servers.md#request-timeout). One that stopped to listen at the same time waits until then for its
-/// connections; then it is gone and they are cut.
+/// The longest time that a server waits for its open requests after it ceased to take new ones
+/// (docs/semantics/servers.md#request-timeout). A server that stopped listening when it ceased to take requests waits
+/// equally long for its connections. After this time the process is gone and its connections are cut.
 const LEAVING: Duration = Duration::from_secs(60);
-/// How long a server that has sent 429 waits for its connections once it is drained (apiserver
-/// `pkg/server/genericapiserver.go`, 1.36). Then it is gone and they are cut.
+/// How long a server that refused with 429 waits for its connections once all its requests are over (apiserver
+/// `pkg/server/genericapiserver.go`, 1.36). After this time the process is gone and its connections are cut.
 const LEAVING_DRAINED: Duration = Duration::from_secs(2);
-/// The least number of watches that are ended in a second (docs/semantics/servers.md#drain).
+/// The least number of watches that a server ends per second during its shutdown (docs/semantics/servers.md#drain).
 const WATCHES_PER_SECOND: u32 = 200;
-/// Time between two checks of whether the last request or connection is over. A server may so stop this much later. The
-/// number has no source.
+/// Time between two checks of whether the last request or connection is over. A server may therefore stop up to this
+/// much later. The number has no source.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// A server that stops.
+/// The state of a server's shutdown.
 #[derive(Debug)]
 pub(super) struct Stopping {
-    /// When it got SIGTERM; it also identifies this shutdown among others of the server.
+    /// When the server got SIGTERM; this time also identifies the shutdown among the server's shutdowns.
     pub(super) since: Time,
     grace: Duration,
     sends_retry_after: bool,
@@ -42,14 +42,15 @@ pub(super) struct Stopping {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// It is no longer ready, and still serves.
+    /// The server is no longer ready, and still serves requests.
     Delaying,
-    /// It takes no new requests: since when, and the time between the ends of two watches.
+    /// The server takes no new requests; `since` says since when, and `pace` is the time between the ends of two
+    /// watches.
     Draining {
         since: Time,
         pace: Duration,
     },
-    /// It waits for its connections, at most until `until`.
+    /// The server waits for its connections to close, at most until `until`.
     Leaving {
         until: Time,
     },
@@ -57,7 +58,7 @@ enum Phase {
 }
 
 impl Stopping {
-    /// Whether the server still accepts connections.
+    /// Returns whether the server still accepts connections.
     fn is_listening(&self) -> bool {
         match self.phase {
             Phase::Delaying => true,
@@ -68,7 +69,7 @@ impl Stopping {
 }
 
 impl World {
-    /// Sends a server SIGTERM. Does nothing if it stops already.
+    /// Sends a server SIGTERM. Does nothing if the server already shuts down.
     pub(super) fn begin_shutdown(
         &mut self,
         server: ServerId,
@@ -115,7 +116,7 @@ impl World {
         }
     }
 
-    /// Starts another process in place of a server that stops or is gone.
+    /// Starts a new process in place of a server that shuts down or is gone.
     pub(super) fn start_server(&mut self, server: ServerId) {
         if self.stopping.remove(&server).is_some() {
             self.end_process(server);
@@ -123,7 +124,7 @@ impl World {
         }
     }
 
-    /// Whether a server has a process that accepts connections.
+    /// Returns whether a server has a process that accepts connections.
     pub(super) fn is_listening(&self, server: ServerId) -> bool {
         usize::from(server.0) < self.servers.len()
             && self
@@ -132,18 +133,18 @@ impl World {
                 .is_none_or(Stopping::is_listening)
     }
 
-    /// Whether a server has a process.
+    /// Returns whether a server has a process.
     pub(super) fn is_there(&self, server: ServerId) -> bool {
         let found = self.servers.get(usize::from(server.0));
         found.is_some_and(|server| server.life != Life::Gone)
     }
 
-    /// Whether a server is ready, so that a load balancer gives it connections.
+    /// Returns whether a server is ready, so that a load balancer gives it connections.
     pub(super) fn is_ready(&self, server: ServerId) -> bool {
         !self.stopping.contains_key(&server)
     }
 
-    /// The delay is over: the server takes no new requests.
+    /// Makes the server refuse new requests, since the shutdown's delay is over.
     fn take_no_more(&mut self, server: ServerId) -> Option<Duration> {
         let now = self.now;
         let watches = self.open_watches(server).count();
@@ -167,7 +168,8 @@ impl World {
         Some(Duration::ZERO)
     }
 
-    /// Ends the next watch. When none is left and all requests are answered, the server is drained.
+    /// Ends the server's next watch while the grace period lasts. Afterwards, or when no watch is left, waits at most
+    /// 60 s for open requests, then begins the next phase.
     fn drain(&mut self, server: ServerId, since: Time, pace: Duration) -> Option<Duration> {
         let stopping = self.stopping.get(&server)?;
         let has_grace = self.now.since(since) < stopping.grace;
@@ -193,7 +195,7 @@ impl World {
         Some(Duration::ZERO)
     }
 
-    /// Waits for the connections to close; then the process is gone.
+    /// Waits for the server's connections to close; ends the process when they are closed, or at `until`.
     fn leave(&mut self, server: ServerId, until: Time) -> Option<Duration> {
         let is_alone = self.connections_to(server).is_empty();
         if !is_alone && self.now < until {
@@ -204,14 +206,14 @@ impl World {
         None
     }
 
-    /// Sends GOAWAY on all connections of a server (`http.Server.Shutdown`); idle ones close at once.
+    /// Sends GOAWAY on all connections of a server (`http.Server.Shutdown`); idle connections close at once.
     fn dismiss(&mut self, server: ServerId) {
         for connection in self.connections_to(server) {
             self.go_away(connection, None);
         }
     }
 
-    /// Ends the process: the kernel closes its connections.
+    /// Ends a server's process: the kernel closes the process's connections.
     fn end_process(&mut self, server: ServerId) {
         for connection in self.connections_to(server) {
             self.cut(connection, Cut::Eof);

@@ -11,52 +11,55 @@ use watchscope_model::{Object, ResourceVersion, WatchName};
 use super::folds::{Folds, divergence, has_listed};
 use super::sides::{Holding, Side, holding, sides_of};
 
-/// How an object differs between two moments, A and B. The order is the worst first; an object that parted is of no
-/// other kind.
+/// How an object differs between two moments, A and B. The kinds are in order, the worst first. An object of kind
+/// [`Self::Parted`] has no other kind, though it may also have come, gone or changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DifferenceKind {
-    /// A second read confirmed that the watch differs from etcd at B, and it did not differ so at A.
+    /// A confirmed verdict says that the watch differs from etcd at B, and at A no confirmed verdict of this kind was
+    /// open.
     Parted,
-    /// The watch held it at A, and not at B.
+    /// The watch held the object at A, and not at B.
     Went,
-    /// The watch held it at B, and not at A.
+    /// The watch held the object at B, and not at A.
     Came,
-    /// The watch held another version at B, or another object of that name.
+    /// The watch held the object at another resourceVersion at B than at A, or another object of the same name.
     Changed,
 }
 
 /// An object that differs between two moments.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// How it differs.
+    /// How the object differs.
     pub kind: DifferenceKind,
     /// The confirmed divergence at B; `None` unless the kind is [`DifferenceKind::Parted`].
     pub divergence: Option<Divergence>,
-    /// The watch that held it, or lacks it.
+    /// The watch that held the object at A or B, or that lacks it.
     pub watch: WatchName,
-    /// The object as held at B, or as held at A if it went. A missing object is that of the verdict.
+    /// The object as held at B; if it was not held at B, as held at A. For an object held at neither, that of the
+    /// verdict.
     pub object: Arc<Object>,
-    /// The version that the watch held at A, and at B; `None` where it did not hold the object.
+    /// The object's resourceVersion in the watch at A, then at B; `None` for a moment at which the watch did not hold
+    /// the object.
     pub versions: [Option<ResourceVersion>; 2],
-    /// What each side held at A and at B: one for each of [`Differences::sides`], in their order.
+    /// What each side held at A, then at B: one pair for each of [`Differences::sides`], in the same order.
     pub held: Vec<[Holding; 2]>,
 }
 
 /// The differences between two moments. The objects of both folds bound them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Differences {
-    /// The sides with knowledge of at least one row, at A or at B: etcd, caches, the watch, at most 4 clients. Caches
-    /// are sorted by number, those of B before others; clients are those of B, sorted by name. It is empty without a
-    /// row.
+    /// The sides that know something of at least one row's object, at A or at B: etcd, watch caches, the watch, at most
+    /// 4 clients. Caches are sorted by their server's number, those that exist at B before others; clients are those
+    /// that exist at B, sorted by name. Without rows, no side is listed.
     pub sides: Vec<Side>,
-    /// The objects that differ, sorted by kind, divergence, watch and place; an object of two watches has two rows.
-    /// Empty if none differs.
+    /// The objects that differ, sorted by kind, divergence, watch, namespace and name; an object of two watches has two
+    /// rows. Empty if no object differs.
     pub rows: Vec<Difference>,
-    /// The number of objects that a watch held at A or at B, for watches whose holdings are known at both. An object of
-    /// two watches counts twice.
+    /// The number of objects that a watch held at A or at B, counting only watches whose objects are known at both A
+    /// and B. An object of two watches counts twice.
     pub objects: u64,
-    /// The watches whose holdings are unknown at A or at B, sorted by name: they were not there, or had no list yet.
-    /// Their objects are left out.
+    /// The watches whose objects are unknown at A or at B, sorted by name: at that moment they did not exist, or had no
+    /// list yet. The objects of these watches are left out.
     pub unlisted: Vec<WatchName>,
 }
 
@@ -68,8 +71,8 @@ impl Differences {
     }
 }
 
-/// Returns the differences between the folds at A and at B. It compares each object of each watch once. A may be the
-/// later moment.
+/// Returns the differences between the folds at A and at B. The function compares each object of each watch once. A may
+/// be later than B.
 #[must_use]
 pub fn differences(a: Folds<'_>, b: Folds<'_>) -> Differences {
     let mut found = Differences::default();

@@ -1,4 +1,4 @@
-//! The folds up to a moment, and what they say of one watch.
+//! The folds of all records up to a moment, and what these folds say of one watch.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use watchscope_model::{Layers, Object, State};
 /// The folds of all records up to a moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Folds<'a> {
-    /// The state.
+    /// The fold of the log's records.
     pub state: &'a State,
-    /// The inside of a simulated cluster; empty for a real one.
+    /// The fold of a simulated cluster's inside records; empty for a real cluster.
     pub layers: &'a Layers,
 }
 
-/// Whether a watch has ever read a whole list, so that an object that it does not hold is one that it lacks.
+/// Whether a watch has ever read a whole list, so that it is known not to hold any other object.
 pub(super) fn has_listed(watch: &Watch) -> bool {
     let is_complete = watch
         .list
@@ -25,7 +25,7 @@ pub(super) fn has_listed(watch: &Watch) -> bool {
     is_complete || watch.progress.is_some()
 }
 
-/// Returns the confirmed divergence of an object.
+/// Returns the kind of the open, confirmed verdict on an object; `None` if there is none.
 pub(super) fn divergence(watch: &Watch, object: &Arc<Object>) -> Option<Divergence> {
     let place = Place(object.clone());
     let mut open = watch.verdicts.values().map(|open| &open.verdict);

@@ -1,4 +1,4 @@
-//! The last record of each difference, and the manager that wrote it.
+//! For each differing object, its last record, and the field manager that made the change.
 
 use watchscope_model::event::Event;
 use watchscope_model::tree;
@@ -12,17 +12,17 @@ use crate::id::{LaneId, RecordId};
 use crate::store::{AsOf, Store};
 
 /// The most chapters that are read for the managers of last changes, the newest first. Changes of other chapters are
-/// [`ChangedBy::NotRead`]. It bounds the work of one comparison. The number has no source.
+/// [`ChangedBy::NotRead`]. This limit bounds the work of one comparison. The number has no source.
 pub const LAST_CHAPTERS: usize = 8;
 
 /// Who changed an object last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChangedBy {
-    /// This manager. Hostile: show as text.
+    /// The field manager of this name. Hostile: show as text.
     Manager(Text),
-    /// The record names none, or the change is inferred; or no record is known.
+    /// The record names no manager, the change is inferred, or no record is known.
     Unknown,
-    /// The record lies outside the at most [`LAST_CHAPTERS`] chapters that were read.
+    /// The record lies in a chapter that was not read, because at most [`LAST_CHAPTERS`] are.
     NotRead,
 }
 
@@ -33,29 +33,30 @@ pub struct Row {
     pub difference: Difference,
     /// The object's lane; `None` if the store does not know the watch or the object.
     pub lane: Option<LaneId>,
-    /// The last loaded record of the object up to the time of B, included. `None` if it did not come after the record
-    /// of A, or none is loaded.
+    /// The last loaded record of the object up to the time of B, included. `None` if no such record is loaded, or if it
+    /// did not come after the record of A.
     pub last: Option<RecordId>,
-    /// Who made that change.
+    /// Who made the object's last change.
     pub by: ChangedBy,
-    /// Whether that change is inferred, as a DELETED that no watch delivered; `false` also if its record was not read.
+    /// Whether the last change is inferred, such as a DELETED that no watch delivered; `false` also if its record was
+    /// not read.
     pub is_inferred: bool,
 }
 
-/// The differences between two moments, with the last records.
+/// The differences between two moments A and B, with the last record of each differing object.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Between {
     /// The sides with a column, as in [`Differences::sides`].
     pub sides: Vec<Side>,
-    /// The rows: the worst kind first, then by divergence, then the latest last record; those without one come last.
-    /// Empty if nothing differs.
+    /// The rows: the worst kind first, then by divergence, then the latest last record first; rows without a last
+    /// record come last. Empty if nothing differs.
     pub rows: Vec<Row>,
     /// The number of objects that a watch held at A or at B, as in [`Differences::objects`].
     pub objects: u64,
-    /// The names of watches whose holdings are unknown at A or at B, sorted.
+    /// The names of watches whose objects are unknown at A or at B, sorted.
     pub unlisted: Vec<WatchName>,
-    /// The number of records after A up to B, that of B included; 0 if A is not before B. `None` if A and B lie in
-    /// different runs.
+    /// The number of records after the record of A up to that of B, the latter included; 0 if A is not before B. `None`
+    /// if A and B lie in different epochs.
     pub records: Option<u64>,
     /// The duration from A to B on the log's clock, in µs; negative if A is later.
     pub lasted_us: i64,
@@ -70,7 +71,7 @@ impl Between {
     }
 }
 
-/// Returns the differences between two moments, A first. Reads at most [`LAST_CHAPTERS`] chapters.
+/// Returns the differences between the moments A and B, given in this order. Reads at most [`LAST_CHAPTERS`] chapters.
 #[must_use]
 pub fn between(store: &Store, a: &AsOf, b: &AsOf) -> Between {
     let Differences {
@@ -118,7 +119,7 @@ fn folds_of(of: &AsOf) -> Folds<'_> {
     }
 }
 
-/// Returns the place of a record's run among all, the oldest first.
+/// Returns the position of a record's epoch among the store's epochs, the oldest first.
 fn order_of(store: &Store, id: RecordId) -> Option<usize> {
     let mut runs = store.epochs().iter();
     runs.position(|epoch| epoch.number() == id.epoch)
@@ -128,7 +129,8 @@ fn is_after(store: &Store, id: RecordId, other: RecordId) -> bool {
     (order_of(store, id), id.seq) > (order_of(store, other), other.seq)
 }
 
-/// Fills in managers and inferred deletes from the records themselves, chapter by chapter from the newest.
+/// Fills in each row's manager and whether its change is inferred. Reads the records chapter by chapter, the newest
+/// first.
 fn name_managers(store: &Store, rows: &mut [Row]) {
     let mut wanted: Vec<RecordId> = rows.iter().filter_map(|row| row.last).collect();
     let mut read = 0;

@@ -11,14 +11,14 @@ use watchscope_model::{Object, Text, WatchName};
 use super::folds::{Folds, divergence, has_listed};
 use crate::levels::{namespace_of, selects};
 
-/// The most clients that are compared, which bounds the columns: the first by name at B. The others are left out. The
-/// number has no source.
+/// The most clients that are compared, which bounds the columns: the first by name of those that exist at B. Other
+/// clients are left out. The number has no source.
 pub const CLIENTS_MOST: usize = 4;
 
-/// A side that may hold an object.
+/// A side of the comparison, which may hold an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// etcd. Of a real cluster it is known by the watch and its verdicts.
+    /// etcd. In a real cluster, its content is known only from the watch and its verdicts.
     Etcd,
     /// The watch cache of an apiserver of a simulated cluster, by the server's number.
     Cache(u64),
@@ -31,15 +31,16 @@ pub enum Side {
 /// What a side held of an object at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holding {
-    /// It held the object, at some version.
+    /// The side held the object, at some resourceVersion.
     Held,
-    /// It did not; nor does a client that has ended.
+    /// The side did not hold the object. A client that has ended holds nothing.
     NotHeld,
-    /// It held the object, and a second read confirmed that etcd did not, though the row's watch held it.
+    /// The side held the object, and a confirmed verdict on the row's watch says that it is a ghost: etcd did not have
+    /// it.
     Ghost,
-    /// It is a client that does not watch the object's resource or namespace.
+    /// The side is a client that does not watch the object's resource or namespace.
     NotWatched,
-    /// No record can tell.
+    /// No record says whether the side held the object.
     Unknown,
 }
 
@@ -49,7 +50,7 @@ impl Holding {
     }
 }
 
-/// Returns all sides of two moments; at most [`CLIENTS_MOST`] clients.
+/// Returns all sides that exist at two moments; at most [`CLIENTS_MOST`] clients, and only clients that exist at B.
 pub(super) fn sides_of(a: Folds<'_>, b: Folds<'_>) -> Vec<Side> {
     let mut sides = vec![Side::Etcd];
     let servers = |folds: Folds<'_>| folds.layers.servers.keys().copied().collect::<Vec<u64>>();
@@ -66,7 +67,7 @@ pub(super) fn sides_of(a: Folds<'_>, b: Folds<'_>) -> Vec<Side> {
     sides
 }
 
-/// Returns what a side held of an object of a watch.
+/// Returns whether a side held an object of a watch at a moment.
 pub(super) fn holding(
     side: &Side,
     folds: Folds<'_>,
@@ -99,7 +100,7 @@ pub(super) fn holding(
     }
 }
 
-/// Returns the resource of a watch without its selectors.
+/// Returns the resource in a watch's name, without the selectors.
 fn resource_of(watch: &WatchName) -> &str {
     watch.resource().split('?').next().unwrap_or_default()
 }
@@ -112,8 +113,8 @@ fn in_stock(stock: &Stock, object: &Arc<Object>) -> Holding {
     }
 }
 
-/// Returns what etcd held. A simulated cluster says so itself. Of a real one, an open stream and confirmed verdicts
-/// tell; within a gap and before the first stream nothing does.
+/// Returns whether etcd held an object. A simulated cluster reports it. In a real cluster, confirmed verdicts say it,
+/// and otherwise what the watch holds while its stream is open. Within a gap and without a stream it is unknown.
 fn in_etcd(folds: Folds<'_>, watch: &WatchName, object: &Arc<Object>) -> Holding {
     if let Some(etcd) = &folds.layers.etcd {
         let stock = etcd.objects.get(resource_of(watch));
@@ -130,7 +131,8 @@ fn in_etcd(folds: Folds<'_>, watch: &WatchName, object: &Arc<Object>) -> Holding
     }
 }
 
-/// Returns what a client reported. A report need not name all objects, and a client with a selector may lack others.
+/// Returns whether a client held an object, by its own report. If the report need not name all objects, or the client
+/// has a selector, an object that it does not name is unknown.
 fn in_client(folds: Folds<'_>, name: &Text, watch: &WatchName, object: &Arc<Object>) -> Holding {
     let Some(client) = folds.layers.clients.get(name) else {
         return Holding::Unknown;

@@ -8,18 +8,19 @@ use super::sides::Side;
 use crate::format::{count, number};
 use crate::phrases::object_words;
 
-/// A part of the headline.
+/// A part of the headline over the differences between two moments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeadPart {
     /// The words.
     pub words: String,
-    /// Whether it counts divergences, so that it has their colour.
+    /// Whether the part counts divergences, so that it is shown in their colour.
     pub is_parted: bool,
 }
 
-/// Returns the headline: what came, went, changed and parted, in this order, each with its count; a zero is left out.
-/// `went` has the number of inferred changes, too. If nothing differs, it is one part that says so. If no watch held an
-/// object and the holdings of some are unknown, it says that no watch had a list at both. It is never empty.
+/// Returns the headline: how many objects came, went, changed and parted (now diverge), in this order; a zero is left
+/// out. The part of `went` has the number of inferred changes, too. If nothing differs, the headline is one part that
+/// says so. If no watch held an object and the objects of some watch are unknown, it says that no watch had a list at
+/// both. The headline is never empty.
 #[must_use]
 pub fn head_words(between: &Between) -> Vec<HeadPart> {
     let plain = |words: String| HeadPart {
@@ -66,8 +67,8 @@ pub fn place_words(watch: &WatchName, object: &Object) -> (String, String) {
     (resource.to_owned(), object_words(object))
 }
 
-/// Returns the name of a side, as the head of its columns: `etcd`, `cache 2`, `this watch`, or a client's name.
-/// Hostile: show as text.
+/// Returns the name of a side, which heads its column: `etcd`, `cache 2`, `this watch`, or a client's name. Hostile:
+/// show as text.
 #[must_use]
 pub fn side_words(side: &Side) -> String {
     match side {

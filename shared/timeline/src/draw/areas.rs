@@ -10,15 +10,16 @@ use crate::store::Coverage;
 use crate::tokens::Token;
 
 /// Least width of an unknown stretch, in px, for words in it. Words also need their own width and 16 px more. A
-/// narrower stretch has none. The number has no source.
+/// narrower stretch gets no words. The number has no source.
 const WORDS_FROM: Px = Px::whole(100);
 /// Words in the time before the first log, if they fit.
 const BEFORE_WORDS: &str = "before watchscope started";
-/// Words in a pause of watchscope, the longest first. The first that fits is written; none if neither fits.
+/// Words in a pause of watchscope, the longest first. The first that fit are written; nothing is written if neither
+/// fits.
 const PAUSE_WORDS: [&str; 2] = ["watchscope did not run", "did not run"];
 
 impl Drawer<'_> {
-    /// Vertical lines at the ruler's labelled ticks.
+    /// Draws vertical lines at the ruler's labelled ticks.
     pub(super) fn grid(&mut self) {
         let view = self.picture.view;
         // Nothing is known of the time before the first log, so the grid begins with that log.
@@ -161,8 +162,8 @@ impl Drawer<'_> {
         self.words_at(layer, xs, y, words, (ink, ground));
     }
 
-    /// Writes a line of text at the end of a stretch. There it is clear of the names that stand on the lanes of a
-    /// narrow page.
+    /// Writes a line of text at the end of a stretch. At the end, the text is clear of the names that stand on the
+    /// lanes of a narrow page.
     fn words_at(
         &mut self,
         layer: Layer,
@@ -179,7 +180,7 @@ impl Drawer<'_> {
         self.write(layer, x1 - Px::whole(12), y, words, look);
     }
 
-    /// Draws the pen at the current time, and the ground to the right of it.
+    /// Draws the pen, the vertical line at the current time, and the ground to the right of it.
     pub(super) fn pen(&mut self) {
         let x = self.x(self.picture.now);
         if x >= self.width {

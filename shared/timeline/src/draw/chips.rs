@@ -1,5 +1,5 @@
-//! Draws the chips of findings: one at each record that raised a finding. Chips of one code that would touch are one
-//! chip with their number.
+//! Draws the chips of findings: one chip at each record that raised a finding. Chips of one code that would touch
+//! become one chip with the number of occurrences.
 
 use watchscope_model::vocabulary::Severity;
 
@@ -14,12 +14,12 @@ use crate::scene::{Align, Area, Primitive, Px, StretchKind, Stroke, Target};
 use crate::store::{Occurrence, Span};
 use crate::tokens::Token;
 
-/// Least distance of two chips, in px. Nearer chips of one code are one chip. Of nearer chips of two codes, the less
-/// severe one becomes a tick; of two that are as severe, the older. A selected one stays. The number has no
-/// source.
+/// Least distance of two chips, in px. Nearer chips of one code become one chip. Of nearer chips of two codes, the less
+/// severe becomes a tick; if both are equally severe, the older becomes the tick. The chip of the selected finding
+/// never becomes a tick. The number has no source.
 const APART: Px = Px::whole(2);
-/// The most subjects that the words of a merged chip name, so that they fit beside it more often: those of its oldest
-/// occurrences. The chip's number counts all. The limit has no source.
+/// The most subjects that the words of a merged chip name, so that the words fit beside it more often. The words name
+/// the subjects of the chip's oldest occurrences. The chip's number counts all. The limit has no source.
 const SUBJECTS: usize = 4;
 
 /// An occurrence before it is placed.
@@ -28,15 +28,15 @@ struct Member<'a> {
     epoch: EpochView<'a>,
     span: &'a Span<Occurrence>,
     x: Px,
-    /// Whether the record that raised it lies before the view.
+    /// Whether the record that raised the occurrence lies before the view.
     is_before: bool,
 }
 
 /// One chip: one occurrence, or several of one code that would touch.
 struct Chip<'a> {
-    /// The oldest first; never empty.
+    /// The occurrences of the chip, the oldest first; never empty.
     members: Vec<Member<'a>>,
-    /// How many occurrences its records stand for.
+    /// How many occurrences the records of the chip stand for; one record may stand for several.
     count: u64,
     severity: Severity,
     x: Px,
@@ -93,7 +93,7 @@ impl<'a> Chip<'a> {
         }
     }
 
-    /// Returns texts for the room beside it, the longest first.
+    /// Returns texts for the room beside the chip, the longest first.
     fn texts(&self) -> Vec<String> {
         let last = &self.members[self.members.len() - 1].span.what;
         let (name, summary) = (last.name.to_string(), &last.summary);
@@ -116,7 +116,7 @@ impl<'a> Chip<'a> {
     }
 }
 
-/// Merges the occurrences of each code whose chips would touch. `members` are sorted by x.
+/// Merges occurrences of one code whose chips would touch. `members` are sorted by x.
 fn merged(members: Vec<Member<'_>>) -> Vec<Chip<'_>> {
     let mut chips: Vec<Chip<'_>> = Vec::new();
     // The last chip of each code; there are at most 50 codes.
@@ -136,8 +136,9 @@ fn merged(members: Vec<Member<'_>>) -> Vec<Chip<'_>> {
 }
 
 impl<'a> Drawer<'a> {
-    /// Draws the chips of the row of findings. The chip of the selected finding comes first, then the others by falling
-    /// severity. A chip that finds no room beside one of another code becomes a tick in its colour.
+    /// Draws the chips of the row of findings. The chip of the selected finding is placed first, then the others by
+    /// falling severity, of one severity the newest first. A chip that would touch a chip placed before it becomes a
+    /// tick in the colour of its own severity.
     pub(super) fn chips(&mut self, row: &Row) {
         let top = self.y(row) + CHIP_TOP;
         let chips = merged(self.occurrences());
@@ -178,8 +179,8 @@ impl<'a> Drawer<'a> {
         }
     }
 
-    /// Returns the occurrences in view by x. If a finding is open at the left edge, its last occurrence before the view
-    /// has its chip there.
+    /// Returns the occurrences in view by x. If an occurrence began before the view and lasts into it, its chip stands
+    /// at the left edge.
     fn occurrences(&self) -> Vec<Member<'a>> {
         let mut members: Vec<Member<'a>> = Vec::new();
         for &epoch in &self.epochs {
@@ -204,7 +205,7 @@ impl<'a> Drawer<'a> {
         members
     }
 
-    /// Writes the words of a chip where they meet neither a chip nor other words.
+    /// Writes the longest text of a chip that meets neither a chip nor other words; writes none if all would.
     fn chip_words(&mut self, row: &Row, top: Px, chip: &Chip<'_>, taken: &mut Vec<(Px, Px)>) {
         let strong = chip.severity == Severity::Divergence;
         let right = chip.right();
@@ -286,8 +287,8 @@ impl<'a> Drawer<'a> {
     }
 }
 
-/// Returns `F11`, or `F11 ×3` for several occurrences. A chip whose records lie before the view begins with `‹`, so
-/// that it does not seem to happen at the edge.
+/// Returns `F11`, or `F11 ×3` for several occurrences. For records before the view, the label begins with `‹`, so that
+/// the finding does not seem to happen at the view's edge.
 fn label(code: &str, count: u64, is_before: bool) -> String {
     let before = if is_before { "‹ " } else { "" };
     match count {

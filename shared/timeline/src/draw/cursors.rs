@@ -12,11 +12,12 @@ use crate::view::View;
 
 /// Width and height of the flag of a cursor, in px: room for `A 09:35:28`.
 pub const CURSOR_FLAG: (Px, Px) = (Px::whole(74), BADGE_HEIGHT);
-/// Opacity in percent of the ground over what lies outside A to B. The number has no source.
+/// Opacity in percent of the ground that covers the time outside A to B. The number has no source.
 const DIM: u8 = 35;
 
 /// Returns the left edge of a cursor's flag, from the left edge of the view; `None` if its time `at` is out of view.
-/// The flag of A ends at its time, and that of B (`is_b`) begins there, as far as the edges leave them room.
+/// The flag of A ends at A's time, and the flag of B (`is_b`) begins at B's time, unless the view's edge leaves too
+/// little room.
 #[must_use]
 pub fn cursor_x(view: &View, at: Time, is_b: bool) -> Option<Px> {
     let (x, width) = (view.x(at).floor(), Px::from_f64(view.width_px));
@@ -26,7 +27,7 @@ pub fn cursor_x(view: &View, at: Time, is_b: bool) -> Option<Px> {
 }
 
 impl Drawer<'_> {
-    /// Draws the lines of A and B, and dims all but divergence and findings outside A to B.
+    /// Draws the lines of A and B, and dims everything outside A to B except divergence and findings.
     pub(crate) fn cursors(&mut self) {
         let Cursors { a, b } = self.picture.marked.cursors;
         let height = (Px::ZERO, self.picture.height);
@@ -43,7 +44,7 @@ impl Drawer<'_> {
     }
 }
 
-/// Draws the flags on the ruler, and a line between them.
+/// Draws the flags of the cursors A and B on the ruler, and a line between them.
 pub(crate) fn mark_cursors(scene: &mut Scene, view: &View, Cursors { a, b }: Cursors) {
     if let (Some(a), Some(b)) = (a, b) {
         let within = |at: Time| view.x(at).floor().max(Px::ZERO).min(scene.width);

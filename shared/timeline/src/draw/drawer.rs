@@ -1,7 +1,7 @@
-//! The drawer turns a picture into a scene. This file also has the strokes that all rows share.
+//! The drawer turns a picture into a scene. This file also has the methods for strokes that all rows share.
 //!
-//! `Drawer` is one type. Each kind of row, and each thing that covers several rows, adds its methods in a file of its
-//! own.
+//! `Drawer` is one type. The methods for each kind of row, and for each thing that covers several rows, stand in a file
+//! of their own.
 
 use watchscope_model::{Seq, Time};
 
@@ -22,20 +22,20 @@ use crate::view::View;
 /// What the viewer has marked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marked {
-    /// The moment that the panels answer for, which gets a line; `None`: now.
+    /// The moment that the panels answer for, drawn as a line; `None` if they answer for now.
     pub as_of: Option<Time>,
-    /// The marked range: its start and its end, in this order, both included; `None`: no range.
+    /// The marked range: its start and its end, in this order, both included; `None` if no range is marked.
     pub range: Option<(Time, Time)>,
-    /// The two moments that are compared.
+    /// The cursors A and B: the two moments that are compared.
     pub cursors: Cursors,
 }
 
-/// The two moments that are compared.
+/// The cursors A and B: the two moments that the viewer compares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cursors {
-    /// The earlier one; `None`: none is set.
+    /// Cursor A, the earlier moment; `None` if no cursor is set.
     pub a: Option<Time>,
-    /// The later one, or the same; only beside an `a`. `None`: none is set.
+    /// Cursor B, not earlier than A; `None` if it is not set. B is never set without A.
     pub b: Option<Time>,
 }
 
@@ -48,55 +48,58 @@ pub struct Picture<'a> {
     pub rows: &'a Rows,
     /// The stretch of time in view.
     pub view: &'a View,
-    /// The pen's time: the server's clock, or the time of the last message from the server.
+    /// The time of the pen, the line of now: by the server's clock, or the time of the last message from the server.
     pub now: Time,
-    /// Whether the page is connected to watchscope. If not, the time to the right of the pen is unknown, and is
-    /// hatched.
+    /// Whether the page is connected to watchscope. While it is not, the time to the right of the pen is unknown, and
+    /// is hatched.
     pub connected: bool,
-    /// How far the rows are scrolled: the y, from the top of all rows, at the top of the lanes on screen.
+    /// How far the rows are scrolled: the distance from the top of all rows to the top of the lanes on screen.
     pub top: Px,
     /// Height of the lanes on screen, which is the height of their scene.
     pub height: Px,
-    /// The selected lane; it gets a frame. `None`: none.
+    /// The selected lane, drawn with a frame; `None` if no lane is selected.
     pub selected: Option<LaneId>,
-    /// The selected record; `None`: none. If it is a write in a simulated cluster, its whole propagation stands out.
+    /// The selected record; `None` if no record is selected. If the record is a write in a simulated cluster, its whole
+    /// propagation stands out.
     pub record: Option<RecordId>,
     /// The evidence of the selected finding, numbered on the lanes once `records` is loaded; `None` if no finding is
     /// selected.
     pub evidence: Option<&'a Evidence>,
-    /// All trouble, for the arrows of lanes whose trouble is off the view; `None` draws none.
+    /// All trouble, for the arrows on lanes with trouble outside of the view; `None` draws no arrows.
     pub troubles: Option<&'a Troubles>,
-    /// The record of the evidence under the pointer, whose tag stands out; `None`: none.
+    /// The record of the evidence under the pointer, whose tag stands out; `None` if the pointer is on none.
     pub lit: Option<RecordId>,
-    /// What the viewer has marked.
+    /// What the viewer has marked: moment, range and cursors.
     pub marked: Marked,
     /// Notes of viewers, drawn as flags once `records` is loaded.
     pub flagged: Flagged<'a>,
     /// Which propagations of writes through a simulated cluster are drawn.
     pub ways: Ways,
-    /// The functions that draw records: [`RECORDS`](crate::records::RECORDS), or `None` before it is loaded. Without it
-    /// the scene has the grid, unknown stretches, strips with streams, phases and gaps, lines of findings, and the pen.
+    /// The functions that draw records: [`RECORDS`](crate::records::RECORDS), or `None` before they are loaded. Without
+    /// them the scene has the grid, unknown stretches, strips with streams, phases and gaps, lines of findings, and the
+    /// pen.
     pub records: Option<&'a DrawTable>,
 }
 
-/// The propagations of writes through a simulated cluster that are drawn. That of the selected write is always drawn.
+/// The propagations of writes through a simulated cluster that are drawn. The propagation of the selected write is
+/// always drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ways {
-    /// All to the first 8 clients on screen that are in no crowd: a lesson shows how a write travels. Of writes that
-    /// arrived or are travelling, those too near each other and those beyond 240 are left out.
+    /// All propagations to the first 8 clients on screen that are in no crowd: a lesson shows how a write travels. Of
+    /// writes that arrived or are travelling, those too near each other and those beyond the first 240 are left out.
     All,
-    /// Only those that stopped, to the same clients; of several writes in a row that stopped, the first. The others
-    /// show as density.
+    /// Only propagations that stopped, to the first 8 clients on screen that are in no crowd; of several stopped writes
+    /// in a row, only the first. The other writes show as density.
     Stopped,
 }
 
 /// Functions that draw records. The first part of the page draws a strip for each watch, and a line for each open
-/// finding. It reaches the rest of the drawing through this table.
+/// finding. The page reaches the rest of the drawing through this table.
 #[derive(Clone, Copy, Debug)]
 pub struct DrawTable {
     pub(crate) group: fn(&mut Drawer<'_>, WatchId, EpochView<'_>, &WatchTrace, Group),
     pub(crate) body: fn(&mut Drawer<'_>, &Row, EpochView<'_>, &WatchTrace),
-    /// Draws a row that no watch owns.
+    /// Draws a row that belongs to no watch.
     pub(crate) row: fn(&mut Drawer<'_>, &Row),
     pub(crate) travels: fn(&mut Drawer<'_>, &[Row]),
     pub(crate) evidence: fn(&mut Drawer<'_>),
@@ -108,17 +111,17 @@ pub struct DrawTable {
     pub(crate) trail: fn(&mut Drawer<'_>, Px, Px, Token),
 }
 
-/// The place of marks that concern all rows of a watch.
+/// The position of marks that concern all rows of a watch.
 #[derive(Clone, Copy)]
 pub(crate) struct Group {
-    /// Top of its first row and bottom of its last row.
+    /// Top of the watch's first row, and bottom of its last row.
     pub(crate) ys: (Px, Px),
-    /// Baseline for the count of missed events; `None` if the watch has a row of its resourceVersion, which shows that
+    /// Baseline for the count of missed events; `None` if the watch has a row of its resourceVersion, which shows the
     /// count.
     pub(crate) words_y: Option<Px>,
 }
 
-/// An epoch's records, its number, and the time up to which it is drawn.
+/// An epoch's records, the epoch's number, and the time up to which it is drawn.
 #[derive(Clone, Copy)]
 pub(crate) struct EpochView<'a> {
     pub(crate) number: u32,
@@ -129,25 +132,25 @@ pub(crate) struct EpochView<'a> {
     pub(crate) is_live: bool,
 }
 
-/// A scene in the making.
+/// A scene while it is being drawn.
 pub(crate) struct Drawer<'a> {
     pub(crate) picture: &'a Picture<'a>,
     pub(crate) layers: [Vec<Primitive>; LAYERS],
     pub(crate) scene: Scene,
     pub(crate) epochs: Vec<EpochView<'a>>,
     pub(crate) coverage: Vec<Stretch>,
-    /// Areas that a cover hides. Nothing shows under them, so labels stay out of them.
+    /// Areas that a cover hides. Nothing shows in covered areas, so labels stay out of them.
     pub(crate) covered: Vec<Area>,
     /// Time at the left edge less [`SPILL`].
     pub(crate) left: Time,
     /// The earlier of the right edge and now, plus [`SPILL`].
     pub(crate) right: Time,
     pub(crate) width: Px,
-    /// Where the lanes end: the pen or the right edge, whichever is first.
+    /// The x at which the lanes end: that of the pen or that of the right edge, whichever is less.
     pub(crate) end_x: Px,
-    /// Areas of marks, in the current row and below.
+    /// Areas taken by marks, in the current row and below it.
     pub(crate) marked: Vec<Area>,
-    /// Areas of texts, in the current row and below.
+    /// Areas taken by texts, in the current row and below it.
     pub(crate) written: Vec<Area>,
     /// Labels of the current row that are not placed yet.
     pub(crate) labels: Vec<Label>,
@@ -219,8 +222,8 @@ impl<'a> Drawer<'a> {
         self.scene
     }
 
-    /// Returns the top and bottom of a row's plateau. A strip is low, so its plateau leaves 1 px at each edge; other
-    /// rows leave 5 px.
+    /// Returns the top and bottom of a row's plateau, the high part that shows an open stream. The plateau of a low
+    /// strip leaves 1 px at each edge; that of other rows leaves 5 px.
     pub(crate) fn body(&self, row: &Row) -> (Px, Px) {
         let inset = if row.kind == RowKind::Strip { 1 } else { 5 };
         let (y, inset) = (self.y(row), Px::whole(inset));
@@ -236,7 +239,7 @@ impl<'a> Drawer<'a> {
         self.picture.view.x(at)
     }
 
-    /// Returns a watch's traces of all epochs.
+    /// Returns a watch's traces, one for each epoch that has records of it.
     pub(crate) fn watch_traces(&self, watch: WatchId) -> Vec<(EpochView<'a>, &'a WatchTrace)> {
         self.epochs
             .iter()
@@ -259,7 +262,7 @@ impl<'a> Drawer<'a> {
         self.layers[layer as usize].push(primitive);
     }
 
-    /// Fills a rectangle between two x, cut to the view plus [`SPILL`].
+    /// Fills a rectangle between two x, cut to the view and [`SPILL`] on each side.
     pub(crate) fn fill(
         &mut self,
         layer: Layer,
@@ -414,7 +417,7 @@ impl<'a> Drawer<'a> {
         }
     }
 
-    /// Whether any part of `xs` is between the edges of the view. Parts beyond them are drawn only to be cut off.
+    /// Whether any part of `xs` is between the edges of the view. Parts beyond the edges are drawn only to be cut off.
     pub(crate) fn is_seen(&self, (x0, x1): (Px, Px)) -> bool {
         x1 > Px::ZERO && x0 < self.width
     }

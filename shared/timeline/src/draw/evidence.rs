@@ -14,7 +14,7 @@ use crate::tokens::Token;
 
 /// Height of a tag, in px: room for its number.
 const TAG_HEIGHT: Px = Px::whole(12);
-/// Least width of a tag, in px, so that it is nearly square. A number of several digits makes it wider.
+/// Least width of a tag, in px, so that the tag is nearly square. A number of several digits makes the tag wider.
 const TAG_WIDTH: Px = Px::whole(11);
 /// Font size of a tag's number, in px, so that it fits in the tag.
 const NUMBER_SIZE: u8 = 10;
@@ -23,11 +23,12 @@ const NUMBER_SIZE: u8 = 10;
 const APART: Px = Px::whole(2);
 /// Width of the thread of a "why": 1.25 px, in 64ths of a px. The number has no source.
 const STRAND_WIDTH: Px = Px(80);
-/// Half the side of the cross at a step that nobody heard, in px. The number has no source.
+/// Half the side, in px, of the cross at a step of a "why" that nobody received. The number has no source.
 const CROSS_ARM: Px = Px::whole(4);
 
 impl<'a> Drawer<'a> {
-    /// Draws tags and thread; nothing if no finding is selected.
+    /// Draws the tags of the selected finding's evidence and the thread between them; draws nothing if no finding is
+    /// selected.
     pub(crate) fn evidence(&mut self) {
         let Some(evidence) = self.picture.evidence else {
             return;
@@ -72,7 +73,8 @@ impl<'a> Drawer<'a> {
         }
     }
 
-    /// Draws how the thread of a "why" goes from one tag to the next. One that nobody heard ends in a cross.
+    /// Draws the thread of a "why" from one tag to the next. If nobody received the second tag's step, the thread ends
+    /// in a cross.
     fn strand(&mut self, from: Area, to: Area, way: Way, ink: Token) {
         let middle = |area: Area| (area.x + area.w.half(), area.y + area.h.half());
         let ((x0, y0), (x1, y1)) = (middle(from), middle(to));
@@ -98,15 +100,15 @@ impl<'a> Drawer<'a> {
         }
     }
 
-    /// Returns the row of a lane. If its watch is collapsed, returns the watch's row.
+    /// Returns the row of a lane. If the lane has no row, returns the row of its watch.
     fn row_of(&self, lane: LaneId) -> Option<&'a Row> {
         let rows = &self.picture.rows;
         let of_watch = || rows.find(LaneId::Watch(lane.watch()?));
         rows.find(lane).or_else(of_watch)
     }
 
-    /// Returns the middle of a tag. It stands on the plateau of a watch, or on the upper edge of an object's row,
-    /// whose marks stay in sight.
+    /// Returns the middle of a tag. A tag stands on the plateau of a watch, on the upper edge of an object's row, whose
+    /// marks stay in sight, and in the middle of other rows.
     fn tag_middle(&self, row: &Row) -> Px {
         let y = self.y(row);
         match row.kind {
@@ -142,8 +144,8 @@ impl<'a> Drawer<'a> {
         self.occupy((area.x, area.right()), (area.y, area.bottom()));
     }
 
-    /// Draws the thread: down from the chip to the height of a tag, then along to the tag. It lies under divergences,
-    /// because it would strike through their words.
+    /// Draws the thread: down from the chip to the height of a tag, then along to the tag. The thread lies under
+    /// divergences, because it would strike through their words.
     fn thread(&mut self, x: Px, tag: Area, ink: Token) {
         let rows = &self.picture.rows;
         let Some(top) = rows.find(LaneId::Findings).map(|row| self.y(row)) else {

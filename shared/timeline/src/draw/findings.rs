@@ -1,4 +1,4 @@
-//! Draws the line of each finding while it is open. Its chips come with the drawing of records.
+//! Draws the line of each finding while it is open. The chips of findings are drawn with the records, by `chips.rs`.
 
 use watchscope_model::vocabulary::Severity;
 
@@ -8,9 +8,9 @@ use crate::lanes::Row;
 use crate::phrases::severity_ink;
 use crate::scene::Px;
 
-/// Height of a chip, in px: room for its code.
+/// Height of a finding's chip, in px: room for the finding's code.
 pub(super) const CHIP_HEIGHT: Px = Px::whole(14);
-/// Distance of a chip from its row's top edge, in px. The number has no source.
+/// Distance of a finding's chip from the top edge of the row, in px. The number has no source.
 pub(super) const CHIP_TOP: Px = Px::whole(5);
 
 impl Drawer<'_> {

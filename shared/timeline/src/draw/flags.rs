@@ -18,64 +18,65 @@ use crate::view::View;
 const HAIR: Px = Px::whole(1);
 /// Height of the row of flags, in px. A picture without notes has no such row. The number has no source.
 pub const FLAGS_ROW: Px = Px::whole(22);
-/// Height of a flag and its least width, in px: room for a short number. A longer one makes it wider.
+/// Height of a flag and its least width, in px: room for a short number. A longer number makes the flag wider.
 pub(crate) const FLAG: Px = Px::whole(14);
 /// Least distance between two flags, in px. Nearer flags push each other apart. The number has no source.
 const APART: Px = Px::whole(2);
 /// Height of the line over a note's time span, and its distance from the row's foot, in px. The numbers have no
 /// source.
 const SPAN: (Px, Px) = (Px::whole(2), Px::whole(1));
-/// Font size of the numbers, in px, so that they fit in a flag.
+/// Font size of the numbers on flags, in px, so that they fit.
 const NUMBER_SIZE: u8 = 10;
 /// Least distance of a flag from the edges of the row, in px, so that the ring of the selected flag is whole.
 const MARGIN: Px = Px::whole(2);
 /// Distance beside a flag, in px, within which a click still selects it. The number has no source.
 const REACH: Px = Px::whole(2);
 
-/// A note as a picture marks it.
+/// A viewer's note, as the picture shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlagMark {
-    /// Its place among all notes by time, from 1, which its flag shows; `None` while the note is being written: its
-    /// flag shows `+`.
+    /// The note's rank among all notes by time, from 1, which its flag shows. `None` while the note is being written;
+    /// its flag then shows `+`.
     pub number: Option<u32>,
     /// Start of the time span that the note is about.
     pub from: Time,
-    /// End of that span, included; the same as `from` for a note about a moment.
+    /// End of the note's time span, included; the same as `from` for a note about a moment.
     pub to: Time,
-    /// Whether the viewer has selected it.
+    /// Whether the viewer has selected the note.
     pub is_selected: bool,
 }
 
 /// The notes of a picture, and the place of their row.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Flagged<'a> {
-    /// The notes by rising `from`, as many as the caller holds. If there are none, there is no row.
+    /// The notes by rising `from`, as many as the caller holds. Without notes, no row of flags is drawn.
     pub marks: &'a [FlagMark],
-    /// Top of the row in the ruler's scene.
+    /// Top of the row of flags, in the ruler's scene.
     pub top: Px,
 }
 
-/// A flag with its place.
+/// A flag and its position.
 struct Placed {
-    /// Left and right edge, from the left of the row.
+    /// Left and right edge of the flag, from the left edge of the row.
     xs: (Px, Px),
-    /// Index of its mark. A flag that counts the marks without room has the first of them.
+    /// Index of the note that the flag belongs to. For a flag that counts notes without room, the index of the first of
+    /// these notes.
     mark: usize,
-    /// The words on it.
+    /// The words on the flag.
     words: String,
 }
 
 impl FlagMark {
-    /// Returns the words on its flag.
+    /// Returns the words on the note's flag.
     fn words(&self) -> String {
         let words = self.number.map(|place| number(u64::from(place)));
         words.unwrap_or_else(|| "+".to_owned())
     }
 }
 
-/// Returns the index of the mark whose flag stands at `x`, or within 2 px beside it; of two flags, the left one. `None`
-/// if no flag does. For the flag that counts marks without room, it returns the first of them. `x` is in px from the
-/// left edge of the view. Notes that begin after `now`, or are out of view, have no flag.
+/// Returns the index of the mark whose flag stands at `x`, or within 2 px of it; of two flags, that of the left one.
+/// Returns `None` if no flag does. For the flag that counts marks without room, it returns the first of these marks.
+/// `x` is in px from the left edge of the view. Notes that begin after `now` or lie out of view have no flag.
 #[must_use]
 pub fn flag_at(flagged: Flagged<'_>, view: &View, now: Time, x: Px) -> Option<usize> {
     let placed = placed(flagged.marks, view, now);
@@ -83,8 +84,8 @@ pub fn flag_at(flagged: Flagged<'_>, view: &View, now: Time, x: Px) -> Option<us
     placed.iter().find(holds).map(|flag| flag.mark)
 }
 
-/// Returns the middles of flags so that none overlaps, in the order of `wanted`. Each pair has the wanted middle and
-/// the width. All stand between `from` and `to` if they have room there.
+/// Returns the middles of flags, in the order of `wanted`, so that no two flags overlap. Each pair of `wanted` has a
+/// flag's wanted middle and its width. All flags stand between `from` and `to` if that has room for them.
 pub(crate) fn spread(wanted: &[(Px, Px)], (from, to): (Px, Px)) -> Vec<Px> {
     let mut free = from;
     let mut middles: Vec<Px> = Vec::with_capacity(wanted.len());
@@ -103,7 +104,8 @@ pub(crate) fn spread(wanted: &[(Px, Px)], (from, to): (Px, Px)) -> Vec<Px> {
     middles
 }
 
-/// Returns the flags of a view without overlap. If they do not all fit, the last one counts the rest: `+3`.
+/// Returns the flags of a view without overlap. If not all flags fit, the last one counts the notes without a flag:
+/// `+3`.
 fn placed(marks: &[FlagMark], view: &View, now: Time) -> Vec<Placed> {
     let width = Px::from_f64(view.width_px);
     let (left, right) = (view.left(), view.right().min(now));
@@ -166,7 +168,7 @@ fn width_of(words: &str) -> Px {
     Px::whole((width.max(FLAG).to_f64() / 2.0) as i32 * 2)
 }
 
-/// Draws the row of flags over a marked range and the pen; nothing if there are no notes.
+/// Draws the row of flags, over a marked range and the pen; draws nothing if there are no notes.
 pub(crate) fn draw(
     scene: &mut Scene,
     view: &View,

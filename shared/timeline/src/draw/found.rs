@@ -1,4 +1,4 @@
-//! Draws ticks where a search has hits: on the lane of each, or on the row that stands for that lane.
+//! Draws ticks where a search has hits: on the lane of each hit, or on the row that stands for that lane.
 
 use watchscope_model::{Time, tree};
 
@@ -9,7 +9,7 @@ use crate::scene::{Area, Primitive, Px, Scene, Step, Stroke};
 use crate::tokens::Token;
 use crate::view::View;
 
-/// Half the width of a tick, in px. Two ticks touch if their times are at most twice this apart.
+/// Half the width of a tick, in px. Two ticks touch if their centres are at most twice this apart.
 const HALF: Px = Px::whole(5);
 /// Height of a tick: 5.5 px, in 64ths of a px.
 const HEIGHT: Px = Px(352);
@@ -17,24 +17,24 @@ const HEIGHT: Px = Px(352);
 const BAR: Px = Px::whole(4);
 /// Half the width of the frame of the current hit: 9.5 px, in 64ths of a px.
 const FRAME_HALF: Px = Px(608);
-/// Width of the line of that frame: 1.5 px, in 64ths of a px.
+/// Line width of the current hit's frame: 1.5 px, in 64ths of a px.
 const FRAME_LINE: Px = Px(96);
 
 /// A hit of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FoundMark {
-    /// Its lane. It need not have a row.
+    /// The lane of the hit. The lane need not have a row.
     pub lane: LaneId,
-    /// The time of its record.
+    /// The time of the hit's record.
     pub at: Time,
 }
 
-/// Adds a tick for each of the marks to the scene of the lanes: on the upper edge of the row of its lane. A lane without
-/// a row has it on the row that stands for the lane: that of further or gone objects, the watch's, or that of quiet
-/// watches. The current hit has a frame instead.
+/// Adds a tick for each of the marks to the scene of the lanes, on the upper edge of the row of its lane. For a lane
+/// without a row, the tick is on the row that stands for the lane: that of further or gone objects, the watch's, or
+/// that of quiet watches. The current hit has a frame instead of a tick.
 ///
-/// `top` is the y, from the top of all rows, at the scene's top. Ticks of one row that touch become one. So a row has at
-/// most one tick for each 11 px, and a scene has at most as many ticks as there are marks.
+/// `top` is the scene's upper edge, in px from the top of all rows. Ticks of one row that touch become one. So a row
+/// has at most one tick for each 11 px, and a scene has at most as many ticks as there are marks.
 pub fn found_ticks(
     scene: &mut Scene,
     (rows, top): (&Rows, Px),
@@ -79,7 +79,7 @@ pub fn found_ticks(
     }
 }
 
-/// Draws ticks that touch: from the first one's x to the last one's.
+/// Draws one tick for ticks of a row that touch: from the x of the first to the x of the last.
 fn tick(scene: &mut Scene, (rows, top): (&Rows, Px), run: Option<(usize, Px, Px)>) {
     let Some((row, first, last)) = run else {
         return;
@@ -130,11 +130,12 @@ fn frame(scene: &mut Scene, row: &Row, top: Px, x: Px) {
     });
 }
 
-/// The rows of lanes, by lane.
+/// For each lane, the index of its row, sorted by lane.
 struct Places(Vec<(LaneId, usize)>);
 
 impl Places {
-    /// Reads all rows. A lane with several rows has the first one's. A closed row of gone objects stands for them.
+    /// Reads all rows. For a lane with several rows, the first row counts. A closed row of gone objects stands for the
+    /// lanes of these objects.
     fn of(rows: &Rows) -> Self {
         let mut places: Vec<(LaneId, usize)> = rows
             .rows

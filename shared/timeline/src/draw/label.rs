@@ -1,4 +1,4 @@
-//! Labels before they are placed, and their ranks.
+//! Labels that are not placed yet, and the ranks of labels.
 
 use super::look::{Layer, TextLook};
 use crate::scene::Px;
@@ -6,7 +6,7 @@ use crate::scene::Px;
 /// Rank of a label, the most important first. If room is short, the lowest ranks are dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Rank {
-    /// Events that may be lost, and objects that the watch and the truth see differently.
+    /// Events that may be lost, and objects with a divergence between watch and etcd.
     Lost,
     /// Codes of errors, causes of broken connections, reversals.
     Error,
@@ -18,20 +18,20 @@ pub(crate) enum Rank {
     Name,
 }
 
-/// Words before they are placed in the scene.
+/// Words that are not placed in the scene yet.
 pub(crate) struct Label {
     pub(crate) rank: Rank,
     pub(crate) layer: Layer,
     /// Alternative texts, the longest first; the first that fits is written.
     pub(crate) forms: Vec<String>,
     pub(crate) look: TextLook,
-    /// Baseline.
+    /// The baseline of the words.
     pub(crate) y: Px,
-    /// Where it may stand. `look.align` says whether at the beginning or at the end.
+    /// The stretch in which the label may stand. `look.align` says whether at its beginning or its end.
     pub(crate) xs: (Px, Px),
-    /// How far it may move from there to keep clear of marks and other words.
+    /// How far the label may move from that beginning or end, in order to keep clear of marks and other words.
     pub(crate) reach: Px,
-    /// Whether "· " is put before it if it had to move behind other words.
+    /// Whether "· " is put before the label if it had to move behind other words.
     pub(crate) joins: bool,
     /// Another label, which is placed if this one finds no room.
     pub(crate) or: Option<Box<Label>>,

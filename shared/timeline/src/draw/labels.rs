@@ -1,8 +1,9 @@
-//! Places labels. Each row has one occupancy of marks and words; labels take the room that is left, by rank.
+//! Places labels. In each row marks and words take room; labels take the room that is left, in the order of their
+//! ranks.
 //!
-//! A row's marks are drawn first and call [`Drawer::occupy`]. Its labels wait until the row is complete. Then the most
-//! important is placed first, each in its first free room. A label that finds no room is not written; the pointer
-//! still shows its text.
+//! A row's marks are drawn first and call [`Drawer::occupy`]. The labels of a row wait until all its marks are drawn.
+//! The most important label is placed first, each in its first free room. A label that finds no room is not written;
+//! the pointer still shows its text.
 
 use super::drawer::Drawer;
 use super::label::{Label, Rank};
@@ -13,7 +14,8 @@ use crate::scene::{Align, Area, Primitive, Px, TextLine};
 /// Least distance of words from marks and other words, in px. Marks have a halo, and words may be wider than
 /// calculated.
 const APART: Px = Px::whole(5);
-/// Most that words may be wider than calculated, in px. A wider face is squeezed. The number has no source.
+/// Most px by which words may be wider than calculated. Words in a still wider font are squeezed. The number has no
+/// source.
 const MISRECKONED: Px = Px::whole(2);
 /// Height of a text over its baseline, in px: about that of a capital letter of 11 px.
 const ASCENT: Px = Px::whole(8);
@@ -21,12 +23,12 @@ const ASCENT: Px = Px::whole(8);
 const DESCENT: Px = Px::whole(2);
 
 impl Drawer<'_> {
-    /// Registers the area of a mark; words keep clear of it.
+    /// Registers the area of a mark, so that words keep clear of it.
     pub(crate) fn occupy(&mut self, (x0, x1): (Px, Px), (y0, y1): (Px, Px)) {
         self.marked.push(Area::between(x0, x1, y0, y1));
     }
 
-    /// Whether words with this baseline would stand clear of all marks and words so far.
+    /// Whether words with the baseline `y` would stand clear of all marks and words drawn so far in the row.
     pub(crate) fn is_clear(&self, (x0, x1): (Px, Px), y: Px) -> bool {
         let meets = |area: &Area| {
             let is_beside = area.x < x1 + APART && x0 < area.right() + APART;
@@ -35,12 +37,12 @@ impl Drawer<'_> {
         !self.marked.iter().chain(&self.written).any(meets)
     }
 
-    /// Adds a label; it is placed at the end of the row.
+    /// Adds a label, which is placed once all marks of the row are drawn.
     pub(crate) fn label(&mut self, label: Label) {
         self.labels.push(label);
     }
 
-    /// Adds a label inside a stretch, at its visible beginning. It needs [`LABEL_SPARE`] px to spare.
+    /// Adds a label inside a stretch, at its visible beginning. The label needs [`LABEL_SPARE`] px of room after it.
     pub(crate) fn label_inside(&mut self, label: Label) {
         let (x0, x1) = label.xs;
         let xs = (
@@ -68,7 +70,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// Returns the x that a label is aligned to and its text, if any of its forms has room.
+    /// Returns the x that a label is aligned to, and the first of its forms that has room; `None` if no form has.
     fn place(&self, label: &Label) -> Option<(Px, String)> {
         let (start, end) = label.xs;
         let width = |text: &str| text_width(text, label.look.size, label.look.weight);
@@ -122,7 +124,7 @@ impl Drawer<'_> {
         None
     }
 
-    /// Writes a line of text. Labels that are placed later keep clear of it.
+    /// Writes a line of text. Labels that are placed later keep clear of this text.
     pub(crate) fn write(
         &mut self,
         layer: Layer,
@@ -175,7 +177,7 @@ impl Drawer<'_> {
         );
     }
 
-    /// Returns where a stretch that begins at x begins to show: not left of the view, and not under a cover.
+    /// Returns the x at which a stretch that begins at `x` begins to show: not left of the view, and not under a cover.
     pub(crate) fn shows_from(&self, x: Px) -> Px {
         self.covered.iter().fold(x.max(Px::ZERO), |x, area| {
             if area.x <= x && x < area.right() {

@@ -1,9 +1,9 @@
-//! Level of detail of marks: which stand alone and which are merged, by cells of time.
+//! Level of detail of marks: which marks stand alone and which are merged, by cells of time.
 //!
-//! Marks are merged only within cells of time that are aligned to powers of two of microseconds. So merging depends
-//! neither on the edge of the view nor on records that are not loaded, and does not shimmer when the view moves. A
-//! mark that follows the last mark of a cell by less than [`APART`] belongs to that cell too. So no border separates
-//! marks that overlap.
+//! Marks are merged only within cells of time that are aligned to powers of two of microseconds. So the merging of
+//! marks depends neither on the edge of the view nor on records that are not loaded, and does not shimmer when the view
+//! moves. A mark that follows the last mark of the cell before by less than [`APART`] belongs to that earlier cell. So
+//! no border separates marks that overlap.
 //!
 //! `strip.rs` has the other level of detail: the columns of a collapsed lane.
 
@@ -16,15 +16,16 @@ use crate::view::View;
 
 /// Marks nearer than this, centre to centre in px, are merged, because their glyphs overlap.
 const APART: Px = Px::whole(6);
-/// Least width of a cell, in px. A plate of three digits fits in it beside the glyphs of its neighbours.
+/// Least width of a cell, in px. A plate of three digits fits in a cell of this width, beside the glyphs of the
+/// neighbouring cells.
 const CELL_PX: f64 = 32.0;
 /// About half the width of a glyph, in px.
 const GLYPH_HALF: Px = Px::whole(4);
 
-/// A mark with its place in the scene.
+/// A mark and its position in the scene.
 #[derive(Clone, Copy)]
 pub(super) struct Placed {
-    /// Its index among the marks of the watch.
+    /// The mark's index among the marks of the watch.
     pub(super) place: usize,
     pub(super) kind: MarkKind,
     pub(super) at: Time,
@@ -75,8 +76,8 @@ impl Cells {
             && last.is_some_and(|last| near(last.at))
     }
 
-    /// Returns the marks of one cell as runs. Marks that are too near each other are one run, and so are the marks
-    /// that its plate would cover. `xs` are the edges of the cell.
+    /// Returns the marks of one cell as runs. Marks that are too near each other form one run, and this run takes in
+    /// marks that its plate would cover. `xs` are the edges of the cell.
     pub(super) fn runs(self, group: &[Placed], xs: (Px, Px)) -> Vec<Run> {
         let mut runs: Vec<Run> = Vec::new();
         let mut start = 0;

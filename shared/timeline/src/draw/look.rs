@@ -4,7 +4,7 @@ use crate::glyph::Glyph;
 use crate::scene::{Align, Px};
 use crate::tokens::Token;
 
-/// Layers in paint order.
+/// The layers of the picture, in the order in which they are painted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layer {
     Ground,
@@ -24,20 +24,20 @@ pub(crate) enum Layer {
     Pen,
 }
 
-/// How many layers there are.
+/// The number of paint layers.
 pub(super) const LAYERS: usize = Layer::Pen as usize + 1;
 
-/// How far beside the view, in px, something may be drawn that still shows in it. For example, the dots behind the end
-/// of a run reach 15 px from their time.
+/// How far left or right of the view, in px, something may be drawn that still shows in the view. For example, the dots
+/// behind the end of a run reach 15 px from their time.
 pub(crate) const SPILL: Px = Px::whole(16);
-/// Least width, in px, of things that must show at any zoom.
+/// Least drawn width, in px, of things that must show at any zoom.
 pub(crate) const LEAST: Px = Px::whole(3);
 /// Width of a thin stroke, in px: the thinnest sharp one.
 pub(crate) const HAIR: Px = Px::whole(1);
 /// Distance of a label from the visible beginning of its stretch, in px. The number has no source.
 pub(crate) const LABEL_INSET: Px = Px::whole(6);
-/// Room that a label leaves at the end of its stretch, in px. A label that cannot leave it is not written.
-/// The number has no source.
+/// Room that a label leaves at the end of its stretch, in px. A label that cannot leave this room is not written. The
+/// number has no source.
 pub(crate) const LABEL_SPARE: Px = Px::whole(10);
 
 /// A glyph to be drawn.

@@ -7,7 +7,7 @@ use crate::scene::{Px, Step, Stroke};
 use crate::tokens::Token;
 
 impl Drawer<'_> {
-    /// Draws the moment and the range over all lanes.
+    /// Draws the moment that panels answer for, and the marked range, over all lanes.
     pub(crate) fn marked(&mut self) {
         let Marked { as_of, range, .. } = self.picture.marked;
         let height = (Px::ZERO, self.picture.height);
@@ -28,8 +28,8 @@ impl Drawer<'_> {
         }
     }
 
-    /// Draws a dotted line at each note's time, from its flag down over all lanes. The selected note has one at both
-    /// ends of its time.
+    /// Draws a dotted line at each note's start, from its flag down over all lanes. The selected note has such a line
+    /// at both ends of its time span.
     pub(crate) fn flag_lines(&mut self) {
         let height = self.picture.height;
         for mark in self.picture.flagged.marks {

@@ -1,4 +1,4 @@
-//! Draws an object's marks: one glyph each, or a plate with their count where they overlap.
+//! Draws an object's marks: one glyph for each mark, or a plate with the number of marks where marks overlap.
 
 use super::drawer::{Drawer, EpochView, record};
 use super::level_of_detail::{Cells, Placed, Run};
@@ -12,8 +12,8 @@ use crate::store::WatchTrace;
 const PLATE_HEIGHT: Px = Px::whole(13);
 
 impl Drawer<'_> {
-    /// Draws the marks of one object; `places` are their indexes in the watch's marks. `seam` says which of them
-    /// differ from the run before.
+    /// Draws the marks of one object; `places` are their indexes in the watch's marks. `seam` says which of these marks
+    /// differ from the epoch before.
     pub(super) fn marks(
         &mut self,
         row: &Row,
@@ -138,7 +138,8 @@ impl Drawer<'_> {
     }
 }
 
-/// Divides the plate's foot in proportion to the counts by kind. A kind with any marks gets at least 1 px.
+/// Divides a plate's foot into one width for each kind, in proportion to the kinds' counts. A kind with any marks gets
+/// at least 1 px.
 fn foot(width: Px, counts: [i32; 3]) -> [Px; 3] {
     let total: i32 = counts.iter().sum::<i32>().max(1);
     let mut widths = counts.map(|count| {

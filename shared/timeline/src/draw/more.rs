@@ -1,5 +1,5 @@
 //! Draws the rows of objects without rows of their own: a bar, the time without changes, and the density of changes.
-//! One row stands for objects that are gone, the other for the rest.
+//! One row stands for objects that are gone, another for all other objects without rows.
 
 use std::ops::Range;
 
@@ -117,7 +117,7 @@ impl<'a> Drawer<'a> {
     }
 }
 
-/// Passes time and kind of each mark of an object among the watch's marks at `places` to `take`, in order.
+/// Passes time and kind of each mark to `take`, in order: the marks of one object among the watch's marks at `places`.
 fn each_mark(
     trace: &WatchTrace,
     object: usize,

@@ -19,17 +19,17 @@ use crate::tokens::Token;
 
 /// Opacity in percent of the life of an object that does not change in view.
 const UNCHANGED: u8 = 70;
-/// Distance of a circle's control points from the ends of a quarter: (4/3)(√2 - 1) of the radius, in 64ths.
+/// Distance of a quarter circle's control points from the quarter's ends: (4/3)(√2 - 1) of the radius, in 64ths of it.
 const CIRCLE: i32 = 35;
-/// Words for an object that a run's first list does not have, the longest first. The first that fits is written; none
-/// if none fits.
+/// Words for an object that an epoch's first list does not have, the longest first. The first that fit are written;
+/// nothing is written if none fit.
 const REMOVED_WORDS: [&str; 3] = [
     "not in LIST: deleted while nobody watched",
     "deleted while nobody watched",
     "deleted",
 ];
-/// Words for an object that a run's first list has under another uid, the longest first. The first that fits is
-/// written; none if none fits.
+/// Words for an object that an epoch's first list has under another uid, the longest first. The first that fit are
+/// written; nothing is written if none fit.
 const REPLACED_WORDS: [&str; 3] = [
     "another uid: deleted and created while nobody watched",
     "deleted and created",
@@ -63,8 +63,8 @@ impl Drawer<'_> {
         }
     }
 
-    /// Draws the difference between a run's first list and an object that the run before held. Until that list the
-    /// object's life is unknown. An object that is not in the list was deleted while nobody watched.
+    /// Draws how an epoch's first list differs from an object that the watch held at the end of the epoch before. Until
+    /// that list the object's life is unknown. An object that is not in the list was deleted while nobody watched.
     fn over_seam(
         &mut self,
         row: &Row,
@@ -121,7 +121,7 @@ impl Drawer<'_> {
         self.label(label.reaching(REACH));
     }
 
-    /// Whether an object has a mark of a change in view. An item of a list is none.
+    /// Whether an object has a mark of a change in view. A mark of a list's item does not count as a change.
     fn changes_in_view(&self, trace: &WatchTrace, object: ObjectId) -> bool {
         let Some(object) = trace.objects.get(object.0 as usize) else {
             return false;
@@ -338,7 +338,7 @@ impl Drawer<'_> {
         );
     }
 
-    /// Draws a body with a round left end, open to the right.
+    /// Draws the outline of a life with a round left end, open to the right.
     fn round_left(
         &mut self,
         x0: Px,
@@ -361,7 +361,7 @@ impl Drawer<'_> {
     }
 }
 
-/// The first list of a run, and how an object in it differs from the run before.
+/// The first list of an epoch, and how an object in it differs from the object at the end of the epoch before.
 #[derive(Clone, Copy)]
 pub(super) struct ListOverSeam {
     list: Moment,
@@ -377,12 +377,13 @@ impl ListOverSeam {
         })
     }
 
-    /// Whether a mark is an item of the list.
+    /// Whether a mark stands for an item of that first list.
     fn is_part(self, trace: &WatchTrace, place: usize) -> bool {
         trace.marks.seq(place) < self.list.seq && trace.marks.kind(place).is_by_list()
     }
 
-    /// Returns the kind of a mark as seen over the seam; `None` if the object is unchanged.
+    /// Returns the kind of change that a mark of the first list shows against the epoch before; `None` if the object is
+    /// unchanged.
     pub(super) fn kind(self, trace: &WatchTrace, place: usize) -> Option<MarkKind> {
         let kind = trace.marks.kind(place);
         match self.differs {

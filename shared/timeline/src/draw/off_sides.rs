@@ -1,4 +1,4 @@
-//! Draws an arrow at the edge of a lane whose trouble is off to that side.
+//! Draws an arrow at the left or right edge of a lane that has trouble outside of the view on that side.
 
 use super::drawer::Drawer;
 use super::look::Layer;
@@ -12,7 +12,7 @@ const ARROW: Px = Px::whole(6);
 const INSET: Px = Px::whole(3);
 
 impl Drawer<'_> {
-    /// Draws the arrows of all watches in the window; none if the picture has no list of trouble.
+    /// Draws the arrows of all watches in the window; draws none if the picture has no list of trouble.
     pub(crate) fn off_sides(&mut self) {
         let picture = self.picture;
         let Some(troubles) = picture.troubles else {

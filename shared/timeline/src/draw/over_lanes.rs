@@ -12,15 +12,15 @@ use crate::sorted::within;
 use crate::store::{Epoch, GapOutcome, WatchTrace};
 use crate::tokens::Token;
 
-/// Width in px above which a lost gap is hatched with fainter lines ([`Hatch::LostWide`]). A narrower one has the usual
+/// Width in px above which a lost gap is hatched with fainter lines ([`Hatch::LostWide`]). A narrower gap has the usual
 /// lines. The number has no source.
 const WIDE: Px = Px::whole(200);
 /// Offset of a hatch's first line from its corner, right and down: half of 6√2 px, in 64ths of a px. The lines are 6
 /// px apart.
 const FIRST_LINE: Px = Px(271);
-/// Farthest that words may move from the start of their stretch, in px, if something stands there. Words that find no
-/// room up to there are not written, because farther ones would seem to belong to something else. The number has no
-/// source.
+/// Farthest that words may move from the start of their stretch, in px, if something stands at the start. Words that
+/// find no room within this distance are not written, because farther away they would seem to belong to something else.
+/// The number has no source.
 pub(super) const REACH: Px = Px::whole(260);
 
 impl Drawer<'_> {
@@ -52,8 +52,8 @@ impl Drawer<'_> {
         }
     }
 
-    /// Draws losses, relists and errors over all lanes of a watch, and the count of missed events if `words_y` has a
-    /// place for it.
+    /// Draws losses, relists and errors over all lanes of a watch, and the count of missed events if the group has a
+    /// `words_y`.
     pub(crate) fn records_of_group(
         &mut self,
         watch: WatchId,
@@ -130,7 +130,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// Writes how many events each lost gap may have cost, at the height that `beside` finds for words between two x.
+    /// Writes how many events each lost gap may have lost, at the height that `beside` returns for words between two x.
     pub(super) fn missed(
         &mut self,
         epoch: EpochView<'_>,
@@ -160,7 +160,8 @@ impl Drawer<'_> {
         }
     }
 
-    /// Draws watchscope's own losses of this watch, or of no single watch, over all lanes of the watch.
+    /// Draws watchscope's own losses over all lanes of the watch: losses that concern this watch, and those that
+    /// concern no single watch.
     fn losses(&mut self, watch: WatchId, epoch: EpochView<'_>, trace: &WatchTrace, ys: (Px, Px)) {
         for losses in [&epoch.trace.losses, &trace.losses] {
             let mut drawn = -SPILL;
@@ -205,8 +206,8 @@ impl Drawer<'_> {
         }
     }
 
-    /// Hatches the time up to a run's first list while the end of the run before is not loaded. Until then the changes
-    /// of that list are unknown.
+    /// Hatches the time up to an epoch's first list while the end of the epoch before is not loaded. Until it is
+    /// loaded, the changes of that list are unknown.
     fn waits_for_before(&mut self, epoch: EpochView<'_>, trace: &WatchTrace, ys: (Px, Px)) {
         let first = trace.lists.first().filter(|list| list.is_to_compare());
         let Some(list) = first.filter(|_| self.picture.store.is_to_load_before(epoch.number))

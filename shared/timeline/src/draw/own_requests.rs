@@ -12,11 +12,11 @@ use crate::store::{OwnRequestMark, OwnRequestStep};
 use crate::tokens::Token;
 
 /// Time in µs, 2 min, above which a request without an answer counts as abandoned, most likely because watchscope
-/// stopped. It then shows only where it began. A kube-apiserver answers within 60 s or not at all
-/// (docs/semantics/servers.md#request-timeout), and this is twice that. A read of the audit may still end later.
+/// stopped. Such a request shows only where it began. A kube-apiserver answers within 60 s or not at all
+/// (docs/semantics/servers.md#request-timeout), and this limit is twice 60 s. A read of the audit may still end later.
 const GIVEN_UP_US: i64 = 120_000_000;
 /// Longest request in µs that is drawn: 3 min. A read of the audit takes at most 150 s (`backend/src/audit/reader.rs`).
-/// A request that begins or ends farther from the view is not searched for.
+/// Records of requests farther than this from the view are not searched.
 const LONGEST_US: i64 = GIVEN_UP_US + 60_000_000;
 
 impl Drawer<'_> {
@@ -78,7 +78,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// Returns the steps of requests that can be in view.
+    /// Returns the recorded steps of all requests that can be in view: those from 3 min before to 3 min after it.
     fn within<'a>(&self, own_requests: &'a [OwnRequestMark]) -> &'a [OwnRequestMark] {
         let before = |at: Time, by_us: i64| {
             own_requests.partition_point(|own| own.moment.at < at.plus_micros(by_us))
@@ -86,7 +86,7 @@ impl Drawer<'_> {
         &own_requests[before(self.left, -LONGEST_US)..before(self.right, LONGEST_US)]
     }
 
-    /// Writes how many requests are behind touching bars, if there is room.
+    /// Writes how many requests stand in touching bars, right of these bars, if there are several and there is room.
     fn together(&mut self, row: &Row, (x0, x1): (Px, Px), count: u64) {
         let words = format!("{} requests", number(count));
         let look = TextLook::plain(Token::Text3);

@@ -14,27 +14,27 @@ use crate::store::{PhaseSpan, Span, WatchTrace};
 use crate::tokens::Token;
 
 /// Least distance from the opening to the closing bracket of a complete list, in px, so that they stand apart. A
-/// shorter list is drawn this wide, over the line before it.
+/// shorter list is drawn this wide, over the end of the line before the list.
 const BRACKETS: Px = Px::whole(9);
 
-/// Distance in px up to which a wait belongs to an ERROR event. Its words then leave out the reason that the event
-/// shows. The number has no source.
+/// Distance in px up to which a wait belongs to an ERROR event. The words of such a wait leave out the reason that the
+/// event shows. The number has no source.
 const AT_ERROR: Px = Px::whole(6);
 
-/// The run of low phases between two streams.
+/// The phases between two streams, drawn as low lines.
 struct Episode {
     x0: Px,
     x1: Px,
-    /// The reason of the waits and refusals in view, and how many have it.
+    /// The reason of the waits and refusals in view, and the number of those with this reason.
     reason: Option<(PhaseReason, u32)>,
     /// When the next try is due, if the last wait is open.
     due: Option<Time>,
-    /// Whether the last wait or refusal is a refusal.
+    /// Whether the last of the waits and refusals is a refusal.
     refused: bool,
 }
 
 impl Drawer<'_> {
-    /// Draws all phases but streaming.
+    /// Draws all phases but streaming and stopped.
     pub(super) fn phases(&mut self, row: &Row, epoch: EpochView<'_>, trace: &WatchTrace) {
         let mut episode: Option<Episode> = None;
         let mut drawn = -SPILL - SPILL;

@@ -15,8 +15,8 @@ pub(super) const RANGE_GROUND: u8 = 7;
 /// Width and height in px of the handles at a marked range's edges. The numbers have no source.
 const HANDLE: (Px, Px) = (Px::whole(3), Px::whole(18));
 
-/// Draws the ruler of a view, [`RULER_HEIGHT`] high. A badge at `now` shows its UTC time of day; there is none if `now`
-/// is out of view. `now` is the pen's time, or the moment that panels answer for.
+/// Draws the ruler of a view, [`RULER_HEIGHT`] high. A badge at `now` shows its UTC time of day; no badge is drawn if
+/// `now` is out of view. `now` is the pen's time, or the moment that panels answer for.
 #[must_use]
 pub fn ruler(view: &View, now: Time) -> Scene {
     let width = Px::from_f64(view.width_px);
@@ -108,10 +108,11 @@ pub fn ruler(view: &View, now: Time) -> Scene {
 
 /// Height of a badge, in px: room for a time.
 pub(super) const BADGE_HEIGHT: Px = Px::whole(17);
-/// Distance of a badge from the top of the ruler, in px: about in the middle. The lines of cursors begin there, too.
+/// Distance of a badge from the top of the ruler, in px, so that it stands about in the middle. The lines of cursors
+/// begin at this y, too.
 pub(super) const BADGE_TOP: Px = Px::whole(4);
 
-/// Draws a filled rectangle with corners of this radius, in px.
+/// Draws a filled rectangle, with corners of `radius` px.
 pub(super) fn rect(scene: &mut Scene, area: Area, ink: Token, radius: u8) {
     scene.primitives.push(Primitive::Rect {
         area,

@@ -61,7 +61,8 @@ pub fn lanes(picture: &Picture<'_>) -> Scene {
 }
 
 /// Draws the ruler of a picture ([`ruler`]). The badge shows the moment that panels answer for, or else now. A marked
-/// range, the cursors, and the row of flags are drawn once [`Picture::records`] is loaded. That row makes it higher.
+/// range, the cursors, and the row of flags are drawn once [`Picture::records`] is loaded. The row of flags makes the
+/// ruler higher.
 #[must_use]
 pub fn ruler_of(picture: &Picture<'_>) -> Scene {
     let Picture { view, marked, .. } = *picture;

@@ -1,5 +1,5 @@
 //! Draws seams: the time between two runs of watchscope, in which nobody watched, and the ends of stretches that were
-//! open then.
+//! open when a run ended.
 
 use watchscope_model::Time;
 
@@ -13,24 +13,24 @@ use crate::tokens::Token;
 /// Least distance in px between the two lines of a seam, which are 2 px wide, so that both show. A narrower seam is
 /// drawn this wide.
 const LEAST: Px = Px::whole(4);
-/// Distance in px that the words keep from both sides. Words that cannot keep it get a shorter form, and then a plate
-/// beside the seam.
+/// Distance in px that the words keep from both sides. Words that cannot keep this distance get a shorter form. If that
+/// does not fit either, they stand on a plate beside the seam.
 const MARGIN: Px = Px::whole(8);
-/// Least width of the lanes on screen, in px, for words on a plate beside a seam. On narrower ones names stand where
-/// the plate would lie, so there is none. The number has no source.
+/// Least width of the lanes on screen, in px, for words on a plate beside a seam. On narrower lanes names stand where
+/// the plate would lie, so no plate is drawn. The number has no source.
 const PLATE_FROM: Px = Px::whole(600);
 /// Words at a seam after which the namespace `kube-system` has another uid. By convention that uid identifies a cluster
 /// (`cluster.connected` in docs/design/formats.md).
 const ANOTHER_CLUSTER: &str = "another cluster";
-/// Distance in px from line to line of the words in a seam, and of the first line from the top. Their font has
-/// 11 px.
+/// Distance in px from line to line of the words in a seam, and of the first line from the top. The font of these words
+/// has 11 px.
 const LINE_HEIGHT: i32 = 16;
-/// The dots after a stretch that was open at the end of its run: offset in px, and opacity in percent.
-/// They fade, because its real end is unknown. The numbers have no source.
+/// The dots after a stretch that was open at the end of its run: offset in px, and opacity in percent. The dots fade,
+/// because the stretch's real end is unknown. The numbers have no source.
 const DOTS: [(i32, u8); 3] = [(3, 90), (8, 60), (13, 30)];
 
 impl Drawer<'_> {
-    /// Draws a seam over all lanes. Nothing else is drawn in it, not even the grid.
+    /// Draws a seam over all lanes. Nothing else is drawn in a seam, not even the grid.
     pub(crate) fn seam(&mut self, from: Time, to: Time) {
         let height = (Px::ZERO, self.picture.height);
         let start = self.x(from).floor();
@@ -46,7 +46,7 @@ impl Drawer<'_> {
         self.seam_words(shown, from, to);
     }
 
-    /// Writes when nobody watched: in the seam if there is room, else on a plate behind it.
+    /// Writes when nobody watched: in the seam if there is room, else on a plate right of it.
     fn seam_words(&mut self, (start, end): (Px, Px), from: Time, to: Time) {
         let times = (clock(from), clock(to));
         let lasted = duration(to.micros_since(from));
@@ -91,7 +91,7 @@ impl Drawer<'_> {
         self.plate(end, &plate(format!("restarted {} – {}", times.0, times.1)));
     }
 
-    /// Writes words on a plate behind a seam.
+    /// Writes words on a plate right of a seam.
     fn plate(&mut self, end: Px, words: &str) {
         let line = words.to_owned();
         let width = widest(std::slice::from_ref(&line));
@@ -127,7 +127,8 @@ impl Drawer<'_> {
         }
     }
 
-    /// Ends a stretch that was open when its run ended in three fading dots: its real end is unknown.
+    /// Draws three fading dots after a stretch that was still open when its run of watchscope ended: the stretch's real
+    /// end is unknown.
     pub(super) fn trails_off<T>(
         &mut self,
         epoch: EpochView<'_>,
@@ -144,7 +145,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// Draws these dots behind x.
+    /// Draws the fading dots of an open stretch, right of x.
     pub(crate) fn trail(&mut self, x: Px, y: Px, ink: Token) {
         if x < -SPILL || x > self.width {
             return;

@@ -1,4 +1,4 @@
-//! Draws the edges of sections: a line over the first row of each, and the ground under its name.
+//! Draws the edges of sections: a line over the first row of each section, and the ground under the section's name.
 
 use super::drawer::Drawer;
 use super::look::{HAIR, Layer};
@@ -6,7 +6,7 @@ use crate::lanes::Row;
 use crate::scene::Px;
 use crate::tokens::Token;
 
-/// Draws the edges of all sections that begin with one of these rows.
+/// Draws the edges of all sections whose first row is among `rows`.
 pub(crate) fn section_edges(drawer: &mut Drawer<'_>, rows: &[Row]) {
     let all = &drawer.picture.rows;
     for section in &all.sections {

@@ -1,6 +1,6 @@
 //! Level of detail of a collapsed lane: its changes as columns, aligned to powers of two of microseconds.
 //!
-//! `level_of_detail.rs` has that of marks.
+//! `level_of_detail.rs` has the level of detail of single marks.
 
 use std::ops::Range;
 
@@ -12,9 +12,9 @@ use crate::scene::{Column, Primitive, Px, STRIP_COLUMN_PX};
 use crate::store::{Marks, Sums, WatchTrace};
 use crate::tokens::Token;
 
-/// For each height from 1 px up, the least count that reaches it: 1 + 2.6 log2(1 + n), rounded. The logarithm lets both
-/// a single change and a burst of thousands show. Greater counts stay at the last height, 34 px. A row's own limit may
-/// be lower.
+/// For each height from 1 px up, the least count n that reaches it. A count's height in px is 1 + 2.6 log2(1 + n),
+/// rounded. The logarithm lets both a single change and a burst of thousands show. Counts beyond the last entry get the
+/// last height, 34 px. A row's own limit may be lower.
 const HEIGHT_FROM: [u32; 34] = [
     1, 1, 1, 1, 2, 3, 4, 5, 7, 9, 12, 16, 21, 28, 36, 47, 62, 81, 106, 138, 181, 236, 308, 402,
     525, 686, 896, 1170, 1527, 1994, 2603, 3398, 4437, 5792,
@@ -26,17 +26,18 @@ fn height_px(count: u32, limit: u8) -> u8 {
     (height as u8).min(limit)
 }
 
-/// Columns with a gap of less than this between them, in px, count as one mark, because hardly a word fits between
-/// them. The number has no source.
+/// Columns count as one mark if the gap between them is less than this, in px, because hardly a word fits into it. The
+/// number has no source.
 const CLOSE: Px = Px::whole(24);
 
 /// Colours of a column, from the bottom up.
 const INKS: [Token; 3] = [Token::Deleted, Token::Added, Token::Modified];
 
-/// Changes by column of time: added, modified, deleted. There is one column for each step of the drawn time.
+/// Changes by column of time: added, modified, deleted. Each `column_us` µs of the drawn time have a column, even
+/// without changes.
 pub(super) struct Counts {
     column_us: i64,
-    /// The number of the first column.
+    /// The number of the first column: its begin in µs, divided by `column_us`.
     first: i64,
     columns: Vec<[u32; 3]>,
 }
@@ -47,7 +48,7 @@ impl Counts {
         Time(self.first * self.column_us)
     }
 
-    /// Adds marks; `of` chooses which of their changes count.
+    /// Adds the changes of the marks at `places` to the columns; `of` chooses which counts of the marks are added.
     pub(super) fn add(&mut self, marks: &Marks, places: Range<usize>, of: fn(&Sums) -> [u32; 3]) {
         let column_us = self.column_us;
         let mut end_of = |at: Time| Time((at.0.div_euclid(column_us) + 1) * column_us);
@@ -60,7 +61,7 @@ impl Counts {
         });
     }
 
-    /// Returns the column of a time, if it is one of these.
+    /// Returns the counts of the column that holds a time, if it is one of the drawn columns.
     pub(super) fn column(&mut self, at: Time) -> Option<&mut [u32; 3]> {
         let column = at.0.div_euclid(self.column_us) - self.first;
         self.columns.get_mut(usize::try_from(column).ok()?)
@@ -78,7 +79,7 @@ impl Drawer<'_> {
         self.columns(&counts, bottom, limit);
     }
 
-    /// Returns columns without changes for what is drawn.
+    /// Returns empty columns for all of the drawn time.
     pub(super) fn counts(&self) -> Counts {
         let column_us = self.picture.view.aligned_us(f64::from(STRIP_COLUMN_PX));
         let first = self.left.0.div_euclid(column_us);

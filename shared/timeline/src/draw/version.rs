@@ -16,22 +16,22 @@ use crate::store::{StepMark, WatchTrace};
 use crate::tokens::Token;
 
 /// Least distance in px of a jump or reversal from the one before it, because nearer glyphs cover each other. Of nearer
-/// ones the first is drawn, but a reversal takes the place of a jump.
+/// jumps and reversals the first is drawn, but a reversal is drawn instead of a jump.
 const STEPS_APART: Px = Px::whole(6);
 
-/// Words in place of a line where versions have no order: those of aggregated APIs, even if they are numbers
+/// Words in place of a line for resourceVersions without an order: those of aggregated APIs, even if they are numbers
 /// (docs/semantics/checks.md#trap-aggregated).
 const OPAQUE: &str = "another apiserver's: only whether two are equal can be told";
 
 /// The visible part of one epoch's trace: its first value, then its values in each px column.
 pub(crate) struct Line {
-    /// The value at the left edge; without one, the first value in view.
+    /// The value at the left edge of the view; if none is known there, the first value in view.
     pub(crate) first: (Time, u64),
     columns: Vec<Column>,
     end: Time,
 }
 
-/// The values in one px column, drawn as one stroke from the least to the greatest.
+/// The values in one column of 1 px, drawn as one stroke from the least to the greatest.
 struct Column {
     x: Px,
     least: u64,
@@ -129,7 +129,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// Writes the number at an end of the trace, clear of its line.
+    /// Writes the value at an end of the trace where the text meets no line.
     fn value(&mut self, lines: &[Line], scale: Scale, value: u64, look: TextLook, xs: (Px, Px)) {
         if let Some(y) = self.beside(lines, scale, xs, None) {
             let words = [number(value)];
@@ -137,8 +137,8 @@ impl Drawer<'_> {
         }
     }
 
-    /// Returns the baseline of a text between two x that meets no line: `wanted`, else under all lines there, else
-    /// over them.
+    /// Returns the baseline of a text between two x that meets no line: `wanted` if it is free, else under all lines
+    /// between the two x, else over these lines. `None` if neither lies in the row.
     pub(crate) fn beside(
         &self,
         lines: &[Line],
@@ -212,13 +212,13 @@ impl Drawer<'_> {
         })
     }
 
-    /// Returns when the px column of a time ends.
+    /// Returns the end of the time that the px column of `at` shows.
     fn column_ends(&self, at: Time) -> Time {
         let x = self.x(at).floor() + Px::whole(1);
         self.picture.view.time_from_x(x.to_f64())
     }
 
-    /// Returns the visible part of moving values.
+    /// Returns the visible part of a trace: the `first` value, and one column for each px in which values change.
     pub(crate) fn line_of(
         &self,
         first: (Time, u64),
@@ -252,7 +252,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// Draws the trace, and fills the area under it down to `floor`, if there is one.
+    /// Draws the trace as a line. If `floor` is given, fills the area between line and `floor`.
     pub(crate) fn version_line(&mut self, line: &Line, scale: Scale, floor: Option<Px>) {
         let (start, value) = line.first;
         let x0 = self.x(start).max(-SPILL);
@@ -381,12 +381,13 @@ impl Drawer<'_> {
     }
 }
 
-/// Room in px on each side of words that no line may cross, because a face wider than calculated takes that much more.
+/// Room in px on each side of words that no line may cross, because a wider font than calculated takes up to this much
+/// more.
 const BESIDE: Px = Px::whole(4);
 /// Distance in px of the trace from the row's edges. The number has no source.
 const INSET: Px = Px::whole(6);
-/// Height in px that a digit of 11 px takes over its baseline, at most. The number has no other source.
+/// Greatest height in px of a digit of font size 11 px over its baseline. The number has no other source.
 const CAP: Px = Px::whole(9);
-/// Distance in px of the glyph of a step from the line: over it for a jump, under it for a reversal. Words over a line
-/// keep more than that from it. The number has no source.
+/// Distance in px of a step's glyph from the line: over the line for a jump, under it for a reversal. Words over a line
+/// keep more than this distance from it. The number has no source.
 const HALF: Px = Px::whole(1);

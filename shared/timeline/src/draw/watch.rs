@@ -18,12 +18,12 @@ use crate::sorted::within;
 use crate::store::{Fall, ListMark, Span, StreamSpan, WatchTrace};
 use crate::tokens::Token;
 
-/// Least distance in px of a torn end from the torn end before it, because its zigzag is 7 px wide. Nearer ones are
-/// drawn as ticks.
+/// Least distance in px of a torn end from the torn end before it, because its zigzag is 7 px wide. Nearer torn ends
+/// are drawn as ticks.
 const TORN_APART: Px = Px::whole(8);
-/// Least distance in px of an ERROR diamond from the diamond before it. Nearer ones become ticks at least 3 px apart;
-/// those nearer still are left out. Audit reads that do not differ are left out if they follow a drawn read by less.
-/// The number has no source.
+/// Least distance in px of an ERROR diamond from the diamond before it. Nearer diamonds become ticks at least 3 px
+/// apart, and errors nearer than that are left out. An audit read without a difference is left out if it follows a
+/// drawn read by less than this distance. The number has no source.
 const ERRORS_APART: Px = Px::whole(6);
 impl Drawer<'_> {
     /// Draws frames that watchscope could not read, as ticks on the plateau.
@@ -103,8 +103,8 @@ impl Drawer<'_> {
         }
     }
 
-    /// Adds why streams ended, inside their ends, unless they ended normally: the row of the catalogue, and its
-    /// certainty.
+    /// Adds, inside the end of each stream that did not end normally, why it ended: the row of the failure catalogue,
+    /// and the certainty.
     fn end_labels(&mut self, row: &Row, trace: &WatchTrace) {
         let y = self.label_y(row);
         for span in trace.streams.in_sequence(self.left, self.right) {
@@ -141,7 +141,7 @@ impl Drawer<'_> {
         self.y(row) + row.height.half() + Px::whole(down)
     }
 
-    /// Adds the number of objects that the watch holds now, in words.
+    /// Adds a label with the number of objects that the watch holds now.
     fn state_label(&mut self, row: &Row, watch: WatchId, epoch: EpochView<'_>, trace: &WatchTrace) {
         let store = self.picture.store;
         let known = store
@@ -224,7 +224,7 @@ impl Drawer<'_> {
         });
     }
 
-    /// Draws the fall of a plateau, whose shape says how the stream ended. Returns the drawn sign, unless it is a mere
+    /// Draws the fall of a plateau, whose shape says how the stream ended. Returns the drawn sign; `None` for a mere
     /// tick.
     fn fall(&mut self, fall: Fall, x: Px, (y, bottom): (Px, Px), torn: &mut Px) -> Option<Drawn> {
         let (glyph, x, y) = match fall {
@@ -347,7 +347,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// Draws bookmarks as ticks that stand on the plateau.
+    /// Draws bookmarks as ticks on the plateau of an open stream.
     fn bookmarks(&mut self, row: &Row, epoch: EpochView<'_>, trace: &WatchTrace) {
         let y = self.y(row) + HAIR;
         let marks = &trace.marks;
@@ -419,7 +419,8 @@ impl Drawer<'_> {
     }
 }
 
-/// Returns `LIST 214 items +0 ~2 −2`; for the first list in a run `LIST 58 items, over the seam +4 ~3 −2`.
+/// Returns a list's words: `LIST 214 items +0 ~2 −2`, or for the first list of an epoch `LIST 58 items, over the seam
+/// +4 ~3 −2`.
 pub(crate) fn list_words(list: &ListMark) -> String {
     if list.older {
         return format!(
@@ -448,7 +449,7 @@ pub(crate) fn list_words(list: &ListMark) -> String {
     }
 }
 
-/// Returns the words of a wait: how long until the next try.
+/// Returns the words of a wait, which say how long until the next try.
 pub(super) fn next_try(micros: i64) -> String {
     if micros <= 0 {
         "trying again".to_string()

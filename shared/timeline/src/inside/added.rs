@@ -1,4 +1,4 @@
-//! The functions that the table of records calls to add rows and drawing of layers.
+//! The functions that `records.rs` calls to make and draw the rows of layers.
 
 use watchscope_model::Time;
 
@@ -7,7 +7,7 @@ use crate::lanes::{Lanes, Row, RowBuilder};
 use crate::store::Store;
 use crate::view::View;
 
-/// Returns the rows of layers, which stand above those of watches.
+/// Returns the rows of layers, which stand above the rows of watches.
 pub(crate) fn layer_rows(
     lanes: &Lanes,
     store: &Store,

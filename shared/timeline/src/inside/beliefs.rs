@@ -1,7 +1,7 @@
-//! The beliefs about one resource in one namespace at one place of the log. It has those of etcd, each apiserver's
-//! cache, each client, and watchscope's own watch, with the differences for each object.
+//! The beliefs about one resource in one namespace at one record of the log: what etcd, each apiserver's watch cache,
+//! each client, and watchscope's own watch hold. The table has the differences from etcd for each object.
 //!
-//! The table is computed from the fold, so it is right at any cursor: nothing here remembers what was shown before.
+//! The table is computed from the fold, so it is right at any moment: nothing here remembers what was shown before.
 
 use std::sync::Arc;
 
@@ -18,33 +18,37 @@ use crate::levels::{Layer, namespace_of, number_of, selects};
 use crate::phrases::{crowd_words, object_words};
 use crate::store::{AsOf, Store};
 
-/// Most rows of the table, differences first; the rest is counted. More would not fit in a panel. The number has no
-/// other source.
+/// Most rows of the table, objects with a difference first; further objects are only counted. More rows would not fit
+/// in a panel. The number has no other source.
 const ROWS_MOST: usize = 40;
-/// Most columns of a crowd, so that the table stays narrow. Clients of a crowd that hold the same share a column; the
-/// clients of smaller groups are only counted. The number has no source.
+/// Most columns of a crowd, so that the table stays narrow. Clients of a crowd that hold the same objects share a
+/// column; the clients beyond the 3 largest such groups are only counted. The number has no source.
 const ALIKE_MOST: usize = 3;
-/// Most names in a sentence, so that it stays short; the rest is counted. The number has no source.
+/// Most objects that a sentence names, so that it stays short; further objects are only counted. The number has no
+/// source.
 const NAMES_MOST: usize = 3;
 
 /// The beliefs of all sides about one resource. The sides are etcd, the watch caches, watchscope's own watch and the
-/// clients. A crowd of clients has at most 3 columns. Any other side has one, a client that reports parts one for each.
+/// clients. The clients of a crowd that hold the same share a column, and a crowd has at most 3 columns. Any other side
+/// has one column, but a client that reports its belief in parts has one for each part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BeliefTable {
     /// The resource and namespace: `configmaps in shop`; without `in …` for all namespaces. Hostile: show as text.
     pub of: String,
-    /// The UTC time of day of the record, of the head, or of the requested moment: `09:35:28.911`.
+    /// The UTC time of day that the table is for, that of the record, of the log's head, or of the requested moment:
+    /// `09:35:28.911`.
     pub at: String,
-    /// One sentence for each column, in their order; etcd, the truth, is first. Then one for each crowd with more than
-    /// 3 different beliefs, for the clients without a column.
+    /// One sentence for each column, in the order of the columns; etcd, the truth, is first. After these, one sentence
+    /// for each crowd with more than 3 different beliefs counts the clients without a column.
     pub sentences: Vec<Sentence>,
-    /// The names of the sides: etcd first, then watch caches by apiserver, watchscope's watch, and clients by name.
-    /// Crowds follow in the order in which the store met them, the largest group of each first. Hostile: show as text.
+    /// The names of the columns' sides: etcd first, then watch caches by apiserver, watchscope's watch, and clients by
+    /// name. Crowds follow in the order in which the store met them, the largest group of clients of each crowd first.
+    /// Hostile: show as text.
     pub columns: Vec<String>,
-    /// The objects, at most 40: those with a difference first, each part by namespace and name. Empty if no side holds
-    /// one.
+    /// The objects, at most 40: those with a difference by namespace and name, then the others by namespace and name.
+    /// Empty if no side holds an object.
     pub rows: Vec<BeliefRow>,
-    /// How many objects have no row: 0 up to 40 objects.
+    /// How many objects beyond the 40 rows are left out; 0 if none.
     pub more: u64,
 }
 
@@ -53,45 +57,47 @@ pub struct BeliefTable {
 pub struct Sentence {
     /// The side, as in [`BeliefTable::columns`]; or the name of a crowd. Hostile: show as text.
     pub side: String,
-    /// What it holds, as a sentence. Hostile: show as text.
+    /// What the side holds, as a sentence. Hostile: show as text.
     pub words: String,
-    /// Whether it differs from the truth; `false` for etcd, for an ended process, and if that cannot be known. Always
-    /// `true` for the clients of a crowd without a column.
+    /// Whether the side differs from etcd; `false` for etcd itself, for an ended process, and if a difference cannot be
+    /// known. Always `true` for a crowd's clients without a column.
     pub differs: bool,
 }
 
 /// The beliefs of all sides about one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BeliefRow {
-    /// Its name, with its namespace if it has one: `shop/web-0`. Hostile: show as text.
+    /// The object's name, with its namespace if it has one: `shop/web-0`. Hostile: show as text.
     pub name: String,
-    /// The belief of each side, one for each column, in their order.
+    /// What each side holds of the object: one cell for each column, in the order of the columns.
     pub cells: Vec<SideCell>,
 }
 
 /// The belief of one side about an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SideCell {
-    /// The resourceVersion that it holds; hostile: show as text. Else `gone` for etcd, `ended` for a client whose
-    /// process has ended, `not watched` in another namespace, and `–` for other sides.
+    /// The resourceVersion at which the side holds the object; hostile: show as text. If the side does not hold it:
+    /// `gone` for etcd, `ended` for a client whose process has ended, `not watched` for an object outside the side's
+    /// namespace, and `–` otherwise.
     pub words: String,
-    /// How it differs from the truth; `None` for etcd, if it does not, or if that cannot be known.
+    /// How the side differs from etcd about the object; `None` for etcd itself, if the side does not differ, or if a
+    /// difference cannot be known.
     pub difference: Option<Difference>,
 }
 
 /// The kinds of differences between a belief and the truth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Difference {
-    /// The side holds an object that does not exist, or that was replaced by another of its name.
+    /// The side holds an object that does not exist, or that was replaced by another object of the same name.
     Ghost,
     /// The side lacks an object that exists.
     Missing,
-    /// The side holds the object at another version.
+    /// The side holds the object at another resourceVersion than etcd.
     Stale,
 }
 
 impl Difference {
-    /// Returns the word for it: `ghost`, `missing` or `stale`.
+    /// Returns the word for the difference: `ghost`, `missing` or `stale`.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -105,22 +111,22 @@ impl Difference {
 /// One side of the comparison.
 struct BeliefColumn {
     name: String,
-    /// What it reports about itself, before the differences.
+    /// The begin of the side's sentence, before the differences: what the side is and reports about itself.
     intro: String,
     held: BTreeMap<Place, Text>,
-    /// The namespace that it watches; empty: all.
+    /// The namespace that the side watches; empty: all.
     namespace: Text,
-    /// Whether an object that it does not hold is missing. That is not so if it has a selector, or if it did not
-    /// report the names of all.
+    /// Whether an object that the side does not hold counts as missing. It does not count as missing if the side has a
+    /// selector, or did not report the names of all its objects.
     is_whole: bool,
-    /// Whether its process has ended, so it holds nothing and lacks nothing.
+    /// Whether the side's process has ended, so that it holds nothing and lacks nothing.
     has_ended: bool,
 }
 
 /// Returns the beliefs of each side about the resource of a record, or else of the lane, at the record or at the head.
 /// If neither names a resource, it takes that of the first client by name that reports one. `record` is `None` for the
-/// head. Returns `None` for a cluster that reports nothing of its inside, or without any resource. Also if the record
-/// is not loaded, and at the head before the first segment. Panics as [`Store::lane_names`] does.
+/// head. Returns `None` for a cluster that reports nothing of its inside, or without any resource. Also returns `None`
+/// if the record is not loaded, and at the head before the first segment. Panics as [`Store::lane_names`] does.
 #[must_use]
 pub fn belief_table(store: &Store, lane: LaneId, record: Option<RecordId>) -> Option<BeliefTable> {
     let entry = record.and_then(|id| store.entry(id));
@@ -132,9 +138,9 @@ pub fn belief_table(store: &Store, lane: LaneId, record: Option<RecordId>) -> Op
     table_of(store, lane, entry.as_ref(), at, (&state, &layers))
 }
 
-/// Returns the beliefs of each side about the resource of a lane as of a moment. If the lane names none, it takes that
-/// of the first client by name that reports one. `None` for a cluster that reports nothing of its inside, or without
-/// any resource. Panics as [`Store::lane_names`] does.
+/// Returns the beliefs of each side about the resource of a lane as of a moment. If the lane names no resource, the
+/// table is about that of the first client by name that reports a resource. Returns `None` for a cluster that reports
+/// nothing of its inside, or if no resource is known. Panics as [`Store::lane_names`] does.
 #[must_use]
 pub fn belief_table_as_of(store: &Store, lane: LaneId, as_of: &AsOf) -> Option<BeliefTable> {
     let folds = (as_of.state(), as_of.layers());
@@ -230,8 +236,8 @@ fn table_of(
     Some(table)
 }
 
-/// Groups the clients of a crowd: clients that hold the same share a column. Returns the largest groups, and a
-/// sentence that counts the clients of the others.
+/// Groups the clients of a crowd: clients that hold the same objects share a column. Returns the 3 largest groups, and
+/// a sentence that counts the clients of all other groups.
 fn crowd_sides(mut members: Vec<(Text, BeliefColumn)>) -> (Vec<BeliefColumn>, Option<Sentence>) {
     tree::sort_by_key(&mut members, |(name, _)| number_of(name));
     let all = crowd_words(members.iter().map(|(name, _)| name)).unwrap_or_default();
@@ -269,7 +275,8 @@ fn crowd_sides(mut members: Vec<(Text, BeliefColumn)>) -> (Vec<BeliefColumn>, Op
     (sides.collect(), more)
 }
 
-/// Returns the resource and namespace of a selection; by default those that a client program reads.
+/// Returns the resource and namespace that a selected record or lane is about; if it is about none, those that the
+/// first client program reads.
 fn topic(
     store: &Store,
     lane: LaneId,
@@ -391,18 +398,19 @@ fn client_side(
 }
 
 impl BeliefColumn {
-    /// Whether it holds the same objects as another side, of the same namespace.
+    /// Whether the side holds the same objects as another side, and both watch the same namespace.
     fn is_like(&self, other: &Self) -> bool {
         let parts = |side: &Self| (side.namespace.clone(), side.has_ended);
         self.held == other.held && parts(self) == parts(other)
     }
 
-    /// Whether it watches the namespace of a place.
+    /// Whether the side watches the namespace of an object.
     fn watches(&self, place: &Place) -> bool {
         self.namespace.is_empty() || place.0.namespace.as_ref() == Some(&self.namespace)
     }
 
-    /// Returns how its belief about a place differs from etcd. It cannot lack an object that it does not watch.
+    /// Returns how the side differs from etcd about an object; `there` is etcd's. A side cannot lack an object that it
+    /// does not watch.
     fn difference(&self, place: &Place, there: Option<(&Place, &Text)>) -> Option<Difference> {
         match (self.held.get_key_value(place), there) {
             (None, Some(_)) if self.is_whole && self.watches(place) => Some(Difference::Missing),
@@ -416,7 +424,8 @@ impl BeliefColumn {
         }
     }
 
-    /// Returns a sentence about its objects in a namespace; in all namespaces if that is empty.
+    /// Returns a sentence about the side's objects and their differences in a namespace; in all namespaces if
+    /// `namespace` is empty.
     fn sentence(&self, truth: &BTreeMap<Place, Text>, namespace: &Text) -> Sentence {
         if self.has_ended {
             return Sentence {
@@ -522,7 +531,7 @@ impl BeliefTable {
     }
 }
 
-/// Returns the first few names, and the count of the rest.
+/// Returns the first [`NAMES_MOST`] names, and the number of further names.
 fn names(all: &[String]) -> String {
     let shown = all.iter().take(NAMES_MOST).cloned().collect::<Vec<_>>();
     match all.len().saturating_sub(NAMES_MOST) {

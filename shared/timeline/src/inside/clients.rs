@@ -19,7 +19,7 @@ use crate::scene::{Px, Target};
 use crate::tokens::Token;
 
 impl Drawer<'_> {
-    /// Draws a crowd of clients: how many of them follow, and how many ghosts they hold together.
+    /// Draws a crowd of clients: how many of these clients follow etcd, and how many ghosts they hold together.
     pub(super) fn crowd_row(&mut self, row: &Row, crowd: &Text) {
         let members = self.picture.store.layer_names().members(crowd);
         let members: Vec<LayerId> = members.into_iter().map(|(_, id)| id).collect();
@@ -75,7 +75,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// Draws a stretch in which `following` clients of a crowd follow.
+    /// Draws a stretch of time in which `following` of a crowd's `all` clients follow etcd.
     fn crowd_stretch(&mut self, row: &Row, xs: (Px, Px), (following, all): (u64, u64)) {
         if following == 0 || xs.1 - xs.0 < HAIR || xs.1 < -SPILL {
             return;
@@ -114,7 +114,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// Returns the points of the run of equal levels before `x`, from its first point on.
+    /// Returns the last points of a layer before `x` that have the same phase, from the first of these points on.
     fn run_at<'b>(&self, epoch: EpochView<'b>, id: LayerId, x: Px) -> &'b [LevelPoint] {
         let points = epoch.layers.levels(id);
         let at = |point: &LevelPoint| self.x(point.moment.at);
@@ -128,7 +128,8 @@ impl Drawer<'_> {
         &points[other.map_or(0, |other| other + 1)..to]
     }
 
-    /// Draws a client in a loop without waits: how often it has read a stream that has ended, and how fast.
+    /// Draws a client in a loop without waits: how often it has read a stream that had already ended, and how many
+    /// times a second.
     fn spin(&mut self, row: &Row, xs: (Px, Px), epoch: EpochView<'_>, id: LayerId) {
         let run = self.run_at(epoch, id, xs.1.min(self.end_x));
         let (Some(first), Some(last)) = (run.first(), run.last()) else {
@@ -159,7 +160,7 @@ impl Drawer<'_> {
         self.beside_ghosts(row, xs, forms);
     }
 
-    /// Draws a client that has returned: since when it sends nothing.
+    /// Draws a client whose watch loop has returned: since when it sends no requests.
     fn silence(
         &mut self,
         row: &Row,
@@ -193,7 +194,7 @@ impl Drawer<'_> {
         self.beside_ghosts(row, xs, forms);
     }
 
-    /// Adds the error of a client in its row, after the words about the ghosts that such a client often leaves.
+    /// Adds the words of a client's error to its row, right of the words about ghosts, which such a client often holds.
     fn beside_ghosts(&mut self, row: &Row, xs: (Px, Px), forms: Vec<String>) {
         let look = TextLook::strong(Token::Error);
         let y = self.y(row) + row.height.half() + Px::whole(4);
@@ -204,7 +205,8 @@ impl Drawer<'_> {
         });
     }
 
-    /// Draws a client's connections in the network: a bar while they carry streams, torn where one is cut.
+    /// Draws a client's connections in the network: a bar while the connections carry streams, torn where a connection
+    /// is cut.
     pub(super) fn connections_of_layer(&mut self, row: &Row, id: LayerId) {
         let (y, bottom) = (
             self.y(row) + Px::whole(3),
@@ -257,7 +259,8 @@ impl Drawer<'_> {
         }
     }
 
-    /// Draws a client or server that follows. Its words stand clear of the bands of ghosts.
+    /// Draws a plateau for a client or server that follows etcd. The words of the plateau stand clear of the bands of
+    /// ghosts.
     fn plateau(&mut self, row: &Row, xs: (Px, Px), level: &Level, bands: &[(Px, Px)]) {
         let (top, bottom) = (
             self.y(row) + Px::whole(5),

@@ -1,4 +1,4 @@
-//! Draws the row of etcd: its head, the writes, and the compactions of history.
+//! Draws the row of etcd: its last revision over time, the writes, and the compactions of history.
 
 use watchscope_model::vocabulary::ChangeType;
 

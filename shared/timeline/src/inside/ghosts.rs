@@ -13,12 +13,12 @@ use crate::scene::{Area, Primitive, Px, Stroke, Target};
 use crate::tokens::Token;
 
 /// Time in µs up to which a difference from etcd is mere propagation delay: 1 s, because clients report only every 100
-/// ms. A longer one is drawn.
+/// ms. A longer difference is drawn.
 pub(super) const UNDER_WAY_US: i64 = 1_000_000;
 
 impl Drawer<'_> {
     /// Draws the stretches longer than [`UNDER_WAY_US`] in which a layer holds objects that are not in etcd. Returns
-    /// their left and right edges.
+    /// the left and right edges of these stretches.
     pub(super) fn ghost_bands(
         &mut self,
         row: &Row,
@@ -96,7 +96,7 @@ impl Drawer<'_> {
     }
 }
 
-/// Returns since when the layer has held ghosts without a break up to `now`. The beginning may be out of view.
+/// Returns since when the layer has held ghosts without a break up to `now`. The returned moment may be out of view.
 pub(super) fn haunted_since(layers: &LayerTrace, id: LayerId, now: Moment) -> Moment {
     let points = layers.levels(id);
     let to = points.partition_point(|point| point.moment.seq <= now.seq);

@@ -1,8 +1,8 @@
 //! Draws the layers of a simulated cluster: their progress, their activity, and the propagation of writes.
 //!
-//! etcd's head and each cache's progress share one scale, so a lower line is behind. Under a cache's progress lies the
-//! window from which a watch may resume. Under the cache lies a thin row for each stream that it feeds, filled by the
-//! events that wait in its buffer.
+//! etcd's last revision and each watch cache's progress share one scale, so a lower line is behind. Under a cache's
+//! progress lies the window of revisions from which a watch may resume. Under the cache lies a thin row for each stream
+//! that the cache feeds, filled by the events that wait in the stream's buffer.
 
 use crate::draw::{Drawer, HAIR, Layer as Paint, Rank, TextLook};
 use crate::format::{count, number};
@@ -12,7 +12,7 @@ use crate::levels::{Layer, Tone, Waiting};
 use crate::scene::{Align, Px};
 use crate::tokens::Token;
 
-/// Words in the row above those of layers, which explain them to a learner.
+/// Words in the row above those of layers, which explain the layers to a learner.
 const HEADING_WORDS: &str = "a write goes from etcd through a watch cache to its clients; none of this is seen from outside";
 
 impl Drawer<'_> {
@@ -40,8 +40,8 @@ impl Drawer<'_> {
         }
     }
 
-    /// Draws a watch cache: its progress on etcd's scale, under it its window, at the bottom the events that wait for
-    /// its watches.
+    /// Draws a watch cache: its progress on etcd's scale, below that the window of revisions from which a watch may
+    /// resume. At the bottom it draws the events that wait for the cache's watches.
     fn cache_row(&mut self, row: &Row, id: LayerId) {
         let Some(scale) = self.layer_scale(row) else {
             return;
@@ -96,7 +96,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// Draws the fill of a buffer: a bar of a least height, and higher the fuller the buffer is.
+    /// Draws the fill of a buffer: a bar that is higher the fuller the buffer is, with a least height.
     fn waiting(
         &mut self,
         xs: (Px, Px),

@@ -15,15 +15,16 @@ use crate::view::View;
 /// The heading over the rows of layers.
 const HEADING: &str = "Inside the cluster";
 /// Most client programs, without crowds, whose connections and streams show by themselves, so that the rows fit on a
-/// screen. If there are more, those rows show only once the viewer opens them. The number has no source.
+/// screen. If there are more clients, the rows of connections and streams show only once the viewer opens them. The
+/// number has no source.
 const CLIENTS_OPEN_MOST: usize = 8;
-/// Most streams that are shown for a watch cache, so that its rows fit on a screen: those with the most waiting events.
-/// The others have no row. The number has no source.
+/// Most streams that are shown for a watch cache, so that its rows fit on a screen: the streams with the most waiting
+/// events. Other streams have no row. The number has no source.
 const STREAMS_MOST: usize = 8;
 
 impl Lanes {
-    /// Opens or closes the rows under a layer, against its state now. A layer without rows keeps the wish until it has
-    /// some.
+    /// Closes the rows under a layer if they are open, and opens them if they are closed. For a layer without rows, the
+    /// choice applies once it has some.
     pub fn toggle_layer(&mut self, layer: LayerId) {
         match self.toggled_layers.iter().position(|&id| id == layer) {
             Some(place) => {
@@ -33,8 +34,9 @@ impl Lanes {
         }
     }
 
-    /// Opens the rows under a layer if `is_open`, otherwise closes them. Does nothing if the layer has none or is
-    /// unknown, or if it is so already. An apiserver, a crowd or the heading keeps the wish even without rows.
+    /// Opens the rows under a layer if `is_open`, otherwise closes them. Does nothing if the layer has no rows under it
+    /// or is unknown, or if it is open or closed as asked. For an apiserver, a crowd or the heading, the choice is kept
+    /// even without rows.
     pub fn set_layer_open(&mut self, store: &Store, layer: LayerId, is_open: bool) {
         let names = store.layer_names();
         let has_rows = match names.layer(layer) {
@@ -64,8 +66,8 @@ impl Lanes {
         usually != self.toggled_layers.contains(&layer)
     }
 
-    /// Returns the rows of the layers as they are now, or at the end of a view. There are none for a cluster that
-    /// reports nothing of its inside.
+    /// Returns the rows of the layers as they are now, or at the end of a view. A cluster that reports nothing of its
+    /// inside has no such rows.
     pub(super) fn layer_rows(
         &self,
         store: &Store,
@@ -178,7 +180,7 @@ impl Lanes {
         }
     }
 
-    /// Adds a client program, and its connections if it is open.
+    /// Adds the row of a client program, and that of its connections if the viewer sees the client open.
     fn client_rows(
         &self,
         store: &Store,
@@ -214,8 +216,8 @@ impl Lanes {
         }
     }
 
-    /// Adds the streams of an open watch cache, those with the most waiting events first: at most [`STREAMS_MOST`].
-    /// Streams of crowds count only while events wait for them.
+    /// Adds the streams of an open watch cache, those with the most waiting events first: at most [`STREAMS_MOST`]. The
+    /// stream to a client of a crowd has a row only while events wait in its buffer.
     fn stream_rows(
         &self,
         store: &Store,
@@ -276,12 +278,12 @@ impl RowBuilder {
     }
 }
 
-/// Returns the mark beside a layer's name.
+/// Returns the mark beside a layer's name: a ghost if it holds any; else `None`.
 fn mark_of(level: &Level) -> Option<(Glyph, Token)> {
     (level.ghosts > 0).then_some((Glyph::Ghost, Token::Divergence))
 }
 
-/// Returns a layer's level at a time, in whichever epoch.
+/// Returns a layer's level at a time, from the newest epoch that has one.
 pub(super) fn level_at(store: &Store, layer: LayerId, at: Time) -> Option<&Level> {
     let epochs = store.epochs().iter().rev();
     epochs

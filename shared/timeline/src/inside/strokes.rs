@@ -25,7 +25,7 @@ const COLUMN_HIGH: Px = Px::whole(4);
 const DENSITY: u8 = 38;
 
 impl Drawer<'_> {
-    /// Returns the points of a layer to draw: the last before the view, and those in it.
+    /// Returns the points of a layer to draw: the last point before the view, and all points in it.
     pub(super) fn shown<'b>(&self, layers: &'b LayerTrace, id: LayerId) -> &'b [LevelPoint] {
         let points = layers.levels(id);
         let from = points.partition_point(|point| point.moment.at < self.left);
@@ -48,7 +48,7 @@ impl Drawer<'_> {
         Some(self.line_of(start, moves, epoch.end))
     }
 
-    /// Returns the scale of etcd's head, which the caches share.
+    /// Returns the vertical scale of etcd's revisions, which the rows of watch caches share.
     pub(super) fn layer_scale(&self, row: &Row) -> Option<Scale> {
         let etcd = self.picture.store.layer_names().find(&Layer::Etcd)?;
         let ranges = self.epochs.iter();
@@ -62,7 +62,8 @@ impl Drawer<'_> {
         })
     }
 
-    /// Returns the stretches of equal points, in px, without those that are too narrow to show.
+    /// Returns the stretches of points that `alike` finds equal, in px, without those that are too narrow to show or
+    /// end before the view.
     pub(super) fn stretches<'b>(
         &self,
         points: &'b [LevelPoint],
@@ -131,8 +132,8 @@ impl Drawer<'_> {
         (from, x1)
     }
 
-    /// Draws the objects that a cache or a client received, as density at the bottom of its row. Lessons draw each
-    /// propagation instead.
+    /// Draws the objects that a cache or a client received, as density at the bottom of the layer's row. Lessons draw
+    /// each propagation instead of this density.
     pub(super) fn taken_in(&mut self, epoch: EpochView<'_>, id: LayerId, bottom: Px) {
         if self.picture.ways == Ways::Stopped {
             let held = epoch.layers.held(id);
@@ -141,8 +142,8 @@ impl Drawer<'_> {
         }
     }
 
-    /// Draws a column for each [`COLUMN`] with at least one of the rising times, standing on `bottom`. Columns that
-    /// touch are one stroke.
+    /// Draws a density column on `bottom` in each [`COLUMN`] px of the view in which at least one of `times` falls. The
+    /// times must rise. Columns that touch are one stroke.
     pub(super) fn density(&mut self, times: impl Iterator<Item = Time>, bottom: Px) {
         let middle = bottom - COLUMN_HIGH.half();
         let mut runs: Vec<(Px, Px)> = Vec::new();
@@ -173,8 +174,8 @@ impl Drawer<'_> {
         );
     }
 
-    /// Writes words inside a stretch if they fit, or else the part before a colon or an arrow if that fits. Empty
-    /// words are skipped.
+    /// Writes words inside a stretch if they fit. If not, writes their part before a colon or an arrow, if that fits.
+    /// Empty words are skipped.
     pub(super) fn say_inside(
         &mut self,
         rank: Rank,
@@ -198,7 +199,7 @@ impl Drawer<'_> {
     }
 }
 
-/// Returns the part before a colon or an arrow.
+/// Returns the words' part before the first colon or arrow.
 pub(super) fn short(words: &str) -> &str {
     let ends = [": ", " →"].map(|mark| words.find(mark).unwrap_or(words.len()));
     &words[..ends[0].min(ends[1])]

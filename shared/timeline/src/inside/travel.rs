@@ -1,10 +1,10 @@
 //! Draws the propagation of writes through the layers of a simulated cluster: from etcd over a watch cache and a
 //! stream to a client.
 //!
-//! A propagation is a line from row to row, tilted by its delay. One that stopped has a cross in the row that it did
-//! not reach. A lesson shows each cross; other pictures show the first of a sequence of stops. A lesson also shows
-//! writes that are still travelling, as faint lines. The selected write stands out in full, with the delay at each
-//! stop.
+//! A propagation is drawn as a line from row to row, tilted by its delay. A propagation that stopped has a cross in the
+//! row that the write did not reach. A lesson shows each cross; other pictures show only the first cross of several
+//! stopped writes in a row. A lesson also shows writes that are still travelling, as faint lines. The whole propagation
+//! of the selected write stands out, with the delay at each layer.
 
 use watchscope_model::Time;
 use watchscope_model::time::MILLISECOND_US;
@@ -18,26 +18,26 @@ use crate::levels::{End, Follower, Layer, Propagation, WriteMark};
 use crate::scene::{Align, Area, Primitive, Px, Step, Stroke};
 use crate::tokens::Token;
 
-/// Least distance in px between two lines to one client of writes that arrived or are travelling. Nearer ones are left
-/// out, because they would look like a surface.
+/// Least distance in px between two lines to one client of writes that arrived or are travelling. A line nearer to the
+/// line before it is left out, because dense lines would look like a surface.
 const APART: Px = Px::whole(6);
 /// Opacity in percent of a propagation that has not arrived yet. The number has no source.
 const TRAVELLING_PERCENT: u8 = 40;
-/// Most clients on screen whose propagations are all drawn, because more lines would hide each other. Of clients beyond
-/// it, and of crowds, only that of the selected write is drawn. The number has no source.
+/// Most clients on screen whose propagations are all drawn, because more lines would hide each other. For further
+/// clients, and for clients in crowds, only the propagation of the selected write is drawn. The number has no source.
 const CLIENTS_MOST: usize = 8;
-/// Most lines in a picture of writes that arrived or are travelling; those beyond are left out. Long slanted lines take
-/// a canvas the longest time. The number has no source.
+/// Most lines in a picture of writes that arrived or are travelling; further lines are left out. Long slanted lines
+/// take a canvas the longest time. The number has no source.
 const LINES_MOST: usize = 240;
 /// Width of a line: 1.25 px, in 64ths of a px. The number has no source.
 const LINE_WIDTH: Px = Px(80);
-/// Distance in px of a line's beginning from the middle of its glyph, downwards: just below the glyph.
+/// Distance in px from the middle of a write's glyph down to the beginning of its line, just below the glyph.
 const BELOW_GLYPH: Px = Px::whole(6);
-/// Distance in px of words from their stop or cross. The number has no source.
+/// Distance in px of words from the mark or cross that they belong to. The number has no source.
 const BESIDE: Px = Px::whole(6);
 /// Half the side of a cross, in px. The number has no source.
 const CROSS_ARM: Px = Px::whole(4);
-/// Half the side of a stop's mark of the selected write, in px. The number has no source.
+/// Half the side, in px, of the mark at each layer that the selected write reached. The number has no source.
 const STOP_HALF: Px = Px::whole(3);
 
 /// The rows of layers on screen, each with its top edge and its middle.
@@ -54,10 +54,10 @@ impl Shown {
     }
 }
 
-/// A propagation as it is drawn: its corners, and the cross behind the last one.
+/// A propagation as it is drawn: the corners of its line, and the cross after the last corner if it stopped.
 struct Drawn {
     corners: Vec<(Px, Px)>,
-    /// When the write was at each corner.
+    /// When the write was at the layer of each corner.
     times: Vec<Time>,
     cross: Option<(LayerId, Px, Px, End)>,
 }
@@ -144,8 +144,8 @@ impl Drawer<'_> {
         }
     }
 
-    /// Returns the line through the rows on screen. If the row of the stop with the cross is not on screen, the cross
-    /// stands above the client's row.
+    /// Returns the line of a propagation through the rows on screen. If the row in which the cross belongs is not on
+    /// screen, the cross stands above the client's row.
     fn drawn(
         &self,
         write: &WriteMark,

@@ -13,14 +13,14 @@ use crate::levels::{End, Follower, Layer, Propagation, Tone, Waiting, WriteMark}
 use crate::phrases::object_words;
 use crate::store::Store;
 
-/// Most streams of a watch cache that are named, so that the words stay short: those with the most waiting events
-/// first. The rest is counted. The number has no source.
+/// Most streams of a watch cache that are named, so that the words stay short: the streams with the most waiting events
+/// first. Further streams are only counted. The number has no source.
 const STREAMS_MOST: usize = 8;
-/// Most clients whose propagation of a write is described, so that the words stay short: in the order of their rows.
-/// The rest is counted. The number has no source.
+/// Most clients whose propagation of a write is described, so that the words stay short: the first clients in the order
+/// of their rows. Further clients are only counted. The number has no source.
 const PROPAGATIONS_MOST: usize = 8;
 
-/// Returns a record of the inside as a sentence with its full stop, never empty. Hostile: show as text.
+/// Returns an inside record as a sentence with its full stop, never empty. Hostile: show as text.
 #[must_use]
 pub fn inside_words(inside: &Inside) -> String {
     match inside {
@@ -207,7 +207,8 @@ fn streams_words(store: &Store, (server, resource): (u64, &Text), at: Time) -> V
     lines
 }
 
-/// Returns the propagation of a write to each client that follows the object: when it was where, and where it stopped.
+/// Returns the propagation of a write to each client that follows the object: when the write was at each layer, and
+/// where it stopped.
 fn propagations_words(store: &Store, id: RecordId) -> Vec<String> {
     let names = store.layer_names();
     let Some(epoch) = store.epoch(id.epoch) else {
@@ -276,7 +277,7 @@ fn propagation_words(
     format!("{client}: {}", stops.join(", "))
 }
 
-/// Returns the fields of a record of the inside.
+/// Returns the fields of an inside record.
 pub(crate) fn fields(
     store: &Store,
     id: RecordId,

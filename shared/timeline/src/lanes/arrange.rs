@@ -1,5 +1,5 @@
-//! The state of the lanes: which watches are open, which of their objects have rows in which order, and which
-//! connections and resourceVersions do.
+//! The state of the lanes: which watches are open, which of their objects have rows and in which order, and which
+//! connections and resourceVersions have rows.
 //!
 //! ```text
 //!   log, height, view while it follows now ─┐
@@ -8,8 +8,8 @@
 //! ```
 //!
 //! The first arrangement uses the fold at the head and the records in view, so a page that opens later begins with the
-//! watches of the latest changes. Later ones change only while the view follows now, so panning moves no row. No watch
-//! closes by itself. What the viewer asks for takes effect at once.
+//! watches of the latest changes. A later arrangement differs only while the view follows now, so panning moves no row.
+//! No watch closes by itself. What the viewer asks for takes effect at once.
 
 use watchscope_model::fold::Watch;
 use watchscope_model::row;
@@ -30,17 +30,17 @@ use crate::scene::Px;
 use crate::store::Store;
 
 /// Findings of a watch that lags: apiservers apart (F31), or a proxy that holds events back (F44). A watch with one of
-/// them shows its resourceVersion.
+/// these findings shows its resourceVersion in a row.
 const LAGS: [row::Row; 2] = [row::Row::F31, row::Row::F44];
 
-/// The room for rows.
+/// The room for rows on screen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
-    /// Height of the window; `None`: unlimited.
+    /// Height of the screen area for all rows; `None`: unlimited.
     pub(super) height: Option<Px>,
-    /// Height of the rows above the connections.
+    /// Height of the rows above the connections, pinned lanes included.
     pub(super) taken: Px,
-    /// Height of single rows.
+    /// The density, which gives the height of single rows.
     pub(super) density: Density,
 }
 
@@ -61,20 +61,21 @@ impl Wishes<'_> {
         self.choices.get(store.names().watch_name(watch)).copied()
     }
 
-    /// Whether all watches without a choice are strips, or open for trouble alone.
+    /// Whether no watch opens by itself at its news: all watches without a choice of the viewer are strips, or open for
+    /// trouble alone.
     fn are_folded(&self) -> bool {
         self.setup.folding != Folding::ByItself
     }
 }
 
-/// The state of the lanes. It has one entry for each watch in the store with its objects, and one for each server. So
-/// the store's names bound it.
+/// The state of the lanes. The state has one entry for each watch in the store with the watch's objects, and one for
+/// each server. So the number of names in the store bounds its size.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Arrangement {
     /// Whether anything was ever arranged.
     pub(super) has_begun: bool,
     watches: Vec<Kept>,
-    /// Servers with a connection that failed: their rows stay.
+    /// Servers with a connection that failed in view: the rows of their connections stay.
     failed: Vec<ServerId>,
     /// Servers whose connections have a row, by name.
     pub(super) connections: Vec<ServerId>,
@@ -100,7 +101,7 @@ impl Arrangement {
     }
 }
 
-/// Whether a watch is of Kubernetes Events. Those are many and describe other objects, so their watches do not open by
+/// Whether a watch is of Kubernetes Events. Events are many and describe other objects, so their watches do not open by
 /// themselves.
 fn is_of_events(name: &WatchName) -> bool {
     let resource = name.resource();
@@ -108,8 +109,9 @@ fn is_of_events(name: &WatchName) -> bool {
     plural == Some("events")
 }
 
-/// Returns the next arrangement, from the log, the room, the viewer's wishes, and the arrangement before. Rows change
-/// only in a moment that is live, or if nothing was arranged before.
+/// Returns the next arrangement, from the log, the room, the viewer's wishes, and the arrangement before. Without a
+/// wish of the viewer, rows change only if the moment is live (the view follows now), or if nothing was arranged
+/// before.
 pub(super) fn arrange(
     store: &Store,
     wishes: Wishes<'_>,
@@ -154,8 +156,9 @@ pub(super) fn arrange(
 }
 
 impl Arrangement {
-    /// Closes or opens watches as the viewer folds all of them. All become strips at once. Those with trouble open at
-    /// once, and at each trouble that comes while the page follows.
+    /// Applies the viewer's folding of all watches. With strips, all watches that opened by themselves close at once.
+    /// With trouble, watches with trouble open at once, and later ones when their trouble comes while the page follows
+    /// now.
     fn refold(
         &mut self,
         store: &Store,
@@ -183,7 +186,7 @@ impl Arrangement {
         }
     }
 
-    /// Updates which watches have a row, their last news, and which of them lag.
+    /// Updates which watches have a row, the seq of their last news, and which of them have a finding of lag.
     fn notice(&mut self, store: &Store, state: &State, window: (Time, Time)) {
         let names = store.names();
         for &watch in names.watches_by_name() {
@@ -245,7 +248,8 @@ impl Arrangement {
         }
     }
 
-    /// Gives a row to the connections of each server that has a shared connection now, or had one that failed.
+    /// Gives a row to the connections of each server with a connection that several watches share now, or with one that
+    /// failed.
     fn connect(&mut self, store: &Store, state: &State) {
         let names = store.names();
         let (mut used, mut shared) = (BTreeSet::new(), Vec::new());
@@ -296,7 +300,7 @@ impl Arrangement {
     }
 
     /// Opens the watches with news, the latest first, while all rows still end above the lower edge. A watch without
-    /// room tries again at its next news.
+    /// room stays closed until its next news.
     fn open(
         &mut self,
         store: &Store,
@@ -340,7 +344,7 @@ impl Arrangement {
         }
     }
 
-    /// Whether this watch has changes and a connection on which no watch shows its resourceVersion.
+    /// Whether the watch `known` has had a change, and no watch on its connection shows its resourceVersion.
     fn lacks_version(&self, store: &Store, state: &State, known: Option<&Watch>) -> bool {
         let connection = known.and_then(|known| known.last_change.and(known.connection));
         let mut watches = store.names().watches_by_name().iter();
@@ -352,8 +356,8 @@ impl Arrangement {
             })
     }
 
-    /// Returns how many resourceVersions are still to get a row: one for each connection of the open watches that are
-    /// not judged yet.
+    /// Returns how many resourceVersions [`Self::judge`] will give a row: one for each connection of open, not yet
+    /// judged watches that has no such row.
     fn versions_due(&self, store: &Store, state: &State, wishes: Wishes<'_>) -> usize {
         let mut due: Vec<Option<ConnectionId>> = Vec::new();
         for &watch in store.names().watches_by_name() {
@@ -372,8 +376,8 @@ impl Arrangement {
         due.len()
     }
 
-    /// Decides which open watches show their resourceVersion: on each connection the one with the most modifications
-    /// and deletions. Each watch is judged once, when it is open and has changed.
+    /// Decides which open watches show their resourceVersion: on each connection, the open watch with the most
+    /// modifications and deletions. Each watch is judged once, as soon as it is open and has had a change.
     fn judge(&mut self, store: &Store, state: &State, wishes: Wishes<'_>) {
         let names = store.names();
         let known = |watch| state.watches.get(names.watch_name(watch));
@@ -406,7 +410,7 @@ impl Arrangement {
         }
     }
 
-    /// Folds the quiet watches without room into one row; the last by name fold first.
+    /// Folds the quiet watches without room into one row; the last watches by name fold first.
     fn fold(&mut self, store: &Store, wishes: Wishes<'_>, room: Room) {
         let (height, quiet) = self.height(store, wishes, room);
         let mut stand = quiet;

@@ -102,7 +102,7 @@ impl RowBuilder {
         };
     }
 
-    /// Adds watchscope's own requests. They are last, because they are not about the cluster.
+    /// Adds the row of watchscope's own requests. This row is the last, because it is not about the cluster.
     pub(super) fn own_requests(&mut self, store: &Store) {
         let own_requests = store
             .epochs()
@@ -115,7 +115,7 @@ impl RowBuilder {
         self.push(id, kind, false, "", OWN_REQUESTS.into(), Some(sent as u64));
     }
 
-    /// Adds the connections to a server, named by the number of the open one.
+    /// Adds the row of the connections to a server, named by the number of the open connection.
     pub(super) fn connection(&mut self, store: &Store, server: ServerId) {
         let remote = store.names().server_name(server);
         let open = store
@@ -131,7 +131,7 @@ impl RowBuilder {
         self.push(id, kind, false, "", name.into(), None);
     }
 
-    /// Adds the row of a watch's objects without rows.
+    /// Adds the row that stands for a watch's objects without rows of their own.
     pub(super) fn more(&mut self, watch: WatchId, kept: &Kept, is_whole: bool) {
         let name = if is_whole {
             format!("only {OBJECTS_MOST}")
@@ -225,7 +225,7 @@ impl RowBuilder {
         row
     }
 
-    /// Adds an object that stands apart from its watch, which its name then says.
+    /// Adds the row of an object that stands apart from its watch; its name then says the watch.
     pub(super) fn object_apart(
         &mut self,
         store: &Store,

@@ -3,19 +3,19 @@
 use watchscope_model::WatchName;
 use watchscope_model::map::Map;
 
-/// The viewer's choice for a watch. It stays, whatever happens in the watch.
+/// The viewer's choice for a watch. The choice stays, whatever happens in the watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Choice {
-    /// One strip.
+    /// Closed: the watch is one strip.
     Closed,
-    /// With at most [`OBJECTS_MOST`](super::kept::OBJECTS_MOST) objects.
+    /// Open with at most [`OBJECTS_MOST`](super::kept::OBJECTS_MOST) objects.
     Open,
-    /// With all objects.
+    /// Open with all objects.
     Whole,
 }
 
 impl Choice {
-    /// Returns the character that a page stores for it.
+    /// Returns the character that a page stores for the choice.
     pub(super) fn sign(self) -> char {
         match self {
             Self::Closed => '-',

@@ -5,7 +5,7 @@ use watchscope_model::{Object, WatchName};
 /// Words that a lane must or must not have: `cart -lease kind≠events`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Filter {
-    /// The text as typed.
+    /// The filter's text, as the viewer typed it.
     pub(super) text: String,
     pub(super) terms: Vec<(Term, bool)>,
 }
@@ -38,13 +38,13 @@ impl Filter {
         }
     }
 
-    /// Whether a lane must have a word, so that the viewer searches for it.
+    /// Whether the filter has a word that a lane must have.
     pub(super) fn has_word(&self) -> bool {
         let mut terms = self.terms.iter();
         terms.any(|(term, wanted)| *wanted && matches!(term, Term::Word(_)))
     }
 
-    /// Whether a watch may be shown at all, by its kind and the words that it must not have.
+    /// Whether the filter allows any row of a watch, by the watch's kind and by the words that its name must not have.
     pub(super) fn allows_watch(&self, watch: &WatchName) -> bool {
         self.terms.iter().all(|(term, wanted)| match term {
             Term::Kind(kind) => is_kind(watch.resource(), kind) == *wanted,
@@ -52,7 +52,8 @@ impl Filter {
         })
     }
 
-    /// Whether a lane of an allowed watch may be shown.
+    /// Whether the filter allows the lane of a watch, or of its object if `object` is given. The watch itself must be
+    /// allowed.
     pub(super) fn allows(&self, watch: &WatchName, object: Option<&Object>) -> bool {
         self.terms.iter().all(|(term, wanted)| match term {
             Term::Kind(_) => true,
@@ -70,8 +71,8 @@ impl Filter {
     }
 }
 
-/// Whether a name contains a word, regardless of ASCII case. It compares byte by byte, because names are short. The
-/// standard library's search would be one fiftieth of the code that the page needs for its first paint.
+/// Whether a name contains a word, regardless of ASCII case. The function compares byte by byte, because names are
+/// short. The standard library's search would take one fiftieth of the code that the page needs for its first paint.
 fn has_word(name: &str, word: &str) -> bool {
     let (name, word) = (name.as_bytes(), word.as_bytes());
     let mut places = 0..=name.len().saturating_sub(word.len());
@@ -81,7 +82,7 @@ fn has_word(name: &str, word: &str) -> bool {
     })
 }
 
-/// Whether a resource is of a kind as people write it: plural, singular, with or without group.
+/// Whether a resource is of a kind, written as people write it: plural, singular, with or without group.
 pub(super) fn is_kind(resource: &str, kind: &str) -> bool {
     let plural = resource.split(['.', '?', '#']).next().unwrap_or(resource);
     resource == kind

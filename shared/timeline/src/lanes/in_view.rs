@@ -1,4 +1,4 @@
-//! A watch between two times: whether it was wanted then, and its most severe mark.
+//! A watch between two times: whether it was wanted between them, and its most severe mark.
 
 use watchscope_model::Time;
 use watchscope_model::vocabulary::{Divergence, Phase};
@@ -7,7 +7,8 @@ use crate::glyph::Glyph;
 use crate::store::{Span, VerdictSpan, WatchTrace};
 use crate::tokens::Token;
 
-/// Whether a watch is wanted at some time between `left` and `right`.
+/// Whether a watch is wanted at some time between `left` and `right`: started by `right`, and not stopped before
+/// `left`.
 pub(super) fn is_wanted(trace: &WatchTrace, (left, right): (Time, Time)) -> bool {
     let Some(started) = trace.started else {
         return false;
@@ -29,7 +30,8 @@ pub(super) fn has_mark(trace: &WatchTrace, marks: &[u32], left: Time, right: Tim
         .is_some_and(|&mark| trace.marks.at(mark as usize) <= right)
 }
 
-/// Returns the most severe event between `left` and `right`, as a mark beside the watch's name.
+/// Returns the mark of the most severe event between `left` and `right`, which stands beside the watch's name. `None`
+/// without a confirmed divergence, a refusal, an ERROR or a lost gap.
 pub(super) fn worst_mark(
     traces: &[&WatchTrace],
     left: Time,

@@ -1,4 +1,4 @@
-//! The state of one watch's rows: whether it is open, and which of its objects have rows in which order.
+//! The state of one watch's rows: whether it is open, and which of its objects have rows, and in which order.
 
 use watchscope_model::fold::Watch;
 use watchscope_model::vocabulary::Origin;
@@ -12,15 +12,15 @@ use crate::id::{ObjectId, WatchId};
 use crate::scene::Px;
 use crate::store::{MarkKind, Store, WatchTrace};
 
-/// Most objects that an open watch shows, so that several watches fit on a screen, unless the viewer opened all of it.
-/// The selected one may be one more, and a filter or a picture of all rows shows more. One more row counts the others.
-/// The number has no source.
+/// Most objects that an open watch shows, so that several watches fit on a screen, unless the viewer opened all of the
+/// watch. The selected object may be one more, and a filter or a picture of all rows shows more. One more row stands
+/// for the other objects. The number has no source.
 pub(crate) const OBJECTS_MOST: usize = 12;
-/// Time in µs after its deletion from which an object is folded into the row of gone objects. In these 60 s a viewer
-/// sees the deletion. The number has no source.
+/// Time in µs after its deletion from which an object is folded into the row of gone objects. During these 60 s a
+/// viewer can see the deletion. The number has no source.
 const GONE_US: i64 = 60_000_000;
-/// The most objects of a watch whose rows are chosen again with each record. With more of them [`PACE_US`] lies between
-/// two choices, because each looks at all objects. The number has no source.
+/// The most objects of a watch whose rows are chosen again with each record. For a watch with more objects, at least
+/// [`PACE_US`] lies between two choices, because each choice looks at all objects. The number has no source.
 const SMALL: usize = 200;
 /// The least time between two choices of the rows of a watch with more than [`SMALL`] objects, in microseconds. If the
 /// viewer opens, closes or sorts, the rows are chosen at once. The number has no source.
@@ -29,9 +29,9 @@ const PACE_US: i64 = 250_000;
 /// What a choice of rows depends on, besides the log.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moment {
-    /// The pen's time.
+    /// The time of the pen, the line of now.
     pub(super) now: Time,
-    /// The time in view.
+    /// The begin and the end of the time in view.
     pub(super) window: (Time, Time),
     /// Whether rows may change: the view follows now, or nothing was arranged before.
     pub(super) is_live: bool,
@@ -42,35 +42,38 @@ pub(super) struct Moment {
 /// The state of one watch's rows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Kept {
-    /// Whether it has a row.
+    /// Whether the watch has a row.
     pub(super) is_shown: bool,
-    /// Whether it opened by itself.
+    /// Whether the watch opened by itself.
     pub(super) is_open: bool,
-    /// Seq of the last news in it; 0: none.
+    /// Seq of the watch's last news (a change, a finding, or a difference over a seam); 0: no news.
     pub(super) news: Seq,
-    /// The news for which it last tried to open.
+    /// Seq of the news for which the watch last tried to open by itself.
     pub(super) tried: Seq,
-    /// Whether its resourceVersion has a row.
+    /// Whether the watch's resourceVersion has a row while the watch is shown.
     pub(super) has_version: bool,
     /// Whether the arrangement has decided about `has_version`.
     pub(super) is_judged: bool,
-    /// The objects that have rows, in their order. The first `changed` of them changed.
+    /// The objects that have rows, in the order of the rows. The first `changed` of these objects changed or have a
+    /// verdict.
     pub(super) objects: Vec<ObjectId>,
-    /// How many of `objects` changed. The rest is shown because the viewer opened a quiet watch.
+    /// How many of `objects` changed or have a verdict. The other entries of `objects` are held objects, shown because
+    /// the viewer opened the watch.
     changed: usize,
     /// All objects that are not gone, in their order; only while the viewer has opened all of the watch.
     pub(super) whole: Vec<ObjectId>,
-    /// How many objects have no row, without those that are gone.
+    /// The number of objects without a row, without those that are gone.
     pub(super) others: usize,
-    /// The objects that were deleted over 60 s ago, by name.
+    /// The objects that were deleted at least 60 s ago, by name.
     pub(super) gone: Vec<ObjectId>,
-    /// When the next object will be gone.
+    /// When the next deleted object will count as gone, 60 s after its deletion; `None` if there is none.
     gone_next: Option<Time>,
-    /// What the objects were chosen by. They are chosen again only when it differs.
+    /// The inputs by which the objects were last chosen. The objects are chosen again only when these differ or an
+    /// object becomes gone.
     chosen_by: ChosenBy,
-    /// When they were chosen.
+    /// When the objects were last chosen.
     chosen_at: Time,
-    /// Whether it is folded into the row of quiet watches.
+    /// Whether the watch is folded into the row of quiet watches.
     pub(super) is_folded: bool,
 }
 
@@ -80,24 +83,25 @@ type ChosenBy = (u64, usize, Option<Choice>, Sorting);
 /// What is known of an object that may have a row.
 struct Candidate {
     object: ObjectId,
-    /// Rank in the order of rows, if it changed or has a verdict. The greatest comes first.
+    /// Rank in the order of rows, if the object changed or has a verdict. The greatest rank comes first.
     key: Option<(u64, Seq)>,
     is_held: bool,
 }
 
 impl Kept {
-    /// Whether its rows are shown.
+    /// Whether the rows under the watch are shown.
     pub(super) fn is_open(&self, choice: Option<Choice>) -> bool {
         choice.map_or(self.is_open, |choice| choice != Choice::Closed)
     }
 
-    /// Whether its resourceVersion has a row; not if the viewer closed the watch, or all of them.
+    /// Whether the watch's resourceVersion has a row. The resourceVersion has no row if the viewer closed this watch,
+    /// or folded all watches and did not open this one.
     pub(super) fn shows_version(&self, choice: Option<Choice>, all_are_folded: bool) -> bool {
         let is_closed = choice == Some(Choice::Closed);
         self.has_version && !is_closed && (!all_are_folded || self.is_open(choice))
     }
 
-    /// Returns the height of the rows under it.
+    /// Returns the height of the rows under the watch's own row.
     pub(super) fn under(&self, density: Density) -> Px {
         let height = |kind| density.whole_height(kind);
         let mut under = Px::ZERO;
@@ -114,19 +118,20 @@ impl Kept {
         under
     }
 
-    /// Whether nothing ever happened in it, and the viewer neither opened nor closed it.
+    /// Whether the watch is quiet: it has had no news, and the viewer neither opened nor closed it.
     pub(super) fn is_quiet(&self, choice: Option<Choice>) -> bool {
         self.news == Seq(0) && !self.is_open && choice.is_none() && !self.has_version
     }
 
-    /// Whether the objects were chosen by another choice of the viewer, or in another order.
+    /// Whether the objects were last chosen under another choice of the viewer, or another sorting.
     pub(super) fn differs(&self, choice: Option<Choice>, sorting: Sorting) -> bool {
         (self.chosen_by.2, self.chosen_by.3) != (choice, sorting)
     }
 
-    /// Chooses the objects that have rows, at most [`OBJECTS_MOST`]. Objects with a verdict come first. Those that
-    /// changed follow, the latest first, and then those that differ over a seam. Rows are sorted again only when an
-    /// object enters. Objects that were deleted over 60 s ago are gone: they have no row.
+    /// Chooses the objects that have rows, at most [`OBJECTS_MOST`]. Objects with a verdict come first. Objects that
+    /// changed follow, the latest first (or the most changes first, if sorted by rate), and then objects that differ
+    /// over a seam. Rows are sorted again only when an object enters or the sorting changes. Objects deleted at least
+    /// 60 s ago are gone: they have no row.
     pub(super) fn choose(
         &mut self,
         store: &Store,
@@ -189,8 +194,8 @@ impl Kept {
         self.choose_whole(candidates, choice, sorting, moment.may_sort || is_asked);
     }
 
-    /// Puts all objects that are not gone in order, if the viewer has opened all of the watch. Under a sorting that
-    /// waits, those that have rows keep their order, and new ones follow.
+    /// Puts all objects that are not gone in order, if the viewer has opened all of the watch. Unless `may_sort`,
+    /// objects that have rows keep their order, and new ones follow; the order by name always applies.
     fn choose_whole(
         &mut self,
         mut candidates: Vec<Candidate>,
@@ -218,7 +223,7 @@ impl Kept {
         };
     }
 
-    /// Returns the objects that are not gone, by name, and those that are.
+    /// Returns the objects that are not gone, by name, and the objects that are gone, by name.
     fn candidates(
         &mut self,
         store: &Store,
@@ -291,7 +296,8 @@ impl Kept {
     }
 }
 
-/// Returns when an object's last loaded life ended: the time of its last mark, or of the end of that life.
+/// Returns when an object's last loaded life ended: the time of the object's last mark or of the life's end, whichever
+/// is later.
 fn deleted_at(traces: &[&WatchTrace], object: ObjectId) -> Option<Time> {
     traces.iter().rev().find_map(|trace| {
         let part = trace.objects.get(object.0 as usize)?;
@@ -301,7 +307,7 @@ fn deleted_at(traces: &[&WatchTrace], object: ObjectId) -> Option<Time> {
     })
 }
 
-/// Returns how many loaded changes of an object streams delivered.
+/// Returns the number of an object's loaded changes that streams delivered.
 fn changes(traces: &[&WatchTrace], object: ObjectId) -> u64 {
     let parts = traces
         .iter()

@@ -8,14 +8,14 @@ use crate::id::ObjectId;
 use crate::store::{ObjectTrace, WatchTrace};
 use crate::tokens::Token;
 
-/// An object whose row shows.
+/// An object that has a row.
 pub(super) struct VisibleObject {
     pub(super) object: ObjectId,
-    /// Its divergence, if it has one in the view.
+    /// The mark of the object's divergence, if it has a confirmed one in view.
     pub(super) mark: Option<(Glyph, Token)>,
-    /// How many changes of it are loaded.
+    /// How many changes of the object are loaded.
     pub(super) count: u64,
-    /// When its last loaded mark came; 0 if none is loaded.
+    /// The time of the object's last loaded mark; 0 if none is loaded.
     pub(super) last: Time,
 }
 
@@ -40,7 +40,7 @@ impl VisibleObject {
     }
 }
 
-/// Returns when an object's last loaded mark came; 0 if none is loaded.
+/// Returns the time of an object's last loaded mark; 0 if none is loaded.
 fn last_mark(traces: &[&WatchTrace], object: ObjectId) -> Time {
     let last = traces.iter().rev().find_map(|trace| {
         let marks = &trace.objects.get(object.0 as usize)?.marks;
@@ -49,7 +49,7 @@ fn last_mark(traces: &[&WatchTrace], object: ObjectId) -> Time {
     last.unwrap_or_default()
 }
 
-/// The objects of a watch whose rows show, in order, and how many are hidden.
+/// The objects of a watch that have rows, in order, and the number of objects that the filter hides.
 #[derive(Default)]
 pub(super) struct VisibleObjects {
     pub(super) objects: Vec<VisibleObject>,

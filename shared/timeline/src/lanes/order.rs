@@ -1,7 +1,7 @@
 //! The order of watches, and the sections in which they and their objects stand.
 //!
-//! A new order comes at most once a second, and only in a moment in which rows may be sorted. Between two orders a new
-//! watch stands behind the others. The window is no input.
+//! An order that follows the log changes at most once a second, and only at a moment at which rows may be sorted. Until
+//! the next order, a new watch stands after all others. The time in view is no input.
 
 use watchscope_model::fold::Watch;
 use watchscope_model::id::Extent;
@@ -14,21 +14,21 @@ use super::trouble::Trouble;
 use crate::id::WatchId;
 use crate::store::Store;
 
-/// Least time in µs of the log between two orders that follow it, so that rows do not move all the time. The number has
+/// Least log time in µs between two orders that follow the log, so that rows do not move all the time. The number has
 /// no source.
 const ORDER_US: i64 = 1_000_000;
 
-/// The name of a section. Sections with a name of the cluster come before those for the rest.
+/// The name of a section. Sections named after something in the cluster come before the section of the rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Section {
-    /// Whether it holds what has no name of that kind.
+    /// Whether the section holds the lanes to which no named section applies, such as `no owner`.
     pub(super) is_rest: bool,
-    /// Its name; empty where lanes are not grouped.
+    /// The section's name; empty if lanes are not grouped.
     pub(super) name: Text,
 }
 
 impl Section {
-    /// Returns a section with a name of the cluster.
+    /// Returns a section named after something in the cluster, such as a namespace.
     pub(super) fn named(name: &str) -> Self {
         Self {
             is_rest: false,
@@ -44,11 +44,11 @@ impl Section {
     }
 }
 
-/// Where a watch, an object or a section stands in the order: the greatest comes first. The second number decides among
-/// equal first ones.
+/// The sort key of a watch, an object or a section: the greatest comes first. The second number decides between equal
+/// first numbers.
 type Weight = (u64, u64);
 
-/// When something was computed from the log: the time of its last record, and the store's version.
+/// When something was computed from the log: time and seq of the log's last record then, and the store's version.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Made {
     at: Time,
@@ -57,7 +57,7 @@ pub(super) struct Made {
 }
 
 impl Made {
-    /// Returns the present.
+    /// Returns the store's present: its last record and its version.
     pub(super) fn now(store: &Store) -> Self {
         let head = store.state().map(|state| (state.at, state.seq));
         let (at, seq) = head.unwrap_or_default();
@@ -68,7 +68,7 @@ impl Made {
         }
     }
 
-    /// Whether the log has changed since, and a second of it has passed.
+    /// Whether the store has changed since, and the log's time has moved by at least 1 s.
     pub(super) fn is_due(self, store: &Store) -> bool {
         let now = Self::now(store);
         (self.version, self.seq) != (now.version, now.seq)
@@ -79,24 +79,25 @@ impl Made {
 /// The order of watches, and their sections.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Order {
-    /// All watches in their order.
+    /// All watches, in the order of their rows.
     pub(super) watches: Vec<WatchId>,
-    /// The section of each watch, by its number.
+    /// The section of each watch, by the watch's number.
     section_of: Vec<Section>,
-    /// The weight of each watch, by its number.
+    /// The weight (sort key) of each watch, by the watch's number.
     weights: Vec<Weight>,
-    /// All sections of the last rows, in their order.
+    /// All sections of the last built rows, in their order.
     sections: Vec<Section>,
-    /// What the order was made for.
+    /// The grouping and sorting that the order was made for; `None` before the first order.
     made_for: Option<(Grouping, Sorting)>,
-    /// When it was made.
+    /// When the order was made.
     made: Made,
-    /// Whether the sections may be sorted anew with the next rows.
+    /// Whether the sections may be sorted anew when the next rows are built.
     may_sort_sections: bool,
 }
 
 impl Order {
-    /// Updates the order, if the viewer wants another one, if a watch came, or if it is due.
+    /// Updates the order if the viewer asked for another one, if a new watch came, or if an order that follows the log
+    /// is due.
     pub(super) fn update(
         &mut self,
         store: &Store,
@@ -160,14 +161,14 @@ impl Order {
         section.cloned().unwrap_or_default()
     }
 
-    /// Returns the weight of a watch.
+    /// Returns the weight (sort key) of a watch.
     pub(super) fn weight_of(&self, watch: WatchId) -> Weight {
         let weight = self.weights.get(watch.0 as usize);
         weight.copied().unwrap_or_default()
     }
 
-    /// Puts the sections of the next rows in order; each comes with its weight. Returns the indexes of `came` in that
-    /// order.
+    /// Puts the sections of the next rows in order; `came` has each section with its weight. Returns the indexes of
+    /// `came` in that order.
     pub(super) fn place_sections(
         &mut self,
         came: &[(Section, Weight)],
@@ -194,7 +195,8 @@ impl Order {
     }
 }
 
-/// Adds the weight of a part to that of its section: rates add up, other weights count by the greatest.
+/// Adds the weight of a watch or object to its section's weight: rates add up; of other weights the section has the
+/// greatest.
 pub(super) fn add_weight(sum: &mut Weight, part: Weight, sorting: Sorting) {
     *sum = match sorting {
         Sorting::Rate => (sum.0.saturating_add(part.0), 0),
@@ -202,7 +204,7 @@ pub(super) fn add_weight(sum: &mut Weight, part: Weight, sorting: Sorting) {
     };
 }
 
-/// Returns the weight of an object for the section in which it stands.
+/// Returns the weight that an object adds to the section in which it stands.
 pub(super) fn weight_of_object(object: &VisibleObject, sorting: Sorting) -> Weight {
     match sorting {
         Sorting::Name => (0, 0),

@@ -1,4 +1,4 @@
-//! The controllers of objects: the chain from an object up to the uppermost one that records name.
+//! The controllers of objects: the chain from an object up to the uppermost controller that records name.
 
 use std::sync::Arc;
 
@@ -12,25 +12,26 @@ use crate::id::{LaneId, ObjectId, WatchId};
 use crate::store::{Controller, Store};
 
 /// The most controllers above an object. Kubernetes' own chains have two, such as ReplicaSet and Deployment above a
-/// pod. A longer chain is cut, and so is one that leads back to itself. The number has no other source.
+/// pod. A longer chain is cut after 5 controllers, and so is a chain that leads back to itself. The number has no other
+/// source.
 const STEPS_MOST: usize = 5;
 
 /// A controller above an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnerStep {
-    /// Its kind and name. They come from the cluster: show as text.
+    /// The controller's kind and name. Kind and name come from the cluster: show as text.
     pub owner: Owner,
-    /// Its lane; `None` if no watch that covers it has met it.
+    /// The controller's lane; `None` if no watch that covers the controller has met it.
     pub lane: Option<LaneId>,
-    /// Whether a watch that the store met covers its kind in the namespace of the object that it controls.
+    /// Whether a watch that the store met covers the controller's kind in the namespace of the object that it controls.
     pub is_watched: bool,
 }
 
 /// The controllers above an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Owners {
-    /// From the object's own controller upwards, at most 5; more are left out. It ends where the next one is not known.
-    /// Empty if it has none, or if `is_unrecorded`.
+    /// The controllers from the object's own upwards, at most 5; more are left out. The chain ends where the next
+    /// controller is not known. The list is empty if the object has no controller, or if `is_unrecorded`.
     pub steps: Vec<OwnerStep>,
     /// Whether the latest loaded change of the object says nothing of controllers, because an older version wrote it.
     pub is_unrecorded: bool,
@@ -46,12 +47,12 @@ pub fn owners_of(store: &Store, lane: LaneId) -> Option<Owners> {
     OwnerFinder::new(store).owners(watch, object)
 }
 
-/// Finds controllers. It keeps the answers for one set of rows.
+/// Finds controllers. One finder keeps its answers for one set of rows.
 pub(super) struct OwnerFinder<'a> {
     store: &'a Store,
-    /// The watches of each kind, by the kind as a reference names it.
+    /// The watches of each kind, by the kind as an owner reference names it.
     watches: BTreeMap<String, Vec<WatchId>>,
-    /// The objects that others named as their uppermost controller, with kind and name.
+    /// The objects that were found as uppermost controllers of others, with their kind and name.
     named: BTreeMap<(WatchId, ObjectId), String>,
 }
 
@@ -65,7 +66,7 @@ impl<'a> OwnerFinder<'a> {
     }
 
     /// Returns the name of the uppermost known controller of an object: `Deployment shop/web`. An object without a
-    /// controller is its own if an earlier call found it above another one.
+    /// controller counts as its own controller if an earlier call found it as the controller of another object.
     pub(super) fn uppermost(&mut self, watch: WatchId, object: ObjectId) -> Option<String> {
         let found = self.owners(watch, object);
         let Some(step) = found.as_ref().and_then(|owners| owners.steps.last()) else {
@@ -116,7 +117,7 @@ impl<'a> OwnerFinder<'a> {
         Some(owners)
     }
 
-    /// Returns the lane of a controller, and whether a watch covers it.
+    /// Returns the lane of a controller, if the store knows it, and whether a watch covers the controller.
     fn find(&mut self, owner: &Owner, namespace: Option<&str>) -> (Option<LaneId>, bool) {
         let names = self.store.names();
         let kind = owner.kind();

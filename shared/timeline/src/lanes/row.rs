@@ -1,4 +1,4 @@
-//! A row, and all rows: the lane of each, its place and its height.
+//! A row, and all rows: the lane, the position and the height of each.
 
 use watchscope_model::Text;
 use watchscope_model::vocabulary::Severity;
@@ -14,12 +14,12 @@ pub(super) const SECTION: Px = Px::whole(20);
 /// The height of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Density {
-    /// Many lanes on a screen.
+    /// Low rows, so that many lanes fit on a screen.
     #[default]
     Compact,
     /// Larger rows and glyphs.
     Comfortable,
-    /// Compact, with room above each lane for its name: narrow screens have no tree.
+    /// Compact rows, with room above each lane for its name: narrow screens have no tree beside the lanes.
     Labelled,
 }
 
@@ -45,7 +45,8 @@ impl Density {
         (Px::whole(label), Px::whole(height))
     }
 
-    /// Returns the height of a row together with the room for its name, for an object that does not diverge.
+    /// Returns the height of a row together with the room for its name; for an object's row, that of one without
+    /// divergence.
     pub(super) fn whole_height(self, kind: RowKind) -> Px {
         let (label, height) = self.heights(kind, false);
         label + height
@@ -57,9 +58,9 @@ impl Density {
 pub enum RowKind {
     /// All findings.
     Findings,
-    /// A watch; its rows hang under it.
+    /// An open watch; the rows of its objects stand under it.
     Watch,
-    /// A watch whose rows are not shown.
+    /// A closed watch, drawn as one low strip.
     Strip,
     /// The connections to a server.
     Connection,
@@ -69,7 +70,8 @@ pub enum RowKind {
     Object,
     /// The objects of a watch that have no rows of their own, or had none until the viewer opened them.
     More,
-    /// The objects of a watch that were deleted at least 60 s ago, and have no open verdict; folded or opened.
+    /// The objects of a watch that were deleted at least 60 s ago, and have no open verdict. The row stays while the
+    /// viewer has opened it.
     Gone,
     /// The quiet watches that have no rows of their own, or had none until the viewer opened them.
     Quiet,
@@ -81,46 +83,48 @@ pub enum RowKind {
     LayerTrace,
     /// The connections of a client in a simulated cluster's network.
     LayerConnection,
-    /// The events that a watch cache of a simulated cluster, or etcd past it, feeds one client.
+    /// A stream of a simulated cluster: the events that a watch cache, or etcd directly, sends to one client.
     LayerStream,
 }
 
 /// A row of the picture and of the tree beside it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Its lane.
+    /// The row's lane.
     pub id: LaneId,
-    /// Its kind.
+    /// The row's kind.
     pub kind: RowKind,
-    /// Top edge, from the top of all rows; the room for the name lies above it.
+    /// Top edge of the row, from the top of all rows; the room for the name lies above this edge.
     pub y: Px,
     /// Height of the room above the top edge for the name; 0 unless rows are [labelled](Density::Labelled).
     pub label: Px,
-    /// Height, without `label`.
+    /// Height of the row, without `label`.
     pub height: Px,
-    /// Side of its glyphs, in whole px: 10, 12 or 14.
+    /// Side of the row's glyphs, in whole px: 10, 12 or 14.
     pub glyph_size: u8,
-    /// Where its name begins in the tree, in px from the left edge of the tree.
+    /// Where the row's name begins in the tree, in px from the left edge of the tree.
     pub indent_px: u8,
     /// The fainter part before the name: `shop/`; may be empty. Hostile: show as text.
     pub prefix: Text,
-    /// Its name. Hostile: show as text.
+    /// The row's name. Hostile: show as text.
     pub name: Text,
-    /// The number at its right; `None` if it has none. For a watch or an object, its loaded changes that a stream
-    /// delivered. Else the findings in view (those of one code are one), or the loaded requests. For a crowd its
-    /// clients, for any other layer its objects if it has some.
+    /// The number at the row's right; `None` if the row has none. For a watch or an object, this is the number of its
+    /// loaded changes that a stream delivered. For the row of findings it is the number of findings in view (those of
+    /// one code count as one), for own requests the number of loaded requests. For a crowd it is the number of its
+    /// clients, for any other layer that of its objects, if it has some.
     pub count: Option<u64>,
-    /// Whether the rows that it stands for are shown; `None` if it stands for none.
+    /// Whether the rows that this row stands for are shown; `None` if it stands for no rows.
     pub expanded: Option<bool>,
-    /// Its most severe event in view, as a mark in the tree; `None` if it has no error, refusal, lost gap or confirmed
-    /// divergence. A layer has one while it holds ghosts. That of the findings' row is about their severity.
+    /// The most severe event of the row in view, as a mark in the tree; `None` if the row has no error, refusal, lost
+    /// gap or confirmed divergence. A layer has a mark while it holds ghosts. The mark of the row of findings shows
+    /// their severity.
     pub mark: Option<(Glyph, Token)>,
-    /// The most severe finding of it that is open at the head and not muted: its code and severity. `None` if there is
-    /// none, and for all rows except those of watches, clients and crowds.
+    /// Code and severity of the most severe finding about the row's lane that is open at the head and not muted. `None`
+    /// if there is none, and for all rows except those of watches, clients and crowds.
     pub finding: Option<(Text, Severity)>,
     /// Whether the row is of an object with a confirmed divergence in view; `false` for any other row.
     pub diverged: bool,
-    /// Whether it stands among the pinned lanes at the top.
+    /// Whether the row stands among the pinned lanes at the top.
     pub pinned: bool,
 }
 
@@ -135,17 +139,19 @@ impl Row {
 /// The begin of a section.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SectionBegin {
-    /// The index of its first row in [`Rows::rows`].
+    /// The index of the section's first row in [`Rows::rows`].
     pub row: usize,
-    /// Its name; empty if it has none, `Pinned` for pinned lanes. It may come from the cluster: show as text.
+    /// The section's name; empty if the section has none, `Pinned` for pinned lanes. The name may come from the
+    /// cluster: show as text.
     pub name: Text,
-    /// Whether its name stands above its first row. Otherwise a column has it, or it has none.
+    /// Whether the section's name stands above its first row. Otherwise the name stands in a column, or the section has
+    /// no name.
     pub has_heading: bool,
 }
 
 impl SectionBegin {
     /// Returns where a section begins, from the top of all rows: at its heading, or at the room for the name of its
-    /// first row. `first` is that row.
+    /// first row. `first` is the section's first row.
     #[must_use]
     pub fn top(&self, first: &Row) -> Px {
         let top = first.y - first.label;
@@ -156,18 +162,18 @@ impl SectionBegin {
     }
 }
 
-/// All rows. Their number is that of the lanes that the viewer and the arrangement show.
+/// All rows of the picture. The lanes that the viewer and the arrangement show bound their number.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows {
-    /// From top to bottom, without overlap; may be empty.
+    /// The rows from top to bottom, without overlap; may be empty.
     pub rows: Vec<Row>,
     /// Height of all rows together, with the rooms for their names and for the headings of sections.
     pub height: Px,
-    /// How many watches and objects the filter hides. If `kind` or a word that it must not have hides a watch, its
-    /// objects do not count. The inside of the cluster counts as one, and connections do not count; nor do lanes that
-    /// the viewer hid. 0 without a filter.
+    /// How many watches and objects the filter hides. If a watch is hidden by its kind, or by a word that its name must
+    /// not have, the watch's objects do not count. All layers of a simulated cluster count as one; connections, and
+    /// lanes that the viewer hid, do not count. 0 without a filter.
     pub hidden: usize,
-    /// The sections, from top to bottom; empty if the lanes are not grouped and none is pinned.
+    /// The sections, from top to bottom; empty if the lanes are not grouped and no lane is pinned.
     pub sections: Vec<SectionBegin>,
     /// How many objects the closed rows of gone objects stand for.
     pub gone: usize,
@@ -176,22 +182,23 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Returns the first row of a lane; `None` if it has none.
+    /// Returns the first row of a lane; `None` if the lane has no row.
     #[must_use]
     pub fn find(&self, lane: LaneId) -> Option<&Row> {
         self.rows.iter().find(|row| row.id == lane)
     }
 
-    /// Returns the row at a y from the top of all rows. Its top edge belongs to it, its bottom edge does not. `None` in
-    /// the room for a name, and beside all rows.
+    /// Returns the row at a y from the top of all rows. A row's top edge belongs to the row, its bottom edge does not.
+    /// `None` for a y in the room for a name, and for a y above or below all rows.
     #[must_use]
     pub fn at(&self, y: Px) -> Option<&Row> {
         let place = self.rows.partition_point(|row| row.bottom() <= y);
         self.rows.get(place).filter(|row| row.y <= y)
     }
 
-    /// Returns the indexes of the rows that have a part between two y from the top of all rows; an empty range if none
-    /// has. A row that only touches one of them is left out. Rooms for names do not count.
+    /// Returns the indexes of the rows that lie at least partly between two y, measured from the top of all rows; an
+    /// empty range if there is none. A row that only touches one of the two y is left out. The rooms for names do not
+    /// count as parts of rows.
     #[must_use]
     pub fn window(&self, top: Px, bottom: Px) -> std::ops::Range<usize> {
         let from = self.rows.partition_point(|row| row.bottom() <= top);

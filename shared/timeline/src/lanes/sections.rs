@@ -1,4 +1,4 @@
-//! Builds the rows of watches and objects in their sections: pinned lanes first, then each section in its order.
+//! Builds the rows of watches and objects in their sections: pinned lanes first, then one section after the other.
 
 use watchscope_model::id::Extent;
 use watchscope_model::tree::{BTreeMap, BTreeSet};
@@ -20,11 +20,11 @@ use crate::id::{LaneId, ObjectId, WatchId};
 use crate::store::{Known, Store, WatchTrace};
 use crate::view::View;
 
-/// Width of the column with the names of sections, in px. Rows beside it are indented by this. The number has no
-/// source.
+/// Width of the column with the names of sections, in px. Rows beside this column are indented by this width. The
+/// number has no source.
 const COLUMN_PX: u8 = 72;
 
-/// The rows of one watch, before they stand in a section.
+/// The rows of one watch, before they are added to a section.
 struct Part<'a> {
     watch: WatchId,
     name: &'a WatchName,
@@ -32,9 +32,9 @@ struct Part<'a> {
     kept: &'a Kept,
     is_open: bool,
     is_whole: bool,
-    /// Whether its resourceVersion has a row.
+    /// Whether the watch's resourceVersion has a row.
     has_version: bool,
-    /// Whether rows for objects without rows follow.
+    /// Whether a row that stands for objects without rows follows.
     has_rest: bool,
     objects: Vec<VisibleObject>,
 }
@@ -57,7 +57,7 @@ impl RowBuilder {
         (self.rows.rows.len(), has_heading)
     }
 
-    /// Ends a section. One without rows leaves no trace.
+    /// Ends a section. A section without rows is removed, with its heading.
     fn end_section(&mut self, (row, has_heading): (usize, bool), name: &Text) {
         if row == self.rows.rows.len() {
             if has_heading {
@@ -211,19 +211,20 @@ impl Lanes {
         after.order = order;
     }
 
-    /// Returns whether names of sections stand in a column of their own: if the lanes are grouped by namespace and the
-    /// tree is wide.
+    /// Returns whether names of sections stand in a column of their own, which is so if the lanes are grouped by
+    /// namespace and the tree is wide.
     #[must_use]
     pub fn has_columns(&self) -> bool {
         self.is_wide && self.setup.grouping == Grouping::Namespace
     }
 
-    /// Whether quiet watches without room fold into one row. Sections hold all of their watches.
+    /// Whether quiet watches without room fold into one row. Grouped lanes do not fold: sections hold all of their
+    /// watches.
     fn folds_quiet(&self) -> bool {
         self.setup.grouping == Grouping::None && self.setup.folding == Folding::ByItself
     }
 
-    /// Adds the pinned lanes, in the viewer's order.
+    /// Adds the rows of the pinned lanes, in the viewer's order.
     fn pinned_rows(
         &self,
         store: &Store,
@@ -253,7 +254,7 @@ impl Lanes {
         }
     }
 
-    /// Returns the section in which an object stands apart from its watch; `None` if it stands under it.
+    /// Returns the section in which an object stands apart from its watch; `None` if the object stands under its watch.
     fn section_apart(
         &self,
         store: &Store,
@@ -273,7 +274,8 @@ impl Lanes {
         }
     }
 
-    /// Puts objects apart from their watches in order: owners before what they own, then by watch and name.
+    /// Sorts objects that stand apart from their watches: owners before the objects that they own, then by rate if
+    /// sorted by rate, then by watch and name.
     fn sort_apart(&self, store: &Store, apart: &mut [(WatchId, VisibleObject)]) {
         let sorting = self.setup.sorting;
         let depth = |resource: &str| match resource.split('.').next() {
@@ -412,7 +414,7 @@ impl Lanes {
         }
     }
 
-    /// Adds the row of gone objects, and their own rows if the viewer opened it.
+    /// Adds the row of a watch's gone objects, and the rows of these objects if the viewer opened it.
     fn gone_rows(
         &self,
         store: &Store,
@@ -439,13 +441,13 @@ impl Lanes {
         }
     }
 
-    /// Whether an object has no row among those of its watch, or has one for itself: it is pinned, hidden or selected.
+    /// Whether an object is pinned, hidden or selected, so that the row for further objects does not stand for it.
     fn is_apart(&self, lane: LaneId) -> bool {
         self.pinned.contains(&lane) || self.hidden.contains(&lane) || self.selected == Some(lane)
     }
 
-    /// Returns the objects of a watch that have something in view and pass the filter. A search for a word finds all
-    /// objects of the log.
+    /// Returns the objects of a watch that have something in view and pass the filter. A filter with a word that lanes
+    /// must have finds all objects of the log.
     fn objects(
         &self,
         store: &Store,
@@ -502,7 +504,7 @@ impl Lanes {
         found
     }
 
-    /// Returns the objects with rows by the state of the lanes, and the selected one.
+    /// Returns the objects that have rows by the kept state of the watch, and the selected object.
     fn kept_objects(
         &self,
         store: &Store,

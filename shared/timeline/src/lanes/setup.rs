@@ -1,35 +1,38 @@
 //! The viewer's wishes for all lanes: how they are grouped, sorted and folded, and which are pinned or hidden.
 
-/// Most lanes that a viewer can pin, because a page stores them and links carry them. A further pin is refused. The
+/// Most lanes that a viewer can pin, because a page stores pins and links carry them. A further pin is refused. The
 /// number has no source.
 pub const PINS_MOST: usize = 100;
-/// Most lanes that a viewer can hide, because a page stores them and links carry them. A further one is refused. The
-/// number has no source.
+/// Most lanes that a viewer can hide, because a page stores hidden lanes and links carry them. Hiding a further lane is
+/// refused. The number has no source.
 pub const HIDDEN_MOST: usize = 500;
 /// Most bytes of the key of a lane that is pinned or hidden, so that a page stores at most 614 kB of keys. A longer key
-/// is refused; a long selector of a watch can make one. The number has no other source.
+/// is refused; a watch with a long selector can have a longer key. The number has no other source.
 const KEY_BYTES_MOST: usize = 1_024;
 
-/// What the sections of the lanes have in common. Lanes without it stand in a section of their own, such as `no owner`.
+/// What the lanes of one section have in common. Lanes without that property stand in a section of their own, such as
+/// `no owner`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Grouping {
-    /// The lanes have no sections; pinned ones still stand apart.
+    /// The lanes have no sections; pinned lanes still stand apart.
     #[default]
     None,
-    /// The namespace.
+    /// One section for each namespace.
     Namespace,
-    /// The resource.
+    /// One section for each resource.
     Kind,
-    /// The apiserver that the watch is pinned to, or is or was last connected to.
+    /// One section for each apiserver that watches are pinned to, or are or were last connected to.
     Server,
-    /// The uppermost known controller of an object, such as a Deployment, which stands there itself.
+    /// One section for each uppermost known controller of objects, such as a Deployment. The controller's own row
+    /// stands there, too.
     Owner,
-    /// The program whose watch it is: watchscope. Watches that check another one have a section of their own.
+    /// One section for each program that watches, which is watchscope alone. Watches that only check another watch have
+    /// a section of their own.
     Client,
 }
 
 impl Grouping {
-    /// The groupings that a page offers, in their order; [`Grouping::None`] is not one.
+    /// The groupings that a page offers, in the order of its list; [`Grouping::None`] is not among them.
     pub const OFFERED: [Self; 5] = [
         Self::Namespace,
         Self::Kind,
@@ -38,7 +41,7 @@ impl Grouping {
         Self::Client,
     ];
 
-    /// Returns the word for it, which links and pages use: `none`, `namespace` and so on.
+    /// Returns the word for the grouping, which links and pages use: `none`, `namespace` and so on.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -51,7 +54,7 @@ impl Grouping {
         }
     }
 
-    /// Returns the grouping of a word, in lower case; [`Grouping::None`] for any other word.
+    /// Returns the grouping that a lower-case word names; [`Grouping::None`] for any other word.
     #[must_use]
     pub fn from_word(word: &str) -> Self {
         let mut all = Self::OFFERED.into_iter();
@@ -60,23 +63,23 @@ impl Grouping {
     }
 }
 
-/// What the order of watches and objects follows; watches that are equal stand by name. An order other than by name
-/// follows the log at most once a second. It waits while the view does not follow now, and while the viewer points at a
-/// lane; a new watch then stands last. Of the objects under a watch, those with a divergence come first, even an
-/// unconfirmed one, then those with the latest change.
+/// What the order of watches and objects follows; watches that are equal are sorted by name. An order other than by
+/// name changes with the log at most once a second. Such an order does not change while the view does not follow now,
+/// or while the viewer points at a lane; a new watch then stands last. Of the objects under a watch, those with a
+/// divergence come first, confirmed or not, then those with the latest change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sorting {
-    /// Watches by name; objects too, if the viewer opened all of the watch.
+    /// Watches by name; the objects of a watch too, if the viewer opened all of them.
     #[default]
     Name,
-    /// The worst trouble first, of all that is loaded or in the fold at the head, without muted findings; of equal ones
-    /// the latest. Watches without trouble come last.
+    /// The watch with the worst trouble first, among all trouble that is loaded or in the fold at the head, without
+    /// muted findings; of equally bad trouble, the latest first. Watches without trouble come last.
     Trouble,
-    /// The latest change first; watches without one come last. A broken stream, an ERROR, and the end of a gap without
-    /// a resume count, too.
+    /// The watch with the latest change first; watches without a change come last. A broken stream, an ERROR, and the
+    /// end of a gap without a resume count, too.
     LastChange,
-    /// The greatest rate first: all changes since the watch was first started, by the hours since it was last started.
-    /// Objects: the most loaded changes first.
+    /// The greatest rate first: all changes since the watch was first started, divided by the hours since its last
+    /// start. Of objects, those with the most loaded changes come first.
     Rate,
 }
 
@@ -84,7 +87,7 @@ impl Sorting {
     /// All sortings, in the order of a page's list.
     pub const ALL: [Self; 4] = [Self::Name, Self::Trouble, Self::LastChange, Self::Rate];
 
-    /// Returns the word for it, which links use: `name`, `trouble`, `change` or `rate`.
+    /// Returns the word for the sorting, which links use: `name`, `trouble`, `change` or `rate`.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -95,7 +98,8 @@ impl Sorting {
         }
     }
 
-    /// Returns the words for it, which pages use: those of [`Sorting::word`], but `last change`.
+    /// Returns the words for the sorting, which pages use: those of [`Sorting::word`], but `last change` instead of
+    /// `change`.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -104,7 +108,7 @@ impl Sorting {
         }
     }
 
-    /// Returns the sorting of a word of [`Sorting::word`]; [`Sorting::Name`] for any other word.
+    /// Returns the sorting that a word names, as [`Sorting::word`] returns it; [`Sorting::Name`] for any other word.
     #[must_use]
     pub fn from_word(word: &str) -> Self {
         let mut all = Self::ALL.into_iter();
@@ -113,23 +117,23 @@ impl Sorting {
     }
 }
 
-/// Which watches are open, where the viewer made no choice for the watch itself. With
-/// [`Lanes::shows_all`](super::Lanes::shows_all) all of them are.
+/// Which watches are open, among those for which the viewer made no choice. With
+/// [`Lanes::shows_all`](super::Lanes::shows_all) all of these are open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Folding {
-    /// A watch opens by itself at news of it, if all rows then fit, in the first rows and while the view follows now.
-    /// One of Kubernetes Events never does.
+    /// A watch opens by itself when it has news, if all rows then still fit: in a page's first rows, and later while
+    /// the view follows now. A watch of Kubernetes Events never opens by itself.
     #[default]
     ByItself,
-    /// All are strips, and none opens by itself.
+    /// All watches are strips, and no watch opens by itself.
     Strips,
-    /// Those with trouble are open, and stay so when it is over. Others stay as they are, and none opens for other
-    /// news.
+    /// Watches with trouble are open, and stay open when their trouble is over. Other watches stay as they are, and no
+    /// watch opens for other news.
     Trouble,
 }
 
 impl Folding {
-    /// Returns the word for it, which links use: `itself`, `strips` or `trouble`.
+    /// Returns the word for the folding, which links use: `itself`, `strips` or `trouble`.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -139,7 +143,7 @@ impl Folding {
         }
     }
 
-    /// Returns the folding of a word; [`Folding::ByItself`] for any other word.
+    /// Returns the folding that a word names; [`Folding::ByItself`] for any other word.
     #[must_use]
     pub fn from_word(word: &str) -> Self {
         match word {
@@ -150,15 +154,15 @@ impl Folding {
     }
 }
 
-/// All wishes. Lanes are named by their keys ([`Store::lane_key`](crate::store::Store::lane_key)), because keys outlive
-/// the store.
+/// The viewer's wishes for all lanes. Lanes are named by their keys
+/// ([`Store::lane_key`](crate::store::Store::lane_key)), because keys outlive the store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Setup {
-    /// What the sections have in common.
+    /// What the lanes of one section have in common.
     pub grouping: Grouping,
-    /// What the order follows.
+    /// What the order of watches and objects follows.
     pub sorting: Sorting,
-    /// Which watches are open.
+    /// Which watches without a choice of the viewer are open.
     pub folding: Folding,
     /// The keys of pinned lanes, from top to bottom; at most [`PINS_MOST`].
     pub(super) pinned: Vec<String>,
@@ -167,22 +171,23 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Returns the keys of pinned lanes, from top to bottom, without doubles: none to [`PINS_MOST`].
+    /// Returns the keys of pinned lanes, from top to bottom, without doubles: 0 to [`PINS_MOST`] of them.
     #[must_use]
     pub fn pinned(&self) -> &[String] {
         &self.pinned
     }
 
-    /// Returns the keys of hidden lanes in the order of hiding, without doubles: none to [`HIDDEN_MOST`].
+    /// Returns the keys of hidden lanes, in the order in which they were hidden, without doubles: 0 to [`HIDDEN_MOST`]
+    /// of them.
     #[must_use]
     pub fn hidden(&self) -> &[String] {
         &self.hidden
     }
 
-    /// Pins a lane below the others, and shows it if it was hidden. A pinned one keeps its place. Returns whether it is
-    /// pinned then. It is not if there are [`PINS_MOST`] already. Nor is it if the key is empty, has control
-    /// characters, or has over 1,024 bytes. A refused lane stays as it was. The key may be of a lane that no store
-    /// knows.
+    /// Pins a lane below the lanes already pinned, and shows it if it was hidden. A lane that is pinned already keeps
+    /// its position. Returns whether the lane is pinned after the call. The call refuses a lane if [`PINS_MOST`] lanes
+    /// are pinned already. The call also refuses a key that is empty, has control characters, or has over 1,024 bytes.
+    /// A refused lane stays as it was. The key may be of a lane that no store knows.
     pub fn pin(&mut self, key: &str) -> bool {
         if self.pinned.iter().any(|pinned| pinned == key) {
             return true;
@@ -195,16 +200,16 @@ impl Setup {
         true
     }
 
-    /// Unpins a lane. Returns whether it was pinned. The lane is not hidden by it.
+    /// Unpins a lane. Returns whether it was pinned. Unpinning does not hide the lane.
     pub fn unpin(&mut self, key: &str) -> bool {
         let before = self.pinned.len();
         self.pinned.retain(|pinned| pinned != key);
         self.pinned.len() < before
     }
 
-    /// Hides a lane, and unpins it. A hidden one keeps its place. Returns whether it is hidden then. It is not if there
-    /// are [`HIDDEN_MOST`] already, or for a key that [`Setup::pin`] refuses for its form. A refused lane stays as it
-    /// was.
+    /// Hides a lane, and unpins it. A lane that is hidden already keeps its position in [`Setup::hidden`]. Returns
+    /// whether the lane is hidden after the call. The call refuses a lane if [`HIDDEN_MOST`] lanes are hidden already,
+    /// and a key whose form [`Setup::pin`] refuses. A refused lane stays as it was.
     pub fn hide(&mut self, key: &str) -> bool {
         if self.hidden.iter().any(|hidden| hidden == key) {
             return true;
@@ -217,7 +222,7 @@ impl Setup {
         true
     }
 
-    /// Shows a hidden lane again. Does nothing if it is not hidden.
+    /// Shows a hidden lane again. Does nothing if the lane is not hidden.
     pub fn show(&mut self, key: &str) {
         self.hidden.retain(|hidden| hidden != key);
     }
@@ -227,8 +232,8 @@ impl Setup {
         self.hidden.clear();
     }
 
-    /// Moves a pinned lane to a place among the pinned ones, counted from 0; a place beyond the end is the last one.
-    /// Returns whether the order has changed; `false` for a lane that is not pinned.
+    /// Moves a pinned lane to a position among the pinned lanes, counted from 0; a position beyond the end means the
+    /// last one. Returns whether the order has changed; `false` for a lane that is not pinned.
     pub fn move_pin(&mut self, key: &str, to: usize) -> bool {
         let Some(from) = self.pinned.iter().position(|pinned| pinned == key) else {
             return false;

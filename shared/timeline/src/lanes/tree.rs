@@ -18,49 +18,52 @@ use crate::scene::Px;
 use crate::store::Store;
 use crate::view::View;
 
-/// Most watches whose choices a page stores, because the store of a browser is small: the first by name. Others are not
-/// stored. The number has no source.
+/// Most watches whose choices a page stores, because the storage of a browser is small: the first watches by name.
+/// Choices for other watches are not stored. The number has no source.
 const CHOICES_MOST: usize = 1_000;
 
-/// The viewer's choices (opened and closed lanes, pins, filter, density) and the state of the lanes. It has at most one
-/// entry for each watch, lane and layer that the viewer chose or the store met.
+/// The viewer's choices (opened and closed lanes, pins, filter, density) and the state of the lanes. The state has at
+/// most one entry for each watch, lane and layer that the viewer chose or the store met.
 ///
-/// A function that takes a store and a watch or lane panics if that store gave no such number of a watch or object.
+/// A function that takes a store and a watch or lane panics if that store never gave out the number of this watch or
+/// object.
 #[derive(Clone, Debug, Default)]
 pub struct Lanes {
-    /// The height of rows, and whether names stand above them.
+    /// The height of rows, and whether names stand above the rows.
     pub density: Density,
-    /// Height of the window, in which watches open by themselves while all rows end above its lower edge. `None`:
+    /// Height of the screen area for the rows. Watches open by themselves while all rows fit into this height. `None`:
     /// unlimited.
     pub height: Option<Px>,
     /// Opens every watch with all its objects in view, whatever the height: for lessons, and pictures of a failure. A
     /// choice of the viewer for a watch takes precedence.
     pub shows_all: bool,
-    /// Whether the rows stay as they are arranged, although the view follows now. A recording that is played shows the
-    /// lanes of the whole recording. No effect with `shows_all`.
+    /// Whether the rows stay as they are arranged even while the view follows now. A recording that is being played
+    /// shows the lanes of the whole recording. The flag has no effect with `shows_all`.
     pub is_held: bool,
-    /// The selected lane; `None`: none. If it is a watch or an object, it has a row in any view once `records` is set,
-    /// unless the filter hides it. An object that is not pinned has none while its watch is closed. Nor has an object
-    /// that the viewer hid, while a filter is set or with `shows_all`.
+    /// The selected lane; `None` if no lane is selected. A selected watch or object has a row in any view once
+    /// `records` is set, unless the filter hides it. A selected object that is not pinned has no row while its watch is
+    /// closed. A selected object that the viewer hid has no row while a filter is set, or with `shows_all`.
     pub selected: Option<LaneId>,
-    /// Makes all rows except strips and findings: [`RECORDS`](crate::records::RECORDS), or `None` before it is loaded.
+    /// The functions that make all rows except strips and findings: [`RECORDS`](crate::records::RECORDS), or `None`
+    /// before they are loaded.
     pub records: Option<&'static RowTable>,
     /// Findings that the viewer muted; [`Row::finding`](super::row::Row::finding) leaves them out.
     pub muted: Muted,
     pub(super) filter: Filter,
-    /// Layers that the viewer toggled from their default, open or closed.
+    /// Layers that the viewer opened although they are closed by default, or the reverse.
     pub(crate) toggled_layers: Vec<LayerId>,
     pub(super) choices: Choices,
     /// Whether the viewer opened the row of quiet watches.
     pub(super) quiet_is_open: bool,
     pub(super) arrangement: Arrangement,
-    /// Whether the viewer points at a lane. Meanwhile an order that follows the log waits.
+    /// Whether the viewer points at a lane. While the viewer does, an order that follows the log does not change.
     pub is_pointed: bool,
     /// Whether the tree has room for a column with the names of sections.
     pub is_wide: bool,
     /// The viewer's wishes for all lanes.
     pub(super) setup: Setup,
-    /// The number of lanes that the store knew when the keys of `setup` were found in it.
+    /// The number of lanes that the store knew when the keys of `setup` were last looked up in it; `None` if they must
+    /// be looked up again.
     pub(super) resolved: Option<usize>,
     /// The pinned lanes that the store knows, from top to bottom.
     pub(super) pinned: Vec<LaneId>,
@@ -73,12 +76,12 @@ pub struct Lanes {
 /// The functions that make the rows which a page shows once it has read records.
 #[derive(Clone, Copy, Debug)]
 pub struct RowTable {
-    /// Makes all rows except that of the findings.
+    /// The function that makes all rows except that of the findings.
     pub(crate) rows: fn(&mut Lanes, &Store, &mut RowBuilder, &View, Time),
 }
 
 impl Lanes {
-    /// Returns lanes that show all rows of all watches, made by a table.
+    /// Returns lanes that show all rows of all watches. The functions of `table` make the rows.
     pub(crate) fn showing_all_by(table: &'static RowTable) -> Self {
         Self {
             shows_all: true,
@@ -87,12 +90,13 @@ impl Lanes {
         }
     }
 
-    /// Shows only lanes that match, and above an object that matches its watch; an empty text shows all. A closed watch
-    /// still shows no objects under it. A name must have each word, and must not have `-word` or `!word`. For an
-    /// object, the name of its watch or its whole namespace may have the word, too. `kind=pods` and `kind≠events` (`:`,
-    /// `!=` and `resource` work as well) are about the resource, in singular or plural. Spaces separate words, and
-    /// ASCII case does not count, except in `kind` itself. Pinned lanes, findings, own requests and the row of quiet
-    /// watches stay; connections and layers do not.
+    /// Sets a filter: only lanes that match it are shown, and the watch of each matching object. An empty text shows
+    /// all lanes. A closed watch still shows no objects under it. A lane's name must contain each word, and must not
+    /// contain the word of `-word` or `!word`. For an object, the name of its watch may contain the word, too, or its
+    /// namespace may be the word. `kind=pods` and `kind≠events` (`:`, `!=` and `resource` work as well) are about the
+    /// resource, in singular or plural. Spaces separate words, and ASCII case does not count, except in `kind` itself.
+    /// The filter never hides pinned lanes, findings, own requests and the row of quiet watches; it always hides
+    /// connections and layers.
     pub fn set_filter(&mut self, text: &str) {
         self.filter = Filter::parse(text);
     }
@@ -108,7 +112,8 @@ impl Lanes {
         !self.filter.terms.is_empty()
     }
 
-    /// Shows or hides the rows under a watch, as the viewer's choice. A watch that is open with all objects stays so.
+    /// Shows or hides the rows under a watch, as the viewer's choice. With `expanded`, a watch that the viewer opened
+    /// with all objects keeps all of them.
     pub fn set_expanded(&mut self, store: &Store, watch: WatchId, expanded: bool) {
         let name = store.names().watch_name(watch);
         let choice = match (expanded, self.choices.get(name)) {
@@ -140,8 +145,8 @@ impl Lanes {
         }
     }
 
-    /// Opens a watch with all its objects if `is_whole`, otherwise with at most 12 and the selected one, as the
-    /// viewer's choice. Gone objects keep a row of their own.
+    /// Opens a watch with all its objects if `is_whole`, otherwise with at most 12 objects and the selected one, as the
+    /// viewer's choice. Gone objects stay in the row of gone objects.
     pub fn set_whole(&mut self, store: &Store, watch: WatchId, is_whole: bool) {
         let name = store.names().watch_name(watch).clone();
         let choice = if is_whole {
@@ -152,16 +157,16 @@ impl Lanes {
         self.choices.insert(name, choice);
     }
 
-    /// Shows all objects of a watch, or at most 12 and the selected one if the viewer opened all before. A closed watch
-    /// opens.
+    /// Shows all objects of a watch; if the viewer had opened all, shows at most 12 and the selected one. A closed
+    /// watch opens.
     pub fn toggle_more(&mut self, store: &Store, watch: WatchId) {
         let name = store.names().watch_name(watch);
         let is_whole = self.choices.get(name) == Some(&Choice::Whole);
         self.set_whole(store, watch, !is_whole);
     }
 
-    /// Shows the quiet watches without room if `is_open`, otherwise folds them into one row. Without effect on the rows
-    /// if the lanes are grouped, or if they do not fold by themselves.
+    /// Shows the quiet watches without room if `is_open`, otherwise folds them into one row. The call has no effect on
+    /// the rows if the lanes are grouped, or if the folding is not [`Folding::ByItself`](super::Folding::ByItself).
     pub fn set_quiet_open(&mut self, is_open: bool) {
         self.quiet_is_open = is_open;
     }
@@ -173,7 +178,8 @@ impl Lanes {
     }
 
     /// Returns what the viewer opened and closed, as a page stores it: one line for each watch by name, at most the
-    /// first 1,000. A line has `-` (closed), `+` (open) or `*` (all objects), then the name. Empty without a choice.
+    /// first 1,000. A line has `-` (closed), `+` (open) or `*` (all objects), then the name. The text is empty if the
+    /// viewer made no choice.
     #[must_use]
     pub fn choices(&self) -> String {
         let mut text = String::new();
@@ -186,7 +192,7 @@ impl Lanes {
     }
 
     /// Restores what [`Lanes::choices`] returned; other watches keep their choices. Skips lines that it cannot read,
-    /// and all after the first 1,000. The last line of a watch counts.
+    /// and all lines after the first 1,000. Of several lines for one watch, the last counts.
     pub fn set_choices(&mut self, text: &str) {
         for line in text.lines().take(CHOICES_MOST) {
             let mut chars = line.chars();
@@ -204,8 +210,9 @@ impl Lanes {
         }
     }
 
-    /// Forgets the state of the lanes, because the store begins anew. The viewer's choices stay, but gone objects are
-    /// folded again. The selected lane and the toggled layers stay by their numbers, which may mean others then.
+    /// Forgets the state of the lanes, for when the store begins anew. The viewer's choices stay, but gone objects are
+    /// folded again. The numbers of the selected lane and of the toggled layers stay, though the new store may give
+    /// these numbers to others.
     pub fn forget(&mut self) {
         self.arrangement = Arrangement::default();
         self.resolved = None;
@@ -213,9 +220,9 @@ impl Lanes {
     }
 
     /// Returns the rows for a view, and moves the state of the lanes on with the log; see [`Arrangement`]. `now` is the
-    /// pen's time. Without [`Lanes::records`] it has the findings, and by name a strip for each watch that was wanted
-    /// in the view. In some run its last start is then not after the end of the view, and its stop not before the
-    /// begin.
+    /// time of the pen, the line of now. Without [`Lanes::records`] the result has the row of findings, and by name a
+    /// strip for each watch that was wanted in the view. A watch was wanted in the view if in some epoch its last start
+    /// is not after the view's end, and its stop not before the view's begin.
     pub fn rows(&mut self, store: &Store, view: &View, now: Time) -> Rows {
         let window = (view.left(), view.right().min(now));
         let mut builder = RowBuilder {
@@ -241,7 +248,7 @@ impl Lanes {
     }
 
     /// Returns code and severity of the most severe of the open findings that `is_meant` accepts and that are not
-    /// muted; of equally severe ones, the first by key. `None` if there is none.
+    /// muted; of equally severe findings, the first by key. `None` if there is no such finding.
     pub(crate) fn worst_finding(
         &self,
         store: &Store,
@@ -262,7 +269,8 @@ impl Lanes {
         worst.map(|finding| (finding.code.clone(), finding.worst_severity()))
     }
 
-    /// Finds the lanes of the pinned and hidden keys again, if the store met new names or the viewer changed them.
+    /// Looks up the lanes of the pinned and hidden keys again, if the store met new names or the viewer changed these
+    /// keys.
     pub(super) fn resolve(&mut self, store: &Store) {
         let lanes = store.count_lanes();
         if self.resolved == Some(lanes) {

@@ -1,7 +1,9 @@
-//! The trouble of each watch, over the whole log: its severity and the time of the latest.
+//! The trouble of each watch, over the whole log: the worst severity, and the time of the latest trouble of that
+//! severity.
 //!
-//! Trouble is a finding of severity warning or above, or a confirmed divergence. So is a gap in which events may be
-//! lost, a refused watch, and a watch that waits over 5 s. The window is no input, so panning changes nothing.
+//! Trouble is a finding of severity warning or above, a confirmed divergence, or an open verdict. A gap in which events
+//! may be lost, a refused watch, and a watch that waits over 5 s are trouble, too. The time in view is no input, so
+//! panning changes nothing.
 
 use watchscope_model::event::Finding;
 use watchscope_model::fold::Watch;
@@ -11,22 +13,22 @@ use watchscope_model::{State, Time, WatchName};
 use crate::findings::{LONG_WAIT_US, Muted};
 use crate::store::Store;
 
-/// The trouble of a watch. A greater one is worse, or as bad and later.
+/// The trouble of a watch. The greater of two is worse, or equally bad and later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Trouble {
-    /// The rank of its worst severity; 0: none.
+    /// The rank of the watch's worst severity; 0: no trouble.
     rank: u64,
-    /// When the latest of that severity began.
+    /// When the latest trouble of that severity began.
     at: Time,
 }
 
 impl Trouble {
-    /// Whether there is any.
+    /// Whether the watch has any trouble.
     pub(super) fn is_any(self) -> bool {
         self.rank > 0
     }
 
-    /// Returns its place in an order: the greatest is the worst.
+    /// Returns the sort key of the trouble: the greatest key is the worst trouble.
     pub(super) fn weight(self) -> (u64, u64) {
         (self.rank, self.at.0.max(0) as u64)
     }
@@ -39,7 +41,7 @@ impl Trouble {
     }
 }
 
-/// Returns the trouble of all watches, by their numbers, as of `now`. Muted findings are no trouble.
+/// Returns the trouble of all watches, indexed by the watches' numbers, as of `now`. Muted findings are no trouble.
 pub(super) fn troubles(store: &Store, state: &State, muted: &Muted, now: Time) -> Vec<Trouble> {
     let names = store.names();
     let mut found = vec![Trouble::default(); names.watches_by_name().len()];

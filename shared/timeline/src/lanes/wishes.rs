@@ -1,4 +1,4 @@
-//! The viewer's deeds that concern all lanes: grouping, sorting, folding, pins, hidden lanes.
+//! The viewer's commands that concern all lanes: grouping, sorting, folding, pins, hidden lanes.
 
 use super::setup::{Folding, Grouping, Setup, Sorting};
 use super::tree::Lanes;
@@ -10,11 +10,11 @@ use crate::store::Store;
 pub enum Deed {
     /// The lane is pinned, or hidden, now.
     Done,
-    /// The lane was pinned, and is not any more.
+    /// The lane was pinned before the command, and is not pinned now.
     Undone,
     /// The lane belongs to no watch, so it cannot be pinned or hidden.
     Impossible,
-    /// There are as many as there may be, or [`Setup`] refuses the key of the lane.
+    /// Refused: as many lanes are pinned or hidden as may be, or [`Setup`] refuses the lane's key.
     Full,
 }
 
@@ -25,25 +25,25 @@ impl Lanes {
         &self.setup
     }
 
-    /// Takes the wishes of a link, or those that a page kept, in place of all present ones.
+    /// Replaces all present wishes by those of a link, or by those that a page stored.
     pub fn set_setup(&mut self, setup: Setup) {
         self.setup = setup;
         self.resolved = None;
     }
 
-    /// Groups the lanes from the next rows on.
+    /// Sets the grouping of the lanes; the next rows show it.
     pub fn group_by(&mut self, grouping: Grouping) {
         self.setup.grouping = grouping;
     }
 
-    /// Sorts the lanes from the next rows on.
+    /// Sets the sorting of the lanes; the next rows show it.
     pub fn sort_by(&mut self, sorting: Sorting) {
         self.setup.sorting = sorting;
     }
 
-    /// Makes all watches strips, also those that the viewer opened, and folds quiet watches and gone objects. If all
-    /// are strips already, and the viewer made no choice since, watches open by themselves again. With
-    /// [`Lanes::shows_all`] it opens all instead.
+    /// Makes all watches strips, also those that the viewer opened, and folds quiet watches and gone objects. If this
+    /// was the last folding, and the viewer has opened or closed no watch since, watches open by themselves again
+    /// instead. With [`Lanes::shows_all`] the call opens all watches instead.
     pub fn collapse_all(&mut self) {
         let is_again = self.setup.folding == Folding::Strips && self.choices.is_empty();
         self.setup.folding = if is_again {
@@ -56,14 +56,14 @@ impl Lanes {
         self.gone_open.clear();
     }
 
-    /// Opens the watches with trouble, except those that the viewer closed, from the next rows on. Others stay as they
-    /// are ([`Folding::Trouble`]). A second call in a row changes nothing.
+    /// Opens the watches with trouble, except those that the viewer closed, from the next rows on. Other watches stay
+    /// as they are ([`Folding::Trouble`]). A second call in a row changes nothing.
     pub fn open_trouble(&mut self) {
         self.setup.folding = Folding::Trouble;
     }
 
-    /// Pins a lane below the other pinned ones, or unpins it if it is pinned; returns which. A lane of a watch's
-    /// resourceVersion, or of objects without rows, stands for the watch.
+    /// Pins a lane below the lanes already pinned, or unpins it if it is pinned; returns which of the two happened, or
+    /// why neither did. A lane of a watch's resourceVersion, or of objects without rows, stands for the watch.
     pub fn toggle_pin(&mut self, store: &Store, lane: LaneId) -> Deed {
         let Some(key) = key_of(store, lane) else {
             return Deed::Impossible;
@@ -78,8 +78,8 @@ impl Lanes {
         }
     }
 
-    /// Hides a lane, and unpins it; returns whether that was possible. A hidden one stays so: [`Deed::Done`]. A lane of
-    /// a watch's resourceVersion, or of objects without rows, stands for the watch.
+    /// Hides a lane, and unpins it; returns whether that was possible. A lane that is hidden already stays hidden, with
+    /// [`Deed::Done`]. A lane of a watch's resourceVersion, or of objects without rows, stands for the watch.
     pub fn hide(&mut self, store: &Store, lane: LaneId) -> Deed {
         let Some(key) = key_of(store, lane) else {
             return Deed::Impossible;
@@ -91,7 +91,7 @@ impl Lanes {
         }
     }
 
-    /// Shows a hidden lane again, by its key. Does nothing if it is not hidden.
+    /// Shows a hidden lane again, by its key. Does nothing if the lane is not hidden.
     pub fn show_hidden(&mut self, key: &str) {
         self.setup.show(key);
         self.resolved = None;
@@ -103,9 +103,9 @@ impl Lanes {
         self.resolved = None;
     }
 
-    /// Moves a pinned lane by some places; a negative number moves it up. It stops at the first and the last place.
-    /// Pinned lanes that the store does not know take places, too. Returns whether the order has changed; `false` for a
-    /// lane that is not pinned.
+    /// Moves a pinned lane down by `by` positions among the pinned lanes, or up if `by` is negative. The lane stops at
+    /// the first or the last position. Pinned lanes that the store does not know count as positions, too. Returns
+    /// whether the order has changed; `false` for a lane that is not pinned.
     pub fn move_pin(&mut self, store: &Store, lane: LaneId, by: i32) -> bool {
         let Some(key) = key_of(store, lane) else {
             return false;
@@ -116,8 +116,8 @@ impl Lanes {
         to.is_some_and(|to| self.setup.move_pin(&key, to))
     }
 
-    /// Moves a pinned lane to the place that another one has now; those between move by one. Returns whether the order
-    /// has changed; `false` if one of them is not pinned.
+    /// Moves a pinned lane to the position of another pinned lane; the lanes between the two move by one position.
+    /// Returns whether the order has changed; `false` if one of the two is not pinned.
     pub fn move_pin_to(&mut self, store: &Store, lane: LaneId, other: LaneId) -> bool {
         let (Some(key), Some(other)) = (key_of(store, lane), key_of(store, other)) else {
             return false;
@@ -127,7 +127,7 @@ impl Lanes {
         to.is_some_and(|to| self.setup.move_pin(&key, to))
     }
 
-    /// Shows the objects of a watch that were deleted at least 60 s ago if `is_open`, otherwise folds them into one
+    /// Shows the gone objects of a watch, those deleted at least 60 s ago, if `is_open`; otherwise folds them into one
     /// row.
     pub fn set_gone_open(&mut self, watch: WatchId, is_open: bool) {
         self.gone_open.retain(|&other| other != watch);
@@ -143,7 +143,7 @@ impl Lanes {
     }
 }
 
-/// Returns the key by which a lane is pinned or hidden.
+/// Returns the key by which a lane is pinned or hidden; `None` for a lane of no watch.
 fn key_of(store: &Store, lane: LaneId) -> Option<String> {
     match lane {
         LaneId::Object(..) => Some(store.lane_key(lane)),

@@ -8,7 +8,7 @@ use crate::id::LayerId;
 /// A layer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Layer {
-    /// All of them together.
+    /// All layers together.
     All,
     /// etcd.
     Etcd,
@@ -16,11 +16,11 @@ pub(crate) enum Layer {
     Server(u64),
     /// The watch cache of a resource in an apiserver, with the watches that it feeds.
     Cache(u64, Text),
-    /// The stream from such a cache to a client: the buffers of its watches, and their connections.
+    /// The stream from a watch cache to a client: the buffers of the client's watches, and their connections.
     Stream(u64, Text, Text),
     /// The stream from etcd to a client, through an apiserver that bypasses its watch cache of the resource.
     Direct(u64, Text, Text),
-    /// Client programs whose names differ only in a number. The text is the part before the number.
+    /// A crowd: client programs whose names differ only in a number. The text is the name's part before the number.
     Crowd(Text),
     /// A client program.
     Client(Text),
@@ -29,7 +29,7 @@ pub(crate) enum Layer {
 }
 
 impl Layer {
-    /// Returns its name. It never changes: tests and links find its lane by it.
+    /// Returns the layer's name. The name never changes: tests and links find the layer's lane by it.
     pub(crate) fn name(&self) -> Text {
         match self {
             Self::All => "inside".into(),
@@ -49,22 +49,22 @@ impl Layer {
     }
 }
 
-/// All layers met, with their names. A layer's number is the same in all epochs. It grows with the layers of the
+/// All layers met, with their names. A layer's number is the same in all epochs. The list grows with the layers of the
 /// cluster, and never shrinks while the page lives.
 #[derive(Debug, Default)]
 pub(crate) struct LayerNames {
     all: Vec<(Layer, Text)>,
-    /// The crowds among them.
+    /// The crowds among the layers, by the part of the name before the number.
     crowds: Vec<(Text, LayerId)>,
 }
 
 impl LayerNames {
-    /// Returns a layer's name; `None` for a number that was not given.
+    /// Returns a layer's name; `None` for a number that no layer has.
     pub(crate) fn name(&self, id: LayerId) -> Option<&Text> {
         self.all.get(id.0 as usize).map(|(_, name)| name)
     }
 
-    /// Returns the layer with a number; `None` for a number that was not given.
+    /// Returns the layer with a number; `None` for a number that no layer has.
     pub(crate) fn layer(&self, id: LayerId) -> Option<&Layer> {
         self.all.get(id.0 as usize).map(|(layer, _)| layer)
     }
@@ -80,7 +80,7 @@ impl LayerNames {
         self.find(&Layer::Connections(client.clone()))
     }
 
-    /// Returns how many client programs were met that are in no crowd.
+    /// Returns the number of client programs met so far that are in no crowd.
     pub(crate) fn clients(&self) -> usize {
         let alone = |layer: &Layer| match layer {
             Layer::Client(name) => self.crowd(name).is_none(),
@@ -114,7 +114,7 @@ impl LayerNames {
     }
 
     /// Returns the streams that etcd feeds through a server that bypasses its watch caches, in the order in which they
-    /// were met; may be empty. Each comes with its resource and client.
+    /// were met; may be empty. Each stream comes with its resource and client.
     pub(crate) fn streams_past(&self, server: u64) -> Vec<(&Text, &Text, LayerId)> {
         let streams = self.numbered().filter_map(|(layer, id)| match layer {
             Layer::Direct(from, of, client) if *from == server => Some((of, client, id)),
@@ -184,8 +184,8 @@ impl LayerNames {
     }
 }
 
-/// Least number of client programs that form a crowd, if their names differ only in a number. Fewer have rows of their
-/// own, because they fit on a screen. The number has no source.
+/// Least number of client programs that form a crowd, if their names differ only in a number. Fewer programs get a row
+/// each, because these rows fit on a screen. The number has no source.
 const CROWD_LEAST: usize = 8;
 
 /// Returns the number at the end of a client's name: 12 for `crowd-12`; `None` for a name of another form.

@@ -12,44 +12,45 @@ use watchscope_model::{Layers, Object, Text};
 use super::layer::Layer;
 use crate::format::count as counted;
 
-/// The state of a layer from a moment on.
+/// The state of a layer from one moment until its next level.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Level {
-    /// Its condition.
+    /// The layer's condition.
     pub(crate) tone: Tone,
-    /// What it does, in a word.
+    /// What the layer does, in a word or a few.
     pub(crate) phase: Text,
     /// The phase of a client; `None` for other layers.
     pub(crate) client: Option<ClientPhase>,
-    /// Whether it is a watch cache that no longer exists.
+    /// Whether the layer is a watch cache that no longer exists.
     pub(crate) is_gone: bool,
-    /// The revision up to which it knows etcd; 0 if it does not report one. For a client that keeps no revision, the
-    /// newest that it holds.
+    /// The etcd revision that the layer has reached; 0 if the layer reports none. For a client that keeps no revision,
+    /// the newest revision of an object that it holds.
     pub(crate) revision: u64,
-    /// Whether it is a client that keeps no revision.
+    /// Whether the layer is a client that keeps no revision.
     pub(crate) keeps_no_revision: bool,
-    /// The first revision of its history.
+    /// The first revision of the layer's history.
     pub(crate) from: u64,
-    /// How many objects it holds.
+    /// The number of objects that the layer holds.
     pub(crate) objects: u64,
-    /// The events that wait for the slowest of the watches that it feeds.
+    /// The buffer of the slowest of the watches that the layer feeds.
     pub(crate) waiting: Waiting,
-    /// How many watches it feeds.
+    /// The number of watches that the layer feeds.
     pub(crate) feeds: u64,
     /// For a client in a loop without waits: the iterations since the client started.
     pub(crate) iterations: u64,
-    /// How many of its objects are not in etcd.
+    /// How many of the layer's objects are not in etcd.
     pub(crate) ghosts: u64,
-    /// How many of its connections are cut; one end may not know it yet.
+    /// How many of the layer's connections are cut; one end may not know it yet.
     pub(crate) cut: u64,
-    /// For a client: the resource that it reads, and the namespace; empty: all.
+    /// For a client: the resource that it reads, and the namespace. An empty namespace means all.
     pub(crate) looks_at: (Text, Text),
-    /// Whether it is a client that reads all objects of one kind there and reports each that it holds.
+    /// Whether the layer is a client that reads all objects of one kind in its namespace, and reports each object that
+    /// it holds.
     pub(crate) names_all: bool,
 }
 
 impl Level {
-    /// Whether it is a client whose process has ended, so it holds nothing.
+    /// Whether the layer is a client whose process has ended, so that it holds nothing.
     pub(crate) fn has_ended(&self) -> bool {
         self.client.is_some_and(ClientPhase::has_ended)
     }
@@ -58,7 +59,7 @@ impl Level {
 /// The fill of a buffer. More waiting events compare as greater.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Waiting {
-    /// How many events wait.
+    /// The number of events that wait in the buffer.
     pub(crate) events: u64,
     /// How many events the buffer can hold.
     pub(crate) slots: u64,
@@ -76,13 +77,13 @@ impl Waiting {
 /// The condition of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tone {
-    /// It follows etcd.
+    /// The layer follows etcd.
     Open,
-    /// It reads or sends a request, in order to follow.
+    /// The layer is a client that connects or lists, in order to follow etcd.
     Asking,
-    /// It waits or sleeps.
+    /// The layer waits, sleeps, has ended, or has no stream.
     Resting,
-    /// It does not follow, and will not recover by itself soon.
+    /// The layer does not follow etcd, and will not recover by itself soon.
     Failed,
 }
 
@@ -309,10 +310,10 @@ pub(super) fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
     })
 }
 
-/// Words for a connection on which nothing passes.
+/// Words for a stalled connection, on which nothing passes.
 const STALLED: &str = "stalled: what is sent is held, and neither side knows";
 
-/// Words for a connection without a response.
+/// Words for a connection that carries no watch response.
 const IDLE: &str = "no stream";
 
 /// Returns the client of a connection, without its version.
@@ -354,7 +355,7 @@ fn fed<'a>(
     })
 }
 
-/// Returns the watch for which the most events wait.
+/// Returns the slowest watch: a blocking watch before others, then the one for which the most events wait.
 fn slowest<'a>(fed: &[&'a InsideWatcher]) -> Option<&'a InsideWatcher> {
     fed.iter()
         .copied()

@@ -1,12 +1,13 @@
-//! The propagation of a write from etcd to a client program: its watch cache and stream, when it was where, and where
-//! it stopped.
+//! The propagation of a write from etcd to a client program: its way, the times at which it was at each layer, and
+//! where it stopped.
 //!
-//! A client receives the events of its stream, and each server has a cache of its own. So the search begins at a
-//! server. It is the one whose stream the client had when it received the write. If it never did, it is that of its
-//! stream when the write happened.
+//! A client receives the events of its stream, and each server has a cache of its own. So the search begins at the
+//! server whose stream the client had when it received the write. For a write that the client never received, it begins
+//! at the server of the client's stream at the time of the write.
 //!
 //! A write has arrived once the client holds the object as the write left it. A later resourceVersion alone proves
-//! nothing: a client that watches again without one receives later writes, but never the deletion before them.
+//! nothing: a client that opens a watch again without a resourceVersion receives later writes, but never an earlier
+//! deletion.
 
 use watchscope_model::vocabulary::{ChangeType, ClientPhase};
 use watchscope_model::{Text, Time};
@@ -20,15 +21,16 @@ use crate::id::LayerId;
 /// Time in µs after which a write that has not arrived no longer counts as travelling. Clients report every 100 ms, so
 /// 2 s leave time for several reports.
 const UNDER_WAY_US: i64 = 2_000_000;
-/// Time in µs after a write came to its cache. A client without a stream for that long gets the write from none. A
-/// client that merely connects again has a stream sooner. The number has no source.
+/// Time in µs after a write came to the watch cache. For a client that has had no stream since then, no stream counts
+/// as delivering the write. A client that merely connects again has a stream within this time. The number has no
+/// source.
 const NO_STREAM_US: i64 = 500_000;
-/// Most that an informer's revision precedes its store, in µs. If it precedes it by more, the time of the store counts.
-/// A write whose object is deleted within this time may never be reported, because a client's holdings are reported
-/// every 100 ms. The number has no other source.
+/// Most µs from the time when an informer's revision reached a write to the time when its store had the object. If it
+/// was longer, the time of the store counts. A write whose object is deleted within this time may never be reported,
+/// because a client's holdings are reported every 100 ms. The number has no other source.
 const STORED_US: i64 = 1_000_000;
-/// Time in µs after a write came to its cache. A stream that ends or stalls within it may have lost the write.
-/// Otherwise the write counts as waiting in the buffer, or as lost at the client. The number has no source.
+/// Time in µs after a write came to the watch cache. A stream that ends or stalls within this time may have lost the
+/// write. Otherwise the write counts as waiting in the buffer, or as lost at the client. The number has no source.
 const ALONG_US: i64 = 1_000_000;
 
 /// A client program as the target of writes.
@@ -36,79 +38,82 @@ pub(crate) struct Follower<'a> {
     names: &'a LayerNames,
     trace: &'a LayerTrace,
     client: LayerId,
-    /// The resource that it reads, and the namespace; empty: all.
+    /// The resource that the client reads. The next field has the namespace; an empty one means all.
     resource: Text,
     namespace: Text,
-    /// When it began. Earlier writes reached it in other ways, for example by its first list.
+    /// When the client began. Writes from before that reached it otherwise, for example by its first list.
     begun: Time,
-    /// Whether its report names each object that it holds of one whole kind.
+    /// Whether the client's reports name each object that it holds, and it holds one whole kind.
     names_all: bool,
-    /// Its revision. For a client that keeps none, the newest revision that it ever held.
+    /// The client's last revision. For a client that keeps no revision, the newest revision of an object that it ever
+    /// held.
     last_revision: u64,
-    /// Whether its reports show which deletions arrived. A client that keeps no revision shows it only while it holds
-    /// ghosts.
+    /// Whether the client's reports show which deletions arrived. The reports of a client that keeps no revision show
+    /// it only while the client holds ghosts.
     reports_deletions: bool,
-    /// Its streams of the resource, each with its server.
+    /// The client's streams of the resource, each with the number of its server.
     streams: Vec<(u64, LayerId)>,
     end: Time,
 }
 
-/// The path of a write: where it was, and when.
+/// The propagation of a write to one client: where the write was, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Propagation {
     /// The watch cache on the path; `None` if the client reads from etcd, or its resource is not cached.
     pub(crate) cache: Option<Stop>,
-    /// The stream from there to the client; `None` if none is known.
+    /// The stream from the watch cache or from etcd to the client; `None` if no stream is known.
     pub(crate) stream: Option<Stop>,
-    /// When the client had it; `None` if it does not have it, or that is unknown.
+    /// When the client had the write; `None` if it lacks the write, got it only from a list after a gap, or this is
+    /// unknown.
     pub(crate) client: Option<Time>,
-    /// Where and why it stopped; `None` if it arrived, is travelling, or the client does not report it.
+    /// Where and why the write stopped; `None` if it arrived, is travelling, or the client's reports cannot show it.
     pub(crate) end: Option<End>,
-    /// Whether it may still arrive.
+    /// Whether the write may still arrive.
     pub(crate) is_under_way: bool,
 }
 
-/// Whether and how a client got a write.
+/// Whether and how a client received a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Receipt {
-    /// An event delivered it at this time.
+    /// An event delivered the write at this time.
     Delivered(Time),
-    /// A list showed it at this time; no event delivered it.
+    /// A list showed the write at this time; no event delivered it.
     Listed(Time),
-    /// The client does not have it.
+    /// The client did not receive the write.
     Missing,
-    /// Unknown: the client reports only a part of its objects, or it never held the object.
+    /// Unknown: the client's reports cannot show it, the client did not hold the deleted object, or the object was
+    /// deleted within 1 s after the write.
     Unknown,
 }
 
-/// A layer on the path.
+/// A layer on a write's way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stop {
     /// The layer.
     pub(crate) layer: LayerId,
-    /// When the write came there; `None` if it never did.
+    /// When the write reached this layer; `None` if it never did.
     pub(crate) at: Option<Time>,
 }
 
 /// The place where a propagation stopped before the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// The watch cache never received it.
+    /// The watch cache never received the write.
     Cache,
-    /// The client had no stream when the cache received it, and no later stream delivered it.
+    /// The client had no stream when the watch cache received the write, and no later stream delivered it.
     NoStream,
     /// The stream's connection is stalled.
     Stalled,
     /// The stream ended before the client had the write.
     Ended,
-    /// The write waits in the watch's buffer.
+    /// The write waits in the apiserver's buffer for the watch.
     Buffer,
-    /// Only the fact is known that the client does not have it.
+    /// Where the write stopped is unknown; only the fact is known that the client does not have it.
     Client,
 }
 
 impl End {
-    /// Returns the words at the cross, the longest form first.
+    /// Returns the words beside the cross where the write stopped, the longest form first.
     pub(crate) fn forms(self, write: &WriteMark) -> [String; 3] {
         let [long, short] = self.words();
         let verb = match write.change {
@@ -124,7 +129,7 @@ impl End {
         ]
     }
 
-    /// Returns the outcome of the write in words, the longest form first.
+    /// Returns words that say how the write ended, the longest form first.
     pub(crate) fn words(self) -> [&'static str; 2] {
         match self {
             Self::Cache => ["never came to this cache", "never came"],
@@ -171,7 +176,7 @@ impl<'a> Follower<'a> {
         })
     }
 
-    /// Whether the client reads the object of a write, and its process was running at that time.
+    /// Whether the client reads the object of a write, and the client's process was running at the time of the write.
     pub(crate) fn follows(&self, write: &WriteMark) -> bool {
         let namespace = write.object.namespace.as_deref();
         let at = write.moment.at;
@@ -261,7 +266,7 @@ impl<'a> Follower<'a> {
         propagation
     }
 
-    /// Returns whether and how the client got a write.
+    /// Returns whether and how the client received a write.
     fn receipt(&self, write: &WriteMark) -> Receipt {
         let by_revision = self.trace.reached(self.client, write);
         if !self.names_all {
@@ -314,7 +319,7 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// Whether the object was deleted before the client would have reported this write.
+    /// Whether the object was deleted within 1 s after this write, so that the client may never have reported it.
     fn is_gone_soon(&self, write: &WriteMark) -> bool {
         let writes = &self.trace.writes;
         let later = writes.partition_point(|other| other.moment.seq <= write.moment.seq);
@@ -328,7 +333,8 @@ impl<'a> Follower<'a> {
         })
     }
 
-    /// Whether the client was listing just before a time, so that its objects then come from a list.
+    /// Whether the client was listing just before a time, so that an object that it holds at that time comes from a
+    /// list.
     fn is_listed(&self, at: Time) -> bool {
         let levels = self.trace.levels(self.client);
         let later = levels.partition_point(|point| point.moment.at < at);
@@ -337,7 +343,7 @@ impl<'a> Follower<'a> {
         before.is_some_and(|level| reads_all.contains(&level.client))
     }
 
-    /// Whether none of its streams is open at a time.
+    /// Whether none of the client's streams of the resource is open at a time.
     fn is_in_gap(&self, at: Time) -> bool {
         self.streams.iter().all(|&(_, stream)| {
             let level = self.trace.level_at(stream, at);
@@ -345,7 +351,7 @@ impl<'a> Follower<'a> {
         })
     }
 
-    /// Whether the client had a stream before a time. Its first list shows everything before its first stream.
+    /// Whether the client had a stream before a time. The client's first list shows everything before its first stream.
     fn has_followed(&self, at: Time) -> bool {
         self.streams.iter().any(|&(_, stream)| {
             let mut points = self.trace.levels(stream).iter();
@@ -353,7 +359,7 @@ impl<'a> Follower<'a> {
         })
     }
 
-    /// Whether one of its streams is open from a time to a later one. Also true if no stream is known.
+    /// Whether one of the client's streams stays open from one time to another. Also true if no stream is known.
     fn is_open_between(&self, from: Time, to: Time) -> bool {
         let mut streams = self.streams.iter();
         self.streams.is_empty()
@@ -365,8 +371,8 @@ impl<'a> Follower<'a> {
             })
     }
 
-    /// Returns the server and the stream that feed the client at a time; without one, its next stream, or else its
-    /// last.
+    /// Returns the client's stream that is open at a time, and its server. If none is open, returns the next stream
+    /// that opens, or else the last one.
     fn fed_by(&self, at: Time) -> Option<(u64, LayerId)> {
         let opened = self.streams.iter().filter_map(|&(server, stream)| {
             let open = self.open_from(stream, at)?;
@@ -385,21 +391,21 @@ impl<'a> Follower<'a> {
         Some((server, stream))
     }
 
-    /// Returns when a stream is open, at or after a time.
+    /// Returns the first time at or after `at` at which a stream is open.
     fn open_from(&self, stream: LayerId, at: Time) -> Option<Time> {
         let points = self.from(stream, at);
         let point = points.iter().find(|point| is_open(&point.level))?;
         Some(point.moment.at.max(at))
     }
 
-    /// Returns the levels of a stream from a time on.
+    /// Returns the levels of a stream from the one that holds at a time on.
     fn from(&self, stream: LayerId, at: Time) -> &'a [LevelPoint] {
         let points = self.trace.levels(stream);
         let after = points.partition_point(|point| point.moment.at <= at);
         &points[after.saturating_sub(1)..]
     }
 
-    /// Returns why a write that a cache received at a time did not come through its stream.
+    /// Returns why a write that a watch cache received at a time did not reach the client through this stream.
     fn lost_at(&self, stream: LayerId, at: Time) -> End {
         let points = self.from(stream, at);
         let Some(first) = points.first().filter(|first| first.moment.at <= at) else {
@@ -424,7 +430,7 @@ impl<'a> Follower<'a> {
     }
 }
 
-/// Whether a stream exists, even if it is stalled.
+/// Whether a stream's level shows it open. A stalled stream counts as open.
 fn is_open(level: &Level) -> bool {
     level.tone != Tone::Resting
 }

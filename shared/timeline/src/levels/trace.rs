@@ -1,7 +1,7 @@
-//! The layers of a simulated cluster over time: one list of levels for each, as far as it is loaded.
+//! The layers of a simulated cluster over time: one list of levels for each layer, as far as its records are loaded.
 //!
-//! A level holds from its moment until the next. A chapter begins with the levels of its opening, so chapters may be
-//! merged in any order, as traces may.
+//! A level holds from its moment until the layer's next level. A chapter begins with the levels of its opening
+//! snapshot, so the levels of chapters may be merged in any order.
 
 use std::sync::Arc;
 
@@ -35,12 +35,12 @@ pub(crate) struct WriteMark {
 pub(crate) struct HeldMark {
     pub(crate) moment: Moment,
     pub(crate) object: Arc<Object>,
-    /// The revision at which it is held; `None` if it left.
+    /// The revision at which the object is held; `None` if the object left.
     pub(crate) revision: Option<u64>,
 }
 
 impl WriteMark {
-    /// Whether it is about the object of this name and namespace, whatever its uid.
+    /// Whether the write is to the object of this name and namespace, whatever its uid.
     pub(crate) fn is_of(&self, object: &Object) -> bool {
         object.name == self.object.name && object.namespace == self.object.namespace
     }
@@ -60,7 +60,7 @@ impl LayerTrace {
         self.levels.get(layer.0 as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the level of a layer at a time, with the index of its point; `None` before its first one.
+    /// Returns the level of a layer at a time, with the index of that level; `None` before the layer's first level.
     pub(crate) fn level_at(&self, layer: LayerId, at: Time) -> Option<(usize, &Level)> {
         let levels = self.levels(layer);
         let place = levels
@@ -69,7 +69,7 @@ impl LayerTrace {
         Some((place, &levels[place].level))
     }
 
-    /// Returns when a layer came to a write's revision; `None` if it has not by its last loaded level.
+    /// Returns when a layer reached a write's revision; `None` if its last loaded level is still below that revision.
     pub(crate) fn reached(&self, layer: LayerId, write: &WriteMark) -> Option<Time> {
         let points = self.levels(layer);
         let after = points.partition_point(|point| point.moment.at < write.moment.at);
@@ -78,12 +78,12 @@ impl LayerTrace {
         Some(point.moment.at.max(write.moment.at))
     }
 
-    /// Returns the objects that a layer received, changed or lost, by rising seq; may be empty.
+    /// Returns the marks of objects that entered a layer, changed in it, or left it, by rising seq; may be empty.
     pub(crate) fn held(&self, layer: LayerId) -> &[HeldMark] {
         self.held.get(layer.0 as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the marks of a layer before a write, and those since.
+    /// Returns a layer's marks before a write's record, and its marks since that record.
     pub(crate) fn held_around(
         &self,
         layer: LayerId,
@@ -93,8 +93,8 @@ impl LayerTrace {
         held.split_at(held.partition_point(|mark| mark.moment.seq < write.moment.seq))
     }
 
-    /// Returns when the watch cache of a server received a write; `None` if it did not. A cache may come to later
-    /// revisions without it.
+    /// Returns when the watch cache of a server received a write; `None` if it did not. A cache may reach later
+    /// revisions without the write.
     pub(crate) fn taken_in(&self, cache: LayerId, server: u64, write: &WriteMark) -> Option<Time> {
         if write.change == ChangeType::Deleted && !write.held_by.contains(&server) {
             return self.reached(cache, write);
@@ -146,7 +146,7 @@ impl LayerTrace {
         }
     }
 
-    /// Folds the next entry into `layers` and notes its changes.
+    /// Folds the next entry into `layers`, and notes which levels and held objects changed.
     pub(crate) fn absorb(&mut self, entry: &Entry, layers: &mut Layers, names: &mut LayerNames) {
         let now = Moment {
             seq: entry.seq(),
@@ -285,8 +285,8 @@ impl LayerTrace {
         self.note(&Layer::Client(client.clone()), layers, now, names);
     }
 
-    /// Notes each object that a client holds differently than before. Skips a client that does not report one whole
-    /// kind: an object that it does not hold proves nothing.
+    /// Notes each object that a client holds differently than before. Skips a client whose report is not about one
+    /// whole kind: an object's absence from such a report proves nothing.
     fn note_belief(
         &mut self,
         client: &Text,
@@ -342,7 +342,7 @@ impl LayerTrace {
         }
     }
 
-    /// Adds another chapter of the epoch; no record may be in both.
+    /// Adds the trace of another chapter of the same epoch; no record may be in both traces.
     pub(crate) fn merge(&mut self, other: Self) {
         let most = self.levels.len().max(other.levels.len());
         self.levels.resize_with(most, Vec::new);
@@ -357,7 +357,7 @@ impl LayerTrace {
         merge_sorted(&mut self.writes, other.writes, |write| write.moment.seq);
     }
 
-    /// Forgets a run of records. The levels at its last record, and the objects that were held then, stay known.
+    /// Forgets a run of records. The levels at the run's last record, and the objects held at that record, stay known.
     pub(crate) fn forget(&mut self, run: RecordRun) {
         for points in &mut self.levels {
             let from = points.partition_point(|point| point.moment.seq < run.first);
@@ -385,7 +385,7 @@ impl LayerTrace {
         self.writes.retain(|write| !run.holds(write.moment.seq));
     }
 
-    /// Estimates its size in bytes.
+    /// Estimates the trace's size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let levels = self.levels.iter().map(Vec::capacity).sum::<usize>();
         let held = self.held.iter().map(Vec::capacity).sum::<usize>();

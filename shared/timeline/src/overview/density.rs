@@ -10,10 +10,10 @@ use crate::store::{Epoch, Store};
 
 /// Width of a density column, in px: that of a strip's columns.
 const COLUMN_PX: usize = STRIP_COLUMN_PX as usize;
-/// Least width in px of a listed chapter for a step of its own: three columns. Narrower chapters add up in columns. The
-/// number has no source.
+/// Least width in px at which a listed chapter gets a step of its own: three columns. The changes of narrower chapters
+/// add up in columns. The number has no source.
 const STEP_PX: i64 = 6;
-/// Width in px from which steps stand 1 px apart. So the space takes at most a twelfth of a step.
+/// Width in px from which steps stand 1 px apart. So the space of 1 px takes at most a twelfth of a step.
 const APART_FROM_PX: i64 = 12;
 
 /// Changes in each part of the strip.
@@ -27,8 +27,8 @@ pub(super) struct Density {
     pub(super) wide: Vec<(u32, bool)>,
 }
 
-/// The changes of one store's strip, kept while neither store nor strip changes. To count 100,000 loaded ones takes 1
-/// ms, too long while a view is dragged. Its size is bounded by the width of the strip.
+/// The counted changes of one store's strip, kept while neither store nor strip changes. Counting 100,000 loaded
+/// changes takes 1 ms, too long while a view is dragged. The width of the strip bounds the size of the counts.
 #[derive(Clone, Debug)]
 pub struct Counted {
     version: u64,
@@ -37,7 +37,7 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// Returns the counts, and counts anew if the store or the strip changed.
+    /// Returns the counts. Counts anew first if the store or the strip changed.
     pub(super) fn of<'a>(
         counted: &'a mut Option<Self>,
         store: &Store,
@@ -69,7 +69,7 @@ impl Density {
         density
     }
 
-    /// Returns the most changes of a column.
+    /// Returns the greatest number of changes in one column or one step.
     pub(super) fn most(&self) -> u32 {
         let columns = self.loaded.iter().chain(&self.narrow).copied();
         let steps = self.wide.iter().map(|&(count, _)| count);
@@ -147,7 +147,8 @@ impl Density {
     }
 }
 
-/// Returns the changes of an average column, rounded, but at least 1, so that a column with changes is never empty.
+/// Returns the average number of changes in a column, rounded, but at least 1, so that a column with changes is never
+/// empty.
 fn average(count: u64, column_us: i64, whole_us: i64) -> u32 {
     let (column, whole) = (column_us.max(0) as u128, whole_us.max(1) as u128);
     let average = (u128::from(count) * column + whole / 2) / whole;
@@ -161,7 +162,8 @@ fn share(count: u64, part_us: i64, whole_us: i64) -> u32 {
     u32::try_from(share).unwrap_or(u32::MAX)
 }
 
-/// The heights of columns and steps. They rise with log2(1 + n), and the greatest count fills the row.
+/// The heights of columns and steps. The height of n changes rises with log2(1 + n), and the greatest count fills the
+/// row.
 pub(super) struct Heights {
     /// Height of the row, in px.
     limit: u32,

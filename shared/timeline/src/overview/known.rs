@@ -1,4 +1,4 @@
-//! The coverage of each px of the strip, and its seams.
+//! The coverage of each px of the overview strip, and the seams in the strip.
 
 use std::ops::Range;
 
@@ -9,13 +9,13 @@ use crate::store::{Coverage, Stretch};
 
 /// Least width of a seam, in px: two lines of 2 px, with their middles 4 px apart. A narrower seam is drawn this wide.
 const SEAM_PX: i64 = 6;
-/// Least width of a stretch that watchscope lost, in px, so that it shows at any scale. A narrower one is drawn this
-/// wide.
+/// Least width of a stretch that watchscope lost, in px, so that it shows at any scale. A narrower stretch is drawn
+/// this wide.
 const LOST_PX: i64 = 3;
 
 /// The coverage of the time that a strip shows.
 pub(super) struct Known {
-    /// For each px; `None`: before all that is known, or after now.
+    /// The coverage of each px; `None` for a px before all that is known, or after now.
     pixels: Vec<Option<Coverage>>,
     /// Seams from left to right; those that would touch are merged.
     pub(super) seams: Vec<Seam>,
@@ -29,21 +29,21 @@ pub(super) struct Known {
 #[derive(Clone, Copy)]
 pub(super) struct Older {
     pub(super) from: Time,
-    /// Whether all of them are loaded.
+    /// Whether all kept records from before the axis are loaded.
     pub(super) is_loaded: bool,
 }
 
 /// A time in which nobody watched.
 pub(super) struct Seam {
-    /// Where it is drawn, in px.
+    /// Where the seam is drawn, in px.
     pub(super) pxs: Range<i64>,
-    /// When watchscope ran again.
+    /// When the seam ends, because watchscope ran again.
     pub(super) ends: Time,
 }
 
 impl Known {
-    /// Reads the store's coverage. If kinds meet in a px, lost records win over a seam, and a seam wins over the
-    /// others.
+    /// Reads the store's coverage. If several kinds of coverage meet in a px, lost records win over a seam, and a seam
+    /// wins over all others.
     pub(super) fn read(coverage: &[Stretch], scale: &Overview, now: Time) -> Self {
         let first = coverage.first();
         let expired = first.filter(|first| is_gone(first.coverage));
@@ -92,7 +92,7 @@ impl Known {
         }
     }
 
-    /// Returns what is known at a px.
+    /// Returns the coverage of a px.
     pub(super) fn at(&self, px: usize) -> Option<Coverage> {
         self.pixels.get(px).copied().flatten()
     }

@@ -19,7 +19,7 @@ use crate::store::{Coverage, Store};
 use crate::tokens::Token;
 use crate::view::View;
 
-/// Least height of a strip, in px, at which the density has 11 px. A lower one is drawn this high.
+/// Least height of a strip, in px, at which the density has 11 px. A lower strip is drawn this high.
 const LEAST_HEIGHT_PX: i64 = 44;
 /// Height of a strip, in px, from which its rows stand farther apart: 2 px instead of 1. The density then has at least
 /// 17 px.
@@ -34,10 +34,10 @@ const TICK_PX: (i64, i64) = (7, 3);
 const BAR_PX: i64 = 2;
 /// Width of the edges of a lost gap, in px, as in the lanes.
 const GAP_EDGE_PX: i64 = 2;
-/// Width of a handle, in px. Words keep as far from the frame. The number has no source.
+/// Width of a handle, in px, and the distance that words keep from the view's frame. The number has no source.
 const HANDLE_PX: i64 = 4;
-/// Least distance of labels from each other, in px. A label that would be nearer to a more important one is left out.
-/// The number has no source.
+/// Least distance of labels from each other, in px. A label that would be nearer to a label of a more important rank is
+/// left out. The number has no source.
 const APART_PX: i64 = 6;
 /// Distance of words from the edges of their stretch, in px. Words that cannot keep it on both sides are left out.
 /// The number has no source.
@@ -71,16 +71,16 @@ impl Rows {
     }
 }
 
-/// Returns the y of the ticks of a search in the foot of a strip, in px: from the line under the density on, at most 6
-/// high, and above the frame's lower edge.
+/// Returns the y of the ticks of a search in the foot of a strip, in px. The ticks begin at the density's lower edge,
+/// are at most 6 px high, and end above the frame's lower edge.
 pub(super) fn foot_of(height: Px) -> Range<i64> {
     let height = i64::from(height.0 / 64).max(LEAST_HEIGHT_PX);
     let top = Rows::of(height).density.end;
     top..(top + 6).min(height - 1)
 }
 
-/// Draws the strip of a scale, with a frame around `view`; a frame outside of the strip stands at its edge. It is as
-/// wide as the scale, and `height` high, cut to whole px, and at least 44 px.
+/// Draws the strip of a scale, with a frame around `view`; a frame that would lie outside of the strip stands at the
+/// strip's nearer edge. The strip is as wide as the scale and `height` high, cut to whole px, but at least 44 px high.
 #[must_use]
 pub fn overview(
     store: &Store,
@@ -92,8 +92,9 @@ pub fn overview(
     overview_again(store, scale, view, moments, height, &mut None)
 }
 
-/// Like [`overview`], but uses the counts in `counted` if neither store nor scale has changed since. Else, and for
-/// `None`, it counts anew and keeps the counts there. For another store the caller sets it to `None`.
+/// Like [`overview`], but uses the counts in `counted` if neither store nor scale has changed since. If either has
+/// changed, or `counted` is `None`, the function counts anew and keeps the counts in `counted`. For another store the
+/// caller sets `counted` to `None`.
 #[must_use]
 pub fn overview_again(
     store: &Store,
@@ -140,13 +141,13 @@ const fn px(whole: i64) -> Px {
     Px::whole(whole as i32)
 }
 
-/// Returns the words for the time before which records have expired.
+/// Returns the words that name `before`, the time before which records have expired.
 fn before_words(before: Time) -> String {
     let day = date(before);
     format!("before {} {}", &day[5..], tick(before, 60 * SECOND_US))
 }
 
-/// A label of the first row, drawn if its place is free.
+/// A label of the strip's first row. A label is drawn if its room is free.
 struct Label {
     /// Labels of the least rank are placed first.
     rank: u8,
@@ -271,7 +272,7 @@ impl Painter<'_> {
         self.columns(&density.loaded, &heights, None, 62);
     }
 
-    /// Draws one step for each listed chapter that is wide enough, 1 px apart.
+    /// Draws one step for each listed chapter of at least 6 px. Steps of at least 12 px stand 1 px apart.
     fn steps(&mut self, density: &Density, heights: &Heights) {
         let base = self.rows.density.end;
         let value = |px: usize| {
@@ -285,7 +286,7 @@ impl Painter<'_> {
         }
     }
 
-    /// Draws columns, where the coverage is `only` or unknown.
+    /// Draws density columns where the coverage is `only`; for `None`, draws them everywhere.
     fn columns(&mut self, counts: &[u32], heights: &Heights, only: Option<Coverage>, opacity: u8) {
         let start = self.scene.columns.len() as u32;
         for (column, &count) in counts.iter().enumerate() {
@@ -309,7 +310,7 @@ impl Painter<'_> {
         }
     }
 
-    /// Shades the time off screen. Problems are drawn later, so they are not shaded.
+    /// Shades the time outside of the view. Problems are drawn later, so the shade does not cover them.
     fn shade(&mut self) {
         let (left, right) = self.window;
         self.rect_faint(0..left, self.rows.all(), Token::Ground0, 35);
@@ -317,7 +318,7 @@ impl Painter<'_> {
         self.rect_faint(right..width, self.rows.all(), Token::Ground0, 35);
     }
 
-    /// Draws the times in which nobody watched: two dotted lines, and nothing between them.
+    /// Draws the seams, the times in which nobody watched: two dotted lines each, and nothing between the two.
     fn seams(&mut self) {
         let step = self.scale.tick_step().min(60 * SECOND_US);
         for seam in std::mem::take(&mut self.known.seams) {
@@ -409,7 +410,7 @@ impl Painter<'_> {
         }
     }
 
-    /// Writes that records have expired, and before which time: in two lines, or in one if there is no room.
+    /// Writes that records have expired, and before which time: in two lines, or in one line if two have no room.
     fn name_expired(&mut self, xs: Range<i64>, y: i64) {
         let before = self.known.expired_before;
         let before = before.filter(|&before| self.scale.px_of(before) == xs.end);
@@ -425,7 +426,7 @@ impl Painter<'_> {
         }
     }
 
-    /// Returns the wider part of a stretch that the window does not cover.
+    /// Returns the part of a stretch before the view's frame or the part after it, whichever is wider.
     fn beside_window(&self, xs: Range<i64>) -> Range<i64> {
         let (left, right) = self.window;
         let before = xs.start..xs.end.min(left - HANDLE_PX);
@@ -488,7 +489,7 @@ impl Painter<'_> {
         }
     }
 
-    /// Draws the ticks of one colour; ticks that touch are one.
+    /// Draws the problem ticks of one rank in one colour; ticks that touch become one.
     fn ticks(&mut self, worst: &[usize], place: usize, ink: Token) {
         let width = worst.len() as i64;
         let mut run: Option<Range<i64>> = None;
@@ -514,7 +515,8 @@ impl Painter<'_> {
         }
     }
 
-    /// Draws the frame of the view with its handles, and the lines of now and of the moment that panels answer for.
+    /// Draws the frame of the view with its two handles, the line of now, and the line of the moment that panels answer
+    /// for.
     fn window(&mut self, view: &View, moments: Moments) {
         let (left, right) = self.window;
         let (width, height) = (self.scale.pixels() as i64, self.rows.height);
@@ -559,7 +561,8 @@ impl Painter<'_> {
         self.name_window(view);
     }
 
-    /// Writes the time of the window, left of it or else right of it.
+    /// Adds two labels with the view's time, one left and one right of the view's frame. At most one of the two is
+    /// written.
     fn name_window(&mut self, view: &View) {
         let (step, _) = view.tick_steps();
         let step = step.min(60 * SECOND_US);
@@ -577,7 +580,7 @@ impl Painter<'_> {
         }
     }
 
-    /// Writes the labels of the first row by rank, each where it meets no other.
+    /// Writes the labels of the first row by rank; leaves out each label that would meet one written before.
     fn place_labels(&mut self) {
         let mut labels = std::mem::take(&mut self.labels);
         tree::sort_by_key(&mut labels, |label| label.rank);
@@ -611,7 +614,7 @@ fn area(xs: Range<i64>, ys: Range<i64>) -> Area {
     Area::between(px(xs.start), px(xs.end), px(ys.start), px(ys.end))
 }
 
-/// Returns the most room that words take, in px. Words in a wider face are squeezed.
+/// Returns the room that words take at most, in px. Words in a font wider than calculated are squeezed into it.
 fn width_of(words: &str, weight: u16) -> i64 {
     i64::from(text_width(words, SIZE, weight).0 / 64) + 3
 }

@@ -1,4 +1,4 @@
-//! The problems of a strip by px: the most severe that began in each, divergences, and lost gaps.
+//! The problems of the overview strip: the most severe that began in each px, divergences, and lost gaps.
 
 use std::ops::Range;
 
@@ -12,9 +12,9 @@ use super::troubles::{Found, TroubleMark, each};
 use crate::store::Store;
 use crate::tokens::Token;
 
-/// Least width of a divergence, in px, so that it shows at any scale. A shorter one is drawn this wide.
+/// Least width of a divergence, in px, so that it shows at any scale. A narrower divergence is drawn this wide.
 const LEAST_DIVERGENCE_PX: usize = 3;
-/// Least width of a lost gap, in px: two edges of 2 px and its ground. A shorter one is drawn this wide.
+/// Least width of a lost gap, in px: two edges of 2 px and the ground between them. A narrower gap is drawn this wide.
 const LEAST_GAP_PX: usize = 6;
 
 /// Colours of problem ticks, the least severe first.
@@ -63,7 +63,7 @@ impl Problems {
     }
 }
 
-/// Returns the rank of a problem among others of its px.
+/// Returns the rank of a problem: 1 is the least severe, 4 the most. Each px shows only its highest rank.
 fn rank(mark: &TroubleMark) -> usize {
     match (mark.severity, mark.kind) {
         (Severity::Divergence, _) => 4,

@@ -8,38 +8,38 @@ use crate::scene::{Px, STRIP_COLUMN_PX};
 use crate::store::{Epoch, Store};
 use crate::view::View;
 
-/// How far back from now the strip reaches by default, in µs: 10 h. Of 1,000 px each then shows 36 s. The viewer may
-/// widen it. Older kept records are a stub before it. The number has no source.
+/// How far back from now the strip reaches by default, in µs: 10 h. In a strip of 1,000 px, each px then shows 36 s.
+/// The viewer may widen this reach. Kept records from before it show as a stub at the left. The number has no source.
 pub const REACH_US: i64 = 36_000 * SECOND_US;
-/// Least time that the strip shows, in µs: 1 min. A shorter log is shown in 1 min, with the rest empty. The number has
-/// no source.
+/// Least time that the strip shows, in µs: 1 min. The strip of a shorter log shows 1 min, and its rest is empty. The
+/// number has no source.
 const LEAST_US: i64 = 60 * SECOND_US;
-/// Least width of the strip, in px, so that the frame of the view fits and no division is by 0. A narrower view gets
-/// this one.
+/// Least width of the strip, in px, so that the frame of the view fits and no division is by 0. A narrower view gets a
+/// strip of this width.
 const LEAST_WIDTH_PX: f64 = 16.0;
-/// Greatest width of the strip, in px; a wider view gets this one. It bounds the work and the primitives of a scene. No
-/// screen is that wide; the number has no other source.
+/// Greatest width of the strip, in px; a wider view gets a strip of this width. The limit bounds the work and the
+/// primitives of a scene. No screen has more px; the number has no other source.
 const MOST_WIDTH_PX: f64 = 16_384.0;
 /// Least free room right of now, in px, so that the line of now shows and a handle on it can be gripped. A strip of
 /// less than 64 px may leave less.
 const LEAD_PX: i64 = 12;
-/// Divisor of the strip's reach: one sixteenth of it is added before the log if older records have expired. That part
-/// shows that there was more. The number has no source.
+/// Divisor of the strip's reach: one sixteenth of the reach is added before the log if older records have expired. The
+/// added part shows that older records existed. The number has no source.
 const EXPIRED_SHARE: i64 = 16;
-/// Least width of the view's frame, in px, so that a pointer can grip it. A narrower one is drawn this wide.
+/// Least width of the view's frame, in px, so that a pointer can grip it. A narrower frame is drawn this wide.
 const LEAST_WINDOW_PX: i64 = 6;
-/// How far outside of the frame a handle can be gripped, in px. Inside it is as far, but at most a third of the frame,
-/// so that its middle still moves it.
+/// How far outside of the frame a handle can be gripped, in px. Inside the frame the reach is the same, but at most a
+/// third of the frame's width, so that dragging the middle moves the frame.
 const HANDLE_REACH_PX: f64 = 8.0;
 
 /// Width of a density column, in px: that of a strip's columns.
 const COLUMN_PX: i64 = STRIP_COLUMN_PX as i64;
 
-/// Width of the break in the axis, in px: room for its two slanted lines. Left of it are the records that are older
-/// than the strip's reach.
+/// Width of the break in the axis, in px: room for its two slanted lines. Left of the break are the records that are
+/// older than the strip's reach.
 pub(super) const BREAK_PX: i64 = 12;
-/// Width in px of the stub before the break, which stands for all older kept records. It has room for `12 min earlier`
-/// or `not loaded`; longer words are left out.
+/// Width in px of the stub before the break, which stands for all older kept records. The stub has room for `12 min
+/// earlier` or `not loaded`; longer words are left out.
 pub(super) const STUB_PX: i64 = 102;
 /// Width in px of the words before the stub that name the expired records: room for `before 11-19 09:35`.
 pub(super) const EXPIRED_PX: i64 = 132;
@@ -47,11 +47,11 @@ pub(super) const EXPIRED_PX: i64 = 132;
 /// the axis. A narrower strip has only the break. The number has no other source.
 const STUB_FROM_PX: i64 = 640;
 
-/// The scale of an overview: which stretch of time the strip shows, and its width of 16 to 16,384 px. A view outside of
-/// these bounds gets a strip of the nearer one.
+/// The scale of an overview: which stretch of time the strip shows, and its width of 16 to 16,384 px. A view whose
+/// width is outside of these bounds gets a strip of the nearer bound.
 ///
 /// The left edge is a multiple of a density column's duration, and that duration grows in steps of 0.8 to 1.6 %. So a
-/// live strip stands still, then moves by whole columns, and nothing shimmers.
+/// live strip stands still until it moves by a whole column, and nothing shimmers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overview {
     left: Time,
@@ -63,11 +63,11 @@ pub struct Overview {
 }
 
 impl Overview {
-    /// Chooses the stretch from the oldest known time to `now`, the pen's time: at least 1 min, at most the last
-    /// `most_us` µs (see [`REACH_US`]). A `most_us` of less than 1 min counts as 1 min. A view that reaches farther
-    /// widens it: a strip of 28 px or more includes the view. If the oldest records have expired and the strip reaches
-    /// them, a sixteenth of it is added before them. A strip of 64 px or more has at least 12 px after now. The strip
-    /// is as wide as the view, in whole px.
+    /// Chooses the stretch from the oldest known time to `now`, the time of the picture's right end: at least 1 min, at
+    /// most the last `most_us` µs (see [`REACH_US`]). A `most_us` of less than 1 min counts as 1 min. A view that
+    /// reaches farther widens this stretch: a strip of 28 px or more includes the view. If the oldest records have
+    /// expired and the stretch begins at the oldest known time, a sixteenth of the stretch is added before that time. A
+    /// strip of 64 px or more has at least 12 px after now. The strip is as wide as the view, in whole px.
     #[must_use]
     pub fn new(store: &Store, now: Time, view: &View, most_us: i64) -> Self {
         let width_px = view.width_px.clamp(LEAST_WIDTH_PX, MOST_WIDTH_PX) as i64;
@@ -132,7 +132,8 @@ impl Overview {
         self.left
     }
 
-    /// Returns the time at which the axis begins: after a stub and its break, or at the left edge if there is none.
+    /// Returns the time at which the axis begins: after a stub and its break, or at the left edge if the strip has
+    /// neither.
     #[must_use]
     pub fn begin(&self) -> Time {
         self.time_from_x(self.before_px as f64)
@@ -155,7 +156,8 @@ impl Overview {
         self.width_px as f64
     }
 
-    /// Returns how far back from now it reaches, in µs, without an expired stretch before all else.
+    /// Returns how far back from now the strip's axis reaches, in µs, without the sixteenth that is added for expired
+    /// records.
     pub(super) fn reach_us(&self) -> i64 {
         self.reach_us
     }
@@ -175,7 +177,7 @@ impl Overview {
         self.width_px as usize
     }
 
-    /// Returns the whole px that holds a time; it may lie outside of the strip.
+    /// Returns the whole px that holds a time; this px may lie outside of the strip.
     pub(super) fn px_of(&self, at: Time) -> i64 {
         let us = at.micros_since(self.left);
         us.saturating_mul(COLUMN_PX).div_euclid(self.column_us)
@@ -225,12 +227,13 @@ pub enum Grip {
     LeftHandle,
     /// The frame's right edge: dragging moves the end of the view.
     RightHandle,
-    /// Neither: dragging draws a new frame.
+    /// Neither the frame nor one of its edges: dragging draws a new frame.
     Outside,
 }
 
-/// Returns what lies at `x_px` px from the left edge of the strip. Handles reach 8 px outwards and as far inwards. They
-/// leave the middle third of a narrow frame for moving it.
+/// Returns what lies at `x_px` px from the left edge of the strip. The frame's handles reach 8 px outwards, and 8 px
+/// inwards. In a frame of less than 24 px each handle reaches inwards only a third of the frame, so dragging the middle
+/// third still moves the frame.
 #[must_use]
 pub fn grip_at(scale: &Overview, view: &View, x_px: f64) -> Grip {
     let (left, right) = scale.window(view);

@@ -10,23 +10,23 @@ use crate::store::{Epoch, Store, WatchTrace};
 /// The end of an open problem: the greatest time.
 const OPEN: Time = Time(i64::MAX);
 
-/// A problem on the time axis. A chapter's summary may join several as one. Then it lasts from the first begin to the
-/// last end, with severity and kind of the worst.
+/// A problem on the time axis. A chapter's summary may join several problems as one. A joined problem lasts from the
+/// first begin to the last end, with severity and kind of the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TroubleMark {
-    /// When it began; for a finding of a loaded record, when that raised it.
+    /// When the problem began; for a finding of a loaded record, the time of the record that raised it.
     pub at: Time,
-    /// When it ended, or until when it is known to last; `Time(i64::MAX)` while it is open.
+    /// When the problem ended, or until when it is known to last; `Time(i64::MAX)` while the problem is open.
     pub until: Time,
-    /// Its severity: at least a warning.
+    /// The problem's severity: at least a warning.
     pub severity: Severity,
-    /// Its kind.
+    /// The problem's kind.
     pub kind: TroubleKind,
 }
 
 /// Returns all known problems by rising begin, then by rising severity; empty if none is known. A problem that lasts
-/// over several chapters is listed once, where it began. Muted findings are listed too. There are at most 32 for each
-/// listed chapter, and one for each problem of loaded records that no listed chapter holds.
+/// over several chapters is listed once, where it began. Muted findings are listed too. The result has at most 32
+/// problems for each listed chapter, and one for each problem of loaded records that no listed chapter holds.
 #[must_use]
 pub fn troubles(store: &Store) -> Vec<TroubleMark> {
     let mut marks = Vec::new();
@@ -39,12 +39,12 @@ pub fn troubles(store: &Store) -> Vec<TroubleMark> {
 #[derive(Clone, Copy)]
 pub(super) struct Found {
     pub(super) mark: TroubleMark,
-    /// Whether it continues from the chapter before, where it is marked.
+    /// Whether the problem continues from the chapter before, where it is marked.
     pub(super) goes_on: bool,
 }
 
 impl Found {
-    /// Returns the problem, if it began here.
+    /// Returns the problem, if it did not begin in an earlier chapter.
     fn begun(self) -> Option<TroubleMark> {
         (!self.goes_on).then_some(self.mark)
     }
@@ -87,8 +87,8 @@ fn counts(severity: Severity) -> bool {
     severity.rank() >= Severity::Warning.rank()
 }
 
-/// Whether a problem was open at the end of the chapter before, and was marked there. An entry for several problems
-/// may hold a new one, so it does not count as continuing.
+/// Whether a problem was open at the end of the chapter before, and was marked there. An entry that stands for several
+/// problems may hold a new problem, so such an entry does not count as continuing.
 fn goes_on(before: &Summary, trouble: &Trouble) -> bool {
     let is_same = |other: &Trouble| {
         other.open_at_end
@@ -98,8 +98,8 @@ fn goes_on(before: &Summary, trouble: &Trouble) -> bool {
     trouble.open_at_begin && trouble.count == 1 && before.troubles.iter().any(is_same)
 }
 
-/// Passes on findings of loaded records. A finding that a summary names counts as continuing, because it may last
-/// longer than the summary knows.
+/// Passes on findings of loaded records. A finding that a summary lists is passed on as continuing, because it may last
+/// longer than the summary says.
 fn findings(epoch: &Epoch, out: &mut impl FnMut(Found)) {
     for span in epoch.trace.occurrences.all() {
         if counts(span.what.severity) {

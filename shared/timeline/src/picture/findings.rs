@@ -1,4 +1,4 @@
-//! The list of findings below a saved picture: all that were open in its range, with their times.
+//! The list of findings below a saved picture: all findings that were open in its time range, with their times.
 
 use watchscope_model::vocabulary::Severity;
 use watchscope_model::{Time, tree};
@@ -13,16 +13,16 @@ use super::page::{Cut, EDGE, Look, Page, shortened};
 
 /// Height of the heading of the list of findings, in px: a line of text and the space around it.
 const FINDING_HEADING: Px = Px::whole(28);
-/// Height of a line of the list of findings, in px; its font has 11 px.
+/// Height of a line of the list of findings, in px. The font of its text has 11 px.
 const FINDING_LINE: i32 = 16;
-/// Where the code of a finding begins in that list, in px from the left edge of the text: right of two times of day.
-/// The number has no source.
+/// Where the code of a finding begins in the list of findings, in px from the left edge of the text: right of two times
+/// of day. The number has no source.
 const FINDING_CODE: Px = Px::whole(152);
-/// Where the words of a finding begin in that list, in px from the left edge of the text: 40 px right of its code. They
-/// are cut at the right edge of the text.
+/// Where the words of a finding begin in the list of findings, in px from the left edge of the text: 40 px right of its
+/// code. The words are cut at the right edge of the text.
 const FINDING_WORDS: Px = Px::whole(192);
-/// Most findings that are listed, so that the picture stays a page: the oldest. The rest is counted. The number has no
-/// source.
+/// Most findings that are listed, so that the picture stays a page: the oldest. Further findings are only counted. The
+/// number has no source.
 const FINDINGS_MOST: usize = 40;
 
 /// A line of the list of findings.
@@ -34,7 +34,7 @@ pub(super) struct Listed {
     words: String,
 }
 
-/// Returns the findings that were open in a stretch of time, by when they began.
+/// Returns the findings that were open in a stretch of time, in the order in which they began.
 pub(super) fn findings(picture: &Picture<'_>, (from, to): (Time, Time)) -> Vec<Listed> {
     let epochs = picture.store.epochs();
     let mut listed: Vec<Listed> = Vec::new();
@@ -76,7 +76,7 @@ pub(super) fn height_of_findings(findings: &[Listed]) -> Px {
 }
 
 impl Page {
-    /// Draws all findings of the range, each with its times.
+    /// Draws the list of findings, each with its times: at most [`FINDINGS_MOST`], then the number of further ones.
     pub(super) fn findings(&mut self, findings: &[Listed], top: Px, width: Px) {
         if findings.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! Draws numbered flags for notes: a row of them below the ruler, and their texts below the legend.
+//! Draws numbered flags for notes: a row of flags below the ruler, and the notes' texts below the legend.
 
 use watchscope_model::Time;
 
@@ -9,20 +9,20 @@ use crate::scene::{Align, Area, Primitive, Px, Step, Stroke};
 use crate::tokens::Token;
 use crate::view::View;
 
-/// Most notes of a saved picture that have a flag and a text, so that the picture stays a page: the first ones. The
-/// rest is counted. The number has no source.
+/// Most notes of a saved picture that have a flag and a text, so that the picture stays a page: the first notes by
+/// time. Further notes are only counted. The number has no source.
 pub const FLAGS_MOST: usize = 40;
-/// Most lines of a note's text in a picture, so that one note does not fill it. Of a longer text the last one ends with
-/// `…`. The number has no source.
+/// Most lines of a note's text in a picture, so that one note does not fill the picture. The last drawn line of a
+/// longer text ends with `…`. The number has no source.
 const LINES_MOST: usize = 8;
 /// Height of the row of flags, in px: that of a flag, 14 px, and 8 px of space.
 const ROW: Px = Px::whole(22);
-/// Least width of a column of texts, in px. There are as many columns as fit, at least one and at most four. The number
+/// Least width of a column of texts, in px. As many columns are drawn as fit, at least one and at most four. The number
 /// has no source.
 const COLUMN: i32 = 300;
-/// Height of a line of text, in px; its font has 11 px.
+/// Height of a line of a note's text, in px. The font of the text has 11 px.
 const LINE: i32 = 14;
-/// Where a text begins, in px from the left of its column: right of its flag of 14 px.
+/// Where a note's text begins, in px from the left of its column: right of the note's flag of 14 px.
 const INDENT: Px = Px::whole(22);
 
 /// A note in a picture.
@@ -30,21 +30,22 @@ const INDENT: Px = Px::whole(22);
 pub struct Flag {
     /// Start of the time span that the note is about.
     pub from: Time,
-    /// End of that span; `from` or earlier for a note about a moment.
+    /// End of the time span that the note is about; `from` or earlier for a note about a moment.
     pub to: Time,
-    /// Its first line, cut to fit, and then with `…`. Hostile: show as text.
+    /// The note's first line. If it does not fit, it is cut and ends with `…`. Hostile: show as text.
     pub heading: String,
-    /// The other lines; may be empty. At most 8 lines are drawn; `…` stands for the rest. Hostile: show as text.
+    /// The note's other lines; may be empty. At most 8 lines are drawn; `…` ends a text that is longer. Hostile: show
+    /// as text.
     pub text: String,
-    /// What it is about: a watch, an object or both; empty: the whole log. Shortened in its middle to one line.
-    /// Hostile: show as text.
+    /// What the note is about: a watch, an object or both; empty: the whole log. A longer text is shortened in its
+    /// middle to one line. Hostile: show as text.
     pub place: String,
 }
 
 /// The flags of a picture, measured. A flag's number is its index plus 1.
 pub(super) struct Flags<'a> {
     flags: &'a [Flag],
-    /// How many notes are beyond those that are drawn.
+    /// How many notes are left out beyond the [`FLAGS_MOST`] that are drawn.
     more: usize,
     columns: Vec<Vec<Text<'a>>>,
     column_width: Px,
@@ -58,7 +59,7 @@ struct Text<'a> {
 }
 
 impl<'a> Flags<'a> {
-    /// Measures the flags for a picture of a width.
+    /// Measures the flags and texts for a picture of this width.
     pub(super) fn new(flags: &'a [Flag], width: Px) -> Self {
         let more = flags.len().saturating_sub(FLAGS_MOST);
         let flags = &flags[..flags.len() - more];
@@ -82,12 +83,12 @@ impl<'a> Flags<'a> {
         }
     }
 
-    /// Returns the height of the row; zero without flags.
+    /// Returns the height of the row of flags; zero without flags.
     pub(super) fn row_height(&self) -> Px {
         if self.flags.is_empty() { Px::ZERO } else { ROW }
     }
 
-    /// Returns the height of the texts; zero without flags.
+    /// Returns the height of all notes' texts; zero without flags.
     pub(super) fn texts_height(&self) -> Px {
         if self.flags.is_empty() {
             return Px::ZERO;
@@ -102,14 +103,14 @@ impl<'a> Flags<'a> {
 }
 
 impl Text<'_> {
-    /// Returns the number of its lines, with heading and place.
+    /// Returns the number of lines of the note's text, heading and place included.
     fn lines(&self) -> usize {
         1 + usize::from(!self.flag.place.is_empty()) + self.lines.len()
     }
 }
 
 impl Page {
-    /// Draws the row of flags at `top`, and dotted lines from it down to `bottom`.
+    /// Draws the row of flags at `top`, and dotted lines from the row down to `bottom`.
     pub(super) fn flags(&mut self, flags: &Flags<'_>, view: &View, (top, bottom): (Px, Px)) {
         if flags.flags.is_empty() {
             return;
@@ -154,7 +155,7 @@ impl Page {
         }
     }
 
-    /// Draws a flag around its middle.
+    /// Draws a flag with its middle at `x`.
     fn flag(&mut self, x: Px, y: Px, number: usize) {
         let number = number.to_string();
         let area = Area {
@@ -222,7 +223,7 @@ impl Page {
     }
 }
 
-/// Breaks a text into lines that fit, between words if possible. A text that is too long is cut at its end.
+/// Breaks a text into lines that fit, between words if possible. A text of too many lines is cut at its end.
 fn broken(text: &str, room: Px) -> Vec<String> {
     let fits = |line: &str| spared(text_width(line, 11, 400)) <= room;
     let mut lines: Vec<String> = Vec::new();

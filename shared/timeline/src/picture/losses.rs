@@ -1,4 +1,4 @@
-//! What a saved picture lacks in its range: gaps, losses of watchscope, and what is not loaded, in words.
+//! What a saved picture lacks in its range: gaps, watchscope's own losses, and records that are not loaded, in words.
 
 use watchscope_model::Time;
 use watchscope_model::vocabulary::LossPlace;
@@ -8,7 +8,7 @@ use crate::format::{count, duration};
 use crate::store::Coverage;
 use crate::tokens::Token;
 
-/// The missing parts of a stretch of time, in words.
+/// What is missing of a stretch of time, in words.
 pub(super) struct Losses {
     pub(super) gaps: String,
     pub(super) gaps_ink: Token,

@@ -1,4 +1,4 @@
-//! A page of a picture, and how fills, lines and fitting texts are put on it.
+//! The page of a saved picture, and how fills, lines and fitting texts are put on the page.
 
 use crate::format::text_width;
 use crate::scene::{Align, Area, Primitive, Px, Scene, Stroke, TextLine};
@@ -7,7 +7,7 @@ use crate::tokens::Token;
 /// Free space on the left and on the right of a saved picture, in px. The number has no source.
 pub(super) const EDGE: Px = Px::whole(24);
 
-/// The look of a text of the frame.
+/// The look of a text around the view: its size, weight and colour.
 #[derive(Clone, Copy)]
 pub(super) struct Look {
     pub(super) size: u8,
@@ -34,7 +34,7 @@ impl Look {
     }
 }
 
-/// A page under construction.
+/// The page of a picture while it is being drawn.
 pub(super) struct Page {
     pub(super) scene: Scene,
     /// Free space on both sides, in px.
@@ -115,21 +115,22 @@ impl Page {
     }
 }
 
-/// Adds a quarter to a calculated width, because faces differ.
+/// Adds a quarter to a calculated text width, because fonts differ.
 pub(super) fn spared(width: Px) -> Px {
     width + Px(width.0 / 4)
 }
 
-/// Where a text is cut that is too long.
+/// Where a text that is too long is cut.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cut {
-    /// In the middle: both ends of a name identify it.
+    /// In the middle, for a name, because both its ends identify it.
     Middle,
     /// At the end, as for a sentence.
     End,
 }
 
-/// Cuts a text of 11 px so that it fits, with `…` where letters are missing; `…` alone if nothing else fits.
+/// Cuts a text of 11 px so that it fits, with `…` where letters are missing; the result is `…` alone if nothing more
+/// fits.
 pub(super) fn shortened(text: &str, room: Px, weight: u16, at: Cut) -> String {
     let fits = |text: &str| spared(text_width(text, 11, weight)) <= room;
     if fits(text) {

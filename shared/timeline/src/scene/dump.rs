@@ -1,4 +1,4 @@
-//! A scene as text, one primitive on each line. Tests compare scenes by it, and people read it.
+//! A scene as text, one primitive on each line. Tests compare scenes by this text, and people read it.
 
 use std::fmt::Write;
 
@@ -9,9 +9,9 @@ use super::px::{Area, Px};
 use crate::tokens::Token;
 
 impl Scene {
-    /// Returns the display list as text: one line for each primitive, in paint order; empty without one. Lengths are in
-    /// px, rounded to 1/100. Left out are halos, radii, anchors, grounds, control points of curves, inks and opacity of
-    /// strips, and greatest widths of texts.
+    /// Returns the display list as text: one line for each primitive, in paint order. Without primitives the text is
+    /// empty. Lengths are in px, rounded to 1/100. The text leaves out halos, radii, anchors, grounds, control points
+    /// of curves, inks and opacity of strips, and greatest widths of texts.
     #[must_use]
     pub fn dump(&self) -> String {
         let mut out = String::new();
@@ -22,8 +22,8 @@ impl Scene {
         out
     }
 
-    /// Returns the hit boxes as text: one line for each, in the order of [`Scene::hits`], without those of whole lanes;
-    /// empty without one. It names a record by its seq alone, and leaves out lanes and signs.
+    /// Returns the hit boxes as text: one line for each hit box, in the order of [`Scene::hits`], without those of
+    /// whole lanes; empty if there are none. The text names a record by its seq alone, and leaves out lanes and signs.
     #[must_use]
     pub fn dump_hits(&self) -> String {
         let mut out = String::new();
@@ -153,7 +153,7 @@ impl Scene {
     }
 }
 
-/// Writing to a string cannot fail.
+/// Appends to `out`. Writing to a string cannot fail.
 fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
     let _ = out.write_fmt(text);
 }

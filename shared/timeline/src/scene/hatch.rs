@@ -1,4 +1,4 @@
-//! Hatches: the meaning of each, and how it looks.
+//! Hatches: the meaning of each, and how each looks.
 
 use super::px::Px;
 use crate::tokens::{Theme, Token};
@@ -11,16 +11,16 @@ pub enum Hatch {
     Resumed,
     /// A gap that is open, whose end is unknown, or in which the watch was stopped or started again.
     Open,
-    /// A gap in which events may be lost, up to 200 px wide. In a legend it stands for all three of them.
+    /// A gap in which events may be lost, up to 200 px wide. In a legend it stands for all three hatches of lost gaps.
     Lost,
     /// A gap in which events may be lost, over 200 px wide.
     LostWide,
-    /// A gap in which events may be lost, in a collapsed watch, however wide.
+    /// A gap in which events may be lost, in a collapsed watch, whatever its width.
     LostStrip,
     /// Time that watchscope itself lost or did not see.
     Own,
-    /// Records that are not loaded yet, or a first list that waits for those of the run before. Also the time after the
-    /// pen while the page is not connected.
+    /// Records that are not loaded yet, or a first list of an epoch while the end of the epoch before is not loaded.
+    /// Also the time after now while the page is not connected.
     NotLoaded,
     /// A divergence that is neither a ghost nor missing: stale, list older, or of an unknown kind.
     Stale,
@@ -33,7 +33,7 @@ pub enum Pattern {
     Rising,
     /// Lines that fall to the right at 45° (`\`).
     Falling,
-    /// Both kinds of lines.
+    /// Lines of both directions, rising and falling.
     Cross,
     /// Horizontal lines.
     Level,
@@ -41,23 +41,23 @@ pub enum Pattern {
     Dots,
 }
 
-/// The look of a hatch. Pitches and widths are in CSS px at every resolution.
+/// The look of a hatch. Distances and widths of lines are in CSS px at every resolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HatchStyle {
-    /// Its lines.
+    /// The lines of the hatch.
     pub pattern: Pattern,
-    /// Their colour.
+    /// The colour of the lines or dots.
     pub ink: Token,
-    /// Their distance in px, measured across the lines; for dots, the distance of rows and of columns.
+    /// Distance of the lines in px, measured across them; for dots, the distance of rows and of columns.
     pub pitch: Px,
-    /// Their width in px; for dots, the side of a dot.
+    /// Width of the lines in px; for dots, the side of a dot.
     pub width: Px,
     /// Opacity in percent: 100 is opaque.
     pub opacity: u8,
 }
 
 impl Hatch {
-    /// Returns how it is drawn in a theme.
+    /// Returns how the hatch is drawn in a theme.
     #[must_use]
     pub const fn style(self, theme: Theme) -> HatchStyle {
         let (pattern, ink, pitch, width, dark, light) = match self {
@@ -83,7 +83,7 @@ impl Hatch {
         }
     }
 
-    /// Returns a short name for tests, of lower-case letters and hyphens. Hatches of one meaning share one.
+    /// Returns a short name for tests, of lower-case letters and hyphens. Hatches of one meaning share one name.
     #[must_use]
     pub const fn id(self) -> &'static str {
         match self {
@@ -96,7 +96,7 @@ impl Hatch {
         }
     }
 
-    /// Returns its words in a legend. Hatches of one meaning share them.
+    /// Returns the hatch's words in a legend. Hatches of one meaning share their words.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Hit boxes: areas of the picture that answer to the pointer, and what each stands for.
+//! Hit boxes: areas of the picture that answer to the pointer, and what each area stands for.
 
 use super::hatch::Hatch;
 use super::px::{Area, Px};
@@ -11,21 +11,21 @@ use crate::tokens::Token;
 pub enum Target {
     /// One record.
     Record(RecordId),
-    /// Several changes of a lane too near each other to be drawn apart.
+    /// Several changes of a lane, merged because they are too near each other to be drawn apart.
     Merged {
-        /// The first by seq.
+        /// The first of the merged changes by seq.
         first: RecordId,
-        /// The last, in the same epoch.
+        /// The last of the merged changes by seq, in the same epoch.
         last: RecordId,
-        /// How many there are, the first and the last included; at least 2.
+        /// The number of merged changes, the first and the last included; at least 2.
         count: u32,
     },
-    /// Several occurrences of findings whose chips are one, by the records that raised them, the oldest first. There
-    /// are at least two; the view bounds them.
+    /// Several occurrences of findings that share one chip, each named by the record that raised it, the oldest first.
+    /// There are at least two occurrences; the width of the view bounds their number.
     Findings(Vec<RecordId>),
-    /// A stretch, named by the record that it began with, which need not be loaded.
+    /// A stretch, named by the record that it began with. This record need not be loaded.
     Stretch(StretchKind, RecordId),
-    /// A lane, where nothing else is drawn.
+    /// A lane, at a point where nothing else is drawn.
     Lane,
 }
 
@@ -51,26 +51,27 @@ pub enum StretchKind {
 /// An area that answers to the pointer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
-    /// The area; it covers the sign as far as the scene shows it.
+    /// The area. The area covers the sign as far as the scene shows the sign.
     pub area: Area,
-    /// Its lane.
+    /// The lane in which the area lies.
     pub lane: LaneId,
-    /// What it stands for.
+    /// What the area stands for.
     pub target: Target,
-    /// The sign that is drawn there; `None` for a plain area, a plate, or a sign without a known point.
+    /// The sign that is drawn in the area; `None` for an area without a sign, for a plate, or for a sign without a
+    /// known point.
     pub drawn: Option<Drawn>,
 }
 
-/// A sign at a [`Hit`], and a point of it that has its ink unless something is painted over it.
+/// A sign at a [`Hit`], and a point of the sign that has the sign's colour unless something is painted over it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Drawn {
     /// The sign.
     pub sign: Sign,
-    /// Its colour.
+    /// The sign's colour.
     pub ink: Token,
-    /// x of the point, from the left edge of the scene.
+    /// x of a point that has the sign's colour, from the left edge of the scene.
     pub x: Px,
-    /// y of the point, from the top of the scene.
+    /// y of a point that has the sign's colour, from the top of the scene.
     pub y: Px,
 }
 

@@ -12,12 +12,12 @@ use crate::glyph::Glyph;
 use crate::id::{LaneId, RecordId};
 
 /// A display list with its hit boxes. What is drawn bounds its size. Each range of a primitive must lie within `steps`
-/// or `columns`: code that reads one that does not panics.
+/// or `columns`: code that reads a range outside of them panics.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scene {
-    /// Width. Primitives may reach beyond it, to be cut off.
+    /// Width of the scene. Primitives may reach beyond the width; the painter cuts them off.
     pub width: Px,
-    /// Height. Primitives may reach beyond it, to be cut off.
+    /// Height of the scene. Primitives may reach beyond the height; the painter cuts them off.
     pub height: Px,
     /// What to draw, in paint order.
     pub primitives: Vec<Primitive>,
@@ -25,16 +25,17 @@ pub struct Scene {
     pub steps: Vec<Step>,
     /// Columns of the strips; [`Primitive::Strip`] names a range of them.
     pub columns: Vec<Column>,
-    /// The hit boxes, in the order in which they were added; they may overlap. Of two, the later one lies on top.
+    /// The hit boxes, in the order in which they were added; they may overlap. Of two that overlap, the later one lies
+    /// on top.
     pub hits: Vec<Hit>,
-    /// The signs that a legend of it explains.
+    /// The signs that a legend of the scene explains.
     pub legend: Legend,
 }
 
 /// The signs of a scene that a legend explains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Legend {
-    /// Glyphs in view, and those that explain shapes in view; in the order of [`Glyph::ALL`].
+    /// Glyphs in view, and glyphs by which the legend explains shapes in view; in the order of [`Glyph::ALL`].
     pub glyphs: Set<Glyph>,
     /// Hatches in view, in the order of [`Hatch`]; hatches of one meaning count as one.
     pub hatches: Set<Hatch>,
@@ -42,14 +43,14 @@ pub struct Legend {
     pub plates: bool,
 }
 
-/// Distance in px beside a mark, in x and in y, up to which a click still selects it. From farther away the click
-/// selects what lies there. The number has no source.
+/// Distance in px beside a mark, in x and in y, up to which a click still selects the mark. From farther away the click
+/// selects what lies at its own point. The number has no source.
 const REACH: Px = Px::whole(4);
 
 impl Scene {
-    /// Returns the y of the middle of a record's mark in a lane, if that is at `top` or below, and above `bottom`; else
-    /// `None`. Of several such marks, the last in [`Scene::hits`] counts. A plate is the mark of each record from its
-    /// first to its last. The x of a mark is that of its time.
+    /// Returns the y of the middle of a record's mark in a lane, if this y is at `top` or below it, and above `bottom`;
+    /// else `None`. Of several such marks, the last in [`Scene::hits`] counts. A plate of merged marks counts as the
+    /// mark of each record from its first to its last. The x of a mark is that of its time.
     #[must_use]
     pub fn y_of(&self, lane: LaneId, (top, bottom): (Px, Px), record: RecordId) -> Option<Px> {
         let hits = self.hits.iter().rev().filter(|hit| hit.lane == lane);
@@ -64,9 +65,10 @@ impl Scene {
         middles.find(|&y| top <= y && y < bottom)
     }
 
-    /// Returns the hit at a point; `None` if there is none. The last one of [`Scene::hits`] that holds the point wins
-    /// if it is a mark: a record, or merged ones. Else the mark with the nearest middle wins, of those that are at most
-    /// 4 px away; of two as near, the earlier one. Without such a mark that last one wins. An edge belongs to its area.
+    /// Returns the hit at a point; `None` if no hit is there. The last hit of [`Scene::hits`] that holds the point wins
+    /// if it is a mark: a record, or merged records. Otherwise, of the marks at most 4 px away from the point, the mark
+    /// with the nearest middle wins; of two equally near marks, the earlier one. Without a mark that near, the last hit
+    /// that holds the point wins. An edge belongs to its area.
     #[must_use]
     pub fn hit(&self, x: Px, y: Px) -> Option<&Hit> {
         let is_mark = |hit: &&Hit| matches!(hit.target, Target::Record(_) | Target::Merged { .. });
@@ -95,9 +97,9 @@ impl Scene {
         near.min_by_key(distance).or(exact)
     }
 
-    /// Returns the top and bottom of a primitive of this scene on the canvas, with halos and mitres. They may lie
-    /// further out than what is drawn. `None` for one that changes how others are drawn. Of a path without a step, the
-    /// top is below the bottom.
+    /// Returns the top and bottom of a primitive of this scene on the canvas, with halos and mitres. The returned span
+    /// may be larger than what is drawn. `None` for a clip or its end, which draw nothing. For a path without a step,
+    /// the top is below the bottom.
     #[must_use]
     pub fn span(&self, primitive: &Primitive) -> Option<(Px, Px)> {
         // At corners of 90° and more a mitre reaches at most twice the line's width beyond the corner.
@@ -145,15 +147,16 @@ impl Scene {
         })
     }
 
-    /// Adds a path's steps behind the others and returns their range, which is empty without steps.
+    /// Appends a path's steps to [`Scene::steps`], and returns their range there, which is empty without steps.
     pub fn path(&mut self, steps: &[Step]) -> Range<u32> {
         let start = self.steps.len() as u32;
         self.steps.extend_from_slice(steps);
         start..self.steps.len() as u32
     }
 
-    /// Appends another scene, moved by (`dx`, `dy`): it is painted over this one. Its hit boxes follow those of this
-    /// scene, and its legend joins this one's. Width and height stay as they are. Lengths saturate.
+    /// Appends another scene, moved by (`dx`, `dy`): the other scene is painted over this one. The other scene's hit
+    /// boxes follow those of this scene, and its legend joins this scene's. Width and height of this scene stay as they
+    /// are. Lengths saturate.
     pub fn append(&mut self, other: Self, dx: Px, dy: Px) {
         let (steps, columns) = (self.steps.len() as u32, self.columns.len() as u32);
         let moved = |area: Area| Area {

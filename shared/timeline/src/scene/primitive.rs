@@ -40,38 +40,38 @@ impl Stroke {
     }
 }
 
-/// A step of a [`Primitive::Path`]. Of each point, x comes before y.
+/// A step of a [`Primitive::Path`]. Each point is given as x, then y.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Begins a line here.
+    /// Moves to this point without drawing; a line begins here.
     Move(Px, Px),
-    /// A straight line to here.
+    /// A straight line to this point.
     Line(Px, Px),
-    /// A cubic curve: two control points and the end.
+    /// A cubic Bézier curve: its two control points, then its end.
     Curve(Px, Px, Px, Px, Px, Px),
-    /// A line back to the start.
+    /// A straight line back to the point of the last move.
     Close,
 }
 
-/// The part of a text that stands at its x.
+/// The part of a text that stands at the text's x.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
-    /// Its start.
+    /// The text's start.
     Start,
-    /// Its middle.
+    /// The text's middle.
     Middle,
-    /// Its end.
+    /// The text's end.
     End,
 }
 
-/// A line of text. The face is the page's sans.
+/// A line of text. The font of a text is the page's sans-serif font.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextLine {
-    /// The x that it is aligned to.
+    /// The x that the text is aligned to.
     pub x: Px,
-    /// Its baseline.
+    /// The y of the text's baseline.
     pub y: Px,
-    /// Its words. Text of the cluster is hostile: draw it as text, never as markup.
+    /// The words to draw. Text of the cluster is hostile: draw it as text, never as markup.
     pub text: String,
     /// Font size in whole px.
     pub size: u8,
@@ -81,9 +81,9 @@ pub struct TextLine {
     pub ink: Token,
     /// Colour of a 3 px outline painted before the text; `None`: no outline.
     pub halo: Option<Token>,
-    /// The part that stands at x.
+    /// The part of the text that stands at x.
     pub align: Align,
-    /// Wider text is squeezed to this width; `None`: unlimited.
+    /// Greatest width of the text; wider text is squeezed to this width. `None`: unlimited.
     pub max_width: Option<Px>,
 }
 
@@ -105,17 +105,17 @@ pub enum Primitive {
         area: Area,
         /// Fill colour; `None`: not filled.
         fill: Option<Token>,
-        /// Outline; `None`: no outline. SVG centres it on the edge. The canvas does so for round corners; that of
-        /// square ones lies inside.
+        /// Outline; `None`: no outline. SVG centres the outline on the edge. The canvas centres it for round corners;
+        /// for square corners it lies inside the edge.
         stroke: Option<Stroke>,
         /// Radius of the corners, in whole px, cut to half of the shorter side; 0: square corners.
         radius: u8,
         /// Opacity in percent: 100 is opaque.
         opacity: u8,
     },
-    /// A path; its steps are `scene.steps[steps]`.
+    /// A path; `steps` is the range of its steps in [`Scene::steps`](super::Scene::steps).
     Path {
-        /// Its steps.
+        /// The range of the path's steps in the scene's steps.
         steps: Range<u32>,
         /// Fill colour; `None`: not filled.
         fill: Option<Token>,
@@ -124,60 +124,64 @@ pub enum Primitive {
         /// Opacity in percent: 100 is opaque.
         opacity: u8,
     },
-    /// A glyph, centred.
+    /// A glyph, centred at a point.
     Glyph {
         /// The glyph.
         glyph: Glyph,
-        /// x of its centre.
+        /// x of the glyph's centre.
         x: Px,
-        /// y of its centre.
+        /// y of the glyph's centre.
         y: Px,
-        /// Side of its box, in whole px.
+        /// Side of the glyph's square box, in whole px.
         size: u8,
         /// Colour.
         ink: Token,
-        /// The row's ground, which fills hollow glyphs.
+        /// The colour of the row's ground, which fills hollow glyphs.
         ground: Token,
-        /// Whether it has a halo in the ground. A glyph whose first part is stroked has none.
+        /// Whether the glyph has a halo in the colour of the ground. A glyph whose first part is stroked has no halo.
         halo: bool,
     },
-    /// A hatched area. The pattern lies at (`anchor`, top of the area), so it moves with its time.
+    /// A hatched area. The pattern begins at (`anchor`, top of the area), so it moves with the time that it covers.
     Hatch {
         /// The area.
         area: Area,
         /// The hatch.
         hatch: Hatch,
-        /// The x at which a line of the pattern begins.
+        /// The x, in scene px, at which a line of the hatch's pattern begins.
         anchor: Px,
     },
     /// A line of text.
     Text(TextLine),
-    /// Marks merged into a plate: a rectangle of bg4 with a halo, the count in text1 10/600, a 2 px foot. The halo on
-    /// the canvas is 1.5 px wide, at the left and right alone. In SVG it is a line of 1.5 px on the whole edge.
+    /// Marks merged into a plate: a rectangle of bg4 with a halo, the count in text1 at 10 px and weight 600, and a
+    /// foot of 2 px. On the canvas the halo is 1.5 px wide, at the left and right alone. In SVG the halo is a line of
+    /// 1.5 px along the whole edge.
     Plate {
         /// The whole plate.
         area: Area,
         /// How many marks are merged; at least 2.
         count: u32,
-        /// The row's ground, for the halo.
+        /// The colour of the row's ground, for the plate's halo.
         ground: Token,
-        /// Widths of the parts of the foot in the colours of [`FOOT_INKS`], from the left; 0 for a part without marks.
+        /// Widths of the three parts of the plate's foot, from the left, in the colours of [`FOOT_INKS`]; 0 for a part
+        /// without marks.
         foot: [Px; 3],
     },
-    /// Density columns, each [`STRIP_COLUMN_PX`] wide, standing on `bottom`; they are `scene.columns[columns]`.
+    /// Density columns, each [`STRIP_COLUMN_PX`] wide, standing on `bottom`; `columns` is their range in the scene's
+    /// columns.
     Strip {
-        /// What they stand on.
+        /// The y that the columns stand on.
         bottom: Px,
         /// The columns.
         columns: Range<u32>,
-        /// Colours of the heights, from the bottom up.
+        /// Colours of a column's three heights, from the bottom up.
         inks: [Token; 3],
         /// Opacity in percent: 100 is opaque.
         opacity: u8,
     },
-    /// Cuts all that follows to this area, until [`Primitive::Unclip`]. Clips do not nest: end one before the next.
+    /// Cuts all primitives that follow to this area, until [`Primitive::Unclip`]. Clips do not nest: end one before the
+    /// next.
     Clip(Area),
-    /// Ends a clip; does nothing without one.
+    /// Ends the clip; does nothing if no clip is open.
     Unclip,
 }
 

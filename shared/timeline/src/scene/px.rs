@@ -1,4 +1,4 @@
-//! Lengths in steps of 1/64 px, and areas of them.
+//! Lengths in steps of 1/64 px, and areas with edges in such steps.
 
 use std::fmt;
 use std::ops::{Add, Neg, Sub};
@@ -15,15 +15,15 @@ impl Px {
     /// No length.
     pub const ZERO: Self = Self(0);
 
-    /// Returns a length of whole px; `px` must be within ±33,554,431. Beyond that the product overflows: a panic with
-    /// overflow checks, else it wraps.
+    /// Returns a length of whole px; `px` must be within ±33,554,431. For a `px` beyond that the product overflows:
+    /// with overflow checks it panics, without them it wraps.
     #[must_use]
     pub const fn whole(px: i32) -> Self {
         Self(px * 64)
     }
 
-    /// Returns the nearest step to `px`, the even one of two; values beyond ±1,000,000 px become ±1,000,000 px. NaN
-    /// becomes 0.
+    /// Returns `px` rounded to the nearest step of 1/64, or to the even one of two equally near; values beyond
+    /// ±1,000,000 px become ±1,000,000 px. NaN becomes 0.
     #[must_use]
     pub fn from_f64(px: f64) -> Self {
         Self((px.clamp(-1e6, 1e6) * 64.0).round_ties_even() as i32)
@@ -35,13 +35,13 @@ impl Px {
         f64::from(self.0) / 64.0
     }
 
-    /// Returns half of it, rounded towards 0.
+    /// Returns half of the length, rounded towards 0.
     #[must_use]
     pub const fn half(self) -> Self {
         Self(self.0 / 2)
     }
 
-    /// Returns the greatest whole px that is not above it.
+    /// Returns the greatest length of whole px that is not above this length.
     #[must_use]
     pub const fn floor(self) -> Self {
         Self(self.0.div_euclid(64) * 64)
@@ -90,7 +90,8 @@ pub struct Area {
 }
 
 impl Area {
-    /// Returns the area between two x and two y. Its width or height is negative if the second is less.
+    /// Returns the area between two x and two y. The area's width is negative if `x1` is less than `x0`, and its height
+    /// if `y1` is less than `y0`.
     #[must_use]
     pub fn between(x0: Px, x1: Px, y0: Px, y1: Px) -> Self {
         Self {
@@ -113,7 +114,8 @@ impl Area {
         self.y + self.h
     }
 
-    /// Returns whether it shares more than an edge with another. An area without width or height meets those around it.
+    /// Returns whether two areas share more than an edge. An area without width or height meets an area that surrounds
+    /// it.
     #[must_use]
     pub fn meets(self, other: Self) -> bool {
         self.x < other.right()
@@ -122,7 +124,7 @@ impl Area {
             && other.y < self.bottom()
     }
 
-    /// Returns whether a point lies in it, on its edge, or at most `reach` beside it in x and in y.
+    /// Returns whether a point lies in the area, on its edge, or at most `reach` beside it in x and in y.
     #[must_use]
     pub fn holds(self, x: Px, y: Px, reach: Px) -> bool {
         x >= self.x - reach

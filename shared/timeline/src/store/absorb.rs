@@ -1,6 +1,6 @@
 //! Builds a trace from the stretches that a snapshot has open, and from each record after it.
 //!
-//! The fold decides what is open. A record is compared with the state before and after it.
+//! The fold decides what is open: the state before each record is compared with the state after it.
 
 use watchscope_model::event::{Change, Event, Finding, ListComplete, Record, Verdict};
 use watchscope_model::fold::{Moment, OpenFinding, OpenStream, State, VersionStep, Watch};
@@ -18,14 +18,14 @@ use super::parts::{
 use super::trace::{Trace, WatchTrace};
 use crate::id::{ObjectId, WatchId};
 
-/// Difference in ms, included, up to which the age of a stream that ended with `end` equals the requested timeout
-/// (F05). Such an end is drawn as normal, any other one as unexplained. The 2 s are those of the rule
-/// (docs/semantics/streams.md#rule-timeout).
+/// Greatest difference in ms, included, between the requested timeout and the age of a stream that ended with `end`,
+/// for which the timeout counts as the cause (F05). Such an end is drawn as normal, any other `end` as unexplained. The
+/// 2 s are those of the rule (docs/semantics/streams.md#rule-timeout).
 const TIMEOUT_REACH_MS: u64 = 2_000;
 
 impl Trace {
-    /// Returns a trace with all stretches that are open in a state. All that opens in it goes on until it is
-    /// [frozen](Self::freeze), as the trace of a chapter is at its end.
+    /// Returns a trace with all stretches that are open in a state. All that is open in the trace counts as open until
+    /// the trace is [frozen](Self::freeze), as the trace of a chapter is at the chapter's end.
     pub(crate) fn seeded(state: &State, names: &mut Names) -> Self {
         let mut trace = Self::default();
         trace.seed(state, names);
@@ -93,7 +93,7 @@ impl Trace {
         }
     }
 
-    /// Folds the next record into `state` and adds its changes.
+    /// Folds the next record into `state`, and adds what the record changed to the trace.
     pub(crate) fn absorb(&mut self, record: &Record, state: &mut State, names: &mut Names) {
         let now = Moment::from(record);
         let event = &record.event;
@@ -233,7 +233,7 @@ impl Trace {
         self.occurrences.open(open.raised(), updated, what);
     }
 
-    /// Adds a head snapshot. What is open in it is open live.
+    /// Adds a head snapshot. What is open in the snapshot counts as open at the live head.
     pub(crate) fn go_live(&mut self, state: &State, names: &mut Names) {
         self.seed(state, names);
     }
@@ -464,14 +464,14 @@ struct Before {
     stream: Option<OpenStream>,
     gap: Option<Moment>,
     life: Option<Seq>,
-    /// Whether a change leaves the object's life unbroken.
+    /// Whether the change continues the object's life, instead of beginning a new one.
     lives_on: bool,
     verdict: Option<Seq>,
     listed: bool,
-    /// Whether the record is a list older than progress, which changes nothing.
+    /// Whether the record is a list older than the watch's progress, which changes nothing.
     older_list: bool,
     step: VersionStep,
-    /// Whether the watch has seen no version since it was started.
+    /// Whether the watch has received no resourceVersion since its last start.
     anew: bool,
     status_only: bool,
 }
@@ -519,7 +519,7 @@ impl Before {
     }
 }
 
-/// Whether an event can end or open a phase, a stream or a gap. Most events are changes, which cannot.
+/// Whether an event can end or open a phase, a stream or a gap. Most events are changes of objects, which cannot.
 fn ends_or_opens(event: &Event) -> bool {
     !matches!(event, Event::Change(_) | Event::Bookmark(_))
 }
@@ -530,13 +530,13 @@ fn open_verdict(watch: &Watch, verdict: &Verdict) -> Option<(Seq, Moment)> {
 }
 
 /// Returns two records of an open finding: the one that first raised it, and the one that raised it last. Also returns
-/// how often it has occurred.
+/// how often the finding has occurred.
 fn open_finding(state: &State, finding: &Finding) -> Option<(Moment, Moment, u64)> {
     let open = state.findings.get(&finding.key())?;
     Some((open.since, open.raised(), open.count))
 }
 
-/// Returns how a stream falls that ended with this event, before any attribution.
+/// Returns how the plateau of a stream that ended with this event falls, before any attribution.
 fn fall_of(event: &Event, stream: &OpenStream) -> (Fall, Cause) {
     let Event::StreamEnded(ended) = event else {
         // The watch was stopped or started anew while the stream was open.

@@ -1,4 +1,4 @@
-//! The knowledge at a moment of the log: the fold of all records up to it.
+//! The knowledge at a moment of the log: the fold of all records up to that moment.
 
 use watchscope_model::{Layers, Seq, State, Time};
 
@@ -13,18 +13,19 @@ use crate::id::RecordId;
 pub enum Unknown {
     /// The server has the records, and they are not loaded yet.
     NotLoaded,
-    /// watchscope did not run, or the moment is before all that is known, or after both now and the last record.
+    /// watchscope did not run at the moment, or the moment is before all that is known, or after both now and the last
+    /// record.
     NotWatched,
     /// The records are gone (expired, dropped for lack of room, or lost), or they cannot be read.
     NotKept,
 }
 
-/// The knowledge at a moment of the log: the fold of all records up to it, with those of the moment itself.
+/// The knowledge at a moment of the log: the fold of all records up to that moment, itself included.
 #[derive(Clone, Debug)]
 pub struct AsOf {
     /// The requested moment.
     pub at: Time,
-    /// The last record that the fold counts. Its `seq` is 0 if the run had no record yet.
+    /// The last record that the fold counts. The `seq` of this record is 0 if the epoch had no record yet.
     pub record: RecordId,
     state: State,
     layers: Layers,
@@ -37,13 +38,14 @@ impl AsOf {
         &self.state
     }
 
-    /// Returns the fold of the inside; empty for a real cluster.
+    /// Returns the fold of all inside records up to that moment; empty for a real cluster.
     #[must_use]
     pub fn layers(&self) -> &Layers {
         &self.layers
     }
 
-    /// Returns the input for functions that read a store as of the moment. `store` is the one that returned this.
+    /// Returns the input for functions that read a store as of the moment. `store` is the store that returned this
+    /// value.
     #[must_use]
     pub fn known<'a>(&'a self, store: &'a Store) -> Known<'a> {
         Known {
@@ -56,23 +58,23 @@ impl AsOf {
     }
 }
 
-/// A store, and the last record that counts: all that is loaded, or as of a moment.
+/// A store, and the last of its records that counts: all records that are loaded, or those up to a moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
     pub(crate) store: &'a Store,
-    /// The fold up to there; `None` before the first snapshot.
+    /// The fold up to the last record that counts; `None` before the first snapshot.
     pub(crate) state: Option<&'a State>,
-    /// The run of the fold.
+    /// The number of the fold's epoch.
     pub(crate) epoch: u32,
-    /// The last record of that run that counts.
+    /// The last record that counts in the fold's epoch.
     pub(crate) until: Seq,
-    /// The time of that moment: the pen's time, or the requested moment.
+    /// The moment that the knowledge is of: now, or the requested moment.
     pub at: Time,
 }
 
 impl<'a> Known<'a> {
-    /// Returns all that is loaded, as of the live head; without a fold before the first snapshot. `now` is the pen's
-    /// time.
+    /// Returns all that is loaded, as of the live head; before the first snapshot the result has no fold. `now` is the
+    /// present on the log's clock.
     #[must_use]
     pub fn now(store: &'a Store, now: Time) -> Self {
         Self {
@@ -84,7 +86,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// Returns the runs that count, the oldest first.
+    /// Returns the epochs that count, the oldest first: those up to the fold's epoch.
     pub(crate) fn epochs(&self) -> &'a [Epoch] {
         let epochs = self.store.epochs();
         let mut runs = epochs.iter();
@@ -92,7 +94,7 @@ impl<'a> Known<'a> {
         &epochs[..last.map_or(0, |last| last + 1)]
     }
 
-    /// Returns the last record of a run that counts.
+    /// Returns the last record that counts in an epoch.
     pub(crate) fn until_in(&self, epoch: &Epoch) -> Seq {
         if epoch.number() == self.epoch {
             self.until
@@ -103,13 +105,14 @@ impl<'a> Known<'a> {
 }
 
 impl Store {
-    /// Returns the knowledge at a moment, with the records of that moment. If two runs overlap, the later one that is
-    /// loaded there counts. Reads at most one chapter. `now` is the pen's time.
+    /// Returns the knowledge at a moment, with the records of that moment. If two epochs overlap in time, the later one
+    /// that is loaded at the moment counts. Reads at most one chapter. `now` is the present on the log's clock.
     ///
     /// # Errors
     /// Returns why the knowledge at that moment is unknown. [`Unknown::NotLoaded`]: the server has the records.
-    /// [`Unknown::NotKept`]: they are gone or cannot be read. [`Unknown::NotWatched`]: it lies in a seam, before all
-    /// that is known, or after both `now` and the last record. On the border of two stretches the later one decides.
+    /// [`Unknown::NotKept`]: the records are gone or cannot be read. [`Unknown::NotWatched`]: the moment lies in a
+    /// seam, before all that is known, or after both `now` and the last record. On the border of two stretches of
+    /// coverage, the later stretch decides.
     pub fn as_of(&self, at: Time, now: Time) -> Result<AsOf, Unknown> {
         let stretches = self.coverage(now);
         let stretch = stretches

@@ -1,4 +1,5 @@
-//! The store as a cache: all that the page holds of a log, within a budget of bytes. Beyond it chapters are dropped.
+//! The store as a cache: all that the page holds of a log, within a budget of bytes. Beyond that budget chapters are
+//! dropped.
 
 use watchscope_model::fold::Moment;
 use watchscope_model::{Seq, Time};
@@ -10,42 +11,45 @@ use super::notes::KnownNotes;
 use crate::levels::LayerNames;
 use crate::record_run::RecordRun;
 
-/// Default for the bytes that the page may hold of logs: 384 MiB. Beyond it chapters are dropped. It holds ten
-/// million change records: at 15.2 B encoded (docs/benchmarks.md, record-bytes) and 19 B in traces, they take 326 MiB.
+/// Default for the bytes that the page may hold of logs: 384 MiB. Beyond the budget chapters are dropped. The budget
+/// holds ten million change records: at 15.2 B encoded (docs/benchmarks.md, record-bytes) and 19 B in traces, they take
+/// 326 MiB.
 pub const DEFAULT_BUDGET_BYTES: usize = 384 << 20;
-/// Most encoded bytes after which the live log is cut: 1 MiB, or 1/128 of a budget below 128 MiB. So its oldest part
-/// can be dropped alone. The server seals its chapters at 1 MiB, too (`shared/log/src/sealer.rs`).
+/// Encoded bytes after which the live log is cut into a new chapter: 1 MiB, or 1/128 of a budget below 128 MiB. So the
+/// oldest part of the live log can be dropped alone. The server seals its chapters at 1 MiB, too
+/// (`shared/log/src/sealer.rs`).
 const CHAPTER_BYTES: usize = 1 << 20;
-/// Share of the budget, in fifths, that the encoded bytes in view may take: two. Beyond it nothing more is requested,
-/// and they may be dropped. Their traces take about five quarters of as much.
+/// Share of the budget, in fifths, that the encoded bytes in view may take: two. Beyond this share no more chapters are
+/// requested, and chapters in view may be dropped. The traces of chapters take about five quarters of the encoded
+/// bytes.
 const SHOWN_FIFTHS: usize = 2;
 /// Divisor of the budget: the size is checked again after each 1/128 of it that was read, because a check looks at all
-/// traces. A small budget cuts the live log by it, too. The number has no source.
+/// traces. For a small budget, 1/128 of it is also the size at which the live log is cut. The number has no source.
 const WEIGH_SHARE: usize = 128;
 
-/// All that the page holds of a log: chapters, traces, names and notes. Above its budget of bytes it drops chapters,
-/// as [`Store::new`] says. The budget does not count the rest. Names grow with the watches, objects, servers and layers
-/// met, and never shrink. `watchscope_model::Notes` bounds the notes. Nothing bounds the lists of chapters but the
-/// server's.
+/// All that the page holds of a log: chapters, traces, names and notes. Above its budget of bytes it drops chapters, as
+/// [`Store::new`] says. The budget counts only chapters and traces. Names grow with the watches, objects, servers and
+/// layers met, and never shrink. `watchscope_model::Notes` bounds the notes. The store's lists of chapters are as long
+/// as the server's.
 #[derive(Debug)]
 pub struct Store {
-    /// The oldest first. The last one is live, once there is a live one.
+    /// The epochs, the oldest first. The last epoch is the live one, if there is a live one.
     pub(super) epochs: Vec<Epoch>,
     pub(super) names: Names,
     pub(super) layer_names: LayerNames,
-    /// Notes of persons.
+    /// Notes that persons wrote.
     pub(super) notes: KnownNotes,
     pub(super) budget_bytes: usize,
-    /// Where the bytes of chapters go that do not change any more; `None` if they stay here.
+    /// The function that keeps the bytes of finished chapters outside; `None` if they stay in the store's memory.
     pub(super) outside: Option<KeepOutside>,
     /// Encoded bytes after which the live log is cut.
     pub(super) chapter_bytes: usize,
     /// Bytes read since the size was last checked.
     pub(super) unweighed_bytes: usize,
-    /// The stretch of time in view.
+    /// The stretch of time in view; `None` if the page has named none.
     pub(super) looks_at: Option<(Time, Time)>,
     pub(super) version: u64,
-    /// A number that changes whenever trouble may have changed.
+    /// A number that rises whenever trouble may have changed.
     pub(super) trouble_version: u64,
 }
 
@@ -56,10 +60,11 @@ impl Default for Store {
 }
 
 impl Store {
-    /// Returns an empty store that holds about `budget_bytes` of chapters and traces. Above it, chapters are dropped,
-    /// the oldest first. The newest chapter of the live run stays. While the encoded bytes of the chapters in view
-    /// ([`Store::look_at`]) are at most two fifths of the budget, these stay too. The store may then exceed the budget.
-    /// Its size is checked after each 1/128 of the budget that was read from segments and chapters.
+    /// Returns an empty store that holds about `budget_bytes` of chapters and traces. Above this budget, chapters are
+    /// dropped, the oldest first. The newest chapter of the live epoch is never dropped. Chapters in view
+    /// ([`Store::look_at`]) are not dropped while their encoded bytes are at most two fifths of the budget. So the
+    /// store may exceed the budget. The store's size is checked after each 1/128 of the budget that was read from
+    /// segments and chapters.
     #[must_use]
     pub fn new(budget_bytes: usize) -> Self {
         Self {
@@ -77,7 +82,8 @@ impl Store {
         }
     }
 
-    /// Has the bytes of chapters that come from now on kept outside; they count in the budget as before.
+    /// Keeps the bytes of chapters that come from now on outside of the store's memory; these bytes still count in the
+    /// budget.
     pub fn keep_outside(&mut self, keep: KeepOutside) {
         self.outside = Some(keep);
     }
@@ -89,7 +95,8 @@ impl Store {
         self.version
     }
 
-    /// Returns a number that rises whenever trouble may have changed. It stays while only objects change.
+    /// Returns a number that rises whenever trouble may have changed. The number stays the same while only objects
+    /// change.
     #[must_use]
     pub fn trouble_version(&self) -> u64 {
         self.trouble_version
@@ -102,8 +109,8 @@ impl Store {
         self.epochs.iter().map(Epoch::bytes).sum()
     }
 
-    /// Drops chapters out of view, the oldest first, while the store is over its budget. The newest live chapter and
-    /// those in view stay, so the store may exceed the budget.
+    /// Drops chapters out of view, the oldest first, while the store is over its budget. The newest live chapter, and
+    /// chapters in view within their two fifths, are not dropped, so the store may exceed the budget.
     pub(super) fn make_room(&mut self, taken_bytes: usize) {
         self.unweighed_bytes += taken_bytes;
         if self.unweighed_bytes < self.budget_bytes / WEIGH_SHARE {
@@ -115,12 +122,13 @@ impl Store {
         }
     }
 
-    /// Returns how many encoded bytes may be in view.
+    /// Returns the most encoded bytes that chapters in view may take: two fifths of the budget.
     pub(super) fn most_shown_bytes(&self) -> usize {
         self.budget_bytes / 5 * SHOWN_FIFTHS
     }
 
-    /// Drops the oldest chapter that may go. Returns whether there was one beside the newest and those in view.
+    /// Drops the oldest chapter that may be dropped. Returns whether there was one: neither the newest live chapter nor
+    /// a kept chapter in view.
     pub(super) fn drop_oldest(&mut self) -> bool {
         // Chapters in view stay if they take at most two fifths of the budget.
         let stays = self

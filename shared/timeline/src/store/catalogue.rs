@@ -1,4 +1,4 @@
-//! The server's list of chapters, loaded or not, and the order of runs.
+//! The server's list of chapters, loaded or not, and the order of epochs.
 
 use watchscope_model::fold::Moment;
 use watchscope_model::summary::TroubleKind;
@@ -9,12 +9,13 @@ use super::cache::Store;
 use super::chapter::Chapter;
 use super::epoch::Epoch;
 
-/// The order number of the run that is being written, as a server numbers it; others that a server sends are below.
-/// Runs that were live before it have the numbers just below, until a server sends theirs.
+/// The order number of the epoch that is being written, as a server sends it; all other order numbers are less. Epochs
+/// that were live before have the numbers just below, until a server sends their own.
 const LIVE: u64 = u64::MAX;
 
 impl Store {
-    /// Makes the run of a head the live one, and returns its index. What is open in the run before ends at the seam.
+    /// Makes the epoch of a head snapshot the live one, and returns its index. What is open in the previous live epoch
+    /// ends at the seam.
     pub(super) fn go_live(&mut self, known: Option<usize>, log: LogId, id: EpochId) -> usize {
         let last = self.epochs.len().checked_sub(1);
         if known.is_some() && known == last {
@@ -51,11 +52,11 @@ impl Store {
         numbers.max().unwrap_or(0)
     }
 
-    /// Reads the list of a run's chapters that the server sent (message `Catalogue`), whole or in part. An entry
-    /// replaces a known one with the same first record; a merged entry replaces all known ones that begin within it. A
-    /// run that the store does not know is added. `order` is its place among the runs: the oldest has the least.
-    /// `entries` may come in any order; without any, a known run only gets its `order`. The store keeps one entry for
-    /// each that the server lists, also of expired chapters; nothing else bounds them.
+    /// Reads the list of an epoch's chapters that the server sent (message `Catalogue`), whole or in part. An entry
+    /// replaces a known entry with the same first record; a merged entry replaces all known entries that begin within
+    /// it. An epoch that the store does not know is added. `order` is the epoch's rank among the epochs: the oldest has
+    /// the least. `entries` may come in any order; without entries, a known epoch only gets its `order`. The store
+    /// keeps each entry that the server lists, also of expired chapters; nothing else bounds their number.
     pub fn list(&mut self, log: &LogId, id: &EpochId, order: u64, entries: Vec<CatalogueEntry>) {
         self.version += 1;
         self.trouble_version += 1;
@@ -77,16 +78,17 @@ impl Store {
         self.compare_over_seams();
     }
 
-    /// Marks the listed chapter that holds the record `last` as expired at the server (message `Expired`); of several
-    /// merged ones all. If none does, all unlisted records up to and including `last` count as expired. Loaded records
-    /// stay. Does nothing for an unknown run.
+    /// Marks the listed chapter that holds the record `last` as expired at the server (message `Expired`); a merged
+    /// entry is marked as a whole. If no listed chapter holds it, all unlisted records up to and including `last` count
+    /// as expired. Loaded records stay. Does nothing for an unknown epoch.
     pub fn expired(&mut self, epoch: &EpochId, last: Seq) {
         self.mark(epoch, last, Availability::Expired);
     }
 
-    /// Marks the listed chapter that holds a record as unreadable at the server (message `NotRead`); of several merged
-    /// ones all. It counts as [`Coverage::Lost`](super::Coverage::Lost). If no listed chapter holds the record, all
-    /// unlisted ones up to and including it count as expired. Loaded records stay. Does nothing for an unknown run.
+    /// Marks the listed chapter that holds a record as unreadable at the server (message `NotRead`); a merged entry is
+    /// marked as a whole. The marked chapter counts as [`Coverage::Lost`](super::Coverage::Lost). If no listed chapter
+    /// holds the record, all unlisted records up to and including it count as expired. Loaded records stay. Does
+    /// nothing for an unknown epoch.
     pub fn not_read(&mut self, epoch: &EpochId, seq: Seq) {
         self.mark(epoch, seq, Availability::Lost);
     }
@@ -116,22 +118,22 @@ impl Store {
         }
     }
 
-    /// Sets the stretch of time in view, edges included, in place of an earlier one; at first none is. Its chapters are
-    /// not dropped while their encoded bytes are at most two fifths of the budget.
+    /// Sets the stretch of time in view, edges included, in place of an earlier one; before the first call, nothing is
+    /// in view. Chapters in view are not dropped while their encoded bytes are at most two fifths of the budget.
     pub fn look_at(&mut self, from: Time, to: Time) {
         self.looks_at = Some((from, to));
     }
 }
 
 impl Chapter {
-    /// Whether it reaches into a stretch of time.
+    /// Whether the chapter reaches into a stretch of time.
     pub(super) fn is_within(&self, (from, to): (Time, Time)) -> bool {
         self.from <= to && from <= self.to
     }
 }
 
 impl Epoch {
-    /// Returns the listed chapter of a record; `None` if none holds it.
+    /// Returns the listed chapter that holds a record; `None` if no listed chapter does.
     fn listed(&self, seq: Seq) -> Option<&CatalogueEntry> {
         let behind = self
             .catalogue

@@ -1,4 +1,4 @@
-//! A chapter: a run of records as encoded bytes, and how it is read again.
+//! A chapter: consecutive records as encoded bytes, and how they are read again.
 
 use watchscope_model::chapter::ChapterReader;
 use watchscope_model::codec::split_frame;
@@ -6,25 +6,27 @@ use watchscope_model::{Entry, Layers, Seq, State, Time};
 
 use super::encoded::Encoded;
 
-/// Estimate of an object's bytes in a fold that shares its names with others. It only decides how much of the budget a
-/// cut of the live log takes. The number has no source.
+/// Estimate of an object's bytes in a fold that shares its names with others. The estimate only decides how much of the
+/// budget a cut of the live log takes. The number has no source.
 const HELD_BYTES: usize = 160;
 
-/// A run of records as encoded bytes.
+/// Consecutive records as encoded bytes.
 #[derive(Debug)]
 pub(super) struct Chapter {
     pub(super) first: Seq,
     pub(super) last: Seq,
     pub(super) from: Time,
     pub(super) to: Time,
-    /// Where the live log was cut, if this chapter continues from there; `None` if its bytes begin with an opening.
+    /// The cut of the live log at which this chapter begins; `None` if the chapter's bytes begin with an opening
+    /// snapshot.
     pub(super) cut: Option<Box<LiveCut>>,
     pub(super) bytes: Encoded,
-    /// How many of its records are of kinds that this build does not know. They have seqs, and are not drawn.
+    /// How many of the chapter's records are of kinds that this build does not know. Such records have seqs, but are
+    /// not drawn.
     pub(super) unknown: u64,
 }
 
-/// A cut of the live log into chapters: the reader that continues there, and the folds of all records before.
+/// A cut of the live log into chapters: the reader that reads on from the cut, and the folds of all records before it.
 #[derive(Clone, Debug)]
 pub(super) struct LiveCut {
     pub(super) reader: ChapterReader,
@@ -33,7 +35,7 @@ pub(super) struct LiveCut {
 }
 
 impl LiveCut {
-    /// Estimates its bytes: each object that is held is an entry of a map.
+    /// Estimates the bytes of the cut's folds: each object that is held is an entry of a map.
     fn bytes(&self) -> usize {
         let watches = self.state.watches.values();
         watches.map(|watch| watch.objects.len() * HELD_BYTES).sum()
@@ -41,8 +43,8 @@ impl LiveCut {
 }
 
 impl Chapter {
-    /// Returns the folds of all records before the chapter, and of its own records while `wanted` returns true.
-    /// `wanted` gets each entry and the fold before it. `None` if a frame cannot be read.
+    /// Returns the folds of all records before the chapter and of the chapter's own records up to the first for which
+    /// `wanted` returns false. `wanted` gets each entry and the fold before it. `None` if a frame cannot be read.
     pub(super) fn fold_while(
         &self,
         mut wanted: impl FnMut(&Entry, &State) -> bool,
@@ -81,7 +83,7 @@ impl Chapter {
         Some((state, layers))
     }
 
-    /// Estimates the bytes that it holds.
+    /// Estimates the bytes that the chapter holds.
     pub(super) fn held_bytes(&self) -> usize {
         self.bytes.held_bytes() + self.cut.as_ref().map_or(0, |cut| cut.bytes())
     }

@@ -8,30 +8,32 @@ use super::cache::Store;
 use super::chapter::Chapter;
 use super::epoch::Epoch;
 
-/// Most chapters that are requested to show a stretch of time; older ones are not requested. At about 1 MiB each, they
-/// are two fifths of [`DEFAULT_BUDGET_BYTES`](super::DEFAULT_BUDGET_BYTES), and their traces about half.
+/// Most chapters that are requested to show a stretch of time; older chapters are not requested. At about 1 MiB each,
+/// 160 chapters take two fifths of [`DEFAULT_BUDGET_BYTES`](super::DEFAULT_BUDGET_BYTES), and their traces about half
+/// of that budget.
 pub const MOST_AT_ONCE: usize = 160;
 
-/// The coverage of a stretch of time: where its records are.
+/// The coverage of a stretch of time: whether its records are loaded, and why not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coverage {
     /// All records are loaded.
     Loaded,
     /// The server has records that are not loaded yet.
     NotLoaded,
-    /// The server no longer has them.
+    /// The server no longer has the records.
     Expired,
-    /// The page dropped chapters at the begin of the run for lack of room. The server lists the last of them as no
-    /// longer kept, or not at all. Records before them count too, even if they were never loaded.
+    /// The page dropped chapters at the begin of the epoch for lack of room. The server lists the last dropped chapter
+    /// as no longer kept, or not at all. Records before that chapter count as dropped too, even if they were never
+    /// loaded.
     Dropped,
-    /// watchscope saw them, but lost them or cannot read them.
+    /// watchscope recorded something, but lost the records or cannot read them.
     Lost,
-    /// watchscope did not run: the time between two runs.
+    /// A seam: the time between two epochs, in which nobody watched.
     Seam,
 }
 
 impl Coverage {
-    /// Whether the records are loaded or at the server.
+    /// Whether the stretch's records are loaded or at the server.
     #[must_use]
     pub fn is_kept(self) -> bool {
         matches!(self, Self::Loaded | Self::NotLoaded)
@@ -41,24 +43,25 @@ impl Coverage {
 /// A stretch of time and its coverage. Only a seam may have no length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// Its beginning; time 0 if nobody knows it.
+    /// The begin of the stretch; time 0 if it is not known.
     pub from: Time,
-    /// Its end, at which the next one may begin.
+    /// The end of the stretch, at which the next stretch may begin.
     pub to: Time,
-    /// Its coverage.
+    /// The coverage of the stretch.
     pub coverage: Coverage,
 }
 
 /// Facts about a seam besides its length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SeamFacts {
-    /// How far the run after it begins before the end of the runs before it, in µs.
+    /// How far the epoch after the seam begins before the end of the epochs before the seam, in µs; 0 if it begins
+    /// later.
     pub(crate) clock_back_us: i64,
-    /// Whether the run after it watched another cluster than the run before it.
+    /// Whether the epoch after the seam watched another cluster than the epoch before the seam.
     pub(crate) is_another_cluster: bool,
 }
 
-/// A run of records with one coverage.
+/// Consecutive records with one coverage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Piece {
     first: Seq,
@@ -66,16 +69,17 @@ struct Piece {
     from: Time,
     to: Time,
     coverage: Coverage,
-    /// Whether it stands for several chapters.
+    /// Whether the piece is an entry of the catalogue for several merged chapters.
     is_merged: bool,
 }
 
 impl Store {
-    /// Returns the stretches of time up to `now`, in order, with their coverage. They do not overlap. The first one
-    /// begins at the oldest known record. If earlier records have expired, were dropped, or have no known time, it
-    /// begins at time 0, because nobody knows when they began: then only its end counts. The last one reaches to the
-    /// last known record if that is later than `now`. Neighbours with the same coverage are one, except seams. Loaded
-    /// and listed chapters bound their number. Empty before anything was loaded or listed. `now` is the pen's time.
+    /// Returns the stretches of time up to `now`, in order, with their coverage. The stretches do not overlap. The
+    /// first stretch begins at the oldest known record. If earlier records have expired, were dropped, or have no known
+    /// time, the first stretch begins at time 0, because their begin is not known. Only the end of such a first stretch
+    /// has a meaning. The last stretch reaches to the last known record if that is later than `now`. Neighbouring
+    /// stretches with the same coverage are one, except seams. The number of loaded and listed chapters bounds that of
+    /// stretches. The result is empty before anything was loaded or listed. `now` is the present on the log's clock.
     #[must_use]
     pub fn coverage(&self, now: Time) -> Vec<Stretch> {
         let mut stretches: Vec<Stretch> = Vec::new();
@@ -99,11 +103,12 @@ impl Store {
         stretches
     }
 
-    /// Returns the next chapter to request, so that all from `left` to `right` becomes loaded. It is the newest missing
-    /// one, given as log, run and the record after it. For a chapter that extends beyond `right` by more than the
-    /// stretch, it returns an earlier record, so that less is loaded. It skips an entry of several merged chapters that
-    /// ends after `right`. `None` if all is loaded that can be, or if 160 newer chapters of the stretch are known. Also
-    /// `None` if the loaded chapters of the stretch take over two fifths of the budget.
+    /// Returns the next chapter to request, so that all from `left` to `right` becomes loaded. This is the newest
+    /// missing chapter of the stretch, given as log, epoch, and the record after the chapter. For a chapter that
+    /// extends beyond `right` by more than the length of the stretch, an earlier record is returned, so that less is
+    /// loaded. A catalogue entry for several merged chapters that ends after `right` is skipped. Returns `None` if all
+    /// is loaded that can be, or if 160 newer chapters of the stretch are known. Also returns `None` if the loaded
+    /// chapters of the stretch take over two fifths of the budget.
     #[must_use]
     pub fn backfill(&self, left: Time, right: Time) -> Option<(LogId, EpochId, Seq)> {
         if self.shown_bytes(left, right) > self.most_shown_bytes() {
@@ -158,8 +163,9 @@ impl Store {
         shown.map(|chapter| chapter.bytes.len()).sum()
     }
 
-    /// Returns whether a chapter that is loaded or at the server reaches into a stretch of time, edges included. It may
-    /// have no record in the stretch itself. The live run also counts after its last record.
+    /// Returns whether a chapter that is loaded or at the server reaches into a stretch of time, edges included. The
+    /// chapter may have no record in the stretch itself. The last chapter of the live epoch counts as reaching beyond
+    /// its last record.
     #[must_use]
     pub fn keeps(&self, from: Time, to: Time) -> bool {
         let mut epochs = self.epochs.iter().rev();
@@ -176,15 +182,15 @@ impl Store {
     }
 
     /// Returns when the oldest chapter begins that is loaded or at the server, as far as that time is known; `None` if
-    /// there is none.
+    /// there is no such chapter.
     #[must_use]
     pub fn oldest_kept(&self) -> Option<Time> {
         self.kept_from_newest().min()
     }
 
-    /// Returns the begin of the oldest among the newest [`MOST_AT_ONCE`] chapters that are loaded or at the server. An
-    /// entry of several merged chapters counts as one, and so do unlisted records between two chapters. `None` if there
-    /// is no such chapter with a known begin.
+    /// Returns the begin of the oldest among the newest [`MOST_AT_ONCE`] chapters that are loaded or at the server. A
+    /// catalogue entry for several merged chapters counts as one chapter, and so do unlisted records between two
+    /// chapters. `None` if there is no such chapter with a known begin.
     #[must_use]
     pub fn oldest_shown_at_once(&self) -> Option<Time> {
         self.kept_from_newest().take(MOST_AT_ONCE).min()
@@ -226,8 +232,9 @@ fn push(out: &mut Vec<Stretch>, piece: Piece) {
 }
 
 impl Piece {
-    /// Returns the record up to which a window needs this chapter, at an estimate from its times. It is rounded up to
-    /// eighths of the records, so that a window that moves on requests few more.
+    /// Returns the record before which records of this piece up to the time `until` lie, estimated from the piece's
+    /// times. The estimate is rounded up to eighths of the records, so that a view that moves on needs few further
+    /// requests.
     fn behind(&self, until: Time) -> Seq {
         let eighth_us = (self.to.micros_since(self.from) / 8).max(1);
         let eighths = (until.micros_since(self.from).max(0) / eighth_us).unsigned_abs() + 1;
@@ -253,8 +260,8 @@ impl Chapter {
 }
 
 impl Epoch {
-    /// Returns all records that are loaded or listed, in order, from `floor` on. The last ones reach to `now`, if it
-    /// is given.
+    /// Returns all records that are loaded or listed, in order, from `floor` on. The last piece reaches to `now`, if
+    /// `now` is given.
     fn pieces(&self, floor: Time, now: Option<Time>) -> Vec<Piece> {
         let mut known = self.known();
         if let (Some(last), Some(now)) = (known.last_mut(), now) {
@@ -386,7 +393,7 @@ impl Epoch {
         known
     }
 
-    /// Returns the earliest time known of it; `None` if none is known.
+    /// Returns the earliest known time of the epoch; `None` if no time is known.
     pub(crate) fn begins(&self) -> Option<Time> {
         let chapter = self.chapters.first().map(|chapter| chapter.from);
         let ring = self.ring_first.map(|first| first.at);
@@ -398,14 +405,14 @@ impl Epoch {
             .min()
     }
 
-    /// Returns the time of the last record known of it; `None` if nothing of it is loaded or listed.
+    /// Returns the time of the epoch's last known record; `None` if no chapter of the epoch is loaded or listed.
     pub(crate) fn ends(&self) -> Option<Time> {
         let chapter = self.chapters.last().map(|chapter| chapter.to);
         let listed = self.catalogue.last().map(|entry| entry.summary.last_at);
         chapter.max(listed)
     }
 
-    /// Whether its very beginning is known.
+    /// Whether the begin of the epoch's first record is known, as loaded, listed, or in the server's ring.
     pub(crate) fn begins_known(&self) -> bool {
         let chapter = self.chapters.first().map(|chapter| chapter.first);
         let ring = self.ring_first.map(|first| first.seq);

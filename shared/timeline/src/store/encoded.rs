@@ -1,9 +1,10 @@
-//! The encoded bytes of a chapter: in the store's own memory, or kept outside by the host.
+//! The encoded bytes of a chapter: in the store's own memory, or kept outside of that memory by the host.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// Takes bytes to keep them outside of the store's own memory; the result returns a copy of them each time.
+/// A function that takes bytes and keeps them outside of the store's own memory; it returns a function that returns a
+/// copy of the bytes.
 ///
 /// A page keeps the bytes of chapters outside of its WebAssembly memory, which has a limit and never shrinks.
 pub type KeepOutside = fn(&[u8]) -> Box<dyn Fn() -> Vec<u8>>;
@@ -36,7 +37,7 @@ impl Encoded {
         }
     }
 
-    /// Returns how many bytes of memory they take, here or outside.
+    /// Returns how many bytes of memory the encoded bytes take, in the store or outside.
     pub(super) fn held_bytes(&self) -> usize {
         match self {
             Self::Here(bytes) => bytes.capacity(),
@@ -44,7 +45,7 @@ impl Encoded {
         }
     }
 
-    /// Returns the bytes, copied if they are outside.
+    /// Returns the bytes, as a copy if they are kept outside.
     pub(super) fn read(&self) -> Cow<'_, [u8]> {
         match self {
             Self::Here(bytes) => Cow::Borrowed(bytes),
@@ -52,7 +53,7 @@ impl Encoded {
         }
     }
 
-    /// Returns the bytes to append to, of a chapter that grows; `None` if they are outside.
+    /// Returns the bytes of a growing chapter, to append to; `None` if they are kept outside.
     pub(super) fn growing(&mut self) -> Option<&mut Vec<u8>> {
         match self {
             Self::Here(bytes) => Some(bytes),
@@ -60,7 +61,7 @@ impl Encoded {
         }
     }
 
-    /// Puts the bytes outside, once they do not change any more.
+    /// Moves the bytes outside if `outside` is given. The bytes must not change any more.
     pub(super) fn settle(&mut self, outside: Option<KeepOutside>) {
         if let Self::Here(bytes) = self {
             if outside.is_some() {

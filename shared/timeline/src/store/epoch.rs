@@ -9,12 +9,12 @@ use super::chapter::Chapter;
 use super::trace::Trace;
 use crate::levels::LayerTrace;
 
-/// The live end of an epoch.
+/// The head of an epoch that is still being written.
 #[derive(Debug)]
 pub(super) struct Live {
     pub(super) reader: ChapterReader,
     pub(super) state: State,
-    /// The encoded fold of the inside from the snapshot, until the next segment. The page's second part decodes it.
+    /// The encoded fold of inside records from the snapshot, until the next segment. The page's second part decodes it.
     pub(super) unread_layers: Option<Vec<u8>>,
 }
 
@@ -23,9 +23,9 @@ pub(super) struct Live {
 pub(crate) struct Epoch {
     pub(super) log: LogId,
     pub(super) id: EpochId,
-    /// The number in [`RecordId`](crate::id::RecordId)s; it never changes.
+    /// The epoch's number in [`RecordId`](crate::id::RecordId)s; it never changes.
     pub(super) number: u32,
-    /// Runs are sorted by this number.
+    /// The number by which epochs are sorted.
     pub(super) order: u64,
     /// Chapters that the server has listed, by their first records.
     pub(super) catalogue: Vec<CatalogueEntry>,
@@ -33,11 +33,11 @@ pub(crate) struct Epoch {
     pub(super) chapters: Vec<Chapter>,
     pub(crate) trace: Trace,
     pub(super) live: Option<Live>,
-    /// The first record that the server keeps.
+    /// The first record of the epoch in the server's ring.
     pub(super) ring_first: Option<Moment>,
     /// The last record that was dropped for lack of room.
     pub(super) dropped: Option<Moment>,
-    /// The inside of a simulated cluster at the live head, and over time.
+    /// The fold of inside records of a simulated cluster at the live head.
     pub(super) layers: Layers,
     pub(crate) layer_trace: LayerTrace,
 }
@@ -70,15 +70,15 @@ impl Epoch {
         }
     }
 
-    /// Ends the live log here. Open stretches may have ended since.
+    /// Ends the live log at its last record. What is open at that record is known to be open only until then.
     pub(super) fn end_live(&mut self) {
         if let Some(live) = self.live.take() {
             self.trace.freeze(live.state.at);
         }
     }
 
-    /// Returns the part of a chapter from `first` to `last` that may be read. It leaves out records that were dropped,
-    /// records of a loaded chapter that reaches beyond it, and live records.
+    /// Returns the part of a chapter from `first` to `last` that may be read. The part leaves out records that were
+    /// dropped, records of a loaded chapter that extends beyond either end, and live records.
     pub(super) fn room_for(&self, first: Seq, last: Seq) -> (Seq, Seq) {
         let dropped = self.dropped.map_or(Seq(0), |dropped| dropped.seq);
         let (mut from, mut to) = (first.max(dropped.next()), last);
@@ -93,7 +93,7 @@ impl Epoch {
         (from, to)
     }
 
-    /// Returns the number in [`RecordId`](crate::id::RecordId)s.
+    /// Returns the epoch's number in [`RecordId`](crate::id::RecordId)s.
     pub(crate) fn number(&self) -> u32 {
         self.number
     }
@@ -104,13 +104,14 @@ impl Epoch {
         chapters.any(|chapter| chapter.first <= seq && seq <= chapter.last)
     }
 
-    /// Whether a loaded chapter reaches over a time.
+    /// Whether a loaded chapter with records covers a time.
     pub(crate) fn holds(&self, at: Time) -> bool {
         let mut chapters = self.chapters.iter();
         chapters.any(|chapter| chapter.first <= chapter.last && chapter.is_within((at, at)))
     }
 
-    /// Whether all records from `first` to `last` are loaded; if `last` is not known yet, to the last known record.
+    /// Whether all records from `first` to `last` are loaded; if `last` lies after the last known record, up to that
+    /// one.
     pub(crate) fn has_all(&self, first: Seq, last: Seq) -> bool {
         let mut reached = None;
         let chapters = self.chapters.iter().rev();

@@ -10,8 +10,8 @@ use super::cache::Store;
 use super::chapter::Chapter;
 
 impl Store {
-    /// Returns the time range of the loaded records, which may have stretches without records. It begins at the time of
-    /// the record before them, if the run has one. `None` if no record is loaded.
+    /// Returns the time range of the loaded records, which may have stretches without records. The range begins at the
+    /// time of the record before the first loaded one, if its epoch has one. `None` if no record is loaded.
     #[must_use]
     pub fn loaded(&self) -> Option<(Time, Time)> {
         let chapters = self.epochs.iter().flat_map(|epoch| epoch.chapters.iter());
@@ -21,12 +21,12 @@ impl Store {
     }
 
     /// Returns the loaded chapters that reach into a stretch of time, edges included. Each is a head frame and its
-    /// segment frames, as large as the chapter. They are ordered by run, then by record; there may be none. Two
-    /// chapters may share records, and the outer ones have records beyond the stretch. Where the live log was cut, a
-    /// record of an unknown kind becomes a loss.
+    /// segment frames, as large as the chapter. The chapters are ordered by epoch, then by record; there may be none.
+    /// Two chapters may share records, and the first and the last have records beyond the stretch. In a chapter that
+    /// begins at a cut of the live log, a record of an unknown kind becomes a record of a loss.
     ///
     /// # Errors
-    /// An item is an error if a frame of that chapter cannot be read; the next item is the next chapter.
+    /// An item is an error if a frame of its chapter cannot be read; the next item is the next chapter.
     pub fn frames(
         &self,
         from: Time,
@@ -45,8 +45,8 @@ impl Store {
 }
 
 impl Chapter {
-    /// Returns its frames; the first one opens it. A cut of the live log has no opening, so its records are encoded
-    /// anew.
+    /// Returns the chapter's frames; the first frame has its opening snapshot. A chapter that begins at a cut of the
+    /// live log has no opening, so its records are encoded anew.
     fn frames(&self, log: &LogId, epoch: &EpochId) -> Result<Vec<u8>, DecodeError> {
         let Some(cut) = &self.cut else {
             return Ok(self.bytes.read().into_owned());
@@ -74,7 +74,7 @@ impl Chapter {
     }
 }
 
-/// Returns a record that replaces one of a kind that this build does not know.
+/// Returns a record of a loss that replaces a record of a kind that this build does not know.
 fn unknown(seq: Seq, at: Time) -> Record {
     let loss = Loss {
         reason: Some("It is of a later version of watchscope.".to_owned()),

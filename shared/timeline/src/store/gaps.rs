@@ -6,7 +6,7 @@ use super::cache::Store;
 use crate::format::duration;
 use crate::id::WatchId;
 
-/// Gaps of a stretch of time. A gap that only reaches into the stretch counts whole.
+/// Counts of the gaps of a stretch of time. A gap that only reaches into the stretch counts whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GapTotals {
     /// Gaps after which the watch resumed where the stream stopped: no event is lost
@@ -24,13 +24,14 @@ pub struct GapTotals {
 }
 
 impl GapTotals {
-    /// Returns the number of all: resumed, lost and open.
+    /// Returns the number of all gaps: resumed, lost and open.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.resumed + self.lost + self.open
     }
 
-    /// Returns `1 resumed (3.2 s), 1 lost (15 s), 1 open`, without the kinds that are 0; empty if there is none.
+    /// Returns `1 resumed (3.2 s), 1 lost (15 s), 1 open`, without the kinds whose count is 0; empty if there is no
+    /// gap.
     #[must_use]
     pub fn words(&self) -> String {
         let mut parts = Vec::new();
@@ -50,9 +51,9 @@ impl GapTotals {
 }
 
 impl Store {
-    /// Counts the known gaps that reach into a stretch of time, edges included: those of loaded records, or open before
-    /// them. Those of a watch that only checks another one do not count. An open gap lasts until `now`, the pen's time,
-    /// or until the last loaded record that has it open.
+    /// Counts the known gaps that reach into a stretch of time, edges included: gaps that loaded records show, or that
+    /// were open before these. Gaps of a watch that only checks another watch do not count. An open gap lasts until
+    /// `now`, or until the last loaded record at which it is open.
     #[must_use]
     pub fn gaps(&self, from: Time, to: Time, now: Time) -> GapTotals {
         let mut totals = GapTotals::default();

@@ -1,4 +1,4 @@
-//! Growth of columns: little of their memory is unused.
+//! Lets columns grow so that little of their memory is unused.
 
 /// Appends to a column.
 pub(crate) fn push<T>(column: &mut Vec<T>, value: T) {

@@ -12,8 +12,8 @@ impl Store {
         self.epochs.last()?.live.as_ref().map(|live| &live.state)
     }
 
-    /// Returns the point for `Hello`: log, epoch and the last record of the last whole segment, or of the snapshot if
-    /// none came. Its seq is 0 if the run has no record yet. `None` before the first snapshot.
+    /// Returns the point for `Hello`: log, epoch and the last record of the last whole segment, or the last record of
+    /// the snapshot if no segment came. The seq is 0 if the epoch has no record yet. `None` before the first snapshot.
     #[must_use]
     pub fn resume_point(&self) -> Option<(LogId, EpochId, Seq)> {
         let epoch = self.epochs.last()?;
@@ -25,8 +25,8 @@ impl Store {
         ))
     }
 
-    /// Returns the time of the last loaded record of the newest run, or of its snapshot; `None` if nothing of it is
-    /// loaded.
+    /// Returns the time of the last loaded record of the newest epoch, or that of its snapshot; `None` if nothing of
+    /// this epoch is loaded.
     #[must_use]
     pub fn head_at(&self) -> Option<Time> {
         self.epochs
@@ -36,8 +36,8 @@ impl Store {
             .map(|chapter| chapter.to)
     }
 
-    /// Returns the newest record, the last that the fold at the head counts; `None` before the first snapshot. Its seq
-    /// is 0 if the run has no record yet.
+    /// Returns the newest record, the last that the fold at the head counts; `None` before the first snapshot. The seq
+    /// is 0 if the epoch has no record yet.
     #[must_use]
     pub fn head(&self) -> Option<RecordId> {
         let epoch = self.newest_epoch()?;
@@ -45,8 +45,8 @@ impl Store {
         Some(RecordId { epoch, seq })
     }
 
-    /// Returns the last line of a narrator in the newest run, with its record and time; `None` if none is loaded. Notes
-    /// of persons do not count.
+    /// Returns the last line of a story's narrator in the newest epoch, with its record and time; `None` if no such
+    /// line is loaded. Notes of persons do not count.
     #[must_use]
     pub fn last_note(&self) -> Option<(RecordId, Time, &str)> {
         let epoch = self.epochs.last()?;
@@ -61,20 +61,21 @@ impl Store {
         ))
     }
 
-    /// Returns when the last story ended in the newest run, as far as it is loaded; `None` if none did.
+    /// Returns when the last story ended in the newest epoch, as far as loaded records show; `None` if no story ended.
     #[must_use]
     pub fn story_over(&self) -> Option<Time> {
         let over = self.epochs.last()?.trace.story_over?;
         Some(over.at)
     }
 
-    /// Returns the end of the picture of a finished story ([`Store::story_over`]). It is the story's end, or the latest
-    /// time at most 60 s later at which an open finding was raised last. Some failures are found only after the last
-    /// step of their story. `None` if no story ended, and before the first snapshot.
+    /// Returns the end of the picture of a finished story ([`Store::story_over`]). This is the story's end, or the time
+    /// at most 60 s later at which an open finding was last raised, whichever is later. Some failures are found only
+    /// after the last step of their story. `None` if no story ended, and before the first snapshot.
     #[must_use]
     pub fn story_shown_until(&self) -> Option<Time> {
         /// Time in µs after a story's end in which a finding still belongs to its picture. Some failures are found only
-        /// after the last step. The picture ends before a later finding. The number has no source.
+        /// after the story's last step. The picture ends before a finding that is raised later than this. The number
+        /// has no source.
         const FOUND_LATER_US: i64 = 60_000_000;
         let over = self.story_over()?;
         let raised = self.state()?.findings.values();
@@ -87,7 +88,7 @@ impl Store {
 
     /// Returns when something last happened by the head's fold. A change that a stream delivered, an ERROR and a broken
     /// stream count. A refusal that begins a gap, the end of a gap without a resume, and the first raising of an open
-    /// finding count too. `None` if nothing did, and before the first snapshot.
+    /// finding count too. `None` if none of these happened, and before the first snapshot.
     #[must_use]
     pub fn last_news(&self) -> Option<Time> {
         let state = self.state()?;

@@ -1,4 +1,5 @@
-//! Reads the server's messages: head snapshots, live segments, chapters of the past, and the begin of its ring.
+//! Reads the server's messages: head snapshots, live segments, chapters of the past, and the begin of the server's
+//! ring.
 
 use watchscope_model::chapter::ChapterReader;
 use watchscope_model::codec::{DecodeError, split_frame};
@@ -16,7 +17,7 @@ use crate::levels::LayerTrace;
 /// Data that the store cannot read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The bytes are damaged, of a later version, of another kind than announced, or need too much memory.
+    /// The bytes are damaged, of a later version, of another kind than announced, or would need too much memory.
     #[error("cannot read what the server sent: {0}; reload the page")]
     Decode(#[from] DecodeError),
     /// A segment came before any snapshot.
@@ -27,11 +28,11 @@ pub enum StoreError {
     UnknownEpoch(EpochId),
 }
 
-/// The format of frames from which a change without a controller means that the object has none. In an older frame its
-/// controller may not have been recorded (`shared/model/src/field.rs`).
+/// The format of frames from which a change without a controller means that the object has none. In a frame of an older
+/// format the object's controller may not have been recorded (`shared/model/src/field.rs`).
 const WITH_CONTROLLERS: u8 = 3;
 
-/// Whether an event may begin, change or end trouble. Nearly all records are changes, which cannot.
+/// Whether an event may begin, change or end trouble. Nearly all records are changes of objects, which cannot.
 fn may_be_trouble(event: &Event) -> bool {
     matches!(
         event,
@@ -45,15 +46,16 @@ fn may_be_trouble(event: &Event) -> bool {
 }
 
 impl Store {
-    /// Reads a head snapshot (the frame after `Snapshot`). The live log continues from here.
+    /// Reads a head snapshot (the frame after `Snapshot`). The live log continues from this snapshot.
     ///
-    /// An unknown epoch begins a new run: all that is open in the old one is known until its last record. A known one
-    /// goes on as the live run, with records missing if the snapshot is ahead of its last one. If the live run changes,
-    /// unloaded chapters of the others count as expired until the server lists them again. The inside is read with the
-    /// next segment, and nothing is dropped before.
+    /// If the store does not know the epoch, a new epoch begins, and all that is open in the old one is known until its
+    /// last record. A known epoch goes on as the live epoch, with records missing if the snapshot is ahead of its last
+    /// record. If another epoch becomes live, chapters of the other epochs that are not loaded count as expired until
+    /// the server lists them again. The snapshot's inside state is read with the next segment, and no chapter is
+    /// dropped before that.
     ///
     /// # Errors
-    /// [`StoreError::Decode`] if the frame cannot be read; the store then stays as it was.
+    /// [`StoreError::Decode`] if the frame cannot be read; the store stays as it was in that case.
     pub fn snapshot(&mut self, frame: &[u8]) -> Result<(), StoreError> {
         let (reader, opening) = ChapterReader::open(frame)?;
         self.version += 1;
@@ -93,12 +95,12 @@ impl Store {
         Ok(())
     }
 
-    /// Reads the next live segment; returns how many records were in it, with those of the inside and of unknown kinds.
-    /// Above the budget it then drops chapters ([`Store::new`]).
+    /// Reads the next live segment; returns how many records were in it, inside records and unknown kinds included. If
+    /// the store is above its budget afterwards, it drops chapters ([`Store::new`]).
     ///
     /// # Errors
     /// [`StoreError::NoSnapshot`] if there is no snapshot to continue from; [`StoreError::Decode`] if the frame, or the
-    /// inside of the snapshot before it, cannot be read. The page then connects anew.
+    /// inside state of the snapshot before it, cannot be read. After an error the page connects anew.
     pub fn segment(&mut self, frame: &[u8]) -> Result<usize, StoreError> {
         let epoch = self.epochs.last_mut().ok_or(StoreError::NoSnapshot)?;
         let live = epoch.live.as_mut().ok_or(StoreError::NoSnapshot)?;
@@ -174,17 +176,18 @@ impl Store {
         Ok(entries.len())
     }
 
-    /// Reads a chapter of the past (the frames after `Chapter`); returns how many of its records were new, with those
-    /// of the inside and of unknown kinds. It is 0 if there are none, or the store holds all of them or dropped them
-    /// for good. Records of the newest live chapter, and later ones, are skipped: segments bring them. Above the budget
-    /// it then drops chapters ([`Store::new`]).
+    /// Reads a chapter of the past (the frames after `Chapter`); returns how many of its records were new, inside
+    /// records and unknown kinds included. The number is 0 if the chapter has no records, or the store holds all of
+    /// them or dropped them for good. Records of the newest live chapter, and later records, are skipped: segments
+    /// bring them. If the store is above its budget afterwards, it drops chapters ([`Store::new`]).
     ///
-    /// The store may hold some of it already, because the server cuts chapters by size, and the page holds live
-    /// records between two snapshots.
+    /// The store may hold some of the chapter's records already, because the server cuts chapters by size, while the
+    /// page holds live records from snapshot to snapshot.
     ///
     /// # Errors
-    /// [`StoreError::Decode`] if it cannot be read, [`StoreError::UnknownEpoch`] if its epoch is unknown. The store
-    /// then has no new records, but may have given numbers to new names, and know other controllers of objects.
+    /// [`StoreError::Decode`] if the chapter cannot be read, [`StoreError::UnknownEpoch`] if its epoch is unknown.
+    /// After an error the store has no new records, but may have given numbers to new names, and may know other
+    /// controllers of objects.
     pub fn chapter(&mut self, bytes: &[u8]) -> Result<usize, StoreError> {
         let new = self.take_chapter(bytes)?;
         if new > 0 {
@@ -316,8 +319,9 @@ impl Store {
         Ok(usize::try_from(new).unwrap_or(usize::MAX))
     }
 
-    /// Sets the first record in the server's ring, and its time `at` by the pen (messages `Welcome` and `Heartbeat`).
-    /// The server never gets dropped records back, so an earlier one than known is ignored. So is an unknown run.
+    /// Sets the first record in the server's ring, and its time `at` on the log's clock (messages `Welcome` and
+    /// `Heartbeat`). The server never gets dropped records back, so an earlier record than the known one is ignored. An
+    /// epoch that the store does not know is ignored, too.
     pub fn ring_begins(&mut self, epoch: &EpochId, first: Seq, at: Time) {
         let epoch = self.epochs.iter_mut().find(|other| other.id == *epoch);
         if let Some(epoch) = epoch

@@ -11,8 +11,8 @@ use crate::id::{LaneId, LayerId, ObjectId, RecordId, WatchId};
 use crate::levels::LayerNames;
 
 impl Store {
-    /// Returns the names of a lane's watch and object; `None` for a lane without one. Both may be hostile: show as
-    /// text.
+    /// Returns the names of a lane's watch and object; each is `None` for a lane that has none. Both may be hostile:
+    /// show as text.
     ///
     /// # Panics
     /// If the lane has a number of a watch or object that another store gave, and this store has no such number.
@@ -26,9 +26,9 @@ impl Store {
         (watch, object)
     }
 
-    /// Returns a lane's name, such as `shop/pods` or `shop/pods shop/web-0`. It never changes: tests, links and lessons
-    /// find the lane by it. Empty for a layer that the store does not know. Hostile: show as text. Panics as
-    /// [`Store::lane_names`] does, also for the number of a server.
+    /// Returns a lane's name, such as `shop/pods` or `shop/pods shop/web-0`. The name never changes: tests, links and
+    /// lessons find the lane by it. The name is empty for a layer that the store does not know. Hostile: show as text.
+    /// Panics as [`Store::lane_names`] does, also for a server's number that another store gave.
     #[must_use]
     pub fn lane_key(&self, lane: LaneId) -> String {
         let (watch, object) = self.lane_names(lane);
@@ -57,7 +57,7 @@ impl Store {
     }
 
     /// Returns the lanes of all watches and their objects, also of those that have no row. Watches come by name, each
-    /// followed by its objects by namespace and name. None before the store met a watch.
+    /// followed by its objects by namespace and name. There are no lanes before the store met a watch.
     pub fn lanes(&self) -> impl Iterator<Item = LaneId> {
         let watches = self.names.watches_by_name().iter();
         watches.flat_map(|&watch| {
@@ -78,7 +78,7 @@ impl Store {
     }
 
     /// Returns the lane of a watch; if `object` is given, that of its object of that namespace and name. `None` if the
-    /// store never met it.
+    /// store never met that watch or object.
     #[must_use]
     pub fn find_lane(&self, watch: &WatchName, object: Option<&Arc<Object>>) -> Option<LaneId> {
         let watch = self.names.find_watch(watch)?;
@@ -92,7 +92,7 @@ impl Store {
     }
 
     /// Returns the lane of a key that [`Store::lane_key`] returned for a watch or an object; `None` for other keys, and
-    /// if the store never met it.
+    /// if the store never met the watch or object.
     #[must_use]
     pub fn lane_of_key(&self, key: &str) -> Option<LaneId> {
         if let Some(lane) = self.find_lane(&key.into(), None) {
@@ -109,7 +109,7 @@ impl Store {
         self.find_lane(&watch.into(), Some(&object))
     }
 
-    /// Returns the number of all lanes of watches and objects that the store ever met. It never falls.
+    /// Returns the number of all lanes of watches and objects that the store ever met. The number never falls.
     #[must_use]
     pub fn count_lanes(&self) -> usize {
         let names = &self.names;
@@ -120,8 +120,9 @@ impl Store {
         watches.len() + objects.sum::<usize>()
     }
 
-    /// Returns the record with the object's version before this one in the same run, for the difference in the detail
-    /// panel. `id` need not be loaded. `None` if none is loaded, for an unknown run, or for a lane of no object.
+    /// Returns the record with the object's version before that of `id` in the same epoch, for the difference in the
+    /// detail panel. `id` need not be loaded. `None` if no earlier version is loaded, for an unknown epoch, or for a
+    /// lane of no object.
     #[must_use]
     pub fn previous_of_object(&self, lane: LaneId, id: RecordId) -> Option<RecordId> {
         let LaneId::Object(watch, object) = lane else {
@@ -137,14 +138,16 @@ impl Store {
         })
     }
 
-    /// Returns the record after (`forward`) or before `id` in a lane, in the same run. `None` at the ends, for an
-    /// unknown run, and for a lane of several objects or watches. `id` itself need not be in the lane. Records of a
-    /// lane are an object's loaded changes, or the openings of known connections, which may lie before all that is
-    /// loaded. Those of a watch are loaded changes, bookmarks and complete lists; those of its resourceVersion are the
-    /// same, without changes by a list. For findings they are the loaded records that raised one, for own requests all
-    /// loaded ones. For a layer they are its loaded changes, and before a loaded chapter the last record or the last
-    /// known change, for the level then; before the first record of a run its seq is 0. Panics if another store gave
-    /// the server's number.
+    /// Returns the record after (`forward`) or before `id` in a lane, in the same epoch. `None` at the first or last
+    /// record, for an unknown epoch, and for a lane of several objects or watches. `id` itself need not be in the lane.
+    /// The records of an object's lane are its loaded changes; those of a lane of connections are the openings of known
+    /// connections, even if these lie before all loaded records. The records of a watch are its loaded changes,
+    /// bookmarks and complete lists; those of its resourceVersion are the same, without changes by a list. The records
+    /// of the lane of findings are the loaded records that raised a finding; those of the lane of own requests are all
+    /// loaded records of such requests. The records of a layer are its loaded changes. A layer's level at the begin of
+    /// a loaded chapter counts as a record, too: the last record before the chapter, or the last known change. Before
+    /// the first record of an epoch this record has seq
+    /// 0. Panics if another store gave the server's number.
     #[must_use]
     pub fn neighbour(&self, lane: LaneId, id: RecordId, forward: bool) -> Option<RecordId> {
         let seqs = self.lane_seqs(lane, id.epoch)?;
@@ -159,9 +162,10 @@ impl Store {
         })
     }
 
-    /// Returns the last record in a lane at or before a time, in the newest run that has one; `None` if there is none.
-    /// The records of a lane are those of [`Store::neighbour`], which need not all be loaded. Own requests, and lanes
-    /// of several objects or watches, have none here. Panics if another store gave the server's number.
+    /// Returns the last record in a lane at or before a time, in the newest epoch that has one; `None` if there is no
+    /// such record. The records of a lane are those of [`Store::neighbour`], which need not all be loaded. For own
+    /// requests, and lanes of several objects or watches, the result is always `None`. Panics if another store gave the
+    /// server's number.
     #[must_use]
     pub fn last_before(&self, lane: LaneId, at: Time) -> Option<RecordId> {
         let epochs = self.epochs.iter().rev();
@@ -178,7 +182,7 @@ impl Store {
         })
     }
 
-    /// Returns the time of a mark in a lane.
+    /// Returns the time of the record `seq` in a lane.
     fn at_of(&self, lane: LaneId, epoch: u32, seq: Seq) -> Option<Time> {
         let of = self.epoch(epoch)?;
         let trace = &of.trace;
@@ -258,7 +262,7 @@ impl Store {
         Some((trace, &trace.objects.get(object.0 as usize)?.marks))
     }
 
-    /// Returns the traces of a watch in all epochs.
+    /// Returns the traces of a watch, one for each epoch that has records of it.
     pub(crate) fn watch_traces(&self, watch: WatchId) -> Vec<&WatchTrace> {
         let epochs = self.epochs.iter();
         epochs

@@ -1,4 +1,4 @@
-//! Looks up records and runs, and the fold up to a record.
+//! Looks up records and epochs, and the fold up to a record.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,15 +12,15 @@ use super::epoch::Epoch;
 use crate::id::RecordId;
 
 impl Store {
-    /// Returns a record, decoded anew from its chapter; `None` if it is not loaded, is a record of the inside, or is of
-    /// an unknown kind.
+    /// Returns a record, decoded anew from its chapter; `None` if it is not loaded, is an inside record, or is of an
+    /// unknown kind.
     #[must_use]
     pub fn record(&self, id: RecordId) -> Option<Record> {
         self.entry(id)?.into_record()
     }
 
-    /// Returns the entry at a place of the log, decoded anew from its chapter; `None` if it is not loaded, or is of an
-    /// unknown kind.
+    /// Returns the record or inside record with an id, decoded anew from its chapter; `None` if it is not loaded, or is
+    /// of an unknown kind.
     #[must_use]
     pub fn entry(&self, id: RecordId) -> Option<Entry> {
         let epoch = self.epoch(id.epoch)?;
@@ -43,8 +43,8 @@ impl Store {
         None
     }
 
-    /// Returns the first record of each loaded chapter, by run (the oldest first) and then by seq. A chapter without
-    /// records yet gives the one that it will begin with. Empty if none is loaded.
+    /// Returns the first record of each loaded chapter, by epoch (the oldest first) and then by seq. A chapter without
+    /// records yet gives the id of the record that it will begin with. Empty if no chapter is loaded.
     #[must_use]
     pub fn loaded_chapters(&self) -> Vec<RecordId> {
         let of = |epoch: &Epoch| {
@@ -59,10 +59,10 @@ impl Store {
         self.epochs.iter().flat_map(of).collect()
     }
 
-    /// Passes each record of the loaded chapter that begins with `first` to `take`, decoded anew, in order. Records of
-    /// the inside and of unknown kinds are left out. The server may have cut the chapter otherwise: then records that
-    /// the store has in a neighbouring chapter, or dropped, come too, before `first` or at the end. Does nothing if
-    /// there is no such chapter.
+    /// Passes each record of the loaded chapter that begins with `first` to `take`, decoded anew, in order. Inside
+    /// records and records of unknown kinds are left out. If the server cut the log into chapters elsewhere than the
+    /// store did, records of neighbouring chapters, or dropped records, come too, before `first` or at the end. Does
+    /// nothing if no loaded chapter begins with `first`.
     pub fn each_record_of(&self, first: RecordId, mut take: impl FnMut(Record)) {
         let chapters = self.epoch(first.epoch).map(|epoch| epoch.chapters.iter());
         let chapter =
@@ -86,8 +86,8 @@ impl Store {
         }
     }
 
-    /// Returns the entries of these ids that are loaded and of a known kind; ids without one are left out. It decodes
-    /// each chapter at most once.
+    /// Returns those records and inside records of these ids that are loaded and of a known kind; other ids are left
+    /// out. Each chapter is decoded at most once.
     #[must_use]
     pub fn entries(&self, ids: &BTreeSet<RecordId>) -> BTreeMap<RecordId, Entry> {
         let mut found = BTreeMap::new();
@@ -130,10 +130,10 @@ impl Store {
         found
     }
 
-    /// Returns the time of the first loaded record after `at` if `is_next`; otherwise of the last one before `at`. Both
-    /// exclude `at` itself, records of the inside, and unknown kinds. Reads at most the two nearest chapters; `None` if
-    /// these have none. If runs overlap in time, the earlier one counts for the next record, the later one for the
-    /// last.
+    /// Returns the time of the first loaded record after `at` if `is_next`; otherwise that of the last loaded record
+    /// before `at`. Records at `at` itself, inside records and unknown kinds do not count. Reads at most the two
+    /// nearest chapters; `None` if these have no such record. If epochs overlap in time, the earlier epoch counts for
+    /// the first record after `at`, the later epoch for the last record before it.
     #[must_use]
     pub fn record_beside(&self, at: Time, is_next: bool) -> Option<Time> {
         let chapters = self.epochs.iter().flat_map(|epoch| {
@@ -161,15 +161,16 @@ impl Store {
         }
     }
 
-    /// Returns whether the entry at a place of the log is loaded, also one of an unknown kind.
+    /// Returns whether the record or inside record with an id is loaded, even if it is of an unknown kind.
     #[must_use]
     pub fn has(&self, id: RecordId) -> bool {
         let epoch = self.epoch(id.epoch);
         epoch.is_some_and(|epoch| epoch.has_record(id.seq))
     }
 
-    /// Returns the folds of all records up to and including one, with that of the inside; `None` if its chapter is not
-    /// loaded, or the inside at its begin cannot be read. Reads that chapter.
+    /// Returns the folds of all records and of all inside records up to the record `id`, which is included. `None` if
+    /// the record's chapter is not loaded, or the inside state at the chapter's begin cannot be read. Reads that
+    /// chapter.
     #[must_use]
     pub fn fold_at(&self, id: RecordId) -> Option<(State, Layers)> {
         let mut chapters = self.epoch(id.epoch)?.chapters.iter();
@@ -177,8 +178,8 @@ impl Store {
         chapter.fold_while(|entry, _| entry.seq() <= id.seq)
     }
 
-    /// Returns both folds at the head of the live log; `None` before the first snapshot. Between a snapshot and the
-    /// next segment, that of the inside is empty or older.
+    /// Returns the fold of records and that of inside records at the head of the live log; `None` before the first
+    /// snapshot. Between a snapshot and the next segment, the fold of inside records is empty or older.
     #[must_use]
     pub fn live_fold(&self) -> Option<(State, Layers)> {
         let epoch = self.epochs.last()?;
@@ -186,29 +187,29 @@ impl Store {
         Some((live.state.clone(), epoch.layers.clone()))
     }
 
-    /// Returns how many loaded records are of kinds that this build does not know, from a later version. They are held
-    /// but not drawn. The number falls when a chapter with some is dropped.
+    /// Returns how many loaded records are of kinds that this build does not know, from a later version. These records
+    /// are held but not drawn. The number falls when a chapter with such records is dropped.
     #[must_use]
     pub fn unknown(&self) -> u64 {
         let chapters = self.epochs.iter().flat_map(|epoch| &epoch.chapters);
         chapters.map(|chapter| chapter.unknown).sum()
     }
 
-    /// Returns the epoch of a record, for requests about it; `None` if the store does not know the run. The record need
-    /// not be loaded.
+    /// Returns the epoch of a record, for requests about it; `None` if the store does not know the epoch. The record
+    /// need not be loaded.
     #[must_use]
     pub fn epoch_of(&self, id: RecordId) -> Option<&EpochId> {
         self.epoch(id.epoch).map(|epoch| &epoch.id)
     }
 
-    /// Returns the id of a record of the newest run by its seq; of run 0 if no run is known.
+    /// Returns the id of the record with a seq in the newest epoch, or in epoch 0 if no epoch is known.
     #[must_use]
     pub fn newest(&self, seq: Seq) -> RecordId {
         let epoch = self.newest_epoch().unwrap_or(0);
         RecordId { epoch, seq }
     }
 
-    /// Returns how many records are loaded, with those of the inside and of unknown kinds.
+    /// Returns how many records are loaded, inside records and unknown kinds included.
     #[must_use]
     pub fn records(&self) -> u64 {
         let chapters = self.epochs.iter().flat_map(|epoch| &epoch.chapters);
@@ -223,30 +224,31 @@ impl Store {
             .sum()
     }
 
-    /// Returns all runs, the oldest first.
+    /// Returns all epochs, the oldest first.
     pub(crate) fn epochs(&self) -> &[Epoch] {
         &self.epochs
     }
 
-    /// Returns a run by its number in [`RecordId`]s; `None` if the store does not know it.
+    /// Returns the epoch with a number, as [`RecordId`]s have it; `None` if the store does not know it.
     pub(crate) fn epoch(&self, number: u32) -> Option<&Epoch> {
         self.epochs.iter().find(|epoch| epoch.number == number)
     }
 
-    /// Returns the number of a run in [`RecordId`]s; `None` if the store does not know it.
+    /// Returns the number that an epoch has in [`RecordId`]s; `None` if the store does not know the epoch.
     #[must_use]
     pub fn number_of(&self, id: &EpochId) -> Option<u32> {
         let epoch = self.epochs.iter().find(|epoch| epoch.id == *id)?;
         Some(epoch.number)
     }
 
-    /// Returns the number of the newest run; `None` before the first.
+    /// Returns the number of the newest epoch; `None` if no epoch is known.
     pub(crate) fn newest_epoch(&self) -> Option<u32> {
         self.epochs.last().map(|epoch| epoch.number)
     }
 }
 
-/// Returns a chapter's reader behind its head frame, and the frames that follow. `None` if the head cannot be read.
+/// Returns a reader that has read a chapter's head frame, and the chapter's other frames. `None` if the head cannot be
+/// read.
 fn opened<'a>(chapter: &Chapter, bytes: &'a [u8]) -> Option<(ChapterReader, &'a [u8])> {
     match &chapter.cut {
         Some(cut) => Some((cut.reader.clone(), bytes)),

@@ -38,7 +38,7 @@ impl MarkKind {
         }
     }
 
-    /// Returns its glyph.
+    /// Returns the glyph of the kind.
     pub(crate) fn glyph(self) -> Glyph {
         match self {
             Self::Added => Glyph::Added,
@@ -55,7 +55,7 @@ impl MarkKind {
         }
     }
 
-    /// Returns 0, 1 or 2 for added, modified and deleted; `None` if it is no change.
+    /// Returns 0, 1 or 2 for added, modified and deleted; `None` if the kind is no change of an object.
     pub(crate) fn class(self) -> Option<usize> {
         match self {
             Self::Added | Self::AddedByList => Some(0),
@@ -65,7 +65,7 @@ impl MarkKind {
         }
     }
 
-    /// Whether it is a change that came by a list.
+    /// Whether the kind is a change that came by a list.
     pub(crate) fn is_by_list(self) -> bool {
         matches!(
             self,
@@ -73,11 +73,11 @@ impl MarkKind {
         )
     }
 
-    /// Whether it moves the watch's resourceVersion.
+    /// Whether a mark of the kind moves the watch's resourceVersion.
     pub(crate) fn moves_version(self) -> bool {
         !self.is_by_list()
     }
 }
 
-/// The version of a mark whose resourceVersion is not a number.
+/// The value that stands for the version of a mark whose resourceVersion is not a number.
 pub(crate) const NO_VERSION: u64 = u64::MAX;

@@ -1,4 +1,4 @@
-//! A run of neighbouring marks of a watch: columns, and sums over blocks of them.
+//! A run of neighbouring marks of a watch: columns of values, and sums over blocks of marks.
 //!
 //! ```text
 //!   marks    |||||||||||||||||||||||||||||||||||…
@@ -12,18 +12,19 @@ use watchscope_model::{Seq, Time};
 use super::grow::push;
 use super::mark_kind::{MarkKind, NO_VERSION};
 
-/// Most marks of a run that is appended to; the next mark begins another run. A run is one piece of memory, so few
-/// bytes are moved when a run is cut. The number has no source.
+/// Most marks that are appended to a run; the next mark begins another run. A run is one piece of memory, so few bytes
+/// are moved when a run is cut. The number has no source.
 pub(super) const MOST_MARKS: usize = 16_384;
-/// Marks that a block sums up. Smaller blocks take more memory: these take about 1 byte for each mark. The number
-/// has no other source.
+/// The number of marks that a block sums up. Smaller blocks would take more memory: blocks of 64 take about 1 byte for
+/// each mark. The number has no other source.
 const BLOCK: usize = 64;
-/// Marks that a group sums up: those of 16 blocks. The number has no source.
+/// The number of marks that a group sums up: those of 16 blocks. The number has no source.
 const GROUP: usize = 16 * BLOCK;
-/// Most distance of a time, in µs, and of a version from the run's first: half of the range of a column of 32 bits. A
-/// farther time begins another run, after 35 minutes; farther versions are stored in `far`.
+/// Most distance of a mark's time, in µs, and of its version from those of the run's first mark: half of the range of a
+/// column of 32 bits. A mark with a farther time (beyond 35 minutes) begins another run; a farther version is stored in
+/// `far`.
 const REACH: u64 = 1 << 31;
-/// Marks a version that is stored in `far`, or is not a number.
+/// The value in the column of versions for a version that is stored in `far`, or is not a number.
 const FAR: u32 = u32::MAX;
 
 /// Sums over neighbouring marks.
@@ -35,14 +36,15 @@ pub(crate) struct Sums {
     pub(crate) listed: [u32; 3],
     /// Bookmarks, and ends of initial events.
     pub(crate) bookmarks: u32,
-    /// The versions that the marks moved their watch to; `None` if none did, or if they are no numbers.
+    /// The resourceVersions that the marks moved their watch to; `None` if no mark moved it, or if the versions are no
+    /// numbers.
     pub(crate) versions: Option<Versions>,
 }
 
 /// The versions that neighbouring marks moved their watch to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Versions {
-    /// The time of the first of these marks.
+    /// The time of the first mark that moved the watch's version.
     pub(crate) since: Time,
     pub(crate) least: u64,
     pub(crate) most: u64,
@@ -97,14 +99,14 @@ impl Sums {
     }
 }
 
-/// Neighbouring marks by rising seq: 14 bytes for each. It has at least one mark once it is in use.
+/// Neighbouring marks by rising seq: 14 bytes for each. A run in use has at least one mark.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MarkRun {
-    /// µs after the base's time.
+    /// The time of each mark, in µs from the base's time.
     at: Vec<u32>,
     seq: Vec<u32>,
     kind: Vec<MarkKind>,
-    /// Difference from the base's version.
+    /// The version of each mark, as the difference from the base's version.
     version: Vec<u32>,
     /// Seqs and versions of the marks whose version is too far from the base, by rising seq.
     far: Vec<(u32, u64)>,
@@ -119,8 +121,8 @@ impl MarkRun {
         self.seq.len()
     }
 
-    /// Appends a mark; its seq must be above all others. Returns whether it fits: its time may be too far away, or the
-    /// run full. An empty run takes any mark.
+    /// Appends a mark; its seq must be above all others. Returns whether the mark fitted: it does not if its time is
+    /// too far away, or the run is full. An empty run takes any mark.
     pub(super) fn push(&mut self, seq: Seq, at: Time, kind: MarkKind, version: u64) -> bool {
         if self.len() == 0 {
             self.base = (
@@ -180,7 +182,7 @@ impl MarkRun {
         self.kind[..][place]
     }
 
-    /// Returns its resourceVersion as a number, or [`NO_VERSION`].
+    /// Returns the resourceVersion of a mark as a number, or [`NO_VERSION`].
     #[inline]
     pub(super) fn version(&self, place: usize) -> u64 {
         match self.version[..][place] {
@@ -204,8 +206,8 @@ impl MarkRun {
         self.at.partition_point(|&other| i64::from(other) < offset)
     }
 
-    /// Adds the marks from `from` on, up to the first one at or after `end`, or up to `to`. Returns the index behind
-    /// the last one.
+    /// Adds the marks from index `from` on to `sums`, and stops before index `to` or before the first mark at or after
+    /// the time `end`. Returns the index after the last added mark.
     pub(super) fn sum_until(&self, from: usize, to: usize, end: Time, sums: &mut Sums) -> usize {
         let mut place = from;
         while place < to {
@@ -249,7 +251,7 @@ impl MarkRun {
         None
     }
 
-    /// Cuts the marks from `place` on off, and returns them.
+    /// Removes the marks from index `place` on, and returns them.
     pub(super) fn split_off(&mut self, place: usize) -> Self {
         let copied = |from: usize, to: usize| {
             let mut run = Self::default();
@@ -279,7 +281,7 @@ impl MarkRun {
         self.groups.shrink_to_fit();
     }
 
-    /// Estimates its size in bytes.
+    /// Estimates the run's size in bytes.
     pub(super) fn bytes(&self) -> usize {
         size_of::<Self>()
             + self.at.capacity() * 4

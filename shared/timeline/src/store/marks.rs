@@ -1,4 +1,4 @@
-//! Marks of a watch: their kind, time and resourceVersion, in runs that are inserted and forgotten whole.
+//! Marks of a watch: their kind, time and resourceVersion, in blocks (`MarkRun`) that are inserted and forgotten whole.
 
 use std::ops::Range;
 
@@ -8,22 +8,24 @@ use watchscope_model::{Seq, Time};
 use super::mark_kind::{MarkKind, NO_VERSION};
 use super::mark_run::{MarkRun, Sums};
 
-/// Marks by rising seq. An index counts over all runs. To insert or to forget a chapter moves no mark of the others.
+/// Marks by rising seq. A mark's index counts over all blocks. To insert or to forget the marks of a chapter moves no
+/// mark of other chapters.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Marks {
-    /// None is empty.
+    /// The blocks of neighbouring marks; no block is empty.
     runs: Vec<MarkRun>,
-    /// The index of each run's first mark.
+    /// The index of each block's first mark.
     starts: Vec<usize>,
     len: usize,
 }
 
-/// Reads marks one after the other. Marks that follow each other are nearly always in one run, so it is looked up once.
+/// Reads marks one after the other. Marks that follow each other are nearly always in one block, so the block is looked
+/// up only once.
 #[derive(Clone, Copy)]
 pub(crate) struct MarkReader<'a> {
     marks: &'a Marks,
     run: Option<&'a MarkRun>,
-    /// The index of the run's first mark.
+    /// The index of the first mark in the reader's current block.
     start: usize,
 }
 
@@ -34,7 +36,7 @@ impl<'a> MarkReader<'a> {
         (run.at(within), run.kind(within))
     }
 
-    /// Returns its resourceVersion as a number, or [`NO_VERSION`].
+    /// Returns the resourceVersion of the mark at an index as a number, or [`NO_VERSION`].
     pub(crate) fn version(&mut self, place: usize) -> u64 {
         let (run, within) = self.located(place);
         run.version(within)
@@ -93,14 +95,14 @@ impl Marks {
         }
     }
 
-    /// Returns the run of a mark, and its index in the run.
+    /// Returns the block that holds a mark, and the mark's index in that block.
     #[inline]
     fn located(&self, place: usize) -> (&MarkRun, usize) {
         let run = self.run_of(place);
         (&self.runs[run], place - self.starts[run])
     }
 
-    /// Returns the index of the run that holds a mark. Behind all marks it is the last run.
+    /// Returns the index of the block that holds a mark; for an index after all marks, that of the last block.
     #[inline]
     fn run_of(&self, place: usize) -> usize {
         self.starts.partition_point(|&start| start <= place) - 1
@@ -124,7 +126,7 @@ impl Marks {
         run.kind(place)
     }
 
-    /// Returns its resourceVersion as a number, or [`NO_VERSION`].
+    /// Returns the resourceVersion of the mark at an index as a number, or [`NO_VERSION`].
     #[inline]
     pub(crate) fn version(&self, place: usize) -> u64 {
         let (run, place) = self.located(place);
@@ -151,8 +153,8 @@ impl Marks {
         run.map_or(self.len, |run| self.starts[found] + place(run))
     }
 
-    /// Adds up the marks at `places` by stretches of time. `end_of` returns when the stretch of a time ends, which is
-    /// later; `take` gets the time of the first mark in each, and the sums.
+    /// Adds up the marks at `places` by stretches of time. `end_of` returns the end of the stretch that holds a time,
+    /// which must be after that time. `take` gets, for each stretch, the time of its first mark and its sums.
     pub(crate) fn sum_by(
         &self,
         places: Range<usize>,
@@ -205,7 +207,7 @@ impl Marks {
         });
     }
 
-    /// Passes each run with marks at `places` to `take`, with the indexes in the run.
+    /// Passes each block with marks at `places` to `take`, with begin and end of these marks' indexes in the block.
     fn each_run(&self, places: Range<usize>, take: &mut dyn FnMut(&MarkRun, usize, usize)) {
         let mut place = places.start;
         while place < places.end.min(self.len) {
@@ -217,12 +219,14 @@ impl Marks {
         }
     }
 
-    /// Whether the versions have no order. The versions of a resource are all of one kind, so the first one decides.
+    /// Whether the versions have no order. The resourceVersions of a resource are all of one kind, so the first mark
+    /// decides.
     pub(crate) fn are_opaque(&self) -> bool {
         self.len() > 0 && self.version(0) == NO_VERSION
     }
 
-    /// Returns the resourceVersion that a mark moved its watch to, if it did and it is a number.
+    /// Returns the resourceVersion that a mark moved its watch to; `None` if the mark moved no version, or the version
+    /// is not a number.
     pub(crate) fn moved_to(&self, place: usize) -> Option<u64> {
         if place >= self.len() || !self.kind(place).moves_version() {
             return None;
@@ -230,7 +234,7 @@ impl Marks {
         Some(self.version(place)).filter(|&version| version != NO_VERSION)
     }
 
-    /// Returns when the resourceVersion last moved before a mark, and its value.
+    /// Returns the time of the last move of the resourceVersion before a mark, and the version that it moved to.
     pub(crate) fn moved_before(&self, place: usize) -> Option<(Time, u64)> {
         let before = (0..place.min(self.len())).rev();
         before
@@ -238,7 +242,8 @@ impl Marks {
             .next()
     }
 
-    /// Returns how many of the upward steps by which the fold judges a jump are known before a mark, and the largest.
+    /// Returns how many upward steps of the resourceVersion before a mark are known, counting only those by which the
+    /// fold judges a jump, and the size of the largest.
     pub(crate) fn steps_before(&self, place: usize) -> (u64, u64) {
         let (mut count, mut largest) = (0, 0);
         let mut values = (0..place.min(self.len()))
@@ -256,7 +261,7 @@ impl Marks {
         (count, largest)
     }
 
-    /// Inserts a run of marks where its seqs belong; returns the index.
+    /// Inserts neighbouring marks where their seqs belong; returns the index of the first inserted mark.
     pub(crate) fn insert(&mut self, mut other: Self) -> usize {
         if other.len == 0 {
             return self.len;
@@ -280,7 +285,8 @@ impl Marks {
         self.number();
     }
 
-    /// Has a run begin at a mark, and returns its index; the number of runs behind all marks.
+    /// Splits blocks so that one begins at the mark `place`, and returns that block's index; for a `place` after all
+    /// marks, the number of blocks.
     fn split_at(&mut self, place: usize) -> usize {
         if place >= self.len {
             return self.runs.len();
@@ -296,7 +302,7 @@ impl Marks {
         run + 1
     }
 
-    /// Counts the marks of all runs again.
+    /// Computes the start index of each block, and the number of all marks, again.
     fn number(&mut self) {
         self.starts.clear();
         self.len = 0;
@@ -306,7 +312,7 @@ impl Marks {
         }
     }
 
-    /// Estimates its size in bytes.
+    /// Estimates the size of the marks in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.runs.iter().map(MarkRun::bytes).sum()
     }

@@ -10,7 +10,7 @@ use crate::record_run::RecordRun;
 use crate::sorted::merge_sorted;
 
 impl Trace {
-    /// Adds another chapter of the epoch; no record may be in both.
+    /// Adds the trace of another chapter of the same epoch; no record may be in both traces.
     pub(crate) fn merge(&mut self, other: Self) {
         self.findings.merge(other.findings);
         self.merge_occurrences(other.occurrences);
@@ -31,7 +31,8 @@ impl Trace {
         }
     }
 
-    /// Adds occurrences. Only the chapter of the record that raised one knows how many came before it.
+    /// Adds occurrences. Only the chapter with the record that raised an occurrence knows how many occurrences came
+    /// before.
     fn merge_occurrences(&mut self, other: Spans<Occurrence>) {
         for mut span in other.into_all() {
             let known = self.occurrences.get_mut(span.start.seq);
@@ -43,7 +44,7 @@ impl Trace {
         }
     }
 
-    /// Marks the end of the known records at `at`.
+    /// Marks `at` as the end of the known records: what is open is known to be open only until then.
     pub(crate) fn freeze(&mut self, at: Time) {
         self.findings.freeze(at);
         self.occurrences.freeze(at);
@@ -59,8 +60,8 @@ impl Trace {
         }
     }
 
-    /// Forgets a run of records, and the stretches that lie within it. Of a stretch that began before it, all that is
-    /// known stays.
+    /// Forgets consecutive records, and the stretches of time that lie within them. All that is known of a stretch that
+    /// began before these records stays.
     pub(crate) fn forget(&mut self, run: RecordRun) {
         self.findings.forget(run);
         self.occurrences.forget(run);
@@ -76,7 +77,7 @@ impl Trace {
         }
     }
 
-    /// Estimates its size in bytes.
+    /// Estimates the trace's size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let watches = self
             .watches

@@ -1,4 +1,5 @@
-//! Numbers for watches and their objects, the same in all epochs: lanes of several epochs join by name.
+//! Numbers for watches and their objects, the same in all epochs, so that watches and objects of the same name share a
+//! lane over all epochs.
 
 use std::sync::Arc;
 
@@ -10,20 +11,20 @@ use watchscope_model::{Object, Text, Time, WatchName};
 
 use crate::id::{ObjectId, ServerId, WatchId};
 
-/// Slots for objects that are found by their address in memory; within a chapter records share them. An object with the
-/// same slot replaces the older one, which is then found by its name. A power of two, because the slot is some low bits
-/// of the address, mixed with the watch's number. The number has no other source.
+/// Number of slots for objects that are found by their address in memory; the records of a chapter share their objects.
+/// An object with the same slot replaces the older object, which is from then on found by its name. A power of two,
+/// because the slot is some low bits of the address, mixed with the watch's number. The number has no other source.
 const LATELY: usize = 1 << 14;
 
-/// All names met. It grows with the names of the cluster, and never shrinks while the page lives.
+/// All names met. The number of names grows with the cluster's, and never shrinks while the page lives.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     watches: IndexSet<WatchName, FxBuildHasher>,
     watch_order: Vec<WatchId>,
     objects: Vec<ObjectNames>,
-    /// Objects met lately, by their address. To compare names instead takes a quarter of the time of a chapter. An
-    /// object with the same slot replaces the older one. Empty except between [`await_many`](Self::await_many) and
-    /// [`settle`](Self::settle), which sorts new names.
+    /// Objects met lately, by their address. Comparing names instead would take a quarter of the time in which a
+    /// chapter is read. An object with the same slot replaces the older object. The list is empty except between
+    /// [`await_many`](Self::await_many) and [`settle`](Self::settle), which sorts new names.
     lately: Vec<Option<Met>>,
     servers: Vec<Text>,
     server_order: Vec<ServerId>,
@@ -47,17 +48,17 @@ pub(crate) enum Controller {
     NotLoaded,
     /// The records say nothing of controllers, because an older version wrote them.
     NotRecorded,
-    /// It has none.
+    /// The object has no controller.
     None,
-    /// The one that the object's latest change names.
+    /// The controller that the object's latest loaded change names.
     Named(Owner),
 }
 
 #[derive(Debug, Default)]
 struct ObjectNames {
     places: IndexSet<Place, FxBuildHasher>,
-    /// The controllers of objects, by their numbers, with the time of the change that named them. Objects beyond the
-    /// end have no loaded change.
+    /// The controllers of objects, by the objects' numbers, with the time of the change that named the controller.
+    /// Objects beyond the end have no loaded change.
     controllers: Vec<(Time, Controller)>,
     /// Objects by name; the first `settled` of them are sorted.
     order: Vec<ObjectId>,
@@ -65,8 +66,8 @@ struct ObjectNames {
 }
 
 impl ObjectNames {
-    /// Sorts the names that came since the last call. To compare names is the expensive part, so each is searched
-    /// after the one before it, in steps that double.
+    /// Sorts the names that came since the last call. To compare names is the expensive part, so the position of each
+    /// name is searched from that of the name before it, in steps that double.
     fn settle(&mut self) {
         if self.settled == self.order.len() {
             return;
@@ -95,7 +96,7 @@ impl ObjectNames {
 }
 
 impl Names {
-    /// Returns the number of a watch; a new one gets a number.
+    /// Returns the number of a watch's name; a new name gets a new number.
     pub(crate) fn watch(&mut self, name: &WatchName) -> WatchId {
         if let Some(place) = self.watches.get_index_of(name) {
             return WatchId(place as u32);
@@ -110,8 +111,8 @@ impl Names {
         id
     }
 
-    /// Announces many names. They are sorted together by [`settle`](Self::settle), which must be called before their
-    /// order is read.
+    /// Announces many names. [`settle`](Self::settle) sorts them together, and must be called before their order is
+    /// read.
     pub(crate) fn await_many(&mut self) {
         self.lately.resize_with(LATELY, || None);
     }
@@ -123,7 +124,7 @@ impl Names {
         self.objects.iter_mut().for_each(ObjectNames::settle);
     }
 
-    /// Returns the number of an object's name in a watch; a new one gets a number.
+    /// Returns the number of an object's namespace and name in a watch; a new object gets a new number.
     pub(crate) fn object(&mut self, watch: WatchId, object: &Arc<Object>) -> ObjectId {
         // Objects lie at least 16 bytes apart.
         let address = Arc::as_ptr(object).addr() >> 4;
@@ -165,14 +166,14 @@ impl Names {
         id
     }
 
-    /// Returns the number of a watch; `None` if it was not met.
+    /// Returns the number of a watch's name; `None` if the name was not met.
     pub(crate) fn find_watch(&self, name: &WatchName) -> Option<WatchId> {
         self.watches
             .get_index_of(name)
             .map(|place| WatchId(place as u32))
     }
 
-    /// Returns the number of an object's name; `None` if it was not met.
+    /// Returns the number of an object's namespace and name in a watch; `None` if they were not met.
     pub(crate) fn find_object(&self, watch: WatchId, object: &Arc<Object>) -> Option<ObjectId> {
         let names = self.objects.get(watch.0 as usize)?;
         names
@@ -191,8 +192,8 @@ impl Names {
         &self.objects[watch.0 as usize].places[object.0 as usize].0
     }
 
-    /// Takes the controller that a change of an object names. A change that is loaded later and happened earlier
-    /// changes nothing.
+    /// Takes the controller that a change of an object names. A change that happened before the one whose controller is
+    /// known changes nothing, even if it is loaded later.
     pub(crate) fn take_controller(
         &mut self,
         watch: WatchId,
@@ -230,7 +231,7 @@ impl Names {
         known.map_or(&Controller::NotLoaded, |(_, known)| known)
     }
 
-    /// Returns the number of a server's address; a new one gets a number.
+    /// Returns the number of a server's address; a new address gets a new number.
     pub(crate) fn server(&mut self, remote: &Text) -> ServerId {
         if let Some(known) = self.find_server(remote) {
             return known;
@@ -244,7 +245,7 @@ impl Names {
         id
     }
 
-    /// Returns the number of a server's address; `None` if it was not met.
+    /// Returns the number of a server's address; `None` if the address was not met.
     pub(crate) fn find_server(&self, remote: &Text) -> Option<ServerId> {
         let place = self.servers.iter().position(|known| known == remote)?;
         Some(ServerId(place as u32))

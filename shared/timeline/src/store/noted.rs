@@ -6,7 +6,7 @@ use super::cache::Store;
 
 impl Store {
     /// Returns the known notes of persons: those of loaded records, and those that a server listed. [`Notes`] bounds
-    /// them, and says what happens at the bound.
+    /// their number, and its doc says what happens at the bound.
     #[must_use]
     pub fn notes(&self) -> &Notes {
         &self.notes.notes
@@ -18,15 +18,15 @@ impl Store {
         self.notes.version
     }
 
-    /// Adds the notes that a server lists for a log, also those whose records are not loaded. Known notes, those of
-    /// other logs, and those that no person wrote are skipped. [`Notes`] bounds them.
+    /// Adds the notes that a server lists for a log, also those whose records are not loaded. Known notes, notes of
+    /// other logs, and notes that no person wrote are skipped. [`Notes`] bounds the number of notes.
     pub fn list_notes(&mut self, log: &LogId, notes: Vec<KeptNote>) {
         let notes = notes.into_iter();
         self.notes.extend(notes.filter(|note| note.key.log == *log));
     }
 
-    /// Drops the notes whose records are neither loaded nor known to be at the server: they left the ring, and no
-    /// history keeps them. Notes of an unknown run stay.
+    /// Drops the notes whose records are neither loaded nor known to be at the server: these records left the server's
+    /// ring, and no history keeps them. Notes of an unknown epoch stay.
     pub fn let_notes_go(&mut self) {
         let Self { epochs, notes, .. } = self;
         notes.retain(|key| {

@@ -1,19 +1,19 @@
-//! Notes of persons as a store holds them, with a number that changes when they do.
+//! Notes of persons as a store holds them, with a number that changes when the notes do.
 
 use watchscope_model::{EpochId, KeptNote, LogId, NoteKey, Notes, Record};
 
 /// Notes of persons, and a number for their changes.
 ///
-/// [`Notes`] bounds them.
+/// [`Notes`] bounds their number.
 #[derive(Debug, Default)]
 pub(super) struct KnownNotes {
     pub(super) notes: Notes,
-    /// Rises with each change.
+    /// A number that rises with each change of the notes.
     pub(super) version: u64,
 }
 
 impl KnownNotes {
-    /// Adds a record, if it is a person's note.
+    /// Adds the note in a record, if the record is a person's note.
     pub(super) fn record(&mut self, log: &LogId, epoch: &EpochId, record: &Record) {
         self.extend(KeptNote::of(log, epoch, record));
     }

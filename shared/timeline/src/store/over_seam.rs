@@ -1,5 +1,6 @@
-//! Finds the changes of a time in which nobody watched. It compares a watch's first list in a run with its objects at
-//! the end of the run before. A run's log knows nothing before it, so the page compares.
+//! Finds the changes of a time in which nobody watched. The page compares a watch's first list in an epoch with its
+//! objects at the end of the epoch before. The log's writer cannot compare them, because it knows nothing from before
+//! its epoch.
 
 use std::sync::Arc;
 
@@ -15,7 +16,8 @@ use super::parts::{Compared, Differs, OverSeam};
 use crate::id::{ObjectId, WatchId};
 
 impl Store {
-    /// Compares first lists with the ends of the runs before them, if both are loaded and not compared yet.
+    /// Compares the first lists of each epoch with the end of the epoch before, if both are loaded and not compared
+    /// yet.
     pub(super) fn compare_over_seams(&mut self) {
         for place in 1..self.epochs.len() {
             let (earlier, later) = self.epochs.split_at_mut(place);
@@ -46,9 +48,9 @@ impl Store {
         }
     }
 
-    /// Returns the stretch of time to load so that a first list can be compared with the run before it. The list lies
-    /// from `left` to `right`, edges included. The stretch is the last 1 µs of that run; of several, that of the
-    /// newest. `None` if there is no such list, or nothing to load.
+    /// Returns the stretch of time to load so that an epoch's first list between `left` and `right`, edges included,
+    /// can be compared with the epoch before. The stretch is the last 1 µs of the epoch before. If several epochs have
+    /// such a list, the newest counts. `None` if there is no such list, or nothing to load.
     #[must_use]
     pub fn lacks_before_seam(&self, left: Time, right: Time) -> Option<(Time, Time)> {
         let mut pairs = self.epochs.iter().zip(self.epochs.iter().skip(1)).rev();
@@ -61,7 +63,7 @@ impl Store {
         })
     }
 
-    /// Whether the end of the run before this one is at the server, and not loaded yet.
+    /// Whether the end of the epoch before epoch `run` is at the server, and not loaded yet.
     pub(crate) fn is_to_load_before(&self, run: u32) -> bool {
         let mut pairs = self.epochs.iter().zip(self.epochs.iter().skip(1));
         let pair = pairs.find(|(_, after)| after.number == run);
@@ -70,7 +72,7 @@ impl Store {
 }
 
 impl Epoch {
-    /// Whether two runs are known to have watched different clusters.
+    /// Whether two epochs are known to have watched different clusters.
     pub(super) fn is_of_another_cluster(&self, other: &Self) -> bool {
         let uids = self.trace.cluster_uid.as_ref();
         uids.zip(other.trace.cluster_uid.as_ref())
@@ -85,8 +87,8 @@ impl Epoch {
         }
     }
 
-    /// Returns the first list of each watch that is loaded from the begin of the run on, and not compared with this
-    /// run.
+    /// Returns the first list of each watch in this epoch, if all records up to the list are loaded and the list is not
+    /// compared with the epoch `before` yet.
     fn uncompared_lists(&self, before: u32) -> Vec<(WatchId, Moment)> {
         let watches = (0..).map(WatchId).zip(&self.trace.watches);
         let first = watches.filter_map(|(id, watch)| {
@@ -102,8 +104,8 @@ impl Epoch {
             .collect()
     }
 
-    /// Returns the time of its last record, if the server has it, it is not loaded, and the next run can be compared
-    /// with it.
+    /// Returns the time of this epoch's last record, if the server has that record, it is not loaded, and the epoch
+    /// `after` is not of another cluster.
     fn end_to_load_for(&self, after: &Self) -> Option<Time> {
         let last = &self.catalogue.last()?.summary;
         let is_to_load = self.is_kept(last.last) && !self.has_record(last.last);
@@ -118,8 +120,8 @@ impl Epoch {
         }
     }
 
-    /// Returns the objects of each watch at the end of a finished run, if its last chapter is loaded. For a watch that
-    /// was stopped in that chapter, they are its objects at the stop.
+    /// Returns the objects of each watch at the end of a finished epoch; `None` if the epoch's last chapter is not
+    /// loaded. For a watch that was stopped in that chapter, these are its objects at the stop.
     fn held_at_end(&self) -> Option<BTreeMap<WatchName, Objects>> {
         let last = self.chapters.last()?;
         let listed = self.catalogue.last().map(|entry| entry.summary.last);

@@ -1,4 +1,4 @@
-//! The parts of a trace: stretches of a watch, and moments that must always be seen.
+//! The elements of a trace: stretches of time of a watch, and moments that must show at any zoom.
 
 use crate::id::ObjectId;
 
@@ -15,11 +15,11 @@ use watchscope_model::{
 /// The fall of a plateau, which shows how the stream ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fall {
-    /// Square: a normal end.
+    /// The plateau falls square: a normal end.
     Square,
-    /// It fades: an end without an explanation.
+    /// The plateau fades out: an end without an explanation.
     Fade,
-    /// Torn: an abnormal end.
+    /// The plateau is torn: an abnormal end.
     Torn,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct StreamSpan {
     pub(crate) request: RequestId,
     pub(crate) from: Option<ResourceVersion>,
     pub(crate) timeout_ms: Option<u64>,
-    /// How it ended, before any attribution; `None` while it is open.
+    /// How the stream ended, before any attribution; `None` while it is open.
     pub(crate) fall: Option<(Fall, Cause)>,
 }
 
@@ -47,18 +47,18 @@ pub(crate) struct StreamSpan {
 pub(crate) struct StreamAttribution {
     /// The record of the attribution.
     pub(crate) seq: Seq,
-    /// A row of the catalogue, or `normal`, `ours`, `unknown`.
+    /// The code of a row of the failure catalogue, or `normal`, `ours` or `unknown`.
     pub(crate) code: Text,
     pub(crate) certainty: Certainty,
 }
 
 impl StreamAttribution {
-    /// Returns the meaning of its code; `None` for a code of a later version.
+    /// Returns the meaning of the attribution's code; `None` for a code of a later version.
     pub(crate) fn why(&self) -> Option<Attributed> {
         Attributed::of(&self.code)
     }
 
-    /// Whether it is a guess, which must not look like a fact.
+    /// Whether the attribution is a guess (suspected or unknown), which must not look like a fact.
     pub(crate) fn is_guess(&self) -> bool {
         matches!(self.certainty, Certainty::Suspected | Certainty::Unknown)
     }
@@ -68,7 +68,7 @@ impl StreamAttribution {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct GapSpan {
     pub(crate) cause: Cause,
-    /// Whether it was resumed and how many events were lost; `None` until it closes.
+    /// Whether the watch resumed after the gap, and how many events were lost; `None` until the gap closes.
     pub(crate) outcome: Option<GapOutcome>,
 }
 
@@ -79,10 +79,10 @@ pub(crate) struct GapOutcome {
     pub(crate) lost: Option<u64>,
 }
 
-/// The life of one incarnation of an object in a watch.
+/// The life of one incarnation (uid) of an object in a watch.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LifeSpan {
-    /// From when on it is unknown whether the object lived; set when its end was inferred.
+    /// From when on it is unknown whether the object still existed; set if the end of its life was inferred.
     pub(crate) doubt: Option<Time>,
 }
 
@@ -92,7 +92,7 @@ pub(crate) struct VerdictSpan {
     pub(crate) kind: Divergence,
     pub(crate) listed: Option<ResourceVersion>,
     pub(crate) held: Option<ResourceVersion>,
-    /// Whether a second read at the same version found the same. Only then is it shown as a fact
+    /// Whether a second read at the same resourceVersion found the same. Only a confirmed verdict is shown as a fact
     /// (docs/semantics/checks.md#confirm).
     pub(crate) is_confirmed: bool,
 }
@@ -105,9 +105,9 @@ pub(crate) struct FindingSpan {
     /// The worst severity of its occurrences so far.
     pub(crate) severity: Severity,
     pub(crate) subject: Option<Text>,
-    /// What happened the last time.
+    /// What happened at the finding's last occurrence.
     pub(crate) summary: String,
-    /// The record that raised it last, which identifies that occurrence.
+    /// The record that raised the finding's last occurrence, which identifies that occurrence.
     pub(crate) raised: Seq,
 }
 
@@ -119,17 +119,18 @@ pub(crate) struct Occurrence {
     /// Severity of this occurrence.
     pub(crate) severity: Severity,
     pub(crate) summary: String,
-    /// The records of its evidence.
+    /// The records of the occurrence's evidence.
     pub(crate) evidence: Vec<Seq>,
-    /// How often the finding had occurred by then.
+    /// How often the finding had occurred up to this occurrence, which counts.
     pub(crate) count: u64,
-    /// How often it had occurred before the record that raised this occurrence; `None` if that is not loaded.
+    /// How often the finding had occurred before the record that raised this occurrence; `None` if the records do not
+    /// show it.
     pub(crate) before: Option<u64>,
-    /// When the occurrence began; at the latest at the record that raised it.
+    /// When the occurrence began, at the latest at the time of the record that raised it.
     pub(crate) began: Time,
-    /// The watches that it names, the most concerned first; empty if it concerns no watch.
+    /// The watches that the occurrence names, the most concerned first; empty if it concerns no watch.
     pub(crate) watches: Vec<WatchName>,
-    /// The record that first raised its finding.
+    /// The record that first raised the occurrence's finding.
     pub(crate) since: Seq,
 }
 
@@ -137,7 +138,7 @@ pub(crate) struct Occurrence {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PauseMark {
     pub(crate) moment: Moment,
-    /// How long it had not run, in µs.
+    /// How long watchscope had not run, in µs.
     pub(crate) paused_us: i64,
 }
 
@@ -148,7 +149,7 @@ impl PauseMark {
     }
 }
 
-/// A line of a narrator.
+/// A line of a story's narrator.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct NarratorLine {
     pub(crate) moment: Moment,
@@ -159,7 +160,7 @@ pub(crate) struct NarratorLine {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct SentRequest {
     pub(crate) request: RequestId,
-    /// The record of the request.
+    /// The record that the request was sent.
     pub(crate) seq: Seq,
 }
 
@@ -183,56 +184,59 @@ pub(crate) struct ListMark {
     pub(crate) removed: u64,
     /// Whether the watch had listed before.
     pub(crate) relist: bool,
-    /// Whether it is older than the watch's progress (F22, F33), and so was not compared.
+    /// Whether the list is older than the watch's progress (F22, F33), and so was not compared with what the watch
+    /// holds.
     pub(crate) older: bool,
-    /// For the first list in a run: the differences from the run before, once both are loaded.
+    /// For the first list of an epoch: the differences from the end of the epoch before, once both are loaded.
     pub(crate) compared: Option<Compared>,
 }
 
-/// Differences over a seam, by the names of objects. An object that was deleted and created again has changed.
+/// Differences between two epochs over a seam, by the names of objects. In the counts, an object that was deleted and
+/// created again has changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OverSeam {
     pub(crate) added: u64,
     pub(crate) changed: u64,
     pub(crate) removed: u64,
-    /// The objects that differ, by rising number.
+    /// The objects that differ, by rising object number.
     pub(crate) objects: Vec<(ObjectId, Differs)>,
 }
 
-/// The kinds of differences from the run before.
+/// The kinds of differences of an object from the epoch before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Differs {
     Added,
     Changed,
-    /// Deleted, and created again under the same name.
+    /// The object was deleted, and created again under the same name.
     Replaced,
     Removed,
 }
 
 impl OverSeam {
-    /// Returns how an object differs; `None` if it does not.
+    /// Returns how an object differs from the epoch before; `None` if it does not.
     pub(crate) fn of(&self, object: ObjectId) -> Option<Differs> {
         let place = self.objects.binary_search_by_key(&object, |(id, _)| *id);
         place.ok().map(|place| self.objects[place].1)
     }
 }
 
-/// The comparison of a first list: the number of the run before, and the differences; `None` if that run did not have
-/// the watch.
+/// The comparison of an epoch's first list: the number of the epoch before, and the differences. The differences are
+/// `None` if that epoch did not have the watch.
 pub(crate) type Compared = (u32, Option<OverSeam>);
 
 impl ListMark {
-    /// Whether it shows changes of a time in which nobody listened.
+    /// Whether the list is marked in the picture: it shows changes of a time without a stream, or differences over a
+    /// seam.
     pub(crate) fn is_shown(&self) -> bool {
         self.relist || self.over_seam().is_some()
     }
 
-    /// Whether it is the first of a run and was not compared with the run before.
+    /// Whether the list is the first of its epoch and was not compared with the epoch before yet.
     pub(crate) fn is_to_compare(&self) -> bool {
         !self.relist && self.compared.is_none()
     }
 
-    /// Returns the differences from the run before; `None` if they are not known.
+    /// Returns the differences from the epoch before; `None` if they are not known.
     pub(crate) fn over_seam(&self) -> Option<&OverSeam> {
         self.compared.as_ref()?.1.as_ref()
     }
@@ -251,11 +255,11 @@ pub(crate) struct StepMark {
     pub(crate) moment: Moment,
     pub(crate) by: u64,
     pub(crate) back: bool,
-    /// Whether it starts from the version before the watch was stopped and started again.
+    /// Whether the step starts from the resourceVersion that the watch had before it was stopped and started again.
     pub(crate) anew: bool,
 }
 
-/// Something that was lost.
+/// A loss: something that watchscope lost or left out.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LossMark {
     pub(crate) moment: Moment,
@@ -279,13 +283,14 @@ impl LossMark {
 pub(crate) struct AuditMark {
     pub(crate) moment: Moment,
     pub(crate) read: Audit,
-    /// The object, if the read compared only one.
+    /// The object, if the read compared only one object; else `None`.
     pub(crate) object: Option<ObjectId>,
 }
 
 impl AuditMark {
-    /// Whether the read shows if an object exists that the watch holds since a version. It does not if the object is
-    /// younger than the read, or if the read may come from a cache.
+    /// Whether the read can show if an object exists that the watch has held since a resourceVersion. The read cannot
+    /// if that version is later than the read's, or if the read is a list that is partial or may come from a watch
+    /// cache.
     pub(crate) fn covers(&self, object: ObjectId, since: Option<u64>) -> bool {
         let is_of_it = match self.object {
             Some(compared) => compared == object,
@@ -296,8 +301,8 @@ impl AuditMark {
     }
 }
 
-/// Whether a read at a version covers an object held since another version. An object whose version has no order is
-/// always covered: it came before the read, or would not be known.
+/// Whether a read at version `at` covers an object that the watch has held since version `since`. An object whose
+/// version has no order is always covered: it came before the read, or would not be known.
 pub(crate) fn reaches(at: Option<u64>, since: Option<u64>) -> bool {
     since.is_none_or(|since| at.is_some_and(|at| at >= since))
 }
@@ -310,16 +315,16 @@ pub(crate) struct OwnRequestMark {
     pub(crate) step: OwnRequestStep,
 }
 
-/// The state of a request.
+/// The step of a request that a record shows: sent, answered or failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OwnRequestStep {
     Sent,
     Answered,
-    /// It has no answer, or was refused.
+    /// The request got no answer, or was refused.
     Failed,
 }
 
-/// The state at the opening of a chapter, for values whose start time is not in a snapshot.
+/// A watch's state at the opening of a chapter, for values whose start time no snapshot has.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct OpeningPoint {
     pub(crate) moment: Moment,
@@ -395,7 +400,8 @@ impl Occurrence {
         }
     }
 
-    /// Returns how many occurrences the record that raised this one stands for: at least 1, and 1 if it is not known.
+    /// Returns how many occurrences the record that raised this one stands for: at least 1, and 1 if the number is not
+    /// known.
     pub(crate) fn stands_for(&self) -> u64 {
         let before = self.before.unwrap_or(self.count);
         self.count.saturating_sub(before).max(1)

@@ -5,31 +5,32 @@ use watchscope_model::{Seq, Time};
 
 use crate::record_run::RecordRun;
 
-/// `until` of a span that is open at the head of the live log: the greatest time, after any `now`.
+/// The `until` of a span that is open at the head of the live log: the greatest time, later than any `now`.
 pub(crate) const LIVE: Time = Time(i64::MAX);
 
-/// A stretch of time.
+/// A stretch of time that a record begins and another may end.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Span<T> {
-    /// The record with which it began.
+    /// The record with which the span began.
     pub(crate) start: Moment,
-    /// The record that ended it; `None` if it has none, or that is not loaded.
+    /// The record that ended the span; `None` if it has not ended, or that record is not loaded.
     pub(crate) end: Option<Moment>,
-    /// Until when it is known to be open, if its end is not loaded; [`LIVE`] at the head of a live log.
+    /// Until when the span is known to be open, if its end is not loaded; [`LIVE`] if it is open at the head of a live
+    /// log.
     pub(crate) until: Time,
     /// The last record that updated `what`.
     pub(crate) updated: Seq,
-    /// Its content.
+    /// The content of the span.
     pub(crate) what: T,
 }
 
 impl<T> Span<T> {
-    /// Whether it is open now. A span without a loaded end may only be known until some time.
+    /// Whether the span is open now. A span without a loaded end may be known to be open only until an earlier time.
     pub(crate) fn is_open(&self) -> bool {
         self.end.is_none() && self.until == LIVE
     }
 
-    /// Returns when it ended, or until when it is known to last, at most `now`.
+    /// Returns when the span ended, or if its end is not known, until when it is known to last; at most `now`.
     pub(crate) fn end_at(&self, now: Time) -> Time {
         self.end.map_or(self.until.min(now), |end| end.at)
     }
@@ -69,7 +70,7 @@ impl<T: Clone> Spans<T> {
         Some(&mut self.0[place])
     }
 
-    /// Opens a span, unless it is known. It goes on until it is closed or [frozen](Self::freeze).
+    /// Opens a span, unless it is known. The span counts as open until it is closed or [frozen](Self::freeze).
     pub(crate) fn open(&mut self, start: Moment, updated: Seq, what: T) {
         self.add(Span {
             start,
@@ -88,7 +89,8 @@ impl<T: Clone> Spans<T> {
         Some(&mut span.what)
     }
 
-    /// Adds knowledge of a span. A known end wins, else the longer duration. The later update of its content wins.
+    /// Adds what another chapter knows of a span. A known end wins over none, and of two `until` the later one wins. Of
+    /// two contents, the one updated later wins.
     pub(crate) fn add(&mut self, span: Span<T>) {
         match self
             .0
@@ -106,7 +108,7 @@ impl<T: Clone> Spans<T> {
         }
     }
 
-    /// Returns its spans, the oldest first.
+    /// Returns all spans, the oldest first.
     pub(crate) fn into_all(self) -> Vec<Span<T>> {
         self.0
     }
@@ -127,7 +129,8 @@ impl<T: Clone> Spans<T> {
         }
     }
 
-    /// Forgets the spans that lie within a run of records, which is forgotten. Seqs distinguish records of one moment.
+    /// Forgets the spans that lie within a run of records that is being forgotten. Seqs distinguish records of the same
+    /// time.
     pub(crate) fn forget(&mut self, run: RecordRun) {
         self.0.retain(|span| {
             let ends_later = match span.end {
@@ -138,8 +141,8 @@ impl<T: Clone> Spans<T> {
         });
     }
 
-    /// Returns the spans that may reach into a stretch of time, edges included, the oldest first. Only for spans that
-    /// do not overlap.
+    /// Returns the spans that may reach into a stretch of time, edges included, the oldest first. The function is right
+    /// only for spans that do not overlap.
     pub(crate) fn in_sequence(&self, left: Time, right: Time) -> &[Span<T>] {
         let from = self
             .0
@@ -149,7 +152,7 @@ impl<T: Clone> Spans<T> {
         &self.0[from.min(to)..to]
     }
 
-    /// Estimates its size in bytes.
+    /// Estimates the size of the spans in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.0.capacity() * size_of::<Span<T>>()
     }

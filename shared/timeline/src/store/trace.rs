@@ -1,7 +1,7 @@
 //! The events of one epoch, by watch and object, as far as they are loaded.
 //!
-//! A trace begins with the stretches that a snapshot has open. Traces of different chapters merge in any order.
-//! `absorb.rs` builds it.
+//! A trace begins with the stretches that are open in a snapshot. Traces of different chapters merge in any order.
+//! `absorb.rs` builds a trace.
 
 use watchscope_model::fold::Moment;
 use watchscope_model::row::Attributed;
@@ -19,22 +19,22 @@ use super::parts::{
 use super::spans::{Span, Spans};
 use crate::id::{ObjectId, WatchId};
 
-/// An object in a watch.
+/// The trace of an object in a watch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ObjectTrace {
-    /// Indexes of its marks among the watch's marks, rising.
+    /// Indexes of the object's marks among the watch's marks, rising.
     pub(crate) marks: Vec<u32>,
-    /// How many of its marks came by a list, which are no changes that the watch saw.
+    /// How many of the object's marks came by a list. These are no changes that a stream delivered.
     pub(crate) listed: u32,
     pub(crate) lives: Spans<LifeSpan>,
     pub(crate) verdicts: Spans<VerdictSpan>,
 }
 
-/// A watch.
+/// The trace of a watch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct WatchTrace {
     pub(crate) started: Option<Moment>,
-    /// The address of the apiserver that it is pinned to; `None` if it is not pinned.
+    /// The address of the apiserver that the watch is pinned to; `None` if it is not pinned.
     pub(crate) server: Option<Text>,
     pub(crate) marks: Marks,
     pub(crate) phases: Spans<PhaseSpan>,
@@ -52,12 +52,12 @@ pub(crate) struct WatchTrace {
     pub(crate) objects: Vec<ObjectTrace>,
 }
 
-/// An epoch.
+/// The trace of an epoch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trace {
     pub(crate) watches: Vec<Option<Box<WatchTrace>>>,
     pub(crate) findings: Spans<FindingSpan>,
-    /// Each record that raised a finding, with its last update.
+    /// The occurrences of findings, each by the record that raised it, with their last update.
     pub(crate) occurrences: Spans<Occurrence>,
     /// All loaded records that raised a finding.
     pub(crate) raised: Vec<Moment>,
@@ -75,7 +75,7 @@ pub(crate) struct Trace {
 }
 
 impl Trace {
-    /// Returns a watch's trace; makes one if there is none.
+    /// Returns a watch's trace; makes an empty one if there is none.
     pub(super) fn watch_mut(&mut self, id: WatchId) -> &mut WatchTrace {
         let place = id.0 as usize;
         if self.watches.len() <= place {
@@ -84,14 +84,14 @@ impl Trace {
         self.watches[place].get_or_insert_default()
     }
 
-    /// Returns a watch's trace; `None` if no record of it is loaded in this run.
+    /// Returns a watch's trace; `None` if no record of the watch is loaded in this epoch.
     pub(crate) fn watch(&self, id: WatchId) -> Option<&WatchTrace> {
         self.watches.get(id.0 as usize)?.as_deref()
     }
 }
 
 impl ObjectTrace {
-    /// Returns how many of its loaded changes a stream delivered.
+    /// Returns how many of the object's loaded changes a stream delivered.
     pub(crate) fn changes(&self) -> u64 {
         (self.marks.len() as u64).saturating_sub(u64::from(self.listed))
     }
@@ -106,19 +106,19 @@ impl WatchTrace {
         &mut self.objects[place]
     }
 
-    /// Returns the first list of the run and its differences from the run before; `None` if they are not known.
+    /// Returns the first list of the epoch, and its differences from the epoch before; `None` if these are not known.
     pub(crate) fn list_over_seam(&self) -> Option<(&ListMark, &OverSeam)> {
         let list = self.lists.first()?;
         list.over_seam().map(|found| (list, found))
     }
 
-    /// Whether objects are known to differ from the run before.
+    /// Whether any object is known to differ from the epoch before.
     pub(crate) fn differs_over_seam(&self) -> bool {
         let over_seam = self.list_over_seam();
         over_seam.is_some_and(|(_, found)| !found.objects.is_empty())
     }
 
-    /// Returns why a stream ended; `None` if it is open, or no attribution followed.
+    /// Returns why a stream ended; `None` if the stream is open, or no attribution is loaded.
     pub(crate) fn attribution(&self, stream: &Span<StreamSpan>) -> Option<&StreamAttribution> {
         let attributed = self.attributions.get(&stream.what.stream)?;
         stream
@@ -127,8 +127,8 @@ impl WatchTrace {
             .then_some(attributed)
     }
 
-    /// Returns how a stream's plateau falls: by its attribution, unless that is a guess; else by the event that ended
-    /// it. `None` while it is open.
+    /// Returns how a stream's plateau falls: by the attribution of its end; if the attribution is missing or only
+    /// guesses at a failure, by the event that ended the stream. `None` while the stream is open.
     pub(crate) fn fall(&self, stream: &Span<StreamSpan>) -> Option<(Fall, Cause)> {
         let (fall, cause) = stream.what.fall?;
         let attributed = self.attribution(stream);
@@ -144,9 +144,9 @@ impl WatchTrace {
         Some((fall, cause))
     }
 
-    /// Returns from when on it is unknown whether an object existed in one of its lives. That is the gap in which it
-    /// vanished. If the watch was started again and etcd had gone back, it is the object's first event at a version
-    /// later than etcd's. `None` if there is no doubt.
+    /// Returns from when on it is unknown whether an object existed, for one of its lives. This is the begin of the gap
+    /// in which the object vanished. If the watch was started again and etcd had gone back, it is the object's first
+    /// event at a resourceVersion later than etcd's. `None` if there is no doubt.
     pub(crate) fn doubt(&self, object: &ObjectTrace, life: &Span<LifeSpan>) -> Option<Time> {
         life.what.doubt.or_else(|| {
             let end = life.end?.seq;
@@ -170,15 +170,15 @@ impl WatchTrace {
         })
     }
 
-    /// Returns the resourceVersion of an object's first loaded event at or after a record; `None` if there is none, or
-    /// it is no number.
+    /// Returns the resourceVersion of an object's first loaded event at or after a record; `None` if there is no such
+    /// event, or its resourceVersion is no number.
     pub(crate) fn version_since(&self, object: &ObjectTrace, since: Seq) -> Option<u64> {
         let mut marks = object.marks.iter().map(|&mark| mark as usize);
         let first = marks.find(|&mark| self.marks.seq(mark) >= since)?;
         Some(self.marks.version(first)).filter(|&version| version != NO_VERSION)
     }
 
-    /// Returns the seq of the record that sent a request; `None` if that is not loaded.
+    /// Returns the seq of the record that sent a request; `None` if that record is not loaded.
     pub(crate) fn request(&self, request: RequestId) -> Option<Seq> {
         self.requests
             .iter()

@@ -7,9 +7,9 @@ use super::mark_kind::{MarkKind, NO_VERSION};
 use super::trace::WatchTrace;
 use crate::id::{LaneId, ObjectId, RecordId, WatchId};
 
-/// How well a mark fits, the least best: distance of its version, rank of its kind, time.
+/// How well a mark fits; the least key fits best: distance of the mark's version, rank of its kind, its time.
 type Key = (u64, u8, Time);
-/// A mark: the number of its run, its watch, and its index there.
+/// A mark: the number of its epoch, its watch, and its index among the watch's marks.
 type Found = (u32, WatchId, usize);
 
 /// A loaded record with a resourceVersion.
@@ -19,16 +19,17 @@ pub struct VersionPlace {
     pub version: u64,
     /// The record.
     pub record: RecordId,
-    /// Its lane: that of the object, or of the watch for a bookmark or a list.
+    /// The record's lane: that of the object, or of the watch for a bookmark or a list.
     pub lane: LaneId,
-    /// Its time.
+    /// The time of the record.
     pub at: Time,
 }
 
 impl Store {
-    /// Returns the loaded record with a resourceVersion, or else one with the nearest. Of several, a change that a
-    /// stream delivered comes before one by a list, that before a bookmark or a list, and then the earliest. `None` if
-    /// no loaded record has a number as its resourceVersion. It reads the resourceVersion of each loaded mark.
+    /// Returns the loaded record with a resourceVersion, or else one with the nearest resourceVersion. Of several
+    /// equally near, a change that a stream delivered is preferred to a change by a list, and a change to a bookmark or
+    /// list; then the earliest record. `None` if no loaded record has a number as its resourceVersion. The function
+    /// reads the resourceVersion of each loaded mark.
     #[must_use]
     pub fn nearest_version(&self, version: u64) -> Option<VersionPlace> {
         let mut best: Option<(Key, Found)> = None;
@@ -67,7 +68,7 @@ impl Store {
     }
 }
 
-/// Returns 0 for a change that a stream delivered, 1 for one by a list, 2 for a mark of the watch.
+/// Returns 0 for a change that a stream delivered, 1 for a change by a list, 2 for a bookmark or list.
 fn rank(kind: MarkKind) -> u8 {
     match kind.class() {
         Some(_) => u8::from(kind.is_by_list()),

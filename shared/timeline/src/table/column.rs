@@ -3,7 +3,7 @@
 /// A table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tab {
-    /// What the picture has in view.
+    /// The records and stretches that the picture has in view.
     #[default]
     Records,
     /// All occurrences of findings that loaded chapters show.
@@ -40,34 +40,35 @@ impl Tab {
         }
     }
 
-    /// Returns the table with this word in a link; `None` if there is none.
+    /// Returns the table with this word in a link; `None` if no table has it.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|tab| tab.word() == word)
     }
 }
 
-/// The value of a row that a column shows and sorts by. A column that sorts by something else says so
+/// The value of a row that a column shows and sorts by. A column that sorts by something else than it shows says so
 /// ([`Column::says`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
-    /// When it happened, or began and ended.
+    /// When the row's record happened, or when its stretch began and ended.
     Time,
-    /// When it began.
+    /// When the row's stretch began.
     From,
-    /// When it ended; `now` if it had not ended by then.
+    /// When the row's stretch ended; `now` if it had not ended by `now`.
     Until,
-    /// How long it lasted.
+    /// How long the row's stretch lasted.
     Lasted,
-    /// Its kind.
+    /// The row's kind.
     Kind,
-    /// Its lane.
+    /// The row's lane.
     Lane,
-    /// Its resourceVersion.
+    /// The row's resourceVersion.
     Version,
-    /// Its sentence. Rows sort by kind first: findings then by code and time, all others by lane and resourceVersion.
+    /// The row's sentence. Rows sort by kind first, then findings by code and time, and rows of other kinds by lane and
+    /// resourceVersion.
     What,
-    /// The manager that wrote it.
+    /// The field manager that wrote the object's version.
     Manager,
     /// A finding's code.
     Code,
@@ -75,7 +76,7 @@ pub enum By {
     Name,
     /// A finding's severity.
     Severity,
-    /// How often a finding had occurred by that occurrence.
+    /// How often a finding had occurred, up to and with the occurrence of the row.
     Times,
     /// The watches that a finding names.
     Watches,
@@ -84,13 +85,14 @@ pub enum By {
 /// A column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its heading.
+    /// The column's heading.
     pub name: &'static str,
-    /// Its explanation, with what it sorts by if that is not what it shows.
+    /// The column's explanation, with the value that it sorts by if this is not what it shows.
     pub says: &'static str,
-    /// Whether it has numbers or ranks, which are aligned to the right and first sorted from the highest.
+    /// Whether the column has numbers or ranks. These are aligned to the right, and the first press of the heading
+    /// sorts from the highest.
     pub is_figure: bool,
-    /// Its value.
+    /// The value that the column shows and sorts by.
     pub by: By,
 }
 
@@ -192,8 +194,8 @@ const VERSIONS: &[Column] = &[
     ),
 ];
 
-/// Returns the columns of a table, from the left. It returns none for [`Tab::Watches`]: those are in
-/// [`health`](crate::health::COLUMNS).
+/// Returns the columns of a table, from the left. For [`Tab::Watches`] the result is empty: the columns of that table
+/// are in [`health`](crate::health::COLUMNS).
 #[must_use]
 pub const fn columns(tab: Tab) -> &'static [Column] {
     match tab {

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-/// Returns a cell that no spreadsheet computes: an apostrophe stands before it if it begins with `=`, `+`, `-`, `@`, a
-/// tab or a carriage return. Any other cell stays as it is.
+/// Returns a cell's text such that no spreadsheet computes it: an apostrophe is put before a cell that begins with `=`,
+/// `+`, `-`, `@`, a tab or a carriage return. Any other cell stays as it is.
 #[must_use]
 pub fn inert(cell: &str) -> Cow<'_, str> {
     if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) {
@@ -14,7 +14,7 @@ pub fn inert(cell: &str) -> Cow<'_, str> {
 }
 
 /// Returns a line with its end, CR and LF. A cell with a comma, a quote or a line break stands in quotes. A cell that a
-/// spreadsheet would compute begins with an apostrophe, as by [`inert`]. Without a cell, the line is its end alone.
+/// spreadsheet would compute begins with an apostrophe, as by [`inert`]. Without cells, the line is only CR and LF.
 #[must_use]
 pub fn line<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
     let cells: Vec<String> = cells.into_iter().map(|cell| quoted(&inert(cell))).collect();

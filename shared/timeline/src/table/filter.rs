@@ -13,7 +13,7 @@ use crate::id::LaneId;
 use crate::store::Store;
 use crate::words::lane_words;
 
-/// The most words of a filter: each is a bit of a `u32`. Further ones are ignored.
+/// The most words of a filter: each is a bit of a `u32`. Further words are ignored.
 const WORDS_MOST: usize = 32;
 
 /// What a person chooses in the list of kinds.
@@ -22,7 +22,7 @@ pub enum Choice {
     /// Rows of all kinds.
     #[default]
     All,
-    /// ADDED, MODIFIED and DELETED, also of status only, and by lists.
+    /// Rows of ADDED, MODIFIED and DELETED, also those of status only, and those by lists.
     Changes,
     /// Rows of one kind.
     Kind(Kind),
@@ -56,7 +56,7 @@ impl Choice {
         choices
     }
 
-    /// Returns the choice in words: `all`, `changes`, or those of its kind or severity.
+    /// Returns the choice in words: `all`, `changes`, or the words of its kind or severity.
     #[must_use]
     pub fn words(self) -> String {
         match self {
@@ -79,8 +79,8 @@ impl Choice {
     }
 }
 
-/// A filter. A row must be of the choice. It needs each word, in any case, in its kind, its lane or its
-/// resourceVersion. A finding may have it in its code, name, watches or sentence too.
+/// A filter. A row passes if it is of the choice and has each word, in upper or lower case, in its kind, its lane or
+/// its resourceVersion. A finding may have a word in its code, name, watches or sentence, too.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     words: Vec<String>,
@@ -88,7 +88,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Returns the filter of a text and a choice. Spaces separate words. The first 32 words count, the others are
+    /// Returns the filter of a text and a choice. Spaces separate words. The first 32 words count, further words are
     /// ignored. An empty text asks for no word.
     #[must_use]
     pub fn new(text: &str, choice: Choice) -> Self {
@@ -99,21 +99,21 @@ impl Filter {
         }
     }
 
-    /// Returns whether it lets every row through: it has no word, and the choice is [`Choice::All`].
+    /// Returns whether the filter lets every row through: it has no word, and its choice is [`Choice::All`].
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.is_empty() && self.choice == Choice::All
     }
 
-    /// Returns whether words, which need not be in lower case, have each word of the filter, also inside other words.
-    /// True for a filter without words. The choice does not count.
+    /// Returns whether `words`, in upper or lower case, contain each word of the filter, also inside longer words. True
+    /// for a filter without words. The choice does not count.
     #[must_use]
     pub fn has_words(&self, words: &str) -> bool {
         let words = words.to_lowercase();
         self.words.iter().all(|word| words.contains(word))
     }
 
-    /// Keeps the rows that it lets through, in their order.
+    /// Keeps the rows that the filter lets through, in their order.
     pub fn keep(&self, store: &Store, rows: &mut Vec<TableRow>) {
         if self.is_empty() {
             return;
@@ -144,12 +144,12 @@ impl Filter {
         });
     }
 
-    /// Returns a bit for each word.
+    /// Returns a number with one bit set for each word of the filter.
     fn all(&self) -> u32 {
         (1_u64 << self.words.len()).wrapping_sub(1) as u32
     }
 
-    /// Returns a bit for each word that some words have.
+    /// Returns a number with one bit set for each word of the filter that `words` contain.
     fn found_in(&self, words: &str) -> u32 {
         if self.words.is_empty() {
             return 0;

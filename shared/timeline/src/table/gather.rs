@@ -1,4 +1,4 @@
-//! Gathers the rows of a table: what the lanes of a picture have in a time range, and all findings that are loaded.
+//! Gathers the rows of a table: what the lanes of a picture show in a time range, and all findings that are loaded.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +10,10 @@ use crate::id::{LaneId, ObjectId, RecordId, WatchId};
 use crate::lanes::{RowKind, Rows};
 use crate::store::{Epoch, Span, Store, WatchTrace};
 
-/// The most rows that the page asks [`in_view`] for. If the range has more, the newest are listed. The number has no
-/// source.
+/// The most rows that the page asks [`in_view`] for. If the range has more rows, the newest are listed. The number has
+/// no source.
 pub const ROWS_MOST: usize = 200_000;
-/// The most findings that a table lists, the newest ones. Older ones are only counted. The number has no source.
+/// The most findings that a table lists, the newest ones. Older findings are only counted. The number has no source.
 const FINDINGS_MOST: usize = 10_000;
 
 /// The rows of a range.
@@ -21,9 +21,9 @@ const FINDINGS_MOST: usize = 10_000;
 pub struct InView {
     /// The rows, the newest first; may be empty. The function that returns them names the bound.
     pub rows: Vec<TableRow>,
-    /// How many rows there are without the bound. If the range of [`in_view`] has more than that, it is an estimate. It
-    /// counts the changes, bookmarks and lists of the watches, also of hidden objects, or the rows that were gathered
-    /// if they are more.
+    /// How many rows there would be without the bound. If a range of [`in_view`] has more rows than the bound, this is
+    /// an estimate. The estimate is the number of changes, bookmarks and lists of the watches, those of hidden objects
+    /// included, or the number of gathered rows if that is greater.
     pub total: u64,
 }
 
@@ -38,7 +38,7 @@ struct Shown {
 /// The objects of a watch that a picture shows.
 #[derive(Default)]
 struct Objects {
-    /// Whether a row stands for all objects without rows of their own.
+    /// Whether the picture has a row that stands for all objects of the watch without rows of their own.
     all: bool,
     own: BTreeSet<ObjectId>,
 }
@@ -59,11 +59,11 @@ impl Shown {
     }
 }
 
-/// Returns what the lanes of a picture have between two times, both included, the newest first. The later time is cut
-/// to `now`; a reversed range has only stretches around it. A stretch counts if it reaches into the range. `most`
-/// bounds the rows; beyond it the oldest are left out. Of changes, bookmarks and lists only the newest are gathered,
-/// and hidden objects' changes count for that. So fewer rows than `most` may come, and older rows of other kinds may
-/// stay.
+/// Returns the records and stretches in the lanes of a picture between two times, both included, the newest first. The
+/// later time is cut to `now`; for a reversed range, only stretches that cover it are returned. A stretch counts if it
+/// reaches into the range. At most `most` rows are returned; of more, the oldest are left out. Of changes, bookmarks
+/// and lists only the newest `most` are considered, those of hidden objects included. So fewer rows than `most` may be
+/// returned, and older rows of other kinds may be among them.
 #[must_use]
 pub fn in_view(store: &Store, rows: &Rows, range: (Time, Time), now: Time, most: usize) -> InView {
     let shown = Shown::of(rows);
@@ -94,9 +94,9 @@ pub fn in_view(store: &Store, rows: &Rows, range: (Time, Time), now: Time, most:
     }
 }
 
-/// Returns all occurrences of findings that loaded chapters show, the newest first: those raised in them, and the last
-/// one of each finding that was open at their begin. Beyond 10,000 the oldest are left out. `now` is the end of those
-/// that stand.
+/// Returns all occurrences of findings that loaded chapters show, the newest first: the occurrences raised in these
+/// chapters, and the last occurrence of each finding that was open at a chapter's begin. Of more than 10,000, the
+/// oldest are left out. Occurrences of findings that are still open end at `now`.
 #[must_use]
 pub fn findings(store: &Store, now: Time) -> InView {
     let mut rows = Vec::new();
@@ -117,7 +117,8 @@ pub(super) fn newest_first(rows: &mut [TableRow]) {
     });
 }
 
-/// Returns the time from which on at most `most` marks of the watches lie in a range, and how many the range has.
+/// Returns the earliest time in a range from which on the range has at most `most` marks of the watches, and the number
+/// of marks in the whole range.
 fn cut(store: &Store, shown: &Shown, (left, right): (Time, Time), most: usize) -> (Time, usize) {
     let traces = store.epochs().iter().flat_map(|epoch| {
         let watches = shown.watches.keys();
@@ -164,7 +165,7 @@ fn stretch<T>(epoch: u32, span: &Span<T>, lane: LaneId, kind: Kind, now: Time) -
 }
 
 struct Gather {
-    /// From when on marks are gathered.
+    /// The time from which on marks are gathered.
     from: Time,
     left: Time,
     right: Time,

@@ -26,15 +26,15 @@ pub enum Kind {
     Jump,
     /// A reversal of the resourceVersion.
     Reversal,
-    /// Something that watchscope lost or could not read, or that an extract left out.
+    /// A loss: something that watchscope lost or could not read, or that an extract left out.
     Loss,
     /// A read of the audit.
     Read,
-    /// A request that watchscope sent beside its watches, or its answer.
+    /// A request that watchscope sent beside its watches, or the answer to it.
     OwnRequest,
     /// The end of a stream.
     StreamEnd,
-    /// A record of a layer of a simulated cluster.
+    /// An inside record, which a layer of a simulated cluster reported.
     Layer,
     /// A phase of a watch.
     Phase,
@@ -108,7 +108,7 @@ impl Kind {
         }
     }
 
-    /// Returns the kind of stretch that the picture draws; `None` for a moment.
+    /// Returns the kind of stretch as which the picture draws rows of this kind; `None` for kinds of single records.
     #[must_use]
     pub const fn stretch(self) -> Option<StretchKind> {
         Some(match self {

@@ -14,15 +14,15 @@ use crate::words::lane_words;
 /// The order of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Order {
-    /// Index of the column in [`columns`]. By any other index the page does not sort.
+    /// Index of the column in [`columns`]. With any other index the page does not sort.
     pub column: usize,
-    /// Whether the highest is first; `false`: the lowest, or A.
+    /// Whether the highest value is first; if `false`, the lowest, or words from A.
     pub falling: bool,
 }
 
 impl Order {
     /// Returns the order in which a table's rows are gathered: the newest first. For [`Tab::Watches`], which has no
-    /// such column, it is column 0, falling.
+    /// column of times, the order is by column 0, falling.
     #[must_use]
     pub fn first_of(tab: Tab) -> Self {
         let newest = |column: &Column| matches!(column.by, By::Time | By::From);
@@ -33,7 +33,8 @@ impl Order {
     }
 
     /// Returns the order after a press of a column's heading: numbers and times from the highest, words from A. A press
-    /// of the column that it sorts by reverses the order. An index that `columns` does not have counts as words.
+    /// of the column that the table is sorted by reverses the order. An index that `columns` does not have counts as
+    /// words.
     #[must_use]
     pub fn pressed(self, column: usize, columns: &[Column]) -> Self {
         let is_high_first = |column: &Column| {
@@ -48,8 +49,8 @@ impl Order {
     }
 }
 
-/// Sorts rows by a column; `falling` puts the highest first. A row without the value is the lowest. Rows that are alike
-/// there have the newest first, in either order. Words are compared without case.
+/// Sorts rows by a column; `falling` puts the highest first. A row without the value counts as the lowest. Among rows
+/// with equal values the newest is first, in either direction. Words are compared without case.
 pub fn sort(store: &Store, rows: &mut Vec<TableRow>, by: By, falling: bool) {
     let ranks = Ranks::of(store, rows, by);
     let mut keyed: Vec<([i128; 3], TableRow)> = std::mem::take(rows)
@@ -68,7 +69,7 @@ fn newest(a: &TableRow, b: &TableRow) -> Ordering {
     of(b).cmp(&of(a))
 }
 
-/// The places of words among all words of a table, so that rows are compared by numbers.
+/// The ranks of lanes and words among all those of a table, so that rows are compared by numbers.
 struct Ranks {
     lanes: BTreeMap<LaneId, i128>,
     words: BTreeMap<String, i128>,
@@ -133,7 +134,7 @@ impl Ranks {
     }
 }
 
-/// Returns the place of a kind among the kinds by their words.
+/// Returns the rank of a kind among all kinds, sorted by their words.
 fn kind_rank(kind: Kind) -> i128 {
     let words = kind.words().to_lowercase();
     let before = Kind::ALL.iter();

@@ -1,4 +1,4 @@
-//! A typed row of a table. Its cells are made from it and the store.
+//! A typed row of a table. The cells of a row are made from the row and the store.
 
 use watchscope_model::Time;
 
@@ -7,27 +7,27 @@ use crate::id::{LaneId, RecordId};
 use crate::scene::{StretchKind, Target};
 use crate::store::NO_VERSION;
 
-/// A row: one record, or one stretch, of one lane. Its ids are those of the store that it was gathered from: with
-/// another one, functions may panic or show something else.
+/// A row: one record, or one stretch, of one lane. The ids in a row are those of the store that the row was gathered
+/// from: with another store, functions may panic or show something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableRow {
-    /// When it happened or began.
+    /// When the record happened, or when the stretch began.
     pub at: Time,
-    /// When it ended, or until when it is known to last: the `now` of the call that gathered it, if it is open. It is
-    /// `at` for a moment.
+    /// When the stretch ended, or until when it is known to last: for an open stretch, the `now` of the call that
+    /// gathered the row. For a single record it is `at`.
     pub until: Time,
-    /// Its lane.
+    /// The row's lane.
     pub lane: LaneId,
-    /// Its kind.
+    /// The row's kind.
     pub kind: Kind,
-    /// The record, or the one that the stretch began with, which need not be loaded.
+    /// The record of the row, or the record with which its stretch began, which need not be loaded.
     pub record: RecordId,
-    /// Its resourceVersion as a number; [`NO_VERSION`] if it has none or it is no number.
+    /// The row's resourceVersion as a number; [`NO_VERSION`] if the row has none, or one that is not a number.
     pub(super) version: u64,
 }
 
 impl TableRow {
-    /// Returns a moment without a resourceVersion.
+    /// Returns a row for a single moment, without a resourceVersion.
     pub(super) fn moment(at: Time, lane: LaneId, kind: Kind, record: RecordId) -> Self {
         Self {
             at,
@@ -39,7 +39,7 @@ impl TableRow {
         }
     }
 
-    /// Returns the part of the picture that it stands for: its stretch, or else its record.
+    /// Returns what the row stands for in the picture: its stretch, or else its record.
     #[must_use]
     pub fn target(&self) -> Target {
         match self.kind.stretch() {
@@ -48,14 +48,15 @@ impl TableRow {
         }
     }
 
-    /// Returns its resourceVersion as a number; `None` if it has none, or one that is no number.
+    /// Returns the row's resourceVersion as a number; `None` if the row has none, or one that is not a number.
     #[must_use]
     pub fn version(&self) -> Option<u64> {
         Some(self.version).filter(|&version| version != NO_VERSION)
     }
 
-    /// Returns whether a selection in the picture is this row. A chip that merges records selects each of them. The
-    /// list that a person selects in the lane of an object is the row of its watch. A lane alone selects no row.
+    /// Returns whether a selection in the picture means this row. A plate or chip that merges records selects the row
+    /// of each of them. A list that a person selects in the lane of an object means the list's row of the watch. A lane
+    /// alone selects no row.
     #[must_use]
     pub fn is_of(&self, lane: LaneId, target: &Target) -> bool {
         let is_trace = |lane: LaneId| matches!(lane, LaneId::Version(_));

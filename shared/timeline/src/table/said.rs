@@ -1,4 +1,4 @@
-//! The words of rows that need their records: time and sentence, as a tooltip has them.
+//! The words of a row for which its record must be read: time and sentence, as in a tooltip.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,17 +13,18 @@ use crate::words::{brief, said};
 /// The words of a row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Said {
-    /// When, as UTC times of day: a time (`09:35:28.911`), or begin, end and duration. Empty for a moment whose record
-    /// is no longer held, and for a stretch that the store no longer knows.
+    /// When it happened, as UTC times of day: one time (`09:35:28.911`), or begin, end and duration. Empty for a moment
+    /// whose record is no longer held, and for a stretch that the store no longer knows.
     pub time: String,
-    /// Its sentence, or several. Such a moment or stretch has one that says so. Hostile: show as text.
+    /// The row's sentence, or several. For a record that is no longer held, or a stretch no longer known, a sentence
+    /// says so. Hostile: show as text.
     pub what: String,
     /// The manager that wrote the version; empty if it is not known. Hostile: show as text.
     pub by: String,
 }
 
-/// Returns the words of rows: one for each, in their order. `now` is the end of stretches that are open. It decodes
-/// each chapter at most once, so one call for many rows is cheaper than many calls.
+/// Returns the words of rows: one [`Said`] for each row, in the same order. Open stretches end at `now`. The function
+/// decodes each chapter at most once, so one call for many rows is cheaper than many calls.
 #[must_use]
 pub fn said_of(store: &Store, rows: &[TableRow], now: Time) -> Vec<Said> {
     let briefs: Vec<_> = rows

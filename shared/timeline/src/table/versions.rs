@@ -1,4 +1,4 @@
-//! The objects of a lane with their versions: which version each had, from when until when.
+//! The objects of a lane with their versions: which resourceVersion each had, from when until when.
 
 use watchscope_model::Time;
 
@@ -8,13 +8,14 @@ use super::row::TableRow;
 use crate::id::{LaneId, ObjectId, RecordId};
 use crate::store::{ObjectTrace, Store, WatchTrace};
 
-/// The most versions that a table lists, the newest ones. Older ones are only counted. The number has no source.
+/// The most versions that a table lists, the newest ones. Older versions are only counted. The number has no source.
 const VERSIONS_MOST: usize = 20_000;
 
-/// Returns the loaded versions of the objects of a lane, the newest first. Beyond 20,000 the oldest are left out. The
-/// lane of an object has that object alone; a watch and its other lanes have all objects of the watch. A lane of no
-/// watch has none. A version lasts until the next loaded one of its run. The last one lasts until the object's life
-/// ends: at `now` if it goes on, or where it is last known. A DELETED is a row too, and a moment.
+/// Returns the loaded versions of the objects of a lane, the newest first. Of more than 20,000, the oldest are left
+/// out. For the lane of an object, the result has the versions of that object. For other lanes of a watch, it has those
+/// of all the watch's objects, for a lane of no watch none. A version lasts until the object's next loaded version of
+/// the same epoch. The last version lasts until the object's life ends; if no end is loaded, until `now` or until the
+/// life is last known to last. A DELETED is a row, too, without duration.
 #[must_use]
 pub fn versions(store: &Store, lane: LaneId, now: Time) -> InView {
     let mut rows = Vec::new();

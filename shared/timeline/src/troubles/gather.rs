@@ -14,9 +14,9 @@ use crate::id::{RecordId, WatchId};
 use crate::scene::StretchKind;
 use crate::store::{Epoch, Occurrence, Span, Store, WatchTrace};
 
-/// Time in µs after a stretch within which a finding about it is raised: 10 min. `diagnosis` keeps a finding of an
-/// event open for the same time. A finding raised later is about something else, so the stretch counts as trouble of
-/// its own.
+/// Time in µs after the end of a gap or outage within which a finding about it is raised: 10 min. `diagnosis` keeps a
+/// finding of a single event open for the same time. A finding raised later is about something else, so the gap or
+/// outage counts as trouble of its own.
 const FOUND_WITHIN_US: i64 = 600_000_000;
 
 /// An occurrence of a finding about a watch.
@@ -25,14 +25,15 @@ struct Concern<'a> {
     span: &'a Span<Occurrence>,
 }
 
-/// A stretch of a watch that is trouble unless a finding stands for it.
+/// A gap or outage of a watch that is trouble unless a finding is about it.
 struct Bare {
     start: Moment,
     end: Option<Moment>,
     until: Time,
 }
 
-/// Returns all trouble that is not muted, in no order, and the time at which a wait becomes trouble.
+/// Returns all trouble that is not muted, in no order, and the first time at which a wait that lasts now becomes
+/// trouble.
 pub(super) fn gather(store: &Store, muted: &Muted, now: Time) -> (Vec<Trouble>, Option<Time>) {
     let (mut found, mut due) = (Vec::new(), None);
     for epoch in store.epochs() {
@@ -56,8 +57,9 @@ pub(super) fn gather(store: &Store, muted: &Muted, now: Time) -> (Vec<Trouble>, 
     (found, due)
 }
 
-/// Adds the occurrences of findings. Returns those about watches, by watch and then by record; muted ones too, so that
-/// the gaps and outages that they stand for are not listed.
+/// Adds the occurrences of findings to `found`, except muted ones. Returns the occurrences about watches, sorted by
+/// watch and then by record. These include muted occurrences, so that the gaps and outages that a muted finding is
+/// about are not listed.
 fn occurrences<'a>(
     store: &Store,
     epoch: &'a Epoch,
@@ -102,7 +104,7 @@ fn occurrences<'a>(
     concerns
 }
 
-/// Adds the lost gaps and the outages of a watch for which no finding stands.
+/// Adds those lost gaps and outages of a watch that no finding is about.
 fn bare(
     epoch: &Epoch,
     watch: WatchId,
@@ -167,8 +169,9 @@ fn bare(
 }
 
 impl Bare {
-    /// Whether an occurrence of a finding is about this stretch: its evidence has a record of the stretch, or it began
-    /// in the stretch.
+    /// Whether an occurrence of a finding is about this stretch: the occurrence's evidence has a record of the stretch,
+    /// or the occurrence began in the stretch. The occurrence must be recorded no earlier than the stretch began, and
+    /// at most [`FOUND_WITHIN_US`] after the stretch ended.
     fn is_meant(&self, of: &Span<Occurrence>) -> bool {
         let last = self.end.map_or(Seq(u64::MAX), |end| end.seq);
         let is_then = of.start.seq >= self.start.seq
@@ -184,8 +187,8 @@ impl Bare {
     }
 }
 
-/// Adds the trouble of listed chapters that are not loaded. `known` is what loaded records of the run show: a snapshot
-/// may show trouble of a chapter that is not loaded.
+/// Adds the trouble of listed chapters that are not loaded. `known` has begin and severity of the trouble that loaded
+/// records of the epoch show, because a snapshot may show trouble of a chapter that is not loaded.
 fn listed(epoch: &Epoch, mut known: Vec<(Time, usize)>, found: &mut Vec<Trouble>) {
     tree::sort_by_key(&mut known, |&known| known);
     let mut before: Option<&Summary> = None;
@@ -220,8 +223,8 @@ fn listed(epoch: &Epoch, mut known: Vec<(Time, usize)>, found: &mut Vec<Trouble>
     }
 }
 
-/// Whether a listed trouble counts. A finding of the same stretch states a lost gap. Findings also state errors and
-/// divergences, which alone are no trouble.
+/// Whether a trouble in a chapter's summary counts by itself. A lost gap does not count if a finding overlaps it in
+/// time. Single errors and divergences do not count, because findings state them.
 fn stands_alone(trouble: &summary::Trouble, all: &[summary::Trouble]) -> bool {
     let is_stated = |of: &&summary::Trouble| {
         of.kind == TroubleKind::Finding

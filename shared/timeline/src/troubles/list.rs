@@ -11,24 +11,24 @@ use crate::findings::Muted;
 use crate::id::{RecordId, WatchId};
 use crate::store::Store;
 
-/// All trouble of a store, by the time at which it began. It holds one entry for each trouble of loaded records or open
-/// before them, and at most 32 for each listed chapter. The caller makes it anew when [`is_behind`](Self::is_behind)
-/// says so.
+/// All trouble of a store, by the time at which it began. The list holds one entry for each trouble that loaded records
+/// show or that was open before them, and at most 32 for each listed chapter. The caller makes a new list when
+/// [`is_behind`](Self::is_behind) returns true.
 #[derive(Clone, Debug, Default)]
 pub struct Troubles {
     all: Vec<Trouble>,
     /// For each entry, how many troubles come before it.
     before: Vec<u64>,
     total: u64,
-    /// Indexes by the rising end of their marks.
+    /// Indexes of all entries, sorted by the rising end of the entries' marks.
     by_end: Vec<u32>,
-    /// For each place of `by_end`, the count and the worst of all up to it.
+    /// For each position in `by_end`, the count and the worst of all entries up to it, itself included.
     ended: Vec<(u64, Named)>,
-    /// For each index, the count and the worst of all from it on.
+    /// For each index, the count and the worst of all entries from it on, itself included.
     begins: Vec<(u64, Named)>,
-    /// By watch.
+    /// The trouble of each watch that has any, sorted by watch.
     watches: Vec<OfWatch>,
-    /// Indexes by the record that selects them.
+    /// The indexes of entries, sorted by the record that selects the entry.
     by_record: Vec<(RecordId, u32)>,
     is_exact: bool,
     of_version: Option<u64>,
@@ -39,20 +39,20 @@ pub struct Troubles {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OfWatch {
     pub(super) watch: WatchId,
-    /// How many troubles concern it first, and the worst of them.
+    /// How many troubles have the watch as the first that they concern, and the worst of these.
     pub(super) first: (u64, Named),
-    /// When the first of all marks of those that concern it ended.
+    /// When, of all troubles that concern the watch, the first mark ended.
     pub(super) first_until: Time,
-    /// When the last of all that concern it began.
+    /// When the last trouble that concerns the watch began.
     pub(super) last_began: Time,
-    /// The worst severity of all that concern it.
+    /// The worst severity of all trouble that concerns the watch.
     pub(super) severity: Severity,
 }
 
 impl Troubles {
-    /// Gathers all trouble that is not muted. A muted finding still stands for its gap, so neither is listed. Trouble
-    /// of chapters that are not loaded is listed even if it is muted: their summaries do not name findings. `now` is
-    /// the pen's time; it decides whether an open wait has lasted over 5 s.
+    /// Gathers all trouble that is not muted. A gap that a muted finding is about is not listed, and neither is the
+    /// finding. Trouble of chapters that are not loaded is listed even if it is muted: their summaries do not name
+    /// findings. `now` decides whether an open wait has lasted over 5 s.
     #[must_use]
     pub fn read(store: &Store, muted: &Muted, now: Time) -> Self {
         let (all, due) = gather(store, muted, now);
@@ -63,14 +63,15 @@ impl Troubles {
     }
 
     /// Returns whether the store may have other trouble by now, or a wait has become trouble; `true` for a list that
-    /// [`Troubles::read`] did not make. Muting is no change of the store, so the caller must notice that.
+    /// [`Troubles::read`] did not make. Muting is no change of the store, so the caller itself must notice that a mute
+    /// changed.
     #[must_use]
     pub fn is_behind(&self, store: &Store, now: Time) -> bool {
         self.of_version != Some(store.trouble_version()) || self.due.is_some_and(|due| due <= now)
     }
 
-    /// Returns a list of trouble, sorted by when it began and then by record, with its indexes. For
-    /// [`Troubles::is_behind`] it is behind every store.
+    /// Returns a list of trouble, sorted by when it began and then by record, with its indexes. [`Troubles::is_behind`]
+    /// returns true for such a list with any store.
     #[must_use]
     pub fn of(mut all: Vec<Trouble>) -> Self {
         tree::sort_by_key(&mut all, |of| (of.began, of.place.record()));
@@ -131,36 +132,36 @@ impl Troubles {
         list
     }
 
-    /// Returns all trouble by the time at which it began; may be empty. Of one time, trouble that is not loaded is
-    /// first, then by record.
+    /// Returns all trouble by the time at which it began; may be empty. Of trouble that began at one time, trouble that
+    /// is not loaded comes first, then by record.
     #[must_use]
     pub fn all(&self) -> &[Trouble] {
         &self.all
     }
 
-    /// Returns how many there are. An entry of a chapter that is not loaded counts all that its summary joined into it,
-    /// each other entry counts as one.
+    /// Returns the number of troubles. An entry of a chapter that is not loaded counts as many troubles as its summary
+    /// joined into it; each other entry counts as one.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// Returns whether the total is exact: none comes from the summary of a chapter that is not loaded. It is if there
-    /// is none.
+    /// Returns whether the total is exact: no trouble comes from the summary of a chapter that is not loaded. The total
+    /// of an empty list is exact.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.is_exact
     }
 
     /// Returns the number of an entry among all, from 1, by its index in [`Troubles::all`]; 0 if there is no such
-    /// entry. An entry that counts several has the number of its first.
+    /// entry. An entry that counts several troubles has the number of the first of them.
     #[must_use]
     pub fn number(&self, place: usize) -> u64 {
         self.before.get(place).map_or(0, |before| before + 1)
     }
 
-    /// Returns the index in [`Troubles::all`] of the trouble that a record selects; `None` if it selects none. Of
-    /// several with the same record it may be any.
+    /// Returns the index in [`Troubles::all`] of the trouble that a record selects; `None` if the record selects none.
+    /// Of several entries with the same record, any may be returned.
     #[must_use]
     pub fn find(&self, record: RecordId) -> Option<usize> {
         let by_record = &self.by_record;
@@ -168,21 +169,22 @@ impl Troubles {
         place.ok().map(|place| by_record[place].1 as usize)
     }
 
-    /// Returns the index of the first that began after a time; `None` if none did.
+    /// Returns the index of the first trouble that began after a time, which is excluded; `None` if none did.
     #[must_use]
     pub fn after(&self, at: Time) -> Option<usize> {
         let place = self.all.partition_point(|of| of.began <= at);
         (place < self.all.len()).then_some(place)
     }
 
-    /// Returns the index of the last that began before a time; `None` if none did.
+    /// Returns the index of the last trouble that began before a time, which is excluded; `None` if none did.
     #[must_use]
     pub fn before(&self, at: Time) -> Option<usize> {
         self.all.partition_point(|of| of.began < at).checked_sub(1)
     }
 
-    /// Returns the index of the one that began nearest to a time, of two as near the earlier. Of several that began at
-    /// one time up to then it is the last, and after it the first. `None` if there is none.
+    /// Returns the index of the trouble that began nearest to a time; of two equally near, the earlier. Of several that
+    /// began together at or before `at`, the last index is returned; of several that began together after it, the
+    /// first. `None` if there is no trouble.
     #[must_use]
     pub fn nearest(&self, at: Time) -> Option<usize> {
         let (before, after) = (self.before(at.plus_micros(1)), self.after(at));
@@ -198,7 +200,8 @@ impl Troubles {
     }
 
     /// Returns the trouble whose marks end before a time, which is excluded: its count, and the worst. A finding that
-    /// is still open counts too, because the record that raised it lies there. The count is 0 if there is none.
+    /// is still open counts too if the record that raised it lies before that time. The count is 0 if there is no such
+    /// trouble.
     #[must_use]
     pub fn marked_before(&self, left: Time) -> OffSide {
         let ends = |&place: &u32| self.all[place as usize].marked_until < left;
@@ -207,17 +210,17 @@ impl Troubles {
         of.map_or_else(OffSide::default, |(count, named)| named.side(count))
     }
 
-    /// Returns the trouble that begins after a time, which is excluded: its count, and the worst. The count is 0 if
-    /// none does.
+    /// Returns the trouble that begins after a time, which is excluded: its count, and the worst. The count is 0 if no
+    /// trouble does.
     #[must_use]
     pub fn begins_after(&self, right: Time) -> OffSide {
         let of = self.after(right).map(|first| self.begins[first]);
         of.map_or_else(OffSide::default, |(count, named)| named.side(count))
     }
 
-    /// Returns the sides of a stretch of time on which a watch has trouble, and the worst severity of all its trouble.
-    /// That counts trouble within the stretch, too; the edges belong to the stretch. `None` if it has none on either
-    /// side. Trouble of several watches counts for each.
+    /// Returns whether a watch has trouble before a stretch of time, after it, or both, and the worst severity of all
+    /// its trouble. The severity counts trouble within the stretch, too; the edges belong to the stretch. `None` if the
+    /// watch has trouble on neither side. Trouble of several watches counts for each.
     #[must_use]
     pub fn sides(&self, watch: WatchId, (left, right): (Time, Time)) -> Option<(Side, Severity)> {
         let of = self.of_watch(watch)?;
@@ -237,9 +240,9 @@ impl Troubles {
         &self.watches
     }
 
-    /// Returns the name of the first watch that a trouble concerns, and how many more it concerns. `place` is its index
-    /// in [`Troubles::all`]. `None` if there is no such trouble, or it concerns no watch. `store` is the one that it
-    /// was read from; another one may panic.
+    /// Returns the name of the first watch that a trouble concerns, and how many more it concerns. `place` is the
+    /// trouble's index in [`Troubles::all`]. `None` if there is no such trouble, or it concerns no watch. `store` is
+    /// the store that the list was read from; with another store the call may panic.
     #[must_use]
     pub fn watch_of<'a>(&self, store: &'a Store, place: usize) -> Option<(&'a WatchName, usize)> {
         let watches = &self.all.get(place)?.watches;

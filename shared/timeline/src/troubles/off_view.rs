@@ -1,4 +1,4 @@
-//! Trouble on lanes above and below the window.
+//! Trouble on lanes above and below the rows on screen.
 
 use watchscope_model::tree;
 
@@ -11,9 +11,9 @@ use crate::scene::Px;
 impl Troubles {
     /// Returns the trouble on lanes wholly above and wholly below a window of rows, in this order. The window reaches
     /// from `top` to `bottom`, counted from the top of all rows. The rows of a watch count as one lane. Trouble of
-    /// several watches counts at the first, trouble of no watch nowhere. A watch without a row, or with a pinned one,
-    /// counts where the row of quiet watches is. While that row is in the window, it counts as below. It counts nowhere
-    /// if there is no such row, or if a filter hides lanes.
+    /// several watches counts at the first of them, trouble of no watch nowhere. Trouble of a watch without a row, or
+    /// with a pinned row, counts at the row of quiet watches: above if that row is wholly above the window, otherwise
+    /// below. Such trouble counts nowhere if there is no row of quiet watches, or if a filter hides lanes.
     #[must_use]
     pub fn off_rows(&self, rows: &Rows, top: Px, bottom: Px) -> (OffSide, OffSide) {
         let (mut above, mut below) = ((0, Named::default()), (0, Named::default()));

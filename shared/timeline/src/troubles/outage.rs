@@ -10,20 +10,22 @@ use crate::store::{PhaseSpan, Span};
 /// A stretch in which a watch waited or was refused, with the tries in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Outage {
-    /// The record of its first wait or refusal.
+    /// The record with which the outage's first wait or refusal began.
     pub(super) start: Moment,
-    /// The record after its last one; `None` while that lasts, or if it is not loaded.
+    /// The record that ended the outage's last wait or refusal; `None` while that lasts, or if the record is not
+    /// loaded.
     pub(super) end: Option<Moment>,
-    /// Until when it is known to last: `Time(i64::MAX)` while it is open.
+    /// Until when the outage is known to last: `Time(i64::MAX)` while it is open.
     pub(super) until: Time,
-    /// The first refusal, or the first wait over 5 s; `None` if it has neither.
+    /// The begin of the first refusal, or without a refusal, of the first wait over 5 s; `None` if there is neither.
     pub(super) worst: Option<Moment>,
-    /// Whether that is a refusal.
+    /// Whether `worst` is a refusal.
     pub(super) is_refused: bool,
 }
 
-/// Returns the outages of a watch's phases, the oldest first. A stream between two waits separates two outages. `due`
-/// becomes the time at which the wait that lasts now exceeds 5 s, if that is earlier.
+/// Returns the outages among a watch's phases, the oldest first: those with a refusal or a wait over 5 s. A stream
+/// between two waits separates two outages. `due` becomes the time at which a wait that lasts now will exceed 5 s, if
+/// that is earlier than `due`.
 pub(super) fn outages(
     phases: &[Span<PhaseSpan>],
     now: Time,

@@ -7,34 +7,36 @@ use watchscope_model::{Text, Time};
 use crate::id::{RecordId, WatchId};
 use crate::scene::StretchKind;
 
-/// The most troubles that an edge of the view names: the two worst, and of equally severe ones the later first. Others
-/// are only counted. The number has no source.
+/// The most troubles that an edge of the view names: the two worst, and of equally severe troubles the later first.
+/// Further troubles are only counted. The number has no source.
 pub const NAMED: usize = 2;
-/// `until` of trouble that is still open: the greatest time.
+/// The value of `until` for trouble that is still open: the greatest time.
 pub(super) const OPEN: Time = Time(i64::MAX);
 
-/// Something that a viewer must not miss. The summary of a chapter that is not loaded may join several as one. That
-/// lasts from the first begin to the last end, with the severity and kind of the worst. Times are on the log's clock.
+/// Something that a viewer must not miss. The summary of a chapter that is not loaded may join several troubles as one.
+/// A joined trouble lasts from the first begin to the last end, with the severity and kind of the worst. Times are on
+/// the log's clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
-    /// When it began. For trouble of a chapter that is not loaded: not before the chapter's opening.
+    /// When the trouble began. For trouble of a chapter that is not loaded, this is not before the chapter's opening.
     pub began: Time,
-    /// When it ended, or until when it is known to last; `Time(i64::MAX)` while it is open. An occurrence of a finding
-    /// ends with the next one, or when the finding is cleared.
+    /// When the trouble ended, or until when it is known to last; `Time(i64::MAX)` while it is open. An occurrence of a
+    /// finding ends with the finding's next occurrence, or when the finding is cleared.
     pub until: Time,
-    /// Until when a mark of it is drawn: at the record that raised a finding, or to `until` for a stretch. After it
-    /// there is at most the line of an open finding.
+    /// Until when a mark of the trouble is drawn: for a finding, the time of the record that raised it; for a stretch,
+    /// `until`. After this time at most the line of an open finding is drawn.
     pub marked_until: Time,
-    /// Its severity: at least a warning.
+    /// The severity of the trouble: at least a warning.
     pub severity: Severity,
-    /// Its kind.
+    /// The kind of the trouble.
     pub of: TroubleOf,
-    /// The watches that it concerns, the most concerned first, at most 16. It is empty for trouble of a server, a
-    /// connection or a client, and for trouble that is not loaded. Watches that the store does not know are left out.
+    /// The watches that the trouble concerns, the most concerned first, at most 16. The list is empty for trouble of a
+    /// server, a connection or a client, and for trouble that is not loaded. Watches that the store does not know are
+    /// left out.
     pub watches: Vec<WatchId>,
-    /// How to select it.
+    /// How the trouble is selected in the picture.
     pub place: TroublePlace,
-    /// How many troubles its record or its chapter's summary counts: at least 1.
+    /// How many troubles this entry's record, or its entry in a chapter's summary, stands for: at least 1.
     pub stands_for: u64,
 }
 
@@ -43,9 +45,9 @@ pub struct Trouble {
 pub enum TroubleOf {
     /// An occurrence of a finding.
     Finding {
-        /// The code of its row: `F11`.
+        /// The code of the finding's catalogue row: `F11`.
         code: Text,
-        /// The name of its row in the catalogue.
+        /// The name of the finding's row in the catalogue.
         name: Text,
     },
     /// A gap in which events may be lost, without a finding.
@@ -54,25 +56,25 @@ pub enum TroubleOf {
     Refused,
     /// The watch waited over 5 s, without a finding.
     Waiting,
-    /// Trouble of a chapter whose records are not all loaded. The chapter's summary says only this.
+    /// Trouble of a chapter whose records are not all loaded. The chapter's summary gives only this kind.
     Listed(TroubleKind),
 }
 
 /// How trouble is selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TroublePlace {
-    /// A finding, by the record that raised this occurrence. It may lie before all that is loaded, if the occurrence
-    /// was still open there.
+    /// A finding, by the record that raised this occurrence. The record may lie before all loaded records, if the
+    /// occurrence was still open at their begin.
     Finding(RecordId),
-    /// A gap or a phase of a watch, by the record that it began with, which may lie before all that is loaded. Of
-    /// several waits and refusals in a row it is the first refusal, or else the first wait over 5 s.
+    /// A gap or a phase of a watch, by the record that it began with, which may lie before all loaded records. For
+    /// several waits and refusals in a row, the phase is the first refusal, or else the first wait over 5 s.
     Stretch(StretchKind, WatchId, RecordId),
-    /// Only the summary of a chapter shows it, whose records are not all loaded.
+    /// The trouble cannot be selected: only the summary of a chapter shows it, whose records are not all loaded.
     NotLoaded,
 }
 
 impl TroublePlace {
-    /// Returns the record by which it is selected; `None` for trouble that only a summary shows.
+    /// Returns the record by which the trouble is selected; `None` for trouble that only a summary shows.
     #[must_use]
     pub fn record(&self) -> Option<RecordId> {
         match *self {
@@ -83,13 +85,13 @@ impl TroublePlace {
 }
 
 impl Trouble {
-    /// Returns whether it still lasts; `false` also if that is not known, as of trouble that is not loaded.
+    /// Returns whether the trouble still lasts; `false` also if that is not known, as for trouble that is not loaded.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.until == OPEN
     }
 
-    /// Returns how many it counts as: a summary may count several, and a record is one step.
+    /// Returns how many troubles this entry counts as: an entry of a summary may count several, any other counts one.
     pub(super) fn counts(&self) -> u64 {
         match self.place {
             TroublePlace::NotLoaded => self.stands_for,
@@ -97,13 +99,13 @@ impl Trouble {
         }
     }
 
-    /// The worse of two has the greater key; of equally severe ones the later.
+    /// Returns the sort key of a trouble: the worse of two has the greater key, and of two equally severe, the later.
     pub(super) fn badness(&self) -> (usize, Time) {
         (self.severity.rank(), self.began)
     }
 }
 
-/// Whether a severity is trouble; a note is not.
+/// Whether a severity counts as trouble; that of a note does not.
 pub(super) fn is_trouble(severity: Severity) -> bool {
     severity.rank() >= Severity::Warning.rank()
 }

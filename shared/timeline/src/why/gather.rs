@@ -1,4 +1,4 @@
-//! Gathers the steps of a "why" from the records of the store. It claims nothing that no record shows.
+//! Gathers the steps of a "why" from the records of the store. No step claims anything that no record shows.
 
 use std::sync::Arc;
 
@@ -14,19 +14,19 @@ use crate::id::{LaneId, LayerId, RecordId, WatchId};
 use crate::levels::{End, Follower, Layer, WriteMark};
 use crate::store::{Epoch, GapSpan, MarkKind, Span, Store, WatchTrace};
 
-/// The most records of a finding's evidence that become steps, the first ones. The others are left out. The number has
+/// The most records of a finding's evidence that become steps. Records after the first 6 are left out. The number has
 /// no source.
 const EVIDENCE_MOST: usize = 6;
-/// The most gaps of a watch in the thread of an object, the last ones. Earlier ones are left out. The number has no
-/// source.
+/// The most gaps of a watch in the "why" of an object. Gaps before the last 2 are left out. The number has no source.
 const GAPS_MOST: usize = 2;
-/// Time in µs between two steps up to which the thread went on at once: 1 s, included. After a longer one, time passes.
-/// The number has no source.
+/// Longest time in µs between two steps for which the second counts as following at once: 1 s, included. Steps farther
+/// apart are joined as "time passes". The number has no source.
 const AT_ONCE_US: i64 = 1_000_000;
 
-/// Returns the thread of a record. It has one if it raised a finding, is a verdict, or began or closed a gap. A relist,
-/// a list older than the watch's progress, and a record at which the resourceVersion jumped or went back have one too.
-/// `None` for others, and for a record that is not loaded. It reads the chapters of the records that it names.
+/// Returns the "why" of a record: the steps that led to it. A record has a "why" if it raised a finding, is a verdict,
+/// or began or closed a gap. A relist, a list older than the watch's progress, and a record at which the
+/// resourceVersion jumped or went back have one too. Returns `None` for other records, and for a record that is not
+/// loaded. The function reads the chapters of the records that the steps name.
 #[must_use]
 pub fn why(store: &Store, of: RecordId) -> Option<Why> {
     let epoch = store.epoch(of.epoch)?;
@@ -56,8 +56,9 @@ pub fn why(store: &Store, of: RecordId) -> Option<Why> {
     })
 }
 
-/// Returns the record that raised the last known verdict of an object's lane, whether it is over or not. One that was
-/// open in a snapshot may have been raised before all that is loaded. `None` if there is none, and for other lanes.
+/// Returns the record that raised the last known verdict of an object's lane, whether the verdict is still open or not.
+/// The record of a verdict that was open in a snapshot may lie before all loaded records. Returns `None` if no verdict
+/// is known, and for lanes of other kinds.
 #[must_use]
 pub fn verdict_of(store: &Store, lane: LaneId) -> Option<RecordId> {
     let (watch, object) = (lane.watch()?, lane.object()?);
@@ -72,7 +73,7 @@ pub fn verdict_of(store: &Store, lane: LaneId) -> Option<RecordId> {
     })
 }
 
-/// A thread in the making.
+/// The steps of a "why" while they are gathered.
 struct Thread<'a> {
     store: &'a Store,
     epoch: &'a Epoch,
@@ -80,7 +81,7 @@ struct Thread<'a> {
 }
 
 impl<'a> Thread<'a> {
-    /// Returns the steps by time, at most [`MOST_STEPS`]: those in the middle go first.
+    /// Returns the steps by time, at most [`MOST_STEPS`]: surplus steps in the middle are left out.
     fn ordered(self) -> Vec<Step> {
         let mut steps = self.steps;
         // Where a write stopped comes after all else of that moment; its record may be an earlier one.
@@ -108,7 +109,7 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// Adds a step, unless its record is a step of its lane already. A record that is not loaded makes none.
+    /// Adds a step, unless a step of the same record and lane is known already, or its record is not loaded.
     fn add(&mut self, step: Step) {
         let is_known = |known: &Step| known.record == step.record && known.lane == step.lane;
         if !self.steps.iter().any(is_known) && self.store.has(step.record) {
@@ -116,7 +117,7 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// Adds a moment that a record shows.
+    /// Adds a step for a moment that a record shows.
     fn moment(&mut self, seq: Seq, lane: LaneId, at: Time, what: What) {
         let record = self.id(seq);
         self.add(Step {
@@ -129,7 +130,7 @@ impl<'a> Thread<'a> {
         });
     }
 
-    /// Adds a record in its own words.
+    /// Adds a step that shows a record in its own words.
     fn record(&mut self, seq: Seq) {
         let id = self.id(seq);
         let Some(entry) = self.store.entry(id) else {
@@ -185,9 +186,9 @@ impl<'a> Thread<'a> {
         self.moment(of.seq, LaneId::Findings, raised.at, What::Record);
     }
 
-    /// Adds where etcd went back, since an earlier F33: the report of a simulated etcd with a lower revision, and the
-    /// first resourceVersion of a watch that went back. In the log of a real cluster a watch may show it only later, or
-    /// never.
+    /// Adds the steps at which etcd went back since an earlier F33: the last report of a simulated etcd with a lower
+    /// revision, and the first record at which a watch's resourceVersion went back. In the log of a real cluster a
+    /// watch may show this only later, or never.
     fn restored(&mut self, until: Seq, code: &Text) {
         let occurrences = &self.epoch.trace.occurrences;
         let own = occurrences.get(until).map(|own| own.what.since);
@@ -224,7 +225,8 @@ impl<'a> Thread<'a> {
         Some((id, self.epoch.trace.watch(id)?))
     }
 
-    /// Adds the thread of a gap, a relist or a jump. Returns its severity; `None` if the record is none of these.
+    /// Adds the steps of a gap, a relist, an older list, or a jump or reversal of the resourceVersion. Returns its
+    /// severity; `None` if the record is none of these.
     fn of_watch(&mut self, of: RecordId, watch: &WatchName) -> Option<Severity> {
         let (id, trace) = self.trace(watch)?;
         if let Some(gap) = gap_at(trace, of.seq) {
@@ -271,8 +273,8 @@ impl<'a> Thread<'a> {
         })
     }
 
-    /// Adds the end of a stream, the stretch without one, and how the watch went on. If the time of a known write falls
-    /// into the stretch, the write stopped there.
+    /// Adds the steps of a gap: the record that began it, the stretch without a stream, and how the watch went on. If
+    /// `write` falls into a stretch from which the watch did not resume, the write stopped there.
     fn gap(
         &mut self,
         watch: WatchId,
@@ -325,14 +327,14 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// Adds what the watch learned last of a verdict's object, the write that it lacks, who received that, the gaps in
-    /// between, and the verdict.
+    /// Adds the last event of a verdict's object that the watch received, the write that the watch lacks, another watch
+    /// that received this write, the gaps in between, and the verdict.
     fn verdict(&mut self, seq: Seq, verdict: &Verdict) {
         self.object(&verdict.watch, &verdict.object, seq);
         self.record(seq);
     }
 
-    /// Whether a comparison ever found that a watch holds an object otherwise than etcd.
+    /// Whether any loaded verdict says that a watch holds an object otherwise than etcd.
     fn has_verdict(&self, name: &WatchName, object: &Arc<Object>) -> bool {
         let number = |watch| self.store.names().find_object(watch, object);
         self.trace(name).is_some_and(|(watch, trace)| {
@@ -378,8 +380,8 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// Adds the first event by which another watch of the resource learned of the object after `since`. Returns its
-    /// time.
+    /// Adds the first event of an object that a stream of another watch of the same resource delivered after `since`
+    /// and before `until`. Returns the event's time.
     fn heard_elsewhere(
         &mut self,
         watch: WatchId,
@@ -423,8 +425,8 @@ impl<'a> Thread<'a> {
         Some(at)
     }
 
-    /// Adds the last write before a record that stopped on its way to a client program: where it was, and where it
-    /// stopped.
+    /// Adds the last deletion before `until` that stopped on its way to a client program: where the deletion was, and
+    /// where it stopped.
     fn client(&mut self, client: &Text, until: Seq) {
         let names = self.store.layer_names();
         let layers = &self.epoch.layer_trace;
@@ -462,7 +464,7 @@ impl<'a> Thread<'a> {
         self.moment(write.moment.seq, lane, write.moment.at, What::Written);
     }
 
-    /// Returns the record by which a watch cache reported a write.
+    /// Returns the record by which a watch cache reported a write at a time; `None` if it is not a record of its own.
     fn held_at(&self, cache: LayerId, write: &WriteMark, at: Time) -> Option<Seq> {
         let trace = &self.epoch.layer_trace;
         let mut held = trace.held(cache).iter();
@@ -474,7 +476,8 @@ impl<'a> Thread<'a> {
         (moment.seq != write.moment.seq).then_some(moment.seq)
     }
 
-    /// Adds the place where a write stopped: the client's last report before that time shows it.
+    /// Adds the step at which a write stopped. The record of this step is the client's last report up to `at`, which
+    /// lacks the write.
     fn stopped(&mut self, client: LayerId, at: Time, end: End) {
         let levels = self.epoch.layer_trace.levels(client);
         let place = levels.partition_point(|point| point.moment.at <= at);
@@ -493,7 +496,7 @@ impl<'a> Thread<'a> {
     }
 }
 
-/// Returns the gap that a record began or closed.
+/// Returns the gap that the record `seq` began or closed.
 fn gap_at(trace: &WatchTrace, seq: Seq) -> Option<&Span<GapSpan>> {
     let mut gaps = trace.gaps.all().iter();
     gaps.find(|gap| gap.start.seq == seq || gap.end.is_some_and(|end| end.seq == seq))

@@ -7,11 +7,12 @@ use watchscope_model::Row;
 pub struct Taught {
     /// The lesson's name in links, in lower-case letters.
     pub lesson: &'static str,
-    /// Its short title, as the link names it.
+    /// The lesson's short title, as a link to it shows it.
     pub title: &'static str,
 }
 
-/// Returns the lesson that plays a finding's failure; `None` if no lesson does. There is at most one for each row.
+/// Returns the lesson that plays a finding's failure; `None` if no lesson does. Each row of the catalogue has at most
+/// one lesson.
 #[must_use]
 pub fn taught(row: Row) -> Option<Taught> {
     let (lesson, title) = match row {

@@ -7,39 +7,39 @@ use crate::evidence::Way;
 use crate::id::{LaneId, RecordId};
 use crate::levels::End;
 
-/// The most steps of a thread, which bounds what is drawn. Of a longer one, the first six and the last six stay. The
+/// The most steps of a "why", which bounds what is drawn. Of more steps, the first six and the last six stay. The
 /// number has no source.
 pub const MOST_STEPS: usize = 12;
 
-/// The thread of a "why".
+/// A "why": the chain of steps that explains a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Why {
-    /// The record that it explains. It raised a finding, is a verdict, or began or closed a gap. Or it ended a relist
-    /// or an older list, or its resourceVersion jumped or went back.
+    /// The record that the "why" explains. The record raised a finding, is a verdict, or began or closed a gap. Or it
+    /// completed a relist or a list older than the watch's progress, or its resourceVersion jumped or went back.
     pub of: RecordId,
-    /// The time of that record, on the log's clock.
+    /// The time of the explained record, on the log's clock.
     pub at: Time,
-    /// The severity of the thing that it explains, for its colour.
+    /// The severity of the finding, verdict, gap, list or jump that is explained, for its colour.
     pub severity: Severity,
-    /// Its steps by rising time, at most [`MOST_STEPS`]; never empty.
+    /// The steps by rising time, at most [`MOST_STEPS`]; never empty.
     pub steps: Vec<Step>,
 }
 
-/// A step of a thread.
+/// A step of a "why".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The record that shows it.
+    /// The record that shows the step.
     pub record: RecordId,
-    /// The lane in which it is drawn.
+    /// The lane in which the step is drawn.
     pub lane: LaneId,
-    /// When it was. For a stretch, its begin, or the time of the change that fell into it: of its write, or when
-    /// another watch received it.
+    /// When the step happened. For a stretch, this is its begin, or the time at which a change fell into it: when the
+    /// change was written, or when another watch received it.
     pub at: Time,
     /// The end of a stretch; `None` for a moment.
     pub until: Option<Time>,
-    /// How the thread comes here from the step before. Of the first step it says nothing of use.
+    /// How the step before leads to this step. For the first step the value means nothing.
     pub way: Way,
-    /// Its meaning.
+    /// The meaning of the step.
     pub(crate) what: What,
 }
 
@@ -48,13 +48,13 @@ pub struct Step {
 pub(crate) enum What {
     /// etcd committed the write.
     Written,
-    /// A watch cache has the write.
+    /// A watch cache received the write.
     Cached,
     /// The write stopped on the way to a client program.
     StoppedAt(End),
-    /// The watch learned the object's state for the last time before the end of the thread.
+    /// The watch received an event of the object for the last time before the explained record.
     LastLearned,
-    /// Another watch received the change.
+    /// Another watch received the object's change.
     ReceivedElsewhere,
     /// A stream of the watch was not open from `at` to `until`, and a known write falls into that stretch.
     NotOpen,
@@ -63,10 +63,10 @@ pub(crate) enum What {
     NotKnown(Option<u64>),
     /// The watch resumed from its progress, so no event is lost.
     Resumed,
-    /// The version before a jump or a reversal.
+    /// The resourceVersion before a jump or a reversal.
     VersionBefore,
-    /// etcd was restored: its revision was this one, and is lower now.
+    /// etcd was restored: its revision was this number, and is lower from this step on.
     WentBack(u64),
-    /// A record in its own words.
+    /// The step shows a record in its own words.
     Record,
 }

@@ -1,4 +1,4 @@
-//! Requests for a comparison: the comparison that a lane offers, and its result.
+//! Comparisons with the cluster on request: the comparison that a lane offers, and its result.
 
 use watchscope_model::event::Verdict;
 use watchscope_model::vocabulary::{AuditOutcome, Standing};
@@ -12,17 +12,17 @@ use crate::store::Store;
 /// A comparison that the viewer may request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// The lane that it is about.
+    /// The lane that the comparison is about.
     pub lane: LaneId,
-    /// The words of a button: `Check this watch now`.
+    /// The words of the button that requests the comparison: `Check this watch now`.
     pub offer: &'static str,
-    /// The argument of the command `audit`: the watch, and in a second line the object, if there is one: `shop/pods`,
-    /// line feed, `shop/web-0`. A cluster-scoped object is its name alone. Hostile: show as text.
+    /// The argument of the command `audit`: the watch, and in a second line the object, if the comparison is of one
+    /// object: `shop/pods`, line feed, `shop/web-0`. A cluster-scoped object is its name alone. Hostile: show as text.
     pub argument: String,
 }
 
-/// Returns the comparison that a lane offers: of its object, or else of its watch. `None` for lanes of no watch, and of
-/// watches that check others.
+/// Returns the comparison that a lane offers: that of its object, or else that of its watch. `None` for lanes of no
+/// watch, and for watches that only check others.
 #[must_use]
 pub fn check(store: &Store, lane: LaneId) -> Option<Check> {
     let (watch, object) = store.lane_names(lane);
@@ -47,8 +47,8 @@ pub fn check(store: &Store, lane: LaneId) -> Option<Check> {
 pub struct Checked {
     /// The record of the result.
     pub record: RecordId,
-    /// The result as a sentence, then the confirmed divergences of the lane, if any. It is for a final result. Hostile:
-    /// show as text.
+    /// The result as a sentence, then the confirmed divergences of the lane, if any. These words are for a final
+    /// result. Hostile: show as text.
     pub words: String,
     /// What to say while the comparison goes on: why it is not decided yet, or else the result without divergences.
     /// Never empty. Hostile: show as text.
@@ -56,9 +56,10 @@ pub struct Checked {
 }
 
 /// Returns the result of a comparison requested after `asked`, the newest record at that time. Without `asked`, or if
-/// it is of an earlier run, any result of the newest run counts. Of several, one that succeeded counts before one that
-/// could not be made. Then, for an object, one of it alone counts before one of all; then the last one. `None` while
-/// there is no result, if its record is not loaded, and for lanes of no watch.
+/// it is of an earlier epoch, any result of the newest epoch counts. Of several results, one that could be decided is
+/// preferred to one that could not. For an object, a comparison of this object alone is then preferred to one of all
+/// objects; last, the latest is preferred. `None` while there is no result, if its record is not loaded, and for lanes
+/// of no watch.
 #[must_use]
 pub fn checked(store: &Store, lane: LaneId, asked: Option<RecordId>) -> Option<Checked> {
     let epoch = store.epochs().last()?;
@@ -105,7 +106,8 @@ pub fn checked(store: &Store, lane: LaneId, asked: Option<RecordId>) -> Option<C
     })
 }
 
-/// Returns the confirmed divergences of a lane, in words.
+/// Returns the confirmed divergences of a lane, in words: the verdict if there is one, else their number; `None`
+/// without any.
 fn confirmed(store: &Store, lane: LaneId) -> Option<String> {
     let (watch, object) = store.lane_names(lane);
     let watch = store.state()?.watches.get(watch?)?;

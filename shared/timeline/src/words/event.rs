@@ -1,6 +1,6 @@
 //! Each kind of event as a sentence and as named fields. The page and the terminal use only these words.
 //!
-//! Each family of records has a file.
+//! Each family of records has its words in a file of its own.
 
 mod audits;
 mod clients;
@@ -16,8 +16,8 @@ use watchscope_model::event::Event;
 
 use self::fields::Fields;
 
-/// Returns an event as one or more sentences. Texts in them are not cut. A narrator's note is returned as it is, so it
-/// may be empty; no other event's words are. Hostile: show as text.
+/// Returns an event as one or more sentences. Texts in the sentences are not cut. A narrator's note is returned as it
+/// is, so it may be empty; the words of no other event are empty. Hostile: show as text.
 #[must_use]
 pub fn event_words(event: &Event) -> String {
     match event {
@@ -51,7 +51,7 @@ pub fn event_words(event: &Event) -> String {
     }
 }
 
-/// Returns the fields of an event, by name.
+/// Returns the fields of an event, name and value each.
 pub(super) fn fields(event: &Event) -> Fields {
     let mut fields = Vec::new();
     if let Some(watch) = event.watch() {

@@ -10,8 +10,8 @@ use crate::id::RecordId;
 use crate::phrases::name_in;
 use crate::store::Store;
 
-/// Most records after a read that are searched for its verdict: verdicts that end others stand before it. Beyond them
-/// the read has no words of a verdict. The number has no source.
+/// Most records after an audit read that are searched for the read's verdict: verdicts that end earlier verdicts may
+/// come before it. If the verdict comes later, the read has no words of a verdict. The number has no source.
 const VERDICTS_BEHIND: u64 = 8;
 
 impl Evidence {
@@ -41,8 +41,8 @@ fn item_words(store: &Store, item: &Item) -> [String; 3] {
     [clock_ms(at), described.lane, what]
 }
 
-/// Returns the result of a read of the audit that differed. It comes from the read's first verdict, which is logged
-/// right after it.
+/// Returns the result of a read of the audit that differed. The words come from the read's first verdict, which is
+/// logged right after the read.
 fn answer(store: &Store, record: RecordId) -> Option<String> {
     let Event::Audit(read) = store.record(record)?.event else {
         return None;

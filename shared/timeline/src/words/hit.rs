@@ -10,9 +10,9 @@ use crate::id::RecordId;
 use crate::scene::{Hit, Target};
 use crate::store::{Known, Store};
 
-/// Returns what a hit stands for, in words. For a lane it is the content of the lane. A stretch that the store does not
-/// know is described by its first record. Unknown findings have no words but those of the lane. `now` is the pen's
-/// time.
+/// Returns what a hit stands for, in words. For a lane, these are the words for its content. A stretch that the store
+/// does not know is described by its first record. For findings that the store does not know, only the lane has words.
+/// `now` is the present on the log's clock.
 #[must_use]
 pub fn describe(store: &Store, hit: &Hit, now: Time) -> Description {
     let lane = lane_words(store, hit.lane);
@@ -32,7 +32,7 @@ pub fn describe(store: &Store, hit: &Hit, now: Time) -> Description {
     }
 }
 
-/// Returns several occurrences whose chips are one.
+/// Returns the description of several occurrences that share one chip.
 fn findings(store: &Store, raised: &[RecordId]) -> Description {
     let spans = raised.iter().filter_map(|id| {
         let epoch = store.epoch(id.epoch)?;

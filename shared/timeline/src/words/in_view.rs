@@ -13,11 +13,11 @@ use crate::scene::StretchKind;
 use crate::store::{Coverage, Epoch, Span, Store, WatchTrace};
 use crate::tokens::Token;
 
-/// Most places that a problem leads to, so that a viewer can step through them: the latest, the newest first. The count
-/// includes all. The number has no source.
+/// Most records or stretches that a viewer can step to from one problem: the latest, the newest first. The problem's
+/// count includes all. The number has no source.
 const MAX_PLACES: usize = 64;
-/// Most error findings that are named, so that the line stays short: each row of the catalogue once, by code. Those
-/// beyond are left out. The number has no source.
+/// Most error findings that are named, so that the line stays short: the first rows of the catalogue by code. Further
+/// rows are left out. The number has no source.
 const MAX_FINDINGS: usize = 3;
 
 /// The problems of one kind.
@@ -46,12 +46,13 @@ impl Kind {
     }
 }
 
-/// Returns the problems between `from` and `to`, edges included. The words are as in [`super::state::problems`], but a
-/// row of findings counts how many times it was raised: `· 3 times`. Muted error findings are left out. Confirmed
-/// divergences come first, by the word of their kind, then at most 3 rows of error findings, the first by code. Lost
-/// gaps follow, then refused and waiting watches. Of chapters that are not loaded it counts the lost gaps. A watch that
-/// waits or is refused counts only at the moment `at`, because one that went on is no problem. At several servers it
-/// counts for each. Watches that check others do not count. Open stretches last until `now`. Empty if there are none.
+/// Returns the problems between `from` and `to`, edges included. The words are as those of [`super::state::problems`],
+/// but a row of findings says how many times its findings were raised: `· 3 times`. Muted error findings are left out.
+/// Confirmed divergences come first, by the word of their kind, then error findings of at most 3 catalogue rows, the
+/// first by code. Lost gaps follow, then refused and waiting watches. Lost gaps of chapters that are not loaded count,
+/// too. A watch that waits or is refused counts only if it does so at the moment `at`, because a watch that went on is
+/// no problem. A watch at several servers counts once for each. Watches that only check others do not count. Open
+/// stretches last until `now`. The result is empty if there are no problems.
 #[must_use]
 pub fn problems_in(
     store: &Store,
@@ -157,7 +158,7 @@ pub fn problems_in(
     problems
 }
 
-/// Returns the watches of a run without those that only check another watch.
+/// Returns the watches of an epoch, with their traces, without those that only check another watch.
 fn wanted<'a>(
     store: &'a Store,
     epoch: &'a Epoch,
@@ -184,21 +185,22 @@ fn stretch<T>(lane: LaneId, kind: StretchKind, span: &Span<T>, epoch: &Epoch) ->
 /// The content of a stretch of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RangeWords {
-    /// Its duration, in the words of [`duration`]: `1 min 36 s`.
+    /// The duration of the stretch, in the words of [`duration`]: `1 min 36 s`.
     pub lasted: String,
-    /// Its content, each part with its colour: `214 changes`, then lost, resumed and open gaps, then `2 findings`. It
-    /// is never empty: `no changes` if there is nothing.
+    /// The content of the stretch, each part with its colour: `214 changes`, then lost, resumed and open gaps, then `2
+    /// findings`. The list is never empty: it is `no changes` if there is nothing.
     pub parts: Vec<(String, Token)>,
-    /// Whether no records of it are loaded or at the server; what it only touches at an edge does not count.
+    /// Whether no records of the stretch are loaded or at the server. Records that the stretch only touches at an edge
+    /// do not count.
     pub is_empty: bool,
-    /// Whether a part of it, more than an edge, is not loaded yet, so that the counts are incomplete.
+    /// Whether a part of the stretch, more than an edge, is not loaded yet, so that the counts are incomplete.
     pub is_loading: bool,
 }
 
 /// Counts the loaded content of a stretch of time, edges included: changes, gaps, findings, also muted ones. A zero is
-/// left out, but `no changes` stands for nothing at all. Gaps and findings count if they reach into it; `now` is the
-/// end of open ones. Of a reversed stretch, only those count that reach over all of it. Changes and gaps of a watch
-/// that only checks another one do not count.
+/// left out, but `no changes` stands for nothing at all. Gaps and findings count if they reach into the stretch; open
+/// gaps and findings end at `now`. For a reversed stretch, only gaps and findings count that cover the whole stretch.
+/// Changes and gaps of a watch that only checks another watch do not count.
 #[must_use]
 pub fn range_words(store: &Store, (from, to): (Time, Time), now: Time) -> RangeWords {
     let mut changes = 0;
@@ -247,7 +249,7 @@ pub fn range_words(store: &Store, (from, to): (Time, Time), now: Time) -> RangeW
     }
 }
 
-/// Whether a part of a stretch of time is kept and not loaded yet.
+/// Whether the server has records of a part of a stretch of time that are not loaded yet.
 #[must_use]
 pub fn is_loading(store: &Store, range: (Time, Time), now: Time) -> bool {
     has_coverage(store, range, now, |coverage| {
@@ -269,8 +271,9 @@ fn has_coverage(
 }
 
 /// Returns the edge of a gap, or the begin or end of a finding, nearest to a time and at most `reach_us` µs from it. Of
-/// two as near it may be either. It considers those that loaded chapters show, muted findings too, and no gaps of
-/// watches that check others. Without one it returns the time itself. The end of an open one is no edge.
+/// two equally near edges, either may be returned. Gaps and findings count that loaded chapters show, muted findings
+/// too, but not gaps of watches that only check others. Without such an edge the function returns `at` itself. The end
+/// of an open gap or finding is no edge.
 #[must_use]
 pub fn snapped(store: &Store, at: Time, reach_us: i64) -> Time {
     let mut nearest: Option<Time> = None;

@@ -33,8 +33,9 @@ pub fn lane_words(store: &Store, lane: LaneId) -> String {
     }
 }
 
-/// Returns a lane's content for a screen reader, now or as of a moment, in sentences. Lanes of no watch, except layers,
-/// give the open findings, also muted ones. Before the first snapshot it says that nothing is known yet.
+/// Returns a lane's content for a screen reader, now or as of a moment, in sentences. For a lane of no watch, except a
+/// layer, the sentences are about the open findings, also muted ones. Before the first snapshot they say that nothing
+/// is known yet.
 #[must_use]
 pub fn accessible(known: Known<'_>, lane: LaneId) -> String {
     let Known { store, at: now, .. } = known;

@@ -5,13 +5,13 @@ use watchscope_model::vocabulary::{Phase, PhaseReason};
 use crate::format::duration;
 
 /// Returns what a watch does and why, in one sentence with its full stop. `delay_ms` is the wait before the next
-/// request in ms; `None` if the phase has none. Only waiting and refused watches name it.
+/// request in ms; `None` if the phase has none. The sentence names the wait only for waiting and refused watches.
 #[must_use]
 pub fn phase_sentence(phase: Phase, reason: PhaseReason, delay_ms: Option<u64>) -> String {
     phase_words(phase, reason, delay_ms, false)
 }
 
-/// Returns the same sentence for a phase that goes on, or that is over.
+/// Returns the sentence of a phase in the present tense if it goes on, or in the past tense if it is over.
 pub(super) fn phase_words(
     phase: Phase,
     reason: PhaseReason,

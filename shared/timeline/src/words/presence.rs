@@ -1,8 +1,8 @@
-//! Why an object is here: the event that brought it, its origin, and when which read confirmed it.
+//! Why an object is here: the event that brought it, the event's origin, and which read confirmed the object, and when.
 //!
-//! The answer is for now, or as of a moment of the past. It uses the loaded records up to then. If some since the
-//! beginning of the object's life are missing, it uses only the fold. A fact that neither has is called not loaded,
-//! never false.
+//! The answer is for now, or as of a moment of the past. The answer uses the loaded records up to that moment. If
+//! records since the begin of the object's life are missing, it uses the fold instead. A fact that neither records nor
+//! fold have is called not loaded, never false.
 
 use watchscope_model::event::Event;
 use watchscope_model::fold::{Held, Moment, Watch};
@@ -17,21 +17,24 @@ use crate::store::{
     WatchTrace, reaches,
 };
 
-/// Why an object is held, or is not.
+/// Why a watch holds an object, or does not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Presence {
-    /// Whether the watch holds it at that moment; `false` also if no loaded record shows whether it does.
+    /// Whether the watch holds the object at the moment asked for; `false` also if no loaded record shows whether it
+    /// does.
     pub held: bool,
     /// The answer in a sentence, with its UTC time of day.
     pub answer: String,
-    /// Its grounds: each with a name and a sentence; a divergence is first. Never empty. Hostile: show as text.
+    /// The grounds of the answer: each with a name and a sentence; a divergence is first. Never empty. Hostile: show as
+    /// text.
     pub grounds: Vec<(&'static str, String)>,
-    /// The record that brought the object, or removed it. It need not be loaded; [`presence`] always returns one.
+    /// The record that brought the object, or removed it. The record need not be loaded; [`presence`] always returns
+    /// one.
     pub record: Option<RecordId>,
 }
 
 /// Returns why the object of a lane is here, or is not, now or as of a moment. `None` for other lanes, and if loaded
-/// chapters show no life of the object up to then.
+/// chapters show no life of the object up to that moment.
 #[must_use]
 pub fn presence(known: Known<'_>, lane: LaneId) -> Option<Presence> {
     let knowledge = Knowledge::of(known, lane)?;
@@ -42,22 +45,25 @@ pub fn presence(known: Known<'_>, lane: LaneId) -> Option<Presence> {
     })
 }
 
-/// The inputs of an answer. While they stay, only durations and the watch's progress can change in it.
+/// The inputs of an answer. While these inputs stay the same, only durations and the watch's progress can change in the
+/// answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PresenceBasis {
     life: (u32, Span<LifeSpan>),
     verdict: Option<Span<VerdictSpan>>,
     gap: Option<Moment>,
-    /// The held version, and the list that the fold knows.
+    /// From the fold: the held resourceVersion, the record of the last complete list, and whether the fold has the
+    /// watch.
     of_fold: (Option<ResourceVersion>, Option<Seq>, bool),
-    /// The newest mark of the object, list and audit, and how many of each are loaded.
+    /// For the object's marks, the watch's lists and its audit reads: the newest record, and how many are loaded.
     newest: [(Option<Seq>, usize); 3],
-    /// Whether the record that brought it is loaded, whether all since are, and whether all since its last mark are.
+    /// Whether the record that brought the object is loaded, whether all records since that one are, and whether all
+    /// since the object's last mark are.
     loaded: [bool; 3],
 }
 
-/// Returns the inputs of the answer for a lane, which is cheaper than the answer; `None` where [`presence`] returns
-/// none.
+/// Returns the inputs of the answer for a lane, which is cheaper than the answer; `None` if [`presence`] returns
+/// `None`.
 #[must_use]
 pub fn presence_basis(known: Known<'_>, lane: LaneId) -> Option<PresenceBasis> {
     let knowledge = Knowledge::of(known, lane)?;
@@ -94,7 +100,7 @@ pub fn presence_basis(known: Known<'_>, lane: LaneId) -> Option<PresenceBasis> {
     })
 }
 
-/// The knowledge of an object, in its newest life up to a moment.
+/// What records and fold show of an object in its newest life up to a moment.
 struct Knowledge<'a> {
     store: &'a Store,
     epoch: &'a Epoch,
@@ -105,9 +111,9 @@ struct Knowledge<'a> {
     watch: &'a WatchTrace,
     object: &'a ObjectTrace,
     life: &'a Span<LifeSpan>,
-    /// Its watch in the fold, if that is of this run.
+    /// The object's watch in the fold, if the fold is of the same epoch.
     live: Option<&'a Watch>,
-    /// The object that this watch holds under the name.
+    /// The object that the watch in the fold holds under this namespace and name.
     held: Option<&'a Held>,
 }
 
@@ -150,12 +156,12 @@ impl<'a> Knowledge<'a> {
         }
     }
 
-    /// Returns the record that ended a span, if it counts.
+    /// Returns the record that ended a span, if it is not after the last record that counts.
     fn ended<T>(&self, span: &Span<T>) -> Option<Moment> {
         span.end.filter(|end| end.seq <= self.until)
     }
 
-    /// Whether a span is open.
+    /// Whether a span is open at the last record that counts.
     fn is_open<T>(&self, span: &Span<T>) -> bool {
         match span.end {
             Some(end) => end.seq > self.until,
@@ -164,7 +170,7 @@ impl<'a> Knowledge<'a> {
         }
     }
 
-    /// Returns the seqs of its marks, the oldest first.
+    /// Returns the seqs of the object's marks, the oldest first.
     fn marks(&self) -> impl DoubleEndedIterator<Item = Seq> {
         let seqs = self.object.marks.iter();
         let seqs = seqs.map(|&mark| self.watch.marks.seq(mark as usize));
@@ -191,12 +197,12 @@ impl<'a> Knowledge<'a> {
         self.is_open(last).then_some(last)
     }
 
-    /// Whether all records from one on are loaded.
+    /// Whether all records from `first` up to the last that counts are loaded.
     fn has_since(&self, first: Seq) -> bool {
         self.epoch.has_all(first, self.until)
     }
 
-    /// Whether all records since its life began are loaded.
+    /// Whether all records since the object's life began are loaded.
     fn is_all_loaded(&self) -> bool {
         self.has_since(self.life.start.seq)
     }
@@ -254,7 +260,7 @@ impl<'a> Knowledge<'a> {
         }
     }
 
-    /// Returns the words for the event that brought it.
+    /// Returns the words for the event that brought the object.
     fn origin(&self) -> String {
         let Some(record) = self.store.record(self.record(self.life.start.seq)) else {
             return "The record that brought it is not loaded.".to_owned();
@@ -285,7 +291,7 @@ impl<'a> Knowledge<'a> {
         }
     }
 
-    /// Returns the words for the event that removed it.
+    /// Returns the words for the event that removed the object.
     fn departure(&self, end: Moment) -> String {
         let record = self.store.record(self.record(end.seq));
         let at = clock_ms(end.at);
@@ -307,8 +313,8 @@ impl<'a> Knowledge<'a> {
         }
     }
 
-    /// Returns the words for its last event. The last loaded event counts only if no later record is missing, or if
-    /// its version is the held one.
+    /// Returns the words for the object's last event. The last loaded event counts only if no later record is missing,
+    /// or if its resourceVersion is the held one.
     fn last_event(&self) -> Option<(&'static str, String)> {
         let seq = self.marks().next_back();
         let seq = seq.filter(|&seq| seq >= self.life.start.seq);
@@ -341,13 +347,13 @@ impl<'a> Knowledge<'a> {
         Some(("last event", words))
     }
 
-    /// Returns the least resourceVersion that it is known to have had in this life, if it is a number.
+    /// Returns the first resourceVersion that the object is known to have had in this life, if it is a number.
     fn first_version(&self) -> Option<u64> {
         let first = self.watch.version_since(self.object, self.life.start.seq);
         first.or_else(|| self.held?.resource_version.number())
     }
 
-    /// Returns which read had it last.
+    /// Returns the words for the last read that had the object.
     fn confirmed(&self) -> String {
         let (since, first) = (self.life.start.seq, self.first_version());
         let marks = &self.watch.marks;
@@ -390,8 +396,8 @@ impl<'a> Knowledge<'a> {
         }
     }
 
-    /// Returns the time and the number of items of the fold's last list, if the list had the object and its record is
-    /// not loaded.
+    /// Returns the time and the number of items of the fold's last list, if this list had the object and the list's
+    /// record is not loaded.
     fn list_of_fold(&self, first: Option<u64>) -> Option<(Moment, u64)> {
         let list = self.live?.list.as_ref()?;
         let complete = list.complete?;
@@ -401,7 +407,7 @@ impl<'a> Knowledge<'a> {
         (had_it && !is_loaded).then_some((complete, list.items))
     }
 
-    /// Returns up to when the stream proves that no event of it is missing.
+    /// Returns the words that say up to when the stream proves that no event of the object is missing.
     fn proved(&self) -> Option<(&'static str, String)> {
         let marks = &self.watch.marks;
         let words = match self.open_gap() {
@@ -431,14 +437,15 @@ impl<'a> Knowledge<'a> {
         Some(("up to date", words))
     }
 
-    /// Returns the open verdict against it, in words.
+    /// Returns the open verdict on the object, in words.
     fn doubted(&self, now: Time) -> Option<(&'static str, String)> {
         let span = self.verdict()?;
         let lasting_us = now.micros_since(span.start.at);
         Some(("but", format!("{}.", verdict_words(&span.what, lasting_us))))
     }
 
-    /// Returns the open verdict. A later record may have changed it, so the fold's version counts.
+    /// Returns the open verdict. A record that is not loaded may have changed the verdict, so the fold's state of the
+    /// verdict counts.
     fn verdict(&self) -> Option<Span<VerdictSpan>> {
         let mut spans = self.object.verdicts.all().iter();
         let last = spans.rfind(|span| span.start.seq <= self.until)?;
@@ -454,7 +461,8 @@ impl<'a> Knowledge<'a> {
     }
 }
 
-/// Returns the words for a read that agrees: when, how, at which resourceVersion, and what it cannot reveal.
+/// Returns the words for an audit read that agrees: when and how it was made, at which resourceVersion, and what it
+/// cannot reveal.
 fn read_words(audit: &AuditMark) -> String {
     let read = &audit.read;
     let (when, method) = (clock_ms(audit.moment.at), &read.method);

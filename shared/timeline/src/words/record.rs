@@ -11,34 +11,36 @@ use crate::inside::{inside_fields, inside_words};
 use crate::phrases::{step_words, why_ended};
 use crate::store::{Span, Store, StreamSpan, WatchTrace};
 
-/// A thing of the picture in words. Words that do not apply are empty.
+/// A record, a stretch or a lane of the picture in words. Fields that do not apply are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Description {
-    /// The lane: a watch, or an object and its watch. Hostile: show as text.
+    /// The name of the lane: a watch, or an object and its watch. Hostile: show as text.
     pub lane: String,
-    /// When, as UTC times of day: a time (`09:35:28.911`), or begin and end; those of a stretch with its duration.
+    /// When it happened, as UTC times of day: one time (`09:35:28.911`), or begin and end; a stretch also has its
+    /// duration.
     pub time: String,
-    /// Its sentence, or several. Hostile: show as text.
+    /// One or several sentences that say what happened. Hostile: show as text.
     pub what: String,
-    /// Its fields by name, in the order of a panel; a name may come more than once. Values may come from the cluster:
-    /// show as text.
+    /// The fields, name and value each, in the order of a panel; a name may come more than once. Values may come from
+    /// the cluster: show as text.
     pub fields: Vec<(&'static str, String)>,
-    /// The record it is about: the first of several, and the last of an object's life; it need not be loaded. `None`
-    /// for a lane, for unknown findings, and for another known stretch whose first record is not loaded.
+    /// The record that is described: the first of several merged ones, and the last of an object's life. The record
+    /// need not be loaded. `None` for a lane, for unknown findings, and for any other known stretch whose first record
+    /// is not loaded.
     pub record: Option<RecordId>,
-    /// The record whose body is the object as it came, and may be missing by now; `None` if none came.
+    /// The record that came with a body, which is the object; the body may be missing by now. `None` if no body came.
     pub body: Option<RecordId>,
-    /// The record with the object's version before, whose body may be missing; `None` if none is loaded, or it is about
-    /// no change.
+    /// The record with the object's previous version, whose body may be missing; `None` if no such record is loaded, or
+    /// no change is described.
     pub previous_body: Option<RecordId>,
-    /// The request that brought it: verb, path, parameters and connection, by name; empty if it is not loaded, or there
-    /// was none.
+    /// The request that brought the record: verb, path, parameters and connection, each with its name; empty if the
+    /// request is not loaded, or there was none.
     pub request: Vec<(&'static str, String)>,
 }
 
 impl Description {
-    /// Returns the lines of a tooltip: lane, time, sentence, then the key that opens it if there is a record. Empty
-    /// parts have no line.
+    /// Returns the lines of a tooltip: lane, time, sentence, then the key that opens the record if there is one. Empty
+    /// fields have no line.
     #[must_use]
     pub fn tooltip(&self) -> Vec<String> {
         let mut lines = vec![self.lane.clone(), self.time.clone(), self.what.clone()];
@@ -57,7 +59,7 @@ impl Description {
 }
 
 /// Describes a record of a lane, for the keyboard, which moves from record to record. A record that is not loaded, or
-/// is of an unknown kind, has no lane and no time. Its sentence says that it is no longer held.
+/// is of an unknown kind, has no lane and no time. The sentence of such a record says that it is no longer held.
 #[must_use]
 pub fn describe_record(store: &Store, lane: LaneId, id: RecordId) -> Description {
     let entry = store.entry(id);
@@ -110,7 +112,7 @@ pub fn describe_record(store: &Store, lane: LaneId, id: RecordId) -> Description
     }
 }
 
-/// Returns the time and the sentence of an entry, as [`describe_record`] does. It reads no other record.
+/// Returns the time and the sentence of a record or inside record, as [`describe_record`] does. Reads no other record.
 pub(crate) fn said(store: &Store, id: RecordId, entry: &Entry) -> (String, String) {
     let what = match entry {
         Entry::Inside(record) => inside_words(&record.inside),
@@ -119,7 +121,8 @@ pub(crate) fn said(store: &Store, id: RecordId, entry: &Entry) -> (String, Strin
     (clock_ms(entry.at()), what)
 }
 
-/// Returns the sentence of a record. A jump or reversal at it adds its own.
+/// Returns the sentence of a record. If the resourceVersion jumped or went back at the record, a sentence about that
+/// follows.
 fn sentence(store: &Store, record: &Record, id: RecordId) -> String {
     let mut what = event_words(&record.event);
     if let Some(step) = step_sentence(store, record, id) {
@@ -129,7 +132,8 @@ fn sentence(store: &Store, record: &Record, id: RecordId) -> String {
     what
 }
 
-/// Returns the sentence of a jump or reversal: its distance, its time, and the steps that it is compared with.
+/// Returns the sentence of a jump or reversal: its distance, the time that it took, and the earlier steps that it is
+/// compared with.
 fn step_sentence(store: &Store, record: &Record, id: RecordId) -> Option<String> {
     let watch = watch_of(store, record, id)?;
     let step = watch.steps.iter().find(|step| step.moment.seq == id.seq)?;
@@ -150,14 +154,14 @@ fn step_sentence(store: &Store, record: &Record, id: RecordId) -> Option<String>
     ))
 }
 
-/// Returns the watch that a record is about.
+/// Returns the trace of the watch that a record is about.
 fn watch_of<'a>(store: &'a Store, record: &Record, id: RecordId) -> Option<&'a WatchTrace> {
     let lane = store.find_lane(record.event.watch()?, None)?;
     let epoch = store.epoch(id.epoch)?;
     epoch.trace.watch(lane.watch()?)
 }
 
-/// Returns the request behind a record: its own, or that of its stream.
+/// Returns the request behind a record: the record's own request, or that of its stream.
 pub(super) fn request_of(
     store: &Store,
     record: &Record,
@@ -214,7 +218,7 @@ fn request_fields(sent: &RequestSent) -> Vec<(&'static str, String)> {
     fields
 }
 
-/// Returns why a stream ended, if an attribution came.
+/// Returns the field that says why a stream ended, if an attribution is loaded.
 pub(super) fn attribution_field(
     watch: &WatchTrace,
     stream: &Span<StreamSpan>,

@@ -19,30 +19,30 @@ use crate::view::View;
 /// A current problem, for the header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// In a few words: `1 ghost`, `1 gap lost`, `4 watches waiting`. Hostile: show as text.
+    /// The problem in a few words: `1 ghost`, `1 gap lost`, `4 watches waiting`. Hostile: show as text.
     pub words: String,
-    /// Its colour.
+    /// The problem's colour.
     pub ink: Token,
-    /// Where it shows, the latest first, at most 64; empty if its lane is unknown.
+    /// Where the problem shows, the latest first, at most 64; empty if its lane is unknown.
     pub places: Vec<ProblemPlace>,
 }
 
-/// A place where a problem shows.
+/// A thing in the picture at which a problem shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProblemPlace {
-    /// The lane of a diverged object: the first one of the first such watch by name.
+    /// The lane of an object with a divergence: the first such object of the first watch by name that has one.
     Lane(LaneId),
     /// A record, such as that of a verdict.
     Record(RecordId),
-    /// A gap or a phase. The fold may know one that is not loaded.
+    /// A gap or a phase of a watch. The records of the gap or phase need not be loaded.
     Stretch {
-        /// Its lane: that of the watch.
+        /// The lane of the watch.
         lane: LaneId,
-        /// Which of the two.
+        /// Whether the stretch is a gap or a phase.
         kind: StretchKind,
-        /// The record it began with.
+        /// The record with which the gap or phase began.
         began: RecordId,
-        /// When it began.
+        /// When the gap or phase began.
         at: Time,
     },
     /// A finding, by the record that raised it the last time.
@@ -51,11 +51,11 @@ pub enum ProblemPlace {
     NotLoaded(Time),
 }
 
-/// Returns the current problems, each with at most one place. Muted findings are left out. Confirmed divergences come
-/// first, then at most 3 rows of error findings: the first by code. Lost gaps follow, all of the run, then refused and
-/// waiting watches. Of these three, watches that check others do not count. A watch that is refused or waits at several
-/// servers counts once. Of a log without totals it knows no lost gap. Empty if there are none, and before the first
-/// snapshot.
+/// Returns the current problems, each with at most one [`ProblemPlace`]. Muted findings are left out. Confirmed
+/// divergences come first, then error findings of at most 3 catalogue rows: the first by code. All lost gaps of the
+/// epoch follow, then refused watches and waiting watches. For gaps, refusals and waits, watches that only check others
+/// do not count. A watch that is refused or waits at several servers counts once. Lost gaps are unknown for a log whose
+/// version did not record totals. The result is empty without problems, and before the first snapshot.
 #[must_use]
 pub fn problems(store: &Store, muted: &Muted) -> Vec<Problem> {
     let Some(state) = store.state() else {
@@ -186,15 +186,15 @@ fn wanted(state: &State) -> impl Iterator<Item = (&WatchName, &Watch)> {
     all.filter(|(name, _)| !name.is_aside())
 }
 
-/// Counts these watches; one that is watched at several servers counts once.
+/// Counts watches; watches of one resource and scope at several servers count once.
 fn distinct<'a>(names: impl Iterator<Item = &'a WatchName>) -> u64 {
     let what: BTreeSet<&str> = names.map(|name| name.what_and_ordinal().0).collect();
     what.len() as u64
 }
 
-/// Returns the gaps of this run of watchscope, loaded or not: `no gaps`, or `12 gaps in all: 11 resumed, 1 lost (15
-/// s)`. Watches that check others do not count. Of a log without totals it counts only open gaps. Empty before the
-/// first snapshot.
+/// Returns in words how many gaps this run of watchscope has had, loaded or not: `no gaps`, or `12 gaps in all: 11
+/// resumed, 1 lost (15 s)`. Watches that check others do not count. For a log whose version did not record totals, only
+/// open gaps count. Empty before the first snapshot.
 #[must_use]
 pub fn gaps(store: &Store) -> String {
     let Some(state) = store.state() else {
@@ -216,9 +216,9 @@ pub fn gaps(store: &Store) -> String {
     }
 }
 
-/// Returns the loaded gaps that reach into the window, edges included: `in view: 1 lost (15 s)`; empty if there are
-/// none. Watches that check others do not count. An open gap reaches to `now`, or to the last loaded record that has it
-/// open.
+/// Returns the loaded gaps that reach into the window, edges included: `in view: 1 lost (15 s)`; empty if there are no
+/// such gaps. Watches that only check others do not count. An open gap reaches to `now`, or to the last loaded record
+/// at which it is open.
 #[must_use]
 pub fn gaps_in_view(store: &Store, view: &View, now: Time) -> String {
     let gaps = store.gaps(view.left(), view.right(), now);
@@ -228,8 +228,8 @@ pub fn gaps_in_view(store: &Store, view: &View, now: Time) -> String {
     }
 }
 
-/// Returns how many records are loaded: `169 records`. While some of the only known run are not, it returns `1,204 of
-/// 1,198,204 records loaded`, with all that this run ever had.
+/// Returns how many records are loaded: `169 records`. If only one epoch is known and some of its records are not
+/// loaded, returns `1,204 of 1,198,204 records loaded`, with the number of all records that the epoch ever had.
 #[must_use]
 pub fn records(store: &Store) -> String {
     let loaded = store.records();
@@ -256,9 +256,9 @@ pub fn unknown(store: &Store) -> String {
 /// Why the view is empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Empty {
-    /// There is no cluster.
+    /// The page has no cluster to show.
     NoCluster {
-        /// Why, in a sentence.
+        /// Why there is no cluster, in a sentence.
         reason: String,
     },
     /// At least one watch is refused (401 or 403), and no watch holds an object.
@@ -267,26 +267,26 @@ pub enum Empty {
         watch: WatchName,
         /// Whether the server does not know that watch's account at all (401); `false`: it lacks the right (403).
         unknown: bool,
-        /// How many other watches are refused; one at several servers counts once.
+        /// How many other watches are refused; a watch at several servers counts once.
         others: u64,
     },
     /// The cluster does not answer, and never did.
     NoAnswer {
-        /// A failed try and its result, in a sentence; `None` if none is known.
+        /// The last failed try and its result, in a sentence; `None` if no failed try is known.
         error: Option<String>,
         /// When the next try is due, in a sentence.
         next: String,
     },
     /// At least one watch has a stream, and no watch ever had a change. Bookmarks may have come.
     NothingYet {
-        /// How many watches have a stream; one at several servers counts once.
+        /// How many watches have a stream; a watch at several servers counts once.
         watches: u64,
         /// Since when the watch that was started first is wanted.
         since: Time,
     },
     /// The filter hides all lanes but those of findings, own requests and layers.
     FilteredOut {
-        /// How many lanes it hides, as [`Rows::hidden`] counts them.
+        /// How many lanes the filter hides, as [`Rows::hidden`] counts them.
         lanes: u64,
         /// The filter, as typed.
         filter: String,
@@ -295,7 +295,7 @@ pub enum Empty {
     Before {
         /// The time in the middle of the view.
         at: Time,
-        /// When its log begins.
+        /// When watchscope's log begins.
         began: Time,
     },
     /// The view shows only time whose records are no longer held.
@@ -304,13 +304,14 @@ pub enum Empty {
         at: Time,
         /// The oldest time whose records are kept.
         oldest: Time,
-        /// From that time to now, in µs.
+        /// How long before now the oldest kept time is, in µs.
         kept_us: i64,
     },
 }
 
 impl Empty {
-    /// Returns one sentence, and one line with a remedy, which may be empty. Hostile: show as text.
+    /// Returns one sentence that says why the view is empty, and one line with a remedy, which may be empty. Hostile:
+    /// show as text.
     #[must_use]
     pub fn words(&self) -> (String, String) {
         match self {
@@ -379,7 +380,7 @@ impl Empty {
     }
 }
 
-/// Returns the needed right or remedy, and how many other watches need it.
+/// Returns the words for the needed right or remedy, and for the number of other watches that need it.
 fn affected(needed: &str, others: u64) -> String {
     match others {
         0 => format!("{needed}. Nothing else is affected."),
@@ -388,9 +389,10 @@ fn affected(needed: &str, others: u64) -> String {
     }
 }
 
-/// Returns why the view shows little or nothing; `None` if it shows enough. Of several reasons it is the first of
-/// these: `FilteredOut`, `Before`, `Expired`, `NoAccess`, `NoAnswer`, `NothingYet`. Before the first snapshot only the
-/// first three are known. It never returns [`Empty::NoCluster`]: the page itself knows whether there is a cluster.
+/// Returns why the view shows little or nothing; `None` if the view shows enough. If several reasons apply, the first
+/// of these is returned: `FilteredOut`, `Before`, `Expired`, `NoAccess`, `NoAnswer`, `NothingYet`. Before the first
+/// snapshot only the first three reasons are known. The function never returns [`Empty::NoCluster`]: the page itself
+/// knows whether there is a cluster.
 #[must_use]
 pub fn emptiness(
     store: &Store,

@@ -14,17 +14,17 @@ use crate::store::{GapOutcome, Span, Store, StreamSpan, WatchTrace};
 
 /// A stretch in words, from the columns of the store alone.
 pub(crate) struct Brief {
-    /// Begin, end and duration.
+    /// Begin, end and duration of the stretch.
     pub(crate) time: String,
-    /// Its sentence.
+    /// The sentence that describes the stretch.
     pub(crate) what: String,
-    /// Its fields by name.
+    /// The fields of the stretch, name and value each.
     fields: Vec<(&'static str, String)>,
-    /// The last record of a life. Its sentence follows that of the life.
+    /// For an object's life, its last record. That record's sentence follows the life's sentence.
     pub(crate) last: Option<RecordId>,
 }
 
-/// Returns a stretch in words. It decodes no record. `None` if the store does not know the stretch.
+/// Returns a stretch in words, without decoding a record. `None` if the store does not know the stretch.
 pub(crate) fn brief(
     store: &Store,
     lane: LaneId,
@@ -90,7 +90,7 @@ pub(crate) fn brief(
     })
 }
 
-/// Returns a stretch of a lane: its time, its sentence, and its fields.
+/// Returns the description of a stretch of a lane: its time, its sentence, and its fields.
 pub(super) fn stretch(
     store: &Store,
     lane: LaneId,
@@ -154,7 +154,7 @@ pub(super) fn stretch(
     }
 }
 
-/// Returns a span's time: begin, end, duration.
+/// Returns the words for a span's time: begin, end and duration.
 fn span_time<T>(span: &Span<T>, now: Time) -> String {
     let from = clock_ms(span.start.at);
     let lasted = duration(span.end_at(now).micros_since(span.start.at));
@@ -177,8 +177,8 @@ fn span_end(watch: Option<&WatchTrace>, lane: LaneId, seq: Seq, now: Time) -> Ti
     life.map_or(now, |life| life.end_at(now))
 }
 
-/// Returns the client's last action while a stream was open, with its reason, as a sentence with a trailing blank.
-/// Empty if that is not loaded.
+/// Returns the client's last action while a stream was open, with its reason, as a sentence with a trailing blank. The
+/// result is empty if no such action is loaded.
 fn doing_while_open(watch: &WatchTrace, stream: &Span<StreamSpan>) -> String {
     let is_within =
         |start: Seq| start > stream.start.seq && stream.end.is_none_or(|end| start < end.seq);

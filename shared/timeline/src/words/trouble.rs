@@ -10,24 +10,24 @@ use crate::troubles::{OffSide, Trouble, TroubleOf, TroublePlace, Troubles};
 /// A trouble in a few words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TroubleWords {
-    /// `F11` for a finding; `gap lost`, `refused` or `waiting` where no finding stands for it. For trouble of a chapter
-    /// that is not loaded: its kind, such as `lost gap`.
+    /// The kind of trouble: `F11` for a finding; `gap lost`, `refused` or `waiting` for trouble without a finding. For
+    /// trouble of a chapter that is not loaded: its kind, such as `lost gap`.
     pub code: String,
     /// The name of the finding's row in the catalogue of failures; empty for other trouble.
     pub name: String,
-    /// Its severity.
+    /// The severity of the trouble.
     pub severity: Severity,
-    /// Its watch: `shop/pods`, or `shop/pods and 3 more`. Without a watch: what else the finding concerns, `the
-    /// cluster` if it names nothing, or `not loaded yet`. Hostile: show as text.
+    /// The watch of the trouble: `shop/pods`, or `shop/pods and 3 more`. For trouble without a watch: what else the
+    /// finding concerns, `the cluster` if the finding names nothing, or `not loaded yet`. Hostile: show as text.
     pub subject: String,
-    /// When it began, as UTC time of day: `09:33:51`; `09:33:51, open` while it lasts.
+    /// When the trouble began, as UTC time of day: `09:33:51`; `09:33:51, open` while it lasts.
     pub at: String,
-    /// How many occurrences its record stands for, if not 1: `×3`; empty for 1.
+    /// How many occurrences the trouble's record stands for, if not 1: `×3`; empty for 1.
     pub times: String,
 }
 
 /// Returns the words of the trouble at an index of [`Troubles::all`]; `None` if there is no such index. `store` is the
-/// one that the trouble was read from; another one may panic.
+/// store that the trouble was read from; with another store the call may panic.
 #[must_use]
 pub fn trouble_words(store: &Store, troubles: &Troubles, place: usize) -> Option<TroubleWords> {
     let trouble = troubles.all().get(place)?;
@@ -70,10 +70,11 @@ fn other_subject(store: &Store, trouble: &Trouble) -> String {
     named(subject)
 }
 
-/// Returns `Problem 2 of 9` for an index of [`Troubles::all`]. The number is [`Troubles::number`], so it is 0 for an
-/// index without an entry. It is `Last of 9` if that number is the total, and `The only problem` if both are 1. An
-/// entry that counts several has the number of its first, so it is never the last. The total is `about 40` while
-/// chapters with trouble are not loaded. Without a place it returns `9 problems`, or `0 problems` for an empty list.
+/// Returns `Problem 2 of 9` for an index of [`Troubles::all`]. The first number is [`Troubles::number`], which is 0 for
+/// an index without an entry. The words are `Last of 9` if that number is the total, and `The only problem` if both are
+/// 1. An entry that counts several troubles has the number of the first of these, so such an entry is never the last.
+///    The total is `about 40` while chapters with trouble are not loaded. If `place` is `None`, the words are `9
+///    problems`, or `0 problems` for an empty list.
 #[must_use]
 pub fn trouble_count(troubles: &Troubles, place: Option<usize>) -> String {
     let about = if troubles.is_exact() { "" } else { "about " };
@@ -86,7 +87,7 @@ pub fn trouble_count(troubles: &Troubles, place: Option<usize>) -> String {
     }
 }
 
-/// Returns `2 problems above`, with `direction` as the last word; empty if there are none.
+/// Returns `2 problems above`, with `direction` as the last word; empty if the side has no trouble.
 #[must_use]
 pub fn off_side_words(side: &OffSide, direction: &str) -> String {
     match side.count {

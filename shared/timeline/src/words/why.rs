@@ -7,7 +7,7 @@ use crate::id::RecordId;
 use crate::store::Store;
 use crate::why::{Step, What, Why, why};
 
-/// Returns the thread of a record in words, as evidence whose items are the steps; `None` where [`why`] returns none.
+/// Returns the "why" of a record in words, as [`Evidence`] whose items are the steps; `None` if [`why`] returns `None`.
 /// For a record that raised no finding, code, name and summary are empty.
 #[must_use]
 pub fn why_words(store: &Store, of: RecordId) -> Option<Evidence> {

@@ -1,4 +1,5 @@
-//! Streams that deliver nothing while reads show newer objects (F31), and watches from the future (F32).
+//! Streams that deliver nothing while reads show newer objects (F31), and watches opened at a version that the server
+//! has not reached (F32).
 
 use watchscope_model::event::Audit;
 use watchscope_model::fold::Watch;
@@ -12,13 +13,15 @@ use crate::audit::level::Level;
 use crate::audit::reasons::Reason;
 use crate::limits::{AHEAD_US, IDLE_US, TOO_LARGE_US};
 
-/// Time in µs that a lag waits for the second look at a silent stream (docs/semantics/clients.md#probe-silence). It
-/// covers a side watch of 3 s, and 1 s to connect. Then the lag is published, even if the look takes longer.
+/// Time in µs for which the publication of a lag waits for the probe's second look at a silent stream
+/// (docs/semantics/clients.md#probe-silence). The time covers a side watch of 3 s, and 1 s to connect. After this time
+/// the lag is published, even if the second look takes longer.
 const LOOK_US: i64 = 4_000_000;
 
-/// Returns when the second look at a silent stream is over, if it is under way or begins within [`AHEAD_US`].
+/// Returns when the second look at a silent stream is over, if that look is under way or begins within [`AHEAD_US`];
+/// else `None`.
 ///
-/// A stream without bookmarks gets no second look for minutes, so nothing waits for it.
+/// A stream without bookmarks gets no second look for minutes, so the function returns `None` for it.
 fn second_look_over(watch: &Watch, now: Time) -> Option<Time> {
     let stream = watch.stream.as_ref()?;
     let bookmark = stream.bookmark?;
@@ -34,8 +37,9 @@ impl WatchAudit {
     /// delivered nothing for [`AHEAD_US`] since the first such read. The version of a list itself shows no lag,
     /// because its objects may be older.
     ///
-    /// A second look at the stream's silence may show soon that its connection is dead (F04). Then its server need not
-    /// be behind, so the lag waits for that look: at most 14 s (docs/semantics/checks.md#ahead).
+    /// A second look at the stream's silence may show soon that its connection is dead (F04). In this case the server
+    /// need not be behind, so the publication of the lag waits for the second look: at most 14 s
+    /// (docs/semantics/checks.md#ahead).
     pub(super) fn note_ahead(&mut self, version: &ResourceVersion, step: &mut StepContext<'_>) {
         let watch = step.watch;
         let (Some(progress), Some(stream)) = (position(watch), &watch.stream) else {
@@ -74,7 +78,8 @@ impl WatchAudit {
         self.publish(step, record);
     }
 
-    /// Handles the version of the server's cache, for a watch that is behind and whose stream has delivered nothing.
+    /// Handles the version that the server's watch cache has reached, for a watch that is behind and whose stream has
+    /// delivered nothing.
     pub(super) fn any(&mut self, version: ResourceVersion, step: &mut StepContext<'_>) {
         let (Some(progress), Some(behind)) = (&step.watch.progress, &mut self.round.behind) else {
             return;
@@ -102,8 +107,8 @@ impl WatchAudit {
         self.publish_undecided(step, AuditMethod::ListAnyTwice, Some(version), why);
     }
 
-    /// Handles a refusal of a list at `at`, because the server's cache has only come to `current`. Repeats the list
-    /// soon, which shows whether that lasts.
+    /// Publishes that a list at `at` was refused, because the server's watch cache has only reached `current`. Lets the
+    /// next round come soon, which shows whether the refusal lasts.
     pub(super) fn publish_too_large(
         &mut self,
         at: &ResourceVersion,

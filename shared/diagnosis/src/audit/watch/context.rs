@@ -11,19 +11,19 @@ use crate::versions::ServerVersion;
 pub(crate) struct StepContext<'a> {
     pub(crate) name: &'a WatchName,
     pub(crate) watch: &'a Watch,
-    /// The newest version of a server that may answer.
+    /// The newest Kubernetes version among the servers that may answer.
     pub(crate) server: ServerVersion,
     pub(crate) one_name_says_newest: bool,
     /// Whether three quarters of the server's requests of this minute are spent.
     pub(crate) is_scarce: bool,
     pub(crate) now: Time,
-    /// Objects that watches reported as deleted.
+    /// Objects that any watch reported as deleted.
     pub(crate) gone: &'a DeletedObjects,
     pub(crate) out: &'a mut Vec<Event>,
 }
 
 impl StepContext<'_> {
-    /// Returns whether a list of one name shows the requested exact version.
+    /// Returns whether a list of one object's name shows the state at the requested version `at`.
     pub(super) fn is_one_at(&self, page: &Page, at: &ResourceVersion) -> bool {
         let is_past = |seen: &Seen| !seen.version.is_after(at);
         let may_be = self.one_name_says_newest && page.version.is_after(at);

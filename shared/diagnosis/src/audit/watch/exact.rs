@@ -1,4 +1,4 @@
-//! Lists at exactly a version.
+//! Judges lists at exactly a resourceVersion.
 
 use watchscope_model::ResourceVersion;
 use watchscope_model::event::Audit;
@@ -14,12 +14,13 @@ use crate::audit::compare::{Comparison, Difference, Outcome};
 use crate::audit::reads::{Scope, exact_lists_are_etcds};
 use crate::audit::reasons::Reason;
 
-/// Most restarts in a round because a list's version was compacted or passed: at the watch's progress, or as the newest
-/// list. A further one ends the comparison as undecided. The number has no source.
+/// Most restarts of a list in one round because the list's version was compacted or the watch has passed it. A
+/// restarted list is one at the watch's progress, or the newest list. A further restart ends the comparison as
+/// undecided. The number has no source.
 const MAX_RESTARTS: u32 = 2;
 
 impl WatchAudit {
-    /// Handles a page of a list at exactly a version.
+    /// Handles a page of a list at exactly a resourceVersion.
     pub(super) fn exact(
         &mut self,
         mut comparison: Comparison,
@@ -143,7 +144,8 @@ impl WatchAudit {
         }
     }
 
-    /// Handles a complete comparison with a list that may be a cache's. Looks up the differences in etcd, one by one.
+    /// Handles a complete comparison with a list that may come from a watch cache. Queues lookups of the differences in
+    /// etcd, one by one.
     fn follow(
         &mut self,
         method: AuditMethod,

@@ -1,4 +1,4 @@
-//! Objects that a watch with a selector reported as deleted: they may only have left the selector.
+//! Objects for which a watch with a selector delivered a DELETED: they may only have left the selector.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use super::task::{Task, same_place};
 use crate::audit::level::Level;
 use crate::audit::reasons::Reason;
 
-/// Time in µs after a DELETED at which its object is looked up, so that a burst is over. An object that comes back
-/// before needs no lookup. The number has no source.
+/// Time in µs after a DELETED at which its object is looked up, so that a burst of DELETED events is over. An object
+/// that comes back before that needs no lookup. The number has no source.
 pub(super) const LEFT_US: i64 = 1_000_000;
 
 impl WatchAudit {
@@ -41,7 +41,7 @@ impl WatchAudit {
         }
     }
 
-    /// Looks up the newest of those objects, at most [`LOOKED_AFTER`] in a minute.
+    /// Queues lookups of the remembered objects, the newest first, at most [`LOOKED_AFTER`] in a minute.
     pub(super) fn look_up_exits(&mut self, now: Time) {
         self.exits.next_at = None;
         while let Some((object, version)) = self.exits.objects.pop_back() {
@@ -57,7 +57,8 @@ impl WatchAudit {
         }
     }
 
-    /// Takes an object that was looked up for another reason from the exits, if it is one of them.
+    /// Removes an object that was looked up for another reason from the remembered exits, if it is one of them, and
+    /// publishes the result.
     pub(super) fn take_exit(&mut self, object: &Object, seen: &Seen, step: &mut StepContext<'_>) {
         let place = self
             .exits

@@ -1,9 +1,9 @@
 //! The audit of one watch.
 //!
-//! [`state`] is the audit's state, and [`task`] one thing to be read. [`round`] decides what is read next. [`answers`]
-//! hands the result of a read to the file that judges it: [`exact`] and [`newest`] lists, single [`objects`], a
-//! [`witness`], reads for [`others`], an etcd that was [`restored`], streams that are [`behind`], and [`exits`] from a
-//! selector. [`verdicts`] and [`publish`] write the records.
+//! [`state`] is the audit's state, and [`task`] is one read. [`round`] decides what is read next. [`answers`] hands the
+//! result of a read to the file that judges it: [`exact`] and [`newest`] lists, single [`objects`], a [`witness`],
+//! reads for [`others`], an etcd that was [`restored`], streams that are [`behind`], and [`exits`] from a selector.
+//! [`verdicts`] and [`publish`] write the records.
 
 mod answers;
 mod behind;

@@ -1,4 +1,4 @@
-//! The newest list, as far as it can prove anything.
+//! Judges the newest list (a list without a resourceVersion), as far as it can prove anything.
 
 use watchscope_model::ResourceVersion;
 use watchscope_model::event::Audit;
@@ -16,7 +16,7 @@ use crate::audit::reads::newest_lists_are_etcds;
 use crate::audit::reasons::Reason;
 
 impl WatchAudit {
-    /// Handles the first page of the newest list, which shows whether the watch has come so far.
+    /// Handles the first page of the newest list, which shows whether the watch has reached the list's version.
     pub(super) fn newest(&mut self, page: &Page, step: &mut StepContext<'_>) {
         let (watch, server) = (step.watch, step.server);
         let Some(progress) = &watch.progress else {
@@ -82,7 +82,8 @@ impl WatchAudit {
     }
 
     /// Looks up differences of the newest list, if a list at the watch's progress was refused because the server's
-    /// cache has not come so far. Leaves out versions that may still be on their way to the watch.
+    /// watch cache has not reached it. Leaves out versions above the watch's progress, which the stream may still
+    /// deliver.
     fn follow_where_refused(
         &mut self,
         differences: &[Difference],
@@ -103,8 +104,8 @@ impl WatchAudit {
         }
     }
 
-    /// Returns why the newest list does not cover the whole watch, if nothing differs so far and no other reason is
-    /// published.
+    /// Returns why the newest list does not cover the whole watch, if nothing has differed so far; `None` if no reason
+    /// has to be published.
     fn why_not_whole(&self, page: &Page, unclear: u64, watch: &Watch) -> Option<Reason> {
         let is_asked = matches!(self.pending, Some(PendingReply::All { .. }));
         if page.unreadable > 0 {
@@ -150,8 +151,8 @@ impl WatchAudit {
         self.publish(step, record);
     }
 
-    /// Handles the newest list of another apiserver. Its versions have no order, so it can only prove that all is
-    /// equal.
+    /// Handles the newest list of another apiserver. The versions of such a server have no order, so its list can only
+    /// prove that all objects are equal.
     fn newest_unordered(
         &mut self,
         page: &Page,
@@ -195,7 +196,8 @@ impl WatchAudit {
         self.newest_agrees(page, outcome.compared, Some(Reason::OnlyEqual), step);
     }
 
-    /// Publishes a comparison with what may be a cache, where the server refuses anything better.
+    /// Publishes a comparison with a list that may come from a watch cache, if the server refuses lists at an exact
+    /// version.
     fn publish_both_refused(
         &mut self,
         page: &Page,

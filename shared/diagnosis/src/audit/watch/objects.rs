@@ -1,4 +1,4 @@
-//! Single objects that were looked up.
+//! Judges single objects that were looked up.
 
 use std::sync::Arc;
 
@@ -15,7 +15,8 @@ use crate::audit::compare::{Compared, Difference, compare};
 use crate::audit::reasons::Reason;
 
 impl WatchAudit {
-    /// Handles the current state of an object in etcd. Its version matters only if it differs from the held one.
+    /// Handles the current state of an object in etcd. The version of the GET matters only if it differs from the held
+    /// version.
     pub(super) fn got(
         &mut self,
         object: &Arc<Object>,
@@ -73,7 +74,7 @@ impl WatchAudit {
         }
     }
 
-    /// Handles the state of an object in etcd at a version.
+    /// Handles the state of an object in etcd at a resourceVersion, from a list of one name.
     pub(super) fn one(
         &mut self,
         object: &Arc<Object>,

@@ -1,4 +1,4 @@
-//! Reads for other watches that concern this one.
+//! Handles reads that were made for other watches and concern this watch.
 
 use std::sync::Arc;
 
@@ -36,8 +36,9 @@ impl WatchAudit {
         }
     }
 
-    /// Compares the watch with a list of the same by another server, `from`, made for its watch `theirs`. Two caches do
-    /// not lose the same event. Returns the objects that differ; GETs to etcd for both watches tell which one is wrong.
+    /// Compares the watch with a list of the same scope by another server, `from`, made for that server's watch
+    /// `theirs`. Two watch caches hardly ever lose the same event. Returns the objects that differ; lookups in etcd for
+    /// both watches show which of the two is wrong.
     pub(crate) fn listed_elsewhere(
         &mut self,
         page: &Page,
@@ -97,7 +98,7 @@ impl WatchAudit {
         news
     }
 
-    /// Looks up objects that a watch of another server holds at other versions.
+    /// Queues lookups of objects that differ between this watch and a watch of another server.
     pub(crate) fn doubt(&mut self, objects: Vec<Arc<Object>>, watch: &Watch) {
         if let Some(progress) = position(watch) {
             for object in objects.iter().take(FOLLOWED) {

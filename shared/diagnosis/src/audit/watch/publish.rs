@@ -1,4 +1,4 @@
-//! The records of the audit of a watch.
+//! Publishes the records of the audit of a watch.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::task::same_place;
 use crate::audit::reasons::{Reason, sentence};
 
 impl WatchAudit {
-    /// Publishes how many samples were equal since the last time.
+    /// Publishes how many samples were equal since this was last published.
     pub(crate) fn publish_samples(&mut self, step: &mut StepContext<'_>) {
         if self.sampling.unpublished > 0 {
             let sampled = std::mem::take(&mut self.sampling.unpublished);
@@ -32,7 +32,7 @@ impl WatchAudit {
         }
     }
 
-    /// Publishes why nothing can be decided, unless that was published last.
+    /// Publishes why nothing can be decided, unless the last record said the same.
     pub(crate) fn publish_undecided(
         &mut self,
         step: &mut StepContext<'_>,
@@ -52,7 +52,7 @@ impl WatchAudit {
         }
     }
 
-    /// Publishes the comparison of one object, by name.
+    /// Publishes the comparison of one object, which the record names.
     pub(super) fn publish_object(
         &mut self,
         object: &Arc<Object>,
@@ -70,7 +70,7 @@ impl WatchAudit {
         self.publish(step, record);
     }
 
-    /// Returns an audit of the watch for these reasons, with nothing compared yet.
+    /// Returns an audit record of the watch with these reasons, with nothing compared yet.
     pub(crate) fn audit(
         &self,
         step: &StepContext<'_>,
@@ -96,7 +96,7 @@ impl WatchAudit {
         }
     }
 
-    /// Publishes a record. It may be the reply that a viewer waits for.
+    /// Publishes a record. If a viewer waits for it, the record is the reply.
     pub(crate) fn publish(&mut self, step: &mut StepContext<'_>, mut record: Audit) {
         self.concluded.undecided = None;
         if is_whole(&record) {
@@ -123,7 +123,7 @@ impl WatchAudit {
         matches!(&self.pending, Some(PendingReply::One(owed)) if same_place(owed, object))
     }
 
-    /// Replies to a viewer's request that there is no result, if no more reads follow for it.
+    /// Publishes that there is no result, as the reply to a viewer's request, if no more reads follow for the request.
     pub(crate) fn settle(&mut self, step: &mut StepContext<'_>) {
         let is_seen_to = match &self.pending {
             None => true,
@@ -153,7 +153,7 @@ fn is_list(method: AuditMethod) -> bool {
     )
 }
 
-/// Returns whether an audit compared all that the watch held at its version.
+/// Returns whether an audit record says that all objects were compared that the watch held at the record's version.
 pub(super) fn is_whole(record: &Audit) -> bool {
     let is_of_all = match record.method() {
         AuditMethod::ListExact

@@ -8,11 +8,11 @@ use crate::audit::budget::PER_WATCH;
 use crate::audit::reads::{PAGE, exact_lists_are_etcds};
 use crate::versions::ServerVersion;
 
-/// Most objects of a watch that is listed whole. These are ten pages, half of a watch's requests of a minute
-/// ([`PER_WATCH`]), so that lookups have the other half. Of a larger watch only the first page of the newest list is
-/// read, and its objects are looked up one by one. A list of over 100 pages would take 5 min or more, and etcd may
-/// compact its version before it is complete (docs/semantics/servers.md#compaction). `watchscope audit` sweeps watches
-/// of at most as many objects.
+/// Most objects of a watch whose list is read with all its pages. These are ten pages, half of a watch's requests of a
+/// minute ([`PER_WATCH`]), so that lookups have the other half. Of a larger watch only the first page of the newest
+/// list is read, and its objects are looked up one by one. A list of over 100 pages would take 5 min or more, and etcd
+/// may compact its version before it is complete (docs/semantics/servers.md#compaction). `watchscope audit` sweeps
+/// watches of at most this many objects.
 pub const MOST_LISTED: usize = PAGE * PER_WATCH / 2;
 
 pub(super) fn is_streaming(watch: &Watch) -> bool {
@@ -20,20 +20,20 @@ pub(super) fn is_streaming(watch: &Watch) -> bool {
     watch.stream.is_some() && phase.is_none_or(|phase| phase == Phase::Streaming)
 }
 
-/// Returns the watch's progress, if that is a position in etcd's history.
+/// Returns the watch's progress, if it is a position in etcd's history; `None` for versions without an order.
 pub(super) fn position(watch: &Watch) -> Option<&ResourceVersion> {
     let progress = watch.progress.as_ref();
     progress.filter(|progress| progress.is_position() && !is_unordered(watch))
 }
 
-/// Returns whether another apiserver keeps the objects of the watch in its own way. Its versions are equal or not. A
-/// list at one of them need not be the state that the watch had there.
+/// Returns whether an aggregated apiserver serves the objects of the watch. Of its resourceVersions only equality is
+/// known. A list at one of these versions need not be the state that the watch had at it.
 pub(crate) fn is_unordered(watch: &Watch) -> bool {
     let progress = watch.progress.as_ref();
     progress.is_some_and(|progress| !progress.is_ordered())
 }
 
-/// Returns whether a version is below the watch's progress.
+/// Returns whether a version is known to be below the watch's progress.
 pub(crate) fn is_below(watch: &Watch, version: &ResourceVersion) -> bool {
     position(watch).is_some_and(|progress| progress.is_after(version))
 }

@@ -7,8 +7,8 @@ use watchscope_model::Object;
 /// The comparison that a viewer requested.
 #[derive(Clone, Debug)]
 pub(super) enum PendingReply {
-    /// The whole watch; and whether its objects are being looked up already.
+    /// A comparison of the whole watch, and whether its objects are being looked up already.
     All { is_looked_into: bool },
-    /// One object of it.
+    /// A comparison of one object of the watch.
     One(Arc<Object>),
 }

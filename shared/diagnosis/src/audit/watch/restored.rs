@@ -14,9 +14,9 @@ use crate::audit::compare::Difference;
 use crate::audit::reasons::Reason;
 
 impl WatchAudit {
-    /// Reads the newest of the objects that were just confirmed to be wrong, at the version that the watch holds. In
-    /// the watch's history etcd has the object at that version, even if later events were lost. The newest version is
-    /// compacted last, and is the likeliest to belong to a history that is gone.
+    /// Queues a read of one of the objects that were just confirmed to be wrong: that with the newest held version, at
+    /// exactly this version. In the watch's history etcd has the object at that version, even if later events were
+    /// lost. The newest version is compacted last, and is the likeliest to belong to a history that etcd no longer has.
     pub(super) fn queue_history_check<'a>(
         &mut self,
         confirmed: impl IntoIterator<Item = &'a Difference>,
@@ -36,9 +36,9 @@ impl WatchAudit {
         }
     }
 
-    /// Handles that etcd does not have an object at the version that the watch holds. A revision means one thing while
-    /// its history lasts. So etcd was restored to another history, and has come further since (F33). A single such
-    /// answer may be a mistake on the way, so the read is repeated.
+    /// Handles that etcd does not have an object at the version that the watch holds. A revision means one state while
+    /// its history lasts. So etcd was restored to another history, and its revision has passed that version since
+    /// (F33). A single such answer may be an error in transit, so the read is repeated.
     pub(super) fn note_never_existed(
         &mut self,
         object: Arc<Object>,
@@ -70,8 +70,9 @@ impl WatchAudit {
         }
     }
 
-    /// Handles a consistent list below the watch's version: etcd's revision went back (F33). A single such answer may
-    /// be a mistake on the way. A second one after [`AGAIN_US`] is none, and clears all verdicts.
+    /// Handles a consistent list below the watch's version: etcd's revision went back (F33). A single such list may be
+    /// an error in transit. A second such list after [`AGAIN_US`] proves it: the result is published, and all verdicts
+    /// are cleared.
     pub(super) fn note_lower_revision(
         &mut self,
         page: &Page,

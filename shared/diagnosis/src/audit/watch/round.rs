@@ -1,4 +1,4 @@
-//! Decides what is read next.
+//! Decides what the audit of a watch reads next.
 
 use std::sync::Arc;
 
@@ -22,27 +22,27 @@ use crate::audit::reads::{PAGE, Scope, exact_lists_are_etcds};
 use crate::audit::reasons::Reason;
 use crate::versions::ServerVersion;
 
-/// Time in µs for which a watch may stand still below the version of a list: two periods of bookmarks
-/// (docs/semantics/checks.md#behind). After it one last newest list decides whether this is published.
+/// Time in µs for which a watch may make no progress below the version of a list: two periods of bookmarks
+/// (docs/semantics/checks.md#behind). After this time one last newest list decides whether `StandsStill` is published.
 pub(crate) const BEHIND_US: i64 = 120_000_000;
-/// Time in µs from the opening of a stream over another connection to the newest list. That list shows whether the
-/// server was restarted with another etcd. The number has no source. A later list comes nearer to the time at which
-/// other writes hide the restore.
+/// Time in µs from the opening of a stream over another connection to a newest list. This list shows whether the server
+/// was restarted with another etcd. The number has no source. After a longer time, further writes are more likely to
+/// hide the restore.
 const MOVED_US: i64 = 1_000_000;
-/// Time in ms from one round of a watch to the next. `full` halves it, unless requests are scarce and lists may be a
-/// cache's. A watch of several pages waits as many times as long. So two of a watch's 20 requests a minute are lists
-/// (docs/audit.md#how-much-is-read).
+/// Time in ms from one round of a watch to the next. The level `full` halves this time, unless requests are scarce and
+/// lists may come from a watch cache. A watch whose list has n pages waits n times as long. So at level `light`, two of
+/// a watch's 20 requests a minute are lists (docs/audit.md#how-much-is-read).
 const ROUND_MS: u64 = 30_000;
-/// Most tasks that may wait when a viewer requests one more. Beyond it the object is not looked up for the request,
-/// which gets its reply all the same. A round by itself has a few dozen. The number has no other source.
+/// Number of waiting tasks from which on a viewer's request for an object adds no lookup. The request gets a reply all
+/// the same. A round by itself has a few dozen tasks. The number has no other source.
 const MAX_TASKS: usize = 64;
 /// Most doublings of the wait of a watch whose requests are refused (401, 403): 64 times the period, about half an
-/// hour. More refusals do not lengthen it. The number has no source.
+/// hour. More refusals do not lengthen the wait. The number has no source.
 const MOST_DOUBLED: u32 = 6;
 
 impl WatchAudit {
-    /// Returns the time from one round to the next, in milliseconds. Where requests are scarce, single lookups show
-    /// more than lists that may be a cache's.
+    /// Returns the time from one round to the next for a list of one page, in milliseconds. If requests are scarce,
+    /// single lookups show more than lists that may come from a watch cache.
     fn period_ms(&self, step: &StepContext<'_>) -> u64 {
         let leaves_room = exact_lists_are_etcds(step.server) || !step.is_scarce;
         match self.level {
@@ -51,8 +51,8 @@ impl WatchAudit {
         }
     }
 
-    /// Returns how many requests the watch may make in a minute. A watch that `full` reads whole, and a sweep that a
-    /// command waits for, have no share of their own: only the server's budget limits them.
+    /// Returns how many requests the watch may make in a minute. A watch whose objects the level `full` all looks up,
+    /// and a sweep for `watchscope audit`, have no limit of their own: only the server's budget limits them.
     fn share(&self, held: usize, server: ServerVersion) -> usize {
         let is_read_whole = self.level == Level::Full && held <= FULL_WATCH;
         let is_waited_for = self.sweep.is_some() && self.lookup_limit > AT_ONCE;
@@ -63,7 +63,7 @@ impl WatchAudit {
         }
     }
 
-    /// Adds the next event of the watch. `before` is the watch before it.
+    /// Takes the next event of the watch. `before` is the state of the watch before that event.
     pub(crate) fn observe(&mut self, before: &Watch, event: &Event, now: Time) {
         let reached = match event {
             Event::RequestSent(sent) => {
@@ -114,7 +114,7 @@ impl WatchAudit {
         }
     }
 
-    /// Notes a pause of watchscope. Awaited events had no chance to come in it.
+    /// Notes a pause of watchscope, by which the waits for events become longer: no events could come during the pause.
     pub(crate) fn paused(&mut self, lasted_ms: u64) {
         if let Some(behind) = &mut self.round.behind {
             behind.since = behind.since.plus_millis(lasted_ms);
@@ -125,8 +125,8 @@ impl WatchAudit {
         }
     }
 
-    /// Notes that the server refused the request (401, 403), and ends the round. Each refusal in a row doubles the
-    /// wait before the next round, up to 64 times. A viewer's request does not wait.
+    /// Notes that the server refused the request (401, 403), and ends the round. Each refusal in a row doubles the wait
+    /// before the next round, up to 64 times. A viewer's request does not wait for that round.
     pub(super) fn rest(&mut self, step: &StepContext<'_>) {
         self.round.tasks.clear();
         if let Some(sweep) = &mut self.sweep {
@@ -138,7 +138,7 @@ impl WatchAudit {
         self.sampling.next_at = self.round.next_at;
     }
 
-    /// Returns when there is something to do.
+    /// Returns when the audit of the watch has something to do next; `None` if nothing is due.
     pub(crate) fn due(&self) -> Option<Time> {
         if self.round.tasks.is_empty() {
             let sweep = self.sweep.as_ref().map(|sweep| sweep.next_at);
@@ -156,7 +156,8 @@ impl WatchAudit {
         !self.round.tasks.is_empty() && self.minute.free_at() <= now
     }
 
-    /// Returns the order among watches: the smallest one reads next.
+    /// Returns the sort key among watches: the watch with the smallest key reads next. The key is the requests of the
+    /// last minute, then the time of the last request.
     pub(crate) fn asked_of_late(&self, now: Time) -> (usize, Time) {
         (self.minute.spent(now), self.round.asked_at)
     }
@@ -204,8 +205,8 @@ impl WatchAudit {
         }
     }
 
-    /// Begins a round, or looks an object up, if it is time. A watch that does not stream is not audited: it claims
-    /// nothing beyond its progress, and either reads a state or waits.
+    /// Queues a round or a lookup, if one is due. A watch without an open stream is not audited: it claims nothing
+    /// beyond its progress, and is listing or waiting.
     pub(crate) fn begin(&mut self, step: &mut StepContext<'_>) {
         let (watch, now) = (step.watch, step.now);
         let is_streaming = is_streaming(watch);
@@ -256,7 +257,8 @@ impl WatchAudit {
         }
     }
 
-    /// Begins a round: a list, and lookups where a viewer waits and lists may hide a wrong object.
+    /// Begins a round: queues a list, and if a viewer waits for the watch and lists may hide a wrong object, a sweep or
+    /// lookups.
     fn begin_round(&mut self, is_streaming: bool, step: &mut StepContext<'_>) {
         let (watch, now) = (step.watch, step.now);
         // Long lists are read more rarely, so that each watch costs about the same.
@@ -304,10 +306,12 @@ impl WatchAudit {
         }
     }
 
-    /// Ends the round while the watch has yet to come to the version of a list that differed; returns whether it does.
+    /// Ends the round if the watch has not yet reached the version of a list that differed. Returns whether it ends the
+    /// round.
     ///
-    /// After 120 s without progress it queues one more newest list, which ends the round too. If the watch still
-    /// stands still after that, it publishes `StandsStill` and lets the round go on.
+    /// After 120 s without progress of the watch, the function queues one more newest list, and the round ends, too. If
+    /// the watch has made no progress after that list either, the function publishes `StandsStill`, and the round goes
+    /// on.
     fn waits_for_events(&mut self, progress: &ResourceVersion, step: &mut StepContext<'_>) -> bool {
         let (watch, now) = (step.watch, step.now);
         let Some(behind) = &mut self.round.behind else {
@@ -349,7 +353,7 @@ impl WatchAudit {
         true
     }
 
-    /// Looks up the next object, if lists may hide that it is wrong.
+    /// Queues the lookup of the next object, if lists may hide that it is wrong.
     fn sample(&mut self, is_streaming: bool, step: &StepContext<'_>) {
         let (watch, now) = (step.watch, step.now);
         // The next round may have an object to look up.
@@ -367,7 +371,8 @@ impl WatchAudit {
         }
     }
 
-    /// Returns the lookup of an object: as it is now, or at the watch's progress if only lists are allowed.
+    /// Returns the lookup of an object: a GET of its newest state, or if GETs are refused, a list of it at the watch's
+    /// progress.
     pub(super) fn look(&self, object: Arc<Object>, progress: &ResourceVersion) -> Task {
         if self.limits.refuses_get {
             let (at, first) = (progress.clone(), None);
@@ -377,7 +382,7 @@ impl WatchAudit {
         }
     }
 
-    /// Drops the waiting lookup of an object that was just looked up.
+    /// Drops the queued lookup of an object that was just looked up otherwise.
     pub(super) fn spare(&mut self, object: &Arc<Object>, step: &StepContext<'_>) {
         let (watch, now) = (step.watch, step.now);
         let place = Place(object.clone());
@@ -394,7 +399,7 @@ impl WatchAudit {
         }
     }
 
-    /// Returns whether a lookup at this path, by a watch of the same server, reads an object of this watch too.
+    /// Returns whether a GET at `path`, for another watch at the same server, reads `object` for this watch, too.
     pub(crate) fn looks_there(&self, object: &Object, path: &str) -> bool {
         let is_there = |scope: &Scope| scope.get(object) == path;
         self.subject.scope.as_ref().is_some_and(is_there)
@@ -405,7 +410,7 @@ impl WatchAudit {
         self.round.next_at = Some(self.round.next_at.map_or(soon, |due| due.min(soon)));
     }
 
-    /// Returns the next request and its task.
+    /// Returns the next task and its request; `None` if no task waits.
     pub(crate) fn ask(
         &mut self,
         name: &WatchName,

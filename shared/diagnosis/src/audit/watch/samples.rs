@@ -1,5 +1,5 @@
-//! Chooses the object that is looked up in etcd next, and when, if lists may hide a wrong object. The lookups are
-//! spread evenly over time, so that no server gets bursts.
+//! Chooses which object is looked up in etcd next, and when, if lists may hide a wrong object. The lookups are spread
+//! evenly over time, so that no server gets bursts.
 
 use std::sync::Arc;
 
@@ -11,29 +11,31 @@ use watchscope_model::{Object, Text, Time, Uid};
 
 use crate::audit::level::{FULL_WATCH, Level, SMALL_WATCH};
 
-/// Shortest time in µs from one lookup to the next. These 16 a minute leave two lists and two reads to confirm of a
-/// watch's requests.
+/// Shortest time in µs from one lookup to the next. These 16 lookups a minute leave, of a watch's 20 requests, two
+/// lists and two reads that confirm.
 const LEAST_US: i64 = 3_750_000;
-/// Shortest time in µs until an object is looked up again, by `light` and by `full`: as often as each makes lists.
+/// Shortest time in µs until an object is looked up again, at level `light` and at level `full`: the time between lists
+/// at that level.
 const AGAIN_US: [i64; 2] = [30_000_000, 15_000_000];
-/// Longest time in µs until an object is looked up again, for a watch that `full` reads whole: within two minutes. A
-/// watch of [`FULL_WATCH`] objects, with its lists and those of five others, needs 116 requests a minute.
+/// Longest time in µs until an object is looked up again, for a watch whose objects the level `full` all looks up:
+/// within two minutes. A watch of [`FULL_WATCH`] objects, with its lists and those of five other watches, needs 116
+/// requests a minute.
 const WHOLE_US: i64 = 115_000_000;
-/// Most objects of a watch whose last lookups are remembered. A larger watch is looked up in the order of its objects.
-/// It bounds the objects that the choice of each next one has to compare. The number has no source.
+/// Most objects of a watch whose last lookups are remembered. The objects of a larger watch are looked up in their
+/// order. The limit bounds how many objects are compared for each choice. The number has no source.
 const MOST_REMEMBERED: usize = 1_024;
 
-/// Most suspect objects that are remembered. Beyond it, objects whose owner was deleted are dropped first, then those
-/// with the latest deletionTimestamp. In a large watch every other one of 16 lookups a minute is of a suspect, so all
-/// have their turn within eight minutes.
+/// Most suspect objects that are remembered. Of more suspects, those whose owner was deleted are dropped first, then
+/// those with the latest deletionTimestamp. In a large watch every other one of 16 lookups a minute is of a suspect, so
+/// all 64 are looked up within eight minutes.
 const MOST_SUSPECTS: usize = 64;
 
 /// Why an object may be a ghost. The most serious reason comes first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Suspicion {
-    /// Its deletion was requested at this time, and it still exists.
+    /// The object's deletion was requested at this time (deletionTimestamp), and it still exists.
     DeletedAt(Text),
-    /// Its owner was deleted.
+    /// The object's owner was deleted.
     WithoutOwner,
 }
 
@@ -44,7 +46,7 @@ pub(super) struct Samples {
     suspects: BTreeMap<Place, Suspicion>,
     /// Whether the last lookup was of a suspect.
     was_suspect: bool,
-    /// The place of the last lookup, if objects are looked up in their order.
+    /// The index of the last object that was looked up, if objects are looked up in their order.
     cursor: usize,
 }
 
@@ -62,7 +64,7 @@ impl Samples {
         }
     }
 
-    /// Reads from a list which objects may be ghosts. `gone` says whether an owner was deleted.
+    /// Notes which items of a list may be ghosts. `gone` returns whether an owner was deleted some time ago.
     pub(super) fn listed(&mut self, items: &[Seen], gone: impl Fn(&Uid) -> bool) {
         for Seen {
             object,
@@ -90,9 +92,9 @@ impl Samples {
         }
     }
 
-    /// Returns the next object: of the held ones and those with a `missing` verdict, the one whose last lookup is the
-    /// longest ago. Missing and suspect objects come first. If not all get their turn in time, every other lookup is
-    /// of a suspect.
+    /// Returns the next object to look up: of the held objects and those with a `missing` verdict, the one whose last
+    /// lookup is the longest ago. Among equally long ago, missing and suspect objects come first. If the watch has too
+    /// many objects to look all up in time, every other lookup is of a suspect.
     pub(super) fn next(&mut self, watch: &Watch, level: Level, now: Time) -> Option<Arc<Object>> {
         let held = watch.objects.len();
         self.suspects
@@ -132,7 +134,8 @@ impl Samples {
         next
     }
 
-    /// Notes that another watch looked an object up. Returns whether that replaces the next lookup.
+    /// Notes that an object was looked up otherwise, as for another watch. Returns whether this lookup replaces the
+    /// next one.
     pub(super) fn overheard(&mut self, watch: &Watch, object: &Arc<Object>, now: Time) -> bool {
         let is_next = watch.objects.len() <= MOST_REMEMBERED
             && self
@@ -142,8 +145,8 @@ impl Samples {
         is_next
     }
 
-    /// Returns all objects that are held or have a `missing` verdict, in the order of their turns; `None` if there are
-    /// more than `most`.
+    /// Returns all objects that are held or have a `missing` verdict, in the order in which they are to be looked up;
+    /// `None` if there are more than `most`.
     pub(super) fn all(&self, watch: &Watch, most: usize) -> Option<Vec<Arc<Object>>> {
         let all = missing(watch).chain(held(watch));
         let mut all: Vec<_> = all.take(most.saturating_add(1)).cloned().collect();

@@ -17,67 +17,70 @@ use crate::audit::level::Level;
 use crate::audit::reads::Scope;
 use crate::audit::reasons::Reason;
 
-/// Time in µs after a read that was ahead of the watch at which the audit reads again. A cache that is behind waits 3 s
-/// at most (docs/semantics/servers.md#fresh-wait), so a watch that is still behind then has another reason.
+/// Time in µs after a read that was ahead of the watch at which the audit reads again. A server whose watch cache is
+/// behind waits 3 s at most (docs/semantics/servers.md#fresh-wait), so if the watch is still behind at the second read,
+/// the reason is another.
 pub(super) const AGAIN_US: i64 = 4_000_000;
-/// Most objects that are looked up at a viewer's request for a watch, if there is no sweep; the others are not. With
-/// the list and the reads to confirm they are about a watch's requests of a minute ([`PER_WATCH`]). By default, it is
-/// also the most objects of a watch that such a request sweeps.
+/// Most objects that are looked up at a viewer's request for a watch, if there is no sweep; further objects are not
+/// looked up. With the list and the reads that confirm, these lookups are about a watch's requests of one minute
+/// ([`PER_WATCH`]). By default, it is also the most objects of a watch that such a request sweeps.
 pub const AT_ONCE: usize = 16;
-/// Most objects that are remembered after a burst of DELETED under a selector; a further one replaces the oldest. It is
-/// also the most such lookups in a minute; beyond it they wait. The watch's other requests are for lists and samples.
-/// The number has no other source.
+/// Most objects that are remembered after a burst of DELETED under a selector; a further object replaces the oldest. It
+/// is also the most lookups of such objects in a minute; further lookups wait. The watch's other requests are for lists
+/// and samples. The number has no other source.
 pub(super) const LOOKED_AFTER: usize = 8;
-/// Most objects that one comparison with a possible cache looks up; further differences wait for the next list. They
-/// leave 12 of a watch's 20 requests a minute ([`PER_WATCH`]) to lists and samples. The number has no other source.
+/// Most differing objects that are looked up after one comparison with a list that may come from a watch cache; further
+/// differences wait for the next list. These lookups leave 12 of a watch's 20 requests a minute ([`PER_WATCH`]) to
+/// lists and samples. The number has no other source.
 pub(super) const FOLLOWED: usize = 8;
 
-/// A list that was ahead of the watch, and differed.
+/// A newest list whose version was ahead of the watch's progress, and that differed from the watch.
 #[derive(Clone, Debug)]
 pub(super) struct Behind {
     pub(super) version: ResourceVersion,
     /// Since when the watch has made no progress.
     pub(super) since: Time,
     pub(super) cache: CachePosition,
-    /// Whether the last list was requested. The first one may have been ahead of an event that has come by now.
+    /// Whether the last newest list before a publication was requested. The first list may have been ahead of an event
+    /// that has come since.
     pub(super) is_last: bool,
 }
 
-/// Reads that show newer versions of objects than the stream has reached, while it has delivered nothing since the
-/// first such read.
+/// Reads that show newer versions of objects than the stream has reached, while the stream has delivered nothing since
+/// the first of these reads.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ahead {
-    /// The first record of the stream.
+    /// The record that opened the stream.
     pub(super) stream: Seq,
-    /// When the first such read was made.
+    /// When the first read was made that was ahead of the stream.
     pub(super) since: Time,
-    /// When the newest list is requested to see whether it is still ahead; `None` once it was requested.
+    /// When a newest list is requested, to see whether it is still ahead of the stream; `None` once it was requested.
     pub(super) due: Option<Time>,
-    /// Whether the lag is published.
+    /// Whether a record of the stream's lag was published.
     pub(super) is_published: bool,
 }
 
-/// Whether a stream was opened beyond the version of its server's cache (F32).
+/// What is known of whether a stream was opened at a version that its server's watch cache has not reached (F32).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CachePosition {
-    /// The cache was not asked yet.
+    /// No list has shown the watch cache's version yet.
     Unasked,
-    /// The cache was behind once.
+    /// One list showed the watch cache behind the stream.
     BehindOnce,
-    /// The cache was behind twice, [`AGAIN_US`] apart.
+    /// Two lists, at least [`AGAIN_US`] apart, showed the watch cache behind the stream.
     BehindTwice,
-    /// The cache was not behind: the watch is behind for another reason.
+    /// The watch cache was not behind: the watch is behind for another reason.
     NotBehind,
 }
 
-/// The subject of the audit.
+/// The subject of the audit: what the watch reads, from which server, and what it held.
 #[derive(Clone, Debug)]
 pub(super) struct Subject {
-    /// The address of the apiserver that the watch is pinned to.
+    /// The address of the apiserver that the watch is pinned to; `None` if it is not pinned.
     pub(super) server: Option<Text>,
     /// The scope that the watch reads, once it is known.
     pub(super) scope: Option<Scope>,
-    /// The states that the watch held at versions that it has passed.
+    /// What the watch held at resourceVersions that it has passed.
     pub(super) history: History,
 }
 
@@ -86,13 +89,13 @@ pub(super) struct Subject {
 pub(super) struct Round {
     /// When the next round begins; `None` if none is due.
     pub(super) next_at: Option<Time>,
-    /// When the last request was made.
+    /// When the last request of this watch's audit was made.
     pub(super) asked_at: Time,
-    /// The tasks that are still to be read. The first one is next.
+    /// The tasks that are still to be read. The first task is read next.
     pub(super) tasks: VecDeque<Task>,
     /// The number of lists that were begun again in this round.
     pub(super) restarts: u32,
-    /// The list whose version the watch has yet to reach.
+    /// The list whose version the watch has yet to reach; `None` if there is none.
     pub(super) behind: Option<Behind>,
 }
 
@@ -100,9 +103,9 @@ pub(super) struct Round {
 #[derive(Clone, Debug)]
 pub(super) struct Sampling {
     pub(super) samples: Samples,
-    /// When the next object is looked up.
+    /// When the next sample, a single object, is looked up.
     pub(super) next_at: Option<Time>,
-    /// The number of equal samples that are not published yet.
+    /// The number of samples that were equal and are not published yet.
     pub(super) unpublished: u64,
 }
 
@@ -111,9 +114,9 @@ pub(super) struct Sampling {
 pub(super) struct Connections {
     /// The connection of the last watch request.
     pub(super) last: Option<ConnectionId>,
-    /// Whether that is another connection than that of the stream before.
+    /// Whether the last watch request went over another connection than that of the previous stream.
     pub(super) is_moved: bool,
-    /// When the newest list is made because the watch has moved to another connection.
+    /// When a newest list is requested because the watch has moved to another connection.
     pub(super) list_at: Option<Time>,
 }
 
@@ -122,7 +125,7 @@ pub(super) struct Connections {
 pub(super) struct Witness {
     /// When the next second watch is made.
     pub(super) next_at: Option<Time>,
-    /// The version up to which the last one was compared.
+    /// The resourceVersion up to which the last second watch was compared.
     pub(super) compared_to: Option<ResourceVersion>,
 }
 
@@ -131,42 +134,43 @@ pub(super) struct Witness {
 pub(super) struct Exits {
     /// The newest [`LOOKED_AFTER`] objects, each with the version of its DELETED.
     pub(super) objects: VecDeque<(Arc<Object>, ResourceVersion)>,
-    /// When they are looked up.
+    /// When these objects are looked up.
     pub(super) next_at: Option<Time>,
-    /// The lookups of such objects in the last minute.
+    /// The lookups of objects that left the selector in the last minute.
     pub(super) minute: Minute,
 }
 
 /// The requests that the server refuses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Limits {
-    /// Whether it refuses lists at exactly a version.
+    /// Whether the server refuses lists at exactly a resourceVersion.
     pub(super) refuses_exact: bool,
-    /// Whether it refuses a GET of an object. A list of its name may be allowed.
+    /// Whether the server refuses a GET of an object. A list of the object's name may be allowed.
     pub(super) refuses_get: bool,
-    /// Whether it cannot list metadata alone.
+    /// Whether the server cannot list metadata alone.
     pub(super) lists_whole: bool,
-    /// The number of refusals in a row (401, 403). Each one doubles the wait before the next round.
+    /// The number of refusals in a row (401, 403), up to 6. Each refusal doubles the wait before the next round.
     pub(super) forbidden: u32,
 }
 
-/// The last conclusions.
+/// The last conclusions of the audit of the watch.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Concluded {
-    /// The version at which all objects were equal.
+    /// The last resourceVersion at which all objects were found equal.
     pub(super) agreed: Option<ResourceVersion>,
-    /// Since when consistent lists are below progress, because the revision went back.
+    /// Since when consistent lists are below the watch's progress, because etcd's revision went back.
     pub(super) went_back: Option<Time>,
-    /// Whether the last list differed, if versions have no order. It is repeated once before anything is published.
+    /// If versions have no order: whether the last list differed. Such a list is repeated once before anything is
+    /// published.
     pub(super) has_differed: bool,
-    /// The last reason why nothing could be decided. It is published only once.
+    /// The last reason why nothing could be decided. The same reason is published only once in a row.
     pub(super) undecided: Option<(AuditMethod, Reason)>,
 }
 
-/// The first refusal of a list because the server's cache had not come to its version.
+/// The first refusal of a list because the server's watch cache had not reached the list's version.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TooLarge {
-    /// The first record of the stream.
+    /// The record that opened the stream.
     pub(super) stream: Seq,
     pub(super) at: Time,
 }
@@ -176,9 +180,9 @@ pub(super) struct TooLarge {
 pub(crate) struct WatchAudit {
     pub(super) subject: Subject,
     pub(super) level: Level,
-    /// The number of objects up to which a viewer's request makes a sweep.
+    /// The most objects of a watch for which a viewer's request makes a sweep.
     pub(super) lookup_limit: usize,
-    /// The requests of the last minute.
+    /// The requests of this watch's audit in the last minute.
     pub(super) minute: Minute,
     pub(super) round: Round,
     pub(super) sampling: Sampling,
@@ -189,9 +193,9 @@ pub(crate) struct WatchAudit {
     pub(super) too_large: Option<TooLarge>,
     pub(super) limits: Limits,
     pub(super) concluded: Concluded,
-    /// The reply that a viewer waits for.
+    /// The reply that a viewer waits for; `None` if no viewer waits.
     pub(super) pending: Option<PendingReply>,
-    /// The sweep that a viewer asked for.
+    /// The sweep that a viewer's request began; `None` if none is under way.
     pub(super) sweep: Option<Sweep>,
 }
 
@@ -239,7 +243,7 @@ impl WatchAudit {
         }
     }
 
-    /// Begins the audit of a watch that has been there before.
+    /// Begins the audit of a watch that exists already.
     pub(crate) fn since(watch: &Watch, level: Level, lookup_limit: usize, now: Time) -> Self {
         let mut audit = Self::new(watch.server.clone(), level, lookup_limit, now);
         audit.subject.history = History::since(watch);
@@ -256,7 +260,7 @@ impl WatchAudit {
         self.subject.scope.as_ref()
     }
 
-    /// Returns the number of steps in the per-key log.
+    /// Returns the number of steps in the watch's per-key log.
     pub(crate) fn steps(&self) -> usize {
         self.subject.history.len()
     }

@@ -1,4 +1,4 @@
-//! The steps of a sweep.
+//! The steps of a sweep: it begins, looks up one object after the other, and ends.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::task::same_place;
 use crate::audit::reasons::{Cut, Reason};
 
 impl WatchAudit {
-    /// Begins a sweep, unless the watch has more objects than the limit. Returns whether it does.
+    /// Begins a sweep, unless the watch has more objects than `lookup_limit`. Returns whether a sweep began.
     pub(crate) fn begin_sweep(
         &mut self,
         progress: &ResourceVersion,
@@ -45,8 +45,8 @@ impl WatchAudit {
         true
     }
 
-    /// Looks up the next object of the sweep. If the stream has ended, it waits up to [`AGAIN_US`] for the next
-    /// stream.
+    /// Queues the lookup of the sweep's next object. If the watch has no open stream, the sweep waits [`AGAIN_US`] once
+    /// for the next stream.
     pub(crate) fn next_of_sweep(&mut self, is_streaming: bool, step: &mut StepContext<'_>) {
         let (watch, now) = (step.watch, step.now);
         let Some(sweep) = self.sweep.as_mut().filter(|sweep| sweep.next_at <= now) else {
@@ -84,7 +84,8 @@ impl WatchAudit {
         self.settle(step);
     }
 
-    /// Counts an object that is held in etcd's version. Outside a sweep it counts as a sample.
+    /// Counts an object that the watch holds at etcd's resourceVersion. An object that no sweep looks up counts as a
+    /// sample.
     pub(crate) fn count_equal(&mut self, object: &Object) {
         if let Some(sweep) = &mut self.sweep
             && sweep.take(object)
@@ -95,7 +96,7 @@ impl WatchAudit {
         }
     }
 
-    /// Counts an object with a confirmed verdict.
+    /// Counts an object with a confirmed verdict as wrong, if the sweep looks it up.
     pub(crate) fn count_wrong(&mut self, object: &Object) {
         if let Some(sweep) = &mut self.sweep
             && sweep.take(object)

@@ -1,4 +1,4 @@
-//! One read of a watch.
+//! One read for the audit of a watch.
 
 use std::sync::Arc;
 
@@ -7,30 +7,31 @@ use watchscope_model::{Object, ResourceVersion};
 
 use crate::audit::compare::{Comparison, Difference};
 
-/// A read to make.
+/// A read that the audit has to make.
 #[derive(Clone, Debug)]
 pub(crate) enum Task {
-    /// All objects, at exactly a version.
+    /// A list of all objects, at exactly a resourceVersion.
     Exact(Comparison),
     /// The first page of the newest list.
     Newest,
-    /// The version that the server's cache has reached.
+    /// A list that shows which version the server's watch cache has reached.
     Any,
-    /// An object, as it is now.
+    /// A GET of an object, as it is in etcd now.
     Get(Arc<Object>),
-    /// An object that a watch with a selector reported as deleted at a version: it may still be there.
+    /// A GET of an object for which a watch with a selector delivered a DELETED at this version: it may still exist.
     SelectorExit {
         object: Arc<Object>,
         version: ResourceVersion,
     },
-    /// An object, at exactly a version. The second read carries the difference that the first one found.
+    /// A list of one object, at exactly a resourceVersion. The second read of an object carries the difference that the
+    /// first read found.
     One {
         object: Arc<Object>,
         at: ResourceVersion,
         first: Option<Difference>,
     },
-    /// An object that is confirmed to be wrong, at the very version that the watch holds. etcd may never have had it
-    /// at that version. The read is repeated if etcd does not have it.
+    /// A list of one object that is confirmed to be wrong, at the very version that the watch holds. etcd may never
+    /// have had the object at that version. The read is repeated if etcd does not have it.
     HistoryCheck {
         object: Arc<Object>,
         at: ResourceVersion,
@@ -39,7 +40,7 @@ pub(crate) enum Task {
 }
 
 impl Task {
-    /// Returns whether it reads this object alone.
+    /// Returns whether the task reads this object alone.
     pub(super) fn is_of(&self, object: &Object) -> bool {
         let (Self::Get(of) | Self::One { object: of, .. }) = self else {
             return false;

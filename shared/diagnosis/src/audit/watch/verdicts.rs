@@ -1,4 +1,4 @@
-//! Verdicts: raised, confirmed, cleared.
+//! Raises, confirms and clears verdicts.
 
 use watchscope_model::Object;
 use watchscope_model::event::{Change, Verdict};
@@ -8,7 +8,7 @@ use watchscope_model::vocabulary::{Certainty, Standing};
 use super::context::StepContext;
 use crate::audit::compare::Difference;
 
-/// Returns a verdict with the state `cleared`.
+/// Returns the same verdict with the state `cleared`.
 pub(super) fn cleared(verdict: &Verdict) -> Verdict {
     Verdict {
         state: Standing::Cleared,
@@ -16,7 +16,7 @@ pub(super) fn cleared(verdict: &Verdict) -> Verdict {
     }
 }
 
-/// Returns the verdict that a change clears, because the compared object is no longer held.
+/// Returns the open verdict that a change clears, because the watch no longer holds the compared state of the object.
 pub(crate) fn overtaken(watch: &Watch, change: &Change) -> Option<Verdict> {
     let standing = &watch.verdict_on(&change.object)?.verdict;
     let is_replay = watch
@@ -32,7 +32,7 @@ pub(super) enum Judged {
     Raised,
     /// The verdict was confirmed: the difference was found a second time.
     Confirmed,
-    /// The verdict was confirmed before.
+    /// The verdict was confirmed by earlier reads.
     Known,
 }
 

@@ -16,8 +16,8 @@ use super::state::{FOLLOWED, WatchAudit};
 use crate::audit::read::Read;
 use crate::audit::reasons::{Reason, SecondWatch};
 
-/// Time in ms from one second watch of a watch to the next. Each then takes one of the server's 120 requests a minute,
-/// beside two lists of its watch (docs/audit.md#how-much-is-read).
+/// Time in ms from one second watch of the same objects to the next. So for each watch, second watches take one of the
+/// server's 120 requests a minute, beside the watch's two lists (docs/audit.md#how-much-is-read).
 const WITNESS_MS: u64 = 60_000;
 
 impl WatchAudit {
@@ -26,7 +26,8 @@ impl WatchAudit {
         self.witness.next_at
     }
 
-    /// Returns the next second watch and its start, if it is due and the watch has moved since the last one.
+    /// Returns the request of the next second watch and the resourceVersion at which it starts, if one is due and the
+    /// watch's progress has moved since the last one.
     pub(crate) fn ask_witness(
         &mut self,
         name: &WatchName,
@@ -59,8 +60,9 @@ impl WatchAudit {
         Some((from, read))
     }
 
-    /// Compares the watch with a second one (docs/semantics/checks.md#witness). Both must have delivered the events
-    /// above `from` that both have passed. Looks up the object of an event that the watch lost.
+    /// Compares the watch with a second watch of the same objects (docs/semantics/checks.md#witness). Both must have
+    /// delivered the same events above `from`, up to the lower of their two versions. Looks up the objects of events
+    /// that the watch lost.
     pub(crate) fn witnessed(
         &mut self,
         from: &ResourceVersion,

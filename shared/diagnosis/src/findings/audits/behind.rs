@@ -1,4 +1,5 @@
-//! Streams that deliver nothing while reads show newer objects (F17, F31), and watches from the future (F32).
+//! Streams that deliver nothing while reads show newer objects (F17, F31), and watches opened at a version that their
+//! server has not reached (F32).
 
 use watchscope_model::event::Audit;
 use watchscope_model::fold::{Moment, Watch};
@@ -14,7 +15,7 @@ use crate::findings::registry::FindingRegistry;
 use crate::limits::{AHEAD_US, TOO_LARGE_US};
 use crate::text::seconds;
 
-/// Returns the shared part of watches whose server is behind newer reads (F31).
+/// Returns what watches share whose server is behind newer reads (F31).
 pub(super) fn behind_reads(watch: &WatchName, state: &State) -> Option<Shared> {
     let place = Place::of(watch, state)?;
     let server = place.server_words();
@@ -29,7 +30,7 @@ pub(super) fn behind_reads(watch: &WatchName, state: &State) -> Option<Shared> {
     })
 }
 
-/// Returns the shared part of watches that were opened above their servers' versions (F32).
+/// Returns what watches share that were opened above the versions that their servers have reached (F32).
 pub(super) fn beyond_servers() -> Shared {
     Shared {
         subject: Subject::Cluster,
@@ -91,9 +92,9 @@ impl Audits {
         registry.raise(found.until_cleared(), record.at);
     }
 
-    /// Raises F32 at the second refusal of a list at a watch's version, because the server has not come so far. If it
-    /// comes [`TOO_LARGE_US`] after the first, for a stream that has delivered nothing, the stream waits for its
-    /// server.
+    /// Raises F32 at the second refusal of a list at a watch's version, because the server has not reached that
+    /// version. The second refusal counts only if it comes at least [`TOO_LARGE_US`] after the first, for a stream that
+    /// has delivered nothing.
     pub(super) fn too_large(
         &mut self,
         event: &Audit,
@@ -139,7 +140,7 @@ impl Audits {
         registry.raise(found.until_cleared(), record.at);
     }
 
-    /// Raises F17 or F31: a list differs from the held objects, and the watch does not come to its version
+    /// Raises F17 or F31: a list differs from the held objects, and the watch does not reach the list's version
     /// (docs/semantics/checks.md#behind).
     pub(super) fn stands_still(
         &mut self,

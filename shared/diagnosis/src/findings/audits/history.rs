@@ -14,7 +14,7 @@ use crate::findings::registry::FindingRegistry;
 use crate::text::name;
 
 impl Audits {
-    /// Handles a list below the version of its watch, which the probe saw: etcd went back.
+    /// Handles a phase in which the probe reports a list below the version of its watch: etcd went back.
     pub(crate) fn entered(
         &mut self,
         event: &WatchPhase,
@@ -35,8 +35,8 @@ impl Audits {
         }
     }
 
-    /// Handles a list above the version of its watch with a living object at a lower version than before, which the
-    /// probe saw: etcd went back.
+    /// Handles a page of a list that is above the version of its watch, but has an existing object at a lower version
+    /// than before, which the probe found: etcd went back.
     pub(crate) fn page(
         &mut self,
         event: &ListPage,
@@ -80,8 +80,8 @@ impl Audits {
         );
     }
 
-    /// Handles a complete list, or complete initial events. After a restore the first list of a watch shows whether
-    /// its server went back too.
+    /// Handles a complete list, or complete initial events. After a restore, the first list of a watch shows whether
+    /// its server's watch cache went back too.
     pub(crate) fn listed(
         &mut self,
         event: &ListComplete,
@@ -101,7 +101,7 @@ impl Audits {
     }
 
     /// Handles a newest list below the version of its watch, and so below what the same server delivered before. etcd
-    /// answers such a list, so etcd went back.
+    /// itself answers such a list, so etcd went back.
     pub(super) fn went_back(
         &mut self,
         (name, read): (&WatchName, &ResourceVersion),
@@ -147,7 +147,8 @@ impl Audits {
         self.restored(found, (name, progress), below, before, record, registry);
     }
 
-    /// Handles a newest list of a pinned server that is below what the server delivered before.
+    /// Handles a newest list of a server that watches are pinned to, if the list is below what that server delivered
+    /// before. Once all servers have answered, F33 is definite.
     fn confirm_restored(
         &mut self,
         watch: &Watch,
@@ -179,15 +180,15 @@ impl Audits {
         });
     }
 
-    /// Returns whether the finding is open already and a watch has not listed since.
+    /// Returns whether a restore is known and the watch has not completed a list since.
     pub(super) fn is_to_begin_anew(&self, watch: &Watch) -> bool {
         let listed = watch.list.as_ref().and_then(|list| list.complete);
         let restored = self.restored.as_ref();
         restored.is_some_and(|restored| listed.is_none_or(|listed| listed.seq <= restored.at))
     }
 
-    /// Raises F33: etcd holds another state than before. Each watch has to begin anew, also if that happened before. A
-    /// watch that began anew and got the old state once more does not count again.
+    /// Raises F33: etcd holds another state than before. Each watch has to list again, even if F33 was raised before.
+    /// If a watch listed again and only got the old state from a watch cache, the failure counts as the same restore.
     pub(super) fn restored(
         &mut self,
         mut found: FindingDraft,
@@ -211,8 +212,8 @@ impl Audits {
         registry.raise(found, record.at);
     }
 
-    /// Handles that etcd does not have an object at a version that it delivered, although it has come further. So it
-    /// has another history.
+    /// Handles that etcd does not have an object at a version that was delivered, although its revision is higher by
+    /// now. So etcd has another history.
     pub(super) fn note_never_existed(
         &mut self,
         event: &Audit,

@@ -9,10 +9,10 @@ use watchscope_model::{ResourceVersion, Seq, State, Text, WatchName};
 #[derive(Clone, Debug)]
 pub(super) struct Restored {
     pub(super) at: Seq,
-    /// The version that each watch had reached.
+    /// The version that each watch had reached at that moment.
     pub(super) reached: BTreeMap<WatchName, u64>,
-    /// The servers that have yet to answer, if a list below a watch's version showed it; `None` once all have
-    /// answered.
+    /// If a list below a watch's version showed the restore: that list, and the servers that have answered so. `None`
+    /// otherwise, and once all servers have answered.
     pub(super) below: Option<Below>,
 }
 
@@ -21,9 +21,9 @@ pub(super) struct Restored {
 pub(super) struct Below {
     /// The resource whose servers must answer. Each resource may have an etcd of its own.
     pub(super) resource: Resource,
-    /// The sentence about it, without the answers of the other servers.
+    /// The finding's sentence, without the answers of the other servers.
     pub(super) sentence: String,
-    /// The servers whose newest list was below what they had delivered before.
+    /// The addresses of the servers whose newest list was below what they had delivered before.
     pub(super) servers: BTreeSet<Text>,
 }
 
@@ -40,9 +40,9 @@ impl Restored {
         }
     }
 
-    /// Returns whether a watch may still have an event up to a version from before the restore, because it has come as
-    /// far again. A server's watch cache does not begin anew when etcd goes back; it delivers the same events once
-    /// more.
+    /// Returns whether a watch may have an event of this version from before the restore, because the watch has again
+    /// reached the version that it had then. A server's watch cache does not begin anew when etcd goes back; it
+    /// delivers the old events once more.
     pub(super) fn is_kept(&self, name: &WatchName, watch: &Watch, version: u64) -> bool {
         let progress = watch.progress.as_ref().map_or(0, number);
         let mut reached = self.reached.get(name).into_iter();
@@ -54,9 +54,9 @@ impl Restored {
 type Resource = (Text, Text);
 
 impl Below {
-    /// Returns the number of servers by which the resource is watched, if each answered with a newest list below what
-    /// it had delivered. A server that cannot be reached has not answered. Returns `None` where watches are not pinned
-    /// to servers.
+    /// Returns the number of servers to which watches of the resource are pinned, if each answered with a newest list
+    /// below what it had delivered; else `None`. A server that cannot be reached has not answered. Also returns `None`
+    /// if a watch of the resource is not pinned to a server.
     pub(super) fn answers(&self, before: &State) -> Option<usize> {
         let watches = before.watches.values();
         let of_it = watches.filter(|watch| {
@@ -68,7 +68,7 @@ impl Below {
         (have_all && !servers.is_empty()).then_some(servers.len())
     }
 
-    /// Returns the finding's sentence. `all` is the number of servers, if all have answered.
+    /// Returns the finding's sentence. `all` is the number of servers if all have answered; else `None`.
     pub(super) fn summary(&self, all: Option<usize>) -> String {
         let others = match all {
             None => String::new(),

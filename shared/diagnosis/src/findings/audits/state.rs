@@ -1,4 +1,4 @@
-//! The audit's findings so far, and the records they rest on.
+//! The findings from the audit so far, and the records that are their evidence.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use watchscope_model::{Object, Row, Seq, Text, WatchName};
 
 use super::restored::Restored;
 
-/// Most changes of each watch whose records are remembered; a further one replaces the oldest. For an object that
-/// changed earlier, the record since which it is held replaces its last event. It bounds the memory of each watch. The
-/// number has no source.
+/// Most changes of each watch whose records are remembered; a further change replaces the oldest. For an object that
+/// changed earlier, the record since which it is held is named as its last event. The limit bounds the memory of each
+/// watch. The number has no source.
 const CHANGES_KEPT: usize = 256;
 /// Time in µs within which the audit's results for several watches may have one cause. The audit reads one watch after
-/// the other, and each in turn within its minute of requests. The number has no other source.
+/// the other, and comes to each within a minute. The number has no other source.
 pub(super) const TURN_US: i64 = 60_000_000;
 
 /// The results of the audit: objects that are confirmed to be wrong, streams that deliver nothing, and an etcd that
@@ -25,13 +25,13 @@ pub(crate) struct Audits {
     pub(super) wrong: BTreeMap<WatchName, BTreeSet<(Option<Text>, Text)>>,
     /// The records that may be evidence for findings about a watch's objects.
     pub(super) grounds: BTreeMap<WatchName, Grounds>,
-    /// The watches whose streams deliver nothing, with the reasons: opened beyond what their server knows (F32), left
-    /// behind by an edit (F17), or behind (F31).
+    /// The watches whose streams deliver nothing, with the reasons: opened at a version that their server has not
+    /// reached (F32), silent since an edit of the CRD (F17), or behind (F31).
     pub(super) silent: BTreeMap<WatchName, BTreeSet<Row>>,
-    /// The watches whose list at their version was refused because the server had not come so far: the stream by its
-    /// first record, and the first refusal.
+    /// The watches whose list at their version was refused because the server had not reached it: the record that
+    /// opened the stream, and the first refusal.
     pub(super) too_large: BTreeMap<WatchName, (Seq, Moment)>,
-    /// The last moment when etcd was found to have gone back (F33).
+    /// The last moment at which etcd was found to have gone back (F33); `None` if it never was.
     pub(super) restored: Option<Restored>,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Grounds {
     changes: VecDeque<(Arc<Object>, Seq)>,
     /// The last read of the audit that differed from what the watch held.
     pub(super) read: Option<Seq>,
-    /// The first read that differed, of each object whose verdict is raised and not confirmed.
+    /// For each object whose verdict is raised and not confirmed, the first read that differed.
     pub(super) first_reads: BTreeMap<(Option<Text>, Text), Seq>,
 }
 
@@ -54,8 +54,8 @@ impl Grounds {
         self.changes.push_back((object.clone(), seq));
     }
 
-    /// Returns the object's last event, the last bookmark, and the two reads that differ. Unknown records are left
-    /// out.
+    /// Returns the records of the object's last event, of the last bookmark, and of the two reads that differ. Records
+    /// that are not known are left out.
     pub(super) fn evidence(&mut self, event: &Verdict, watch: Option<&Watch>) -> Vec<Seq> {
         let place = (event.object.namespace.clone(), event.object.name.clone());
         let mut changes = self.changes.iter().rev();

@@ -1,4 +1,4 @@
-//! Findings about clients' beliefs: ghosts (F19), and comparisons of different scopes (F42).
+//! Findings about the objects that clients hold: ghosts (F19), and comparisons of different scopes (F42).
 
 use watchscope_model::belief::Belief;
 use watchscope_model::event::{Change, RequestAnswered, RequestSent};
@@ -14,7 +14,7 @@ use crate::findings::timers::{Timer, Timers};
 use crate::text::count;
 
 impl Clients {
-    /// Notes a DELETED. A watch with a selector delivers it also for objects that live on.
+    /// Notes a DELETED. A watch with a selector gets a DELETED also for objects that still exist, so it proves nothing.
     pub(crate) fn deleted(
         &mut self,
         event: &Change,
@@ -62,7 +62,7 @@ impl Clients {
         }
     }
 
-    /// Sets when the clients that hold a deleted object are judged.
+    /// Sets the timers at which clients that hold a deleted object are judged.
     fn look_again(&self, is_it: impl Fn(&Named) -> bool, record: Moment, timers: &mut Timers) {
         let holds = |client: &Client| client.may_hold_ghosts && client.named.iter().any(&is_it);
         for (name, _) in self.clients.iter().filter(|(_, client)| holds(client)) {
@@ -71,7 +71,8 @@ impl Clients {
         }
     }
 
-    /// Raises F19: a client that watched again without a resourceVersion holds an object that is proven to be deleted.
+    /// Makes F19 a divergence: a client that watched again without a resourceVersion holds an object that is proven to
+    /// be deleted.
     pub(crate) fn ghost(&mut self, name: &Text, now: Time, registry: &mut FindingRegistry) {
         let Self { clients, gone } = self;
         let Some(client) = clients.get_mut(name) else {
@@ -149,7 +150,8 @@ impl Client {
     }
 }
 
-/// Returns the first [`NAMED`] objects that beliefs name. An object that was named before keeps its time.
+/// Returns the first [`NAMED`] objects that a client reports to hold. An object that was named in the report before
+/// keeps its time.
 pub(super) fn read_named(beliefs: &[Belief], before: &[Named], now: Time) -> Vec<Named> {
     let of_part = |belief: &Belief| -> Vec<Named> {
         let held = belief.held.iter().map(|held| &held.object);

@@ -15,7 +15,7 @@ impl<'a> RequestLine<'a> {
         Some(Self { path, options })
     }
 
-    /// Returns path and selectors.
+    /// Returns path and selectors of the request as one text.
     pub(super) fn scope(&self) -> String {
         let selectors = ListOptions {
             label_selector: self.options.label_selector.clone(),
@@ -27,7 +27,7 @@ impl<'a> RequestLine<'a> {
         format!("{}{joint}{query}", self.path)
     }
 
-    /// Returns the resource as beliefs name it: `configmaps`, `deployments.apps`.
+    /// Returns the resource as a client's report names it: `configmaps`, `deployments.apps`.
     pub(super) fn resource(&self) -> String {
         let mut parts = self.path.trim_matches('/').split('/');
         let group = match parts.next() {

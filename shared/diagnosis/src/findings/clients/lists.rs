@@ -1,5 +1,5 @@
-//! Findings about lists of clients: too old (F22, F33), in circles (F14); and about many watches without a version
-//! (F20).
+//! Findings about lists of client programs: lists that are too old (F22, F33), and lists in circles (F14). Also
+//! findings about many watches without a resourceVersion (F20).
 
 use watchscope_model::event::ClientRequest;
 use watchscope_model::fold::Moment;
@@ -13,12 +13,13 @@ use crate::findings::streams::Streams;
 use crate::text::seconds;
 use crate::versions::server_version;
 
-/// Time in µs before a client's list request. The list is too old if a watch of watchscope had come further by then
-/// (F22). It is also the least age of a client's belief at which handled updates are a resync (F46). The number has no
-/// source: it covers the ways of requests and events.
+/// Time in µs before a client's list request. The list is too old if a watch of watchscope had reached a higher version
+/// at that time before the request (F22). It is also the least age of a client's report of its objects from which on
+/// handled updates are a resync (F46). The number has no source: it covers the time that requests and events take.
 pub(super) const OLDER_US: i64 = 1_000_000;
-/// Time in µs within which [`CIRCLE`] lists, each followed by a watch from the same version, are a circle (F14). It is
-/// that of `LISTS_AFTER_EXPIRY_US` for watchscope's own watches.
+/// The longest time in µs from the first to the last of [`CIRCLE`] watches of a client, each right after a list. These
+/// lists are a circle (F14) if the last watch starts from no later version than the first. The time is as long as
+/// `LISTS_AFTER_EXPIRY_US`, which is for watchscope's own watches.
 const CIRCLE_US: i64 = 60_000_000;
 
 impl Clients {
@@ -84,8 +85,8 @@ impl Clients {
     }
 }
 
-/// Raises F22: a list is older than what a watch of watchscope had delivered before the request. A request for the
-/// newest state must not get an older one from any server, unless etcd itself went back (F33).
+/// Raises F22: a list is older than what a watch of watchscope had delivered before the request. No server may answer a
+/// request for the newest state with an older one, unless etcd itself went back (F33).
 pub(super) fn stale(
     client: &Client,
     listed: Listed,
@@ -137,7 +138,7 @@ pub(super) fn stale(
     }
 }
 
-/// Raises F14: lists come no further, and each is followed by a watch that does not last.
+/// Raises F14: a client's lists make no progress, and each is followed by a watch that does not last.
 pub(super) fn circle(
     client: &mut Client,
     version: u64,
@@ -180,8 +181,8 @@ pub(super) fn circle(
     registry.raise(found, record.at);
 }
 
-/// Returns whether the servers may open a watch of etcd for each watch without a resourceVersion
-/// (docs/semantics/lists-and-watches.md#watch-without-version). A server of unknown version may.
+/// Returns whether the servers may open a watch in etcd for each watch without a resourceVersion
+/// (docs/semantics/lists-and-watches.md#watch-without-version). A server of unknown version counts as one that may.
 fn may_ask_etcd(state: &State) -> bool {
     match server_version(state) {
         None => true,

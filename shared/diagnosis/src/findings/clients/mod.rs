@@ -1,6 +1,7 @@
-//! Findings about client programs, from their requests, iterations and beliefs (client records; docs/findings).
+//! Findings about client programs, from their requests, iterations and held objects (client records; docs/findings).
 //!
-//! The records are those of a simulated or a tapped program. The events of a client's streams are not judged here.
+//! The records are those of a simulated or a tapped program. This module does not judge the events of a client's
+//! streams.
 
 mod beliefs;
 mod line;

@@ -12,20 +12,20 @@ use crate::text::seconds;
 
 /// Iterations a second above which a loop without requests and without a stream counts as spinning (F01, F02). A loop
 /// that waits for anything is far slower. A hot loop prints millions of lines in 30 s
-/// (docs/semantics/cases.md#ghost-you), so it is far faster. The number has no other source.
+/// (docs/semantics/cases.md#ghost-you), so a spinning loop is far faster. The number has no other source.
 const SPIN_PER_S: u64 = 1_000;
-/// Least time in µs between two reports of a client by which its loop is measured. A spinning client reports once a
-/// second, so this leaves 0.1 s for a report that comes early.
+/// Least time in µs between two reports of a client from which the rate of its loop is computed. A spinning client
+/// reports once a second, so this leaves 0.1 s for a report that comes early.
 pub(super) const SPIN_US: i64 = 900_000;
 /// Time in µs after which a client that returned and sends no request counts as silent (F03, F48). The number has no
-/// source. A program that waits longer before its next request is taken for silent until then.
+/// source. A program that waits longer before its next request counts as silent until that request.
 pub(super) const SILENT_US: i64 = 30_000_000;
-/// Time in µs after its request to resume within which a client that returned had got a 410 (F48). A server sends that
-/// at once (docs/semantics/servers.md#cache-resume). The probe takes a stream for accepted after the same time
-/// (`ACCEPTED_MS`).
+/// Longest time in µs from a client's request to resume to the return of its watch loop for which a 410 counts as the
+/// reason (F48). A server sends the 410 at once (docs/semantics/servers.md#cache-resume). The probe takes a stream for
+/// accepted after the same time (`ACCEPTED_MS`).
 const RETURNED_AT_ONCE_US: i64 = 2_000_000;
-/// Number of events above iterations and held objects beyond which changes were merged (F49). Fewer may still wait for
-/// the handler. The number has no source. A smaller one would call waiting events merged.
+/// Number of events beyond iterations and held objects above which changes count as merged (F49). A smaller surplus may
+/// still wait for the handler. The number has no source. With a smaller number, waiting events would count as merged.
 const MERGED: u64 = 10;
 
 impl Clients {
@@ -150,7 +150,8 @@ pub(super) fn spin(
     registry.raise(found, record.at);
 }
 
-/// Raises F49: the client got more events than its handler took singly. Events that may still wait do not count.
+/// Raises F49: the client received more changes than its handler was called for, because changes were merged. Events
+/// that may still wait for the handler do not count.
 pub(super) fn merged(
     client: &mut Client,
     name: &Text,

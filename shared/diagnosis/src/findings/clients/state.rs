@@ -12,77 +12,78 @@ use watchscope_model::{RequestId, Row, Seq, Text, Time, Uid};
 use crate::findings::draft::{FindingDraft, Subject};
 use crate::findings::timers::{Timer, Timers};
 
-/// Most client programs that findings follow: the first ones that start. Records of further ones are skipped; none of
-/// the followed ones is forgotten. It bounds the memory. The number has no source: stories have far fewer clients.
+/// Most client programs that findings follow: the first that start. Records of further programs are skipped; a followed
+/// program is never forgotten. The limit bounds the memory. The number has no source: stories have far fewer clients.
 pub const MAX_CLIENTS: usize = 1_024;
 /// Time in µs after which a client that waits for the answer to a watch, or for more initial events, is stuck (F35,
-/// F44, F50). kube-apiserver sends the headers at once (docs/semantics/requests.md#late-headers). It is that of
+/// F44, F50). kube-apiserver sends the headers at once (docs/semantics/requests.md#late-headers). The time is that for
 /// watchscope's own requests, `NO_ANSWER_US`.
 pub(super) const STUCK_US: i64 = 10_000_000;
-/// Number of clients watching without a resourceVersion that weigh on a server which reads etcd for each (F20;
-/// docs/semantics/lists-and-watches.md#watch-without-version). It also bounds the paths and the scopes that are
-/// remembered of one client; a further one is skipped. The number has no source.
+/// Number of clients watching without a resourceVersion from which on they are a load for a server that reads etcd for
+/// each (F20; docs/semantics/lists-and-watches.md#watch-without-version). It is also the most paths and the most scopes
+/// that are remembered of one client; a further path or scope is skipped. The number has no source.
 pub(super) const CROWD: usize = 20;
-/// Number of lists in a row without progress that are a circle (F14), as for watchscope's own watches
-/// (`LISTS_AFTER_EXPIRY`). The same number of initial-event streams in a row is kept as evidence.
+/// Number of lists in a row without progress from which on they are a circle (F14), as for watchscope's own watches
+/// (`LISTS_AFTER_EXPIRY`). It is also the number of streams with initial events in a row that are kept as evidence.
 pub(super) const CIRCLE: usize = 3;
-/// Most objects of a client that are compared with the deleted ones (F19); the first ones are taken. A client's record
-/// names at most as many of each resource (`NAMED_MOST` of the simulator).
+/// Most objects of a client that are compared with deleted objects (F19): the first that its report names. A client's
+/// record names at most this many objects of each resource (`NAMED_MOST` of the simulator).
 pub(super) const NAMED: usize = 64;
-/// Most deletions, and most GETs without an object, that are remembered. A further one replaces the oldest, and then
-/// proves no ghost. It bounds the memory. The number has no source.
+/// Most deletions, and most GETs without an object, that are remembered. A further deletion or GET replaces the oldest,
+/// which from then on proves no ghost. The limit bounds the memory. The number has no source.
 const GONE: usize = 1_024;
-/// Time in µs after a deletion from which a held object is a ghost (F19). Within it the client may not have handled the
-/// deletion yet. The number has no source: a client's reports come 0.1 s apart, or 1 s if it spins.
+/// Time in µs after a deletion from which a held object is a ghost (F19). Within this time the client may not have
+/// handled the deletion yet. The number has no source: a client's reports come 0.1 s apart, or 1 s if it spins.
 pub(super) const GHOST_US: i64 = 2_000_000;
 
 /// The state of one client.
 #[derive(Clone, Debug)]
 pub(super) struct Client {
-    /// Its program.
+    /// The kind of the client's program.
     program: ClientProgram,
-    /// Its phase, in its own word.
+    /// The client's phase, in the client's own word.
     pub(super) phase: Text,
     pub(super) phase_since: Time,
     pub(super) phase_seq: Seq,
     pub(super) iterations: u64,
     pub(super) handled: u64,
     pub(super) reported_at: Time,
-    /// Its last request.
+    /// The client's last request.
     pub(super) last_request: Option<LastRequest>,
     pub(super) watched_paths: BTreeSet<String>,
-    /// The scope that it watches, by resource.
+    /// The scope that the client watches, by resource.
     pub(super) scopes: BTreeMap<String, String>,
     pub(super) compared: Option<Compared>,
-    /// The requests for initial events that did not end.
+    /// The client's requests for initial events that did not end.
     pub(super) unfinished: Vec<Seq>,
-    /// Whether it has begun to read initial events since its last request.
+    /// Whether the client has begun to read initial events since its last request.
     pub(super) is_syncing: bool,
-    /// Its list since its last report.
+    /// The list that the client made since its last report; `None` if it made none.
     pub(super) listed: Option<Listed>,
-    /// The versions from which it watched after its last lists.
+    /// The versions from which the client watched after its last lists.
     pub(super) circle: VecDeque<WatchedFrom>,
     pub(super) belief: Vec<Belief>,
-    /// The first [`NAMED`] objects that its belief names.
+    /// The first [`NAMED`] objects that the client reports to hold.
     pub(super) named: Vec<Named>,
-    /// Whether it watched again without a resourceVersion and no ghost of it is proven yet.
+    /// Whether the client watched again without a resourceVersion, and no ghost that it holds is proven yet.
     pub(super) may_hold_ghosts: bool,
     pub(super) believed_at: Time,
-    /// The number of events that it handled while its belief changed.
+    /// The number of events that the client handled in reports in which its held objects changed.
     pub(super) changed: u64,
     pub(super) most_objects: u64,
     pub(super) timer: Option<Time>,
 }
 
-/// A request.
+/// A client's request.
 #[derive(Clone, Debug)]
 pub(super) struct LastRequest {
     pub(super) seq: Seq,
     pub(super) at: Time,
-    /// The resourceVersion from which it asks; `None` if unset.
+    /// The resourceVersion of the request; `None` if it has none.
     pub(super) version: Option<u64>,
     pub(super) is_watch: bool,
-    /// Whether it watches without a version to begin from and without a bookmark at the end of the initial state.
+    /// Whether the request is a watch without a resourceVersion to begin from and without a bookmark at the end of the
+    /// initial state.
     pub(super) is_versionless: bool,
 }
 
@@ -99,7 +100,7 @@ pub(super) struct Compared {
 pub(super) struct Listed {
     pub(super) seq: Seq,
     pub(super) at: Time,
-    /// Whether it asked for the newest state.
+    /// Whether the list asked for the newest state.
     pub(super) is_of_newest: bool,
 }
 
@@ -111,23 +112,23 @@ pub(super) struct WatchedFrom {
     pub(super) version: u64,
 }
 
-/// An object that a client's belief names.
+/// An object that a client reports to hold.
 #[derive(Clone, Debug)]
 pub(super) struct Named {
     pub(super) resource: String,
-    /// `NAMESPACE/NAME`, or a name alone.
+    /// The object's `NAMESPACE/NAME`, or its name alone.
     pub(super) key: String,
     pub(super) uid: Uid,
-    /// When the client first reported it.
+    /// When the client first reported the object.
     pub(super) since: Time,
 }
 
 /// Objects that are proven to be deleted. Each list holds at most [`GONE`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct GoneObjects {
-    /// Objects whose DELETED came to a watch without a selector.
+    /// Objects whose DELETED was delivered to a watch without a selector.
     pub(super) deleted: VecDeque<(Uid, Moment)>,
-    /// Resources and keys whose GET was answered with 404.
+    /// Resource and key of each object whose GET was answered with 404.
     pub(super) missing: VecDeque<(String, String, Moment)>,
     /// GETs of the audit that have no answer yet.
     pub(super) asked: VecDeque<(RequestId, String, String)>,
@@ -175,7 +176,7 @@ impl Clients {
 }
 
 impl GoneObjects {
-    /// Returns the record that proves an object to be deleted for longer than [`GHOST_US`].
+    /// Returns the record that proves that an object was deleted more than [`GHOST_US`] ago; `None` if none does.
     pub(super) fn proves(&self, named: &Named, now: Time) -> Option<Seq> {
         let is_old = |proof: Moment| now.micros_since(proof.at) > GHOST_US;
         let mut deleted = self.deleted.iter();
@@ -193,17 +194,17 @@ impl GoneObjects {
 }
 
 impl Client {
-    /// Returns whether its iterations are those of its handler.
+    /// Returns whether the client is an informer, whose iterations are those of its handler.
     pub(super) fn is_informer(&self) -> bool {
         self.program == ClientProgram::Informer
     }
 
-    /// Returns its phase.
+    /// Returns the client's phase.
     pub(super) fn does(&self) -> ClientPhase {
         ClientPhase::of(&self.phase)
     }
 
-    /// Sets its timer, in place of the last one.
+    /// Sets the client's timer, in place of the one set before.
     pub(super) fn wait(&mut self, name: Text, at: Time, timers: &mut Timers) {
         if let Some(old) = self.timer.replace(at) {
             timers.unset(old, Timer::Client(name.clone()));

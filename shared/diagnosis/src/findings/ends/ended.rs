@@ -23,11 +23,11 @@ use crate::server_words;
 /// Time in µs after an end at which no better attribution can come, except for a suspicion that waits for a list
 /// (docs/semantics/streams.md#revised).
 const SETTLED_US: i64 = REVISED_US + TOGETHER_US;
-/// Most servers that are remembered as gone. A further one is not remembered. It bounds the memory. The number has no
-/// source.
+/// Most servers that are remembered as gone. A further server is not remembered. The limit bounds the memory. The
+/// number has no source.
 const MAX_GONE: usize = 64;
-/// Number of barren streams in a row that are more than chance (F10; docs/semantics/streams.md#rule-barren): from it on
-/// the finding is raised. The number has no source.
+/// Number of barren streams in a row from which on they are more than chance and F10 is raised
+/// (docs/semantics/streams.md#rule-barren). The number has no source.
 const BARREN_STREAMS: usize = 3;
 
 /// A stream that ended for a cause that leaves the server without history.
@@ -45,41 +45,41 @@ struct GoneServer {
     row: Row,
 }
 
-/// Barren streams of one watch in a row.
+/// Barren streams of one watch in a row: streams that ended at once, without an event.
 #[derive(Clone, Debug, Default)]
 struct BarrenRun {
-    /// The version at which all of them began.
+    /// The version at which all these streams began.
     from: u64,
-    /// Whether all of them ended in order.
+    /// Whether all these streams ended in order (`end`).
     is_orderly: bool,
     ends: Vec<Seq>,
 }
 
-/// The ends of the last seconds, at most [`MAX_ENDS`]: a further one drops the oldest.
+/// The ends of the last seconds, at most [`MAX_ENDS`]: a further end drops the oldest.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ended {
     pub(super) pending: BTreeMap<StreamId, Pending>,
     rebuilt: BTreeMap<WatchName, StreamId>,
     /// The last stream of each watch that ended for a cause that leaves the server without history.
     emptied: BTreeMap<WatchName, Emptied>,
-    /// When each server last went away, by address; at most [`MAX_GONE`].
+    /// For each server that went away, when it last did and the row of the cause, by address; at most [`MAX_GONE`].
     gone: BTreeMap<Text, GoneServer>,
     /// The last stream of each watch that ended because watchscope paused.
     paused: BTreeMap<WatchName, StreamId>,
-    /// The findings of each watch in its open gap, by row.
+    /// For each watch with an open gap, the findings about the ends in that gap, by row.
     in_gap: BTreeMap<WatchName, BTreeMap<Row, Stake>>,
     /// The facts of the ERROR event of each watch's open stream.
     pub(super) error_facts: BTreeMap<WatchName, ErrorFacts>,
-    /// The watches whose next list explains their 410, and when the wait for it ends.
+    /// The watches whose next list may explain their 410, and when the wait for that list ends.
     awaited: BTreeMap<WatchName, Time>,
-    /// The last pause of watchscope.
+    /// The last pause of watchscope; `None` if there was none.
     pub(super) pause: Option<Moment>,
     /// The barren streams in a row of each watch.
     barren: BTreeMap<WatchName, BarrenRun>,
 }
 
 impl Ended {
-    /// Notes that a stream ended. Its finding waits until its attribution is final.
+    /// Notes that a stream ended. The finding about the end waits until the end's attribution is final.
     pub(crate) fn ended(
         &mut self,
         event: &StreamEnded,
@@ -113,7 +113,8 @@ impl Ended {
         timers.set(at, Timer::Settled(event.stream));
     }
 
-    /// Notes an ERROR event, which may say how much history is left. A list may explain it until `awaits_list`.
+    /// Notes an ERROR event, which may say how much history is left. A list until the time `awaits_list` may explain
+    /// it.
     pub(crate) fn error(&mut self, event: &StreamError, awaits_list: Option<Time>) {
         if let Some(until) = awaits_list {
             self.awaited.insert(event.watch.clone(), until);
@@ -126,7 +127,8 @@ impl Ended {
         self.error_facts.insert(event.watch.clone(), error_facts);
     }
 
-    /// Ends the wait for a watch's list soon, because the watch got its state, or the reason for its end is known.
+    /// Lets the wait for a watch's list end 0.25 s after a record, because the list came, or the reason for the end is
+    /// known.
     pub(crate) fn waits_no_more(&mut self, watch: &WatchName, record: Moment, timers: &mut Timers) {
         let Some(until) = self.awaited.get_mut(watch) else {
             return;
@@ -138,7 +140,8 @@ impl Ended {
         }
     }
 
-    /// Returns until when a stream's end must wait, because a list may explain it.
+    /// Returns until when the judgement of a stream's end must wait, because a list may explain the end; `None` if it
+    /// need not wait.
     pub(crate) fn waits_for_list(&self, stream: StreamId, now: Time) -> Option<Time> {
         let until = *self.awaited.get(&self.pending.get(&stream)?.watch)?;
         (now < until).then_some(until)
@@ -149,7 +152,8 @@ impl Ended {
         self.pause = Some(record);
     }
 
-    /// Raises F10: streams end at once without an event, again and again from the same version.
+    /// Counts barren streams. Raises F10 if streams from the same version end at once without an event, again and
+    /// again.
     fn count_barren(
         &mut self,
         event: &StreamEnded,
@@ -274,7 +278,8 @@ impl Ended {
         }
     }
 
-    /// Settles an end, because its attribution is final, and the ends in the same gap that waited for it.
+    /// Concludes the finding about an end, because the end's attribution is final. Also concludes the ends in the same
+    /// gap that waited for this end.
     pub(crate) fn settled(&mut self, stream: StreamId, now: Time, registry: &mut FindingRegistry) {
         let Some(mut end) = self.pending.remove(&stream) else {
             return;
@@ -295,7 +300,7 @@ impl Ended {
         }
     }
 
-    /// Returns the reasons why the history is gone.
+    /// Returns the ordinary reasons why the history that an end's watch needed is gone.
     pub(super) fn history(
         &self,
         stream: StreamId,
@@ -325,7 +330,7 @@ impl Ended {
         }
     }
 
-    /// Returns whether a 410 that waits for a stream's end in the same gap has another ordinary cause than that end.
+    /// Returns whether a 410 in the same gap that came after a stream's end has another ordinary cause than that end.
     fn is_followed_by_ordinary(&self, stream: StreamId, watch: &WatchName) -> bool {
         if self.rebuilt.get(watch) == Some(&stream) {
             return false;
@@ -444,8 +449,8 @@ impl Ended {
         registry.raise(found, now);
     }
 
-    /// Counts the 410 of a watch that had no stream when its server went away. Its history went with the server, so
-    /// the server's finding covers it.
+    /// Returns the finding for the 410 of a watch that had no stream when its server went away; `None` for other ends.
+    /// The watch's history was lost with the server, so the finding has the row of the server's failure.
     fn of_server(
         &self,
         end: &Pending,
@@ -480,8 +485,8 @@ impl Ended {
         Some((found, stake))
     }
 
-    /// Returns the part that the stream shared with others that may have ended for the same cause. It waits for
-    /// streams that are open over its connection, and for ends that may get the same row.
+    /// Returns what an ended stream shared with others that may have ended for the same cause. The finding waits for
+    /// streams that are open over the same connection, and for ends that may get the same row.
     fn shared(
         &self,
         row: Row,
@@ -515,8 +520,8 @@ impl Ended {
         })
     }
 
-    /// Marks the ends in a gap whose history is gone for an ordinary cause. The list that follows then makes none of
-    /// them worse.
+    /// Marks the ends in a gap whose history is gone for an ordinary cause. The list that follows does not make the
+    /// findings of these ends worse.
     fn lists_for_ordinary_cause(&mut self, watch: &WatchName) {
         for stake in self
             .in_gap

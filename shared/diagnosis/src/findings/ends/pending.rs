@@ -1,4 +1,4 @@
-//! An end whose attribution may still get better, and the outcome of its gap.
+//! A stream's end whose attribution may still get better, and the outcome of its gap.
 
 use watchscope_model::fold::Moment;
 use watchscope_model::vocabulary::{Certainty, Severity};
@@ -8,42 +8,43 @@ use super::rows::{alike, is_history_gone, leaves_no_history};
 use crate::findings::draft::{Fate, FindingDraft, Lasts};
 use crate::findings::place::Place;
 
-/// Time in ms without progress above which a watch expires because its type is quiet (F12). It is the least time for
-/// which etcd keeps a revision (docs/semantics/servers.md#compaction).
+/// Time in ms without progress above which a watch's version may have expired because its resource is quiet (F12). It
+/// is the least time for which etcd keeps a revision (docs/semantics/servers.md#compaction).
 pub(super) const QUIET_TYPE_MS: u64 = 300_000;
-/// Time in µs after an edit of a definition within which a gap may come from the edit (F17). An edit ends the watches
-/// of its type (docs/semantics/versions.md#crd-edit). The number has no source.
+/// Time in µs after an edit of a CRD within which a gap may come from the edit (F17). An edit ends the watches of its
+/// resource (docs/semantics/versions.md#crd-edit). The number has no source.
 const EDITED_US: i64 = 1_000_000;
-/// Time in µs above which a blind watch is a warning, whatever ended its stream: a period of bookmarks
+/// Time in µs above which a watch without a stream is a warning, whatever ended its stream: a period of bookmarks
 /// (docs/semantics/lists-and-watches.md#bookmark-period).
 pub(super) const BLIND_US: i64 = 60_000_000;
-/// The outcome of a watch whose server lost its history with the end (docs/semantics/requests.md#expired).
+/// The sentence about a watch whose server lost its history by the cause of the end
+/// (docs/semantics/requests.md#expired).
 const EXPIRED: &str =
     " Its history was gone with it (410), so it listed again; what happened in between is unknown.";
 
 /// The course of a stream up to its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Course {
-    /// The version at which it began; 0 if that has no order.
+    /// The version at which the stream began; 0 if that version has no order.
     pub(crate) from: Option<u64>,
-    /// When an event, a bookmark or a list last moved its watch on.
+    /// When an event, a bookmark or a list last moved the watch's progress.
     pub(crate) moved_at: Option<Time>,
-    /// When the gap of its watch began: at this end, or before.
+    /// When the gap of the watch began: at this end, or at an earlier end.
     pub(crate) gap_at: Time,
-    /// The last edit of its resource's definition.
+    /// The last edit of the resource's CRD.
     pub(crate) edit: Option<Moment>,
 }
 
-/// The place to which an ended stream's requests went.
+/// Where an ended stream's requests went: connection, server and resource.
 #[derive(Clone, Debug)]
 pub(crate) struct Where {
     pub(crate) place: Place,
-    /// Whether other watches have streams open over its connection.
+    /// Whether other watches have streams open over the same connection.
     pub(crate) is_shared: bool,
 }
 
 impl Where {
-    /// Returns the place to which the requests of a watch's stream go.
+    /// Returns where the requests of a watch's stream go.
     pub(crate) fn of(name: &WatchName, before: &State) -> Option<Self> {
         let connection = before.watches.get(name)?.connection;
         let mut watches = before.watches.iter();
@@ -55,7 +56,7 @@ impl Where {
     }
 }
 
-/// An end whose attribution may still change.
+/// A stream's end whose attribution may still change.
 #[derive(Clone, Debug)]
 pub(super) struct Pending {
     pub(super) watch: WatchName,
@@ -64,29 +65,29 @@ pub(super) struct Pending {
     pub(super) events: u64,
     pub(super) unread_ms: Option<u64>,
     pub(super) course: Course,
-    /// `None` for a stream of the audit.
+    /// Where the stream's requests went; `None` for a stream of the audit.
     pub(super) was: Option<Where>,
     pub(super) error_facts: ErrorFacts,
     pub(super) judgement: Option<LatestJudgement>,
-    /// How its gap closed, once it has.
+    /// How the gap of this end closed; `None` while it is open.
     pub(super) outcome: Option<Outcome>,
-    /// Whether the list that closes its gap has an ordinary cause.
+    /// Whether the list that closes the gap of this end has an ordinary cause.
     pub(super) is_ordinary: bool,
 }
 
 /// The outcome of a closed gap.
 #[derive(Clone, Debug)]
 pub(super) struct Outcome {
-    /// The version from which the watch resumed; `None` if it listed.
+    /// The resourceVersion from which the watch resumed; `None` if it listed.
     pub(super) from: Option<String>,
     pub(super) fate: Fate,
     pub(super) at: Time,
-    /// The row of an end in the same gap that explains why the history is gone and the watch listed.
+    /// The row of another end in the same gap that explains why the history was gone, so that the watch listed.
     pub(super) explained_by: Option<Row>,
 }
 
 impl Outcome {
-    /// Returns the sentence for an end of this row.
+    /// Returns the sentence about this outcome, for an end of this row.
     pub(super) fn sentence(&self, row: Row) -> String {
         match (&self.from, self.explained_by) {
             (Some(from), _) => format!(" It resumed from {from}; nothing was lost."),
@@ -101,11 +102,11 @@ impl Outcome {
 /// The facts that decide the severity of an end, besides how its gap closes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stake {
-    /// Since when the watch was blind: since the gap began. For a stream that died half-open (F04), since the later of
-    /// its last progress and 90 s before its end.
+    /// Since when the watch received nothing: since the gap began. For a stream that died half-open (F04): since its
+    /// last progress, but at most since 90 s before its end.
     pub(super) blind_from: Time,
-    /// Whether its cause makes a list necessary: an edit of a definition, a server that restarted, a quiet type, or a
-    /// pause of watchscope.
+    /// Whether the end has an ordinary cause that makes a list necessary: an edit of a CRD, a server that restarted, a
+    /// quiet resource, or a pause of watchscope.
     pub(super) is_ordinary: bool,
 }
 
@@ -122,16 +123,16 @@ impl Stake {
     }
 }
 
-/// Reasons why the history is gone that a watch needs to resume.
+/// Ordinary reasons why the history that a watch needs to resume is gone.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct History {
-    /// The server's cache began anew in the same gap.
+    /// Whether the server's watch cache began anew in the same gap.
     pub(super) is_consequence: bool,
-    /// The type was so quiet that its version aged until it was compacted.
+    /// Whether the resource was so quiet that the watch's version was compacted.
     pub(super) is_quiet: bool,
-    /// watchscope paused.
+    /// The pause of watchscope that is the reason; `None` if no pause is.
     pub(super) pause: Option<Moment>,
-    /// The type's definition was edited.
+    /// The edit of the resource's CRD that is the reason; `None` if no edit is.
     pub(super) edit: Option<Seq>,
 }
 
@@ -141,8 +142,8 @@ impl History {
     }
 }
 
-/// Returns whether the history is gone in the gap of a stream. The stream began the gap, or ended in it before the last
-/// one.
+/// Returns whether an end for lost history lies in the same gap as the end of `stream`: `stream` began the gap, or
+/// ended in it before the stream `last`.
 pub(super) fn is_in_gap(
     judgement: &LatestJudgement,
     row: Row,
@@ -161,30 +162,30 @@ pub(super) struct LatestJudgement {
     pub(super) row: Option<Row>,
     pub(super) certainty: Certainty,
     pub(super) evidence: Vec<Seq>,
-    /// The stream whose end began the gap of this attribution.
+    /// The stream whose end began the gap that this end lies in.
     pub(super) began: Option<StreamId>,
 }
 
 /// The facts of an ERROR event about history and leader.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ErrorFacts {
-    /// The oldest version from which the cache can resume a watch.
+    /// The oldest resourceVersion from which the watch cache can resume a watch.
     pub(super) oldest: Option<u64>,
-    /// Whether etcd has no leader. Only a watch that goes to etcd itself gets this ERROR
+    /// Whether etcd has no leader. Only a watch that bypasses the watch cache gets this ERROR
     /// (docs/semantics/requests.md#no-leader).
     pub(super) is_leaderless: bool,
 }
 
 impl FindingDraft {
-    /// Sets the outcome that the history is gone because of the cause of the end.
+    /// If the watch listed, sets as outcome that its history was gone because of the cause of the end.
     pub(super) fn mark_expired(&mut self) {
         if matches!(self.fate, Some(Fate::Lost | Fate::Relisted)) {
             self.outcome = Some(EXPIRED.to_owned());
         }
     }
 
-    /// Notes that the gap has closed. That does not end a finding that lasts, and proves nothing about an event that an
-    /// apiserver has lost (F24).
+    /// Notes that the gap has closed. A closed gap does not end a finding that lasts, and does not lower the severity
+    /// of an event that an apiserver has lost (F24).
     pub(super) fn close(&mut self, stake: Stake, outcome: &Outcome) {
         if self.lasts == Lasts::UntilCleared {
             return;
@@ -199,7 +200,8 @@ impl FindingDraft {
 }
 
 impl LatestJudgement {
-    /// Returns the row of the finding, and the rows that look like it; `None` if there is no finding.
+    /// Returns the row of the end's finding, and the rows that look like it; `None` if the attribution gives no
+    /// finding.
     pub(super) fn found(&self) -> Option<(Row, &'static [Row])> {
         let row = self.row?;
         Some((row, alike(row, self.certainty)?))
@@ -207,18 +209,19 @@ impl LatestJudgement {
 }
 
 impl Pending {
-    /// Returns how long nothing had moved its watch on, in milliseconds.
+    /// Returns how long the watch had made no progress at the end, in milliseconds; `None` if it is unknown.
     pub(super) fn quiet_ms(&self) -> Option<u64> {
         self.course.moved_at.map(|at| self.at.millis_since(at))
     }
 
-    /// Returns the edit of the definition after which the server may have no older history.
+    /// Returns the edit of the CRD after which the server may have no older history; `None` if no edit is near the gap.
     pub(super) fn edited(&self) -> Option<Seq> {
         let edit = self.course.edit?;
         (edit.at.plus_micros(EDITED_US) >= self.course.gap_at).then_some(edit.seq)
     }
 
-    /// Returns whether the watch was quiet for over 5 minutes before its gap, so that its version expired.
+    /// Returns whether the watch made no progress for over 5 minutes before its gap, so that its version may have
+    /// expired.
     pub(super) fn was_quiet(&self) -> bool {
         let Course {
             moved_at, gap_at, ..

@@ -7,12 +7,12 @@ use crate::attribution::{DRAIN_US, TOGETHER_US};
 use crate::findings::draft::Subject;
 use crate::findings::place::Place;
 
-/// Time in µs within which cut-short initial events of a type may have one cause. Each watch requests its own after a
-/// backoff of 60 s at most (docs/semantics/clients.md#reflector).
+/// Time in µs within which initial events of a resource that were cut short may have one cause. Each watch requests its
+/// initial events again after a backoff of 60 s at most (docs/semantics/clients.md#reflector).
 const CUT_SHORT_US: i64 = 60_000_000;
 
-/// Returns whether a server has no history after an end of this row. Then the 410 that follows is no failure of its
-/// own.
+/// Returns whether a server has no history after an end of this row. After such an end, the 410 that follows is no
+/// failure of its own.
 pub(super) fn leaves_no_history(row: Row) -> bool {
     matches!(row, Row::F06 | Row::F07 | Row::F16 | Row::F17)
 }
@@ -26,7 +26,7 @@ pub(super) fn together_us(row: Row) -> i64 {
     }
 }
 
-/// Returns the subject that is shared by watches whose streams ended for this row.
+/// Returns the subject that watches share whose streams ended for this row; `None` if the row has no shared findings.
 pub(super) fn reach(row: Row, place: &Place) -> Option<Subject> {
     match row {
         Row::F04 | Row::F08 | Row::F09 | Row::F47 => place.connection(),
@@ -36,7 +36,7 @@ pub(super) fn reach(row: Row, place: &Place) -> Option<Subject> {
     }
 }
 
-/// Returns whether a stream ended because its server's cache begins anew.
+/// Returns whether the row means that a stream ended because its server's watch cache begins anew.
 pub(super) fn is_rebuilding(row: Row) -> bool {
     matches!(row, Row::F16 | Row::F17)
 }

@@ -21,7 +21,7 @@ fn asked_from(end: &Pending) -> String {
     }
 }
 
-/// Returns the sentence about a type that was quiet until its version was compacted, if it was.
+/// Returns the sentence that a resource was so quiet that the watch's version was compacted; empty if it was not.
 fn quiet(end: &Pending) -> String {
     match end.quiet_ms() {
         Some(quiet_ms) if quiet_ms > QUIET_TYPE_MS => format!(
@@ -157,7 +157,7 @@ pub(super) fn shared_sentence(
     }
 }
 
-/// Returns words with a capital letter, as a sentence begins.
+/// Returns the words with their first letter in upper case, as a sentence begins.
 fn capital(mut words: String) -> String {
     if let Some(first) = words.get_mut(..1) {
         first.make_ascii_uppercase();

@@ -13,11 +13,11 @@ use crate::findings::questions::is_listing;
 use crate::findings::registry::FindingRegistry;
 use crate::text::{count, seconds};
 
-/// Number of lists in a row without progress that are a livelock (F14). The number has no source: the first one is the
-/// list that every 410 needs.
+/// Number of lists in a row without progress from which on they count as a livelock (F14). The number has no source:
+/// the first list is the one that every 410 needs.
 const LISTS_AFTER_EXPIRY: usize = 3;
-/// Most unseen deletions that a finding names as evidence; further ones are not named. They are half of the evidence
-/// that a finding may have.
+/// Most unseen deletions that a finding names as evidence; further deletions are not named. The limit is half of the
+/// evidence that a finding may have.
 const NAMED: usize = 8;
 
 impl Requests {

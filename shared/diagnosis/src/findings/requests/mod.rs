@@ -1,6 +1,6 @@
 //! Findings about requests: refusals, watches without an answer, lists that go back or make no progress.
 //!
-//! [`state`] holds the memory of each watch; each of the other files judges one family.
+//! [`state`] holds the memory of each watch; each of the other files judges one kind of failures.
 
 mod lists;
 mod refusals;

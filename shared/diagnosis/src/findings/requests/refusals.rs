@@ -1,4 +1,4 @@
-//! Findings about answers: a 410 as HTTP status (F13), a storm of 429s (F15), a type that is not served (F18), and
+//! Findings about answers: a 410 as HTTP status (F13), a storm of 429s (F15), a resource that is not served (F18), and
 //! lost credentials or rights (F40, F41).
 
 use watchscope_model::event::{RequestAnswered, WatchPhase};
@@ -14,15 +14,14 @@ use crate::findings::timers::Timers;
 use crate::server_words;
 use crate::text::{count, seconds};
 
-/// Number of 429s in a row of one watch that are a storm as well (F15): its backoff keeps it from reaching [`STORM`]. A
-/// single 429 is usual, and the number has no other source.
+/// Number of 429s in a row for one watch from which on they are a storm, too (F15): the watch's backoff keeps it from
+/// reaching [`STORM`]. A single 429 is usual; the number has no other source.
 const STORM_IN_A_ROW: u64 = 3;
-/// Time in µs after which a cache that is not ready, for [`STORM`] refusals in a row, no longer counts as just
-/// beginning anew (F15). It is also the time within which such caches of one server are one finding. The number has no
-/// source.
+/// Time in µs after which a watch cache that has refused [`STORM`] requests in a row as not ready no longer counts as
+/// just beginning anew (F15). Such caches of one server within this time are one finding. The number has no source.
 const UNREADY_US: i64 = 20_000_000;
-/// Time in µs without a refusal by a server after which its next answer ends a storm (F15). It is as long as
-/// [`STORM_US`], within which refusals count.
+/// Time in µs without a refusal by a server after which its next answer ends a storm (F15). This time is as long as
+/// [`STORM_US`], within which refusals count for a storm.
 const CALM_US: i64 = 10_000_000;
 
 impl Requests {
@@ -187,7 +186,7 @@ impl Requests {
         );
     }
 
-    /// Notes a new phase of a watch. Discovery may have found that its resource is not served.
+    /// Notes a new phase of a watch. Discovery may have found that the watch's resource is not served.
     pub(crate) fn entered(
         &self,
         event: &WatchPhase,
@@ -222,7 +221,8 @@ impl Requests {
         registry.raise(found.until_cleared(), record.at);
     }
 
-    /// Judges the answer to a list of the audit. F41: a stream goes on although its watch may no longer list.
+    /// Judges the answer to a list of the audit. Raises F41 if the watch's stream goes on although the watch may no
+    /// longer list.
     fn audited(
         &mut self,
         watch: &WatchName,
@@ -276,8 +276,8 @@ impl Requests {
         }
     }
 
-    /// Raises F15: a refusal with 429 because of load. A refusal because the server shuts down or its cache begins
-    /// anew belongs to other rows.
+    /// Raises F15: a refusal with 429 because of load. A refusal because the server shuts down or its watch cache
+    /// begins anew belongs to other rows.
     pub(super) fn throttled(
         &mut self,
         event: &RequestAnswered,
@@ -339,7 +339,8 @@ impl Requests {
         );
     }
 
-    /// Raises F15: a server's cache of a type is not ready for [`UNREADY_US`]. Before that it is another row's.
+    /// Raises F15: a server's watch cache of a resource has not been ready for [`UNREADY_US`]. Before that time such
+    /// refusals belong to another row.
     pub(super) fn unready(
         &mut self,
         event: &RequestAnswered,
@@ -388,7 +389,7 @@ impl Requests {
         registry.raise(found.until_cleared(), record.at);
     }
 
-    /// Clears the storm of a server that answered, if its last refusal is [`CALM_US`] ago.
+    /// Clears the storm of a server that answered, if its last refusal is at least [`CALM_US`] ago.
     fn calm(&mut self, server: &Text, record: Moment, registry: &mut FindingRegistry) {
         // A storm and caches that are not ready are one finding about the server. It lasts until both are over.
         let mut unready = self

@@ -1,4 +1,4 @@
-//! The memory of the requests of each watch, and the part that failing watches share.
+//! The memory of the requests of each watch, and what failing watches share.
 
 use std::collections::VecDeque;
 
@@ -11,65 +11,67 @@ use crate::findings::draft::{Shared, Subject};
 use crate::findings::place::Place;
 use crate::findings::timers::{Timer, Timers};
 
-/// Time in µs after which a watch request without an answer is held up on its way (F44, F50). kube-apiserver sends the
-/// headers at once (docs/semantics/requests.md#late-headers). The number has no source: it is over three times as long
-/// as a read waits for its cache (docs/semantics/servers.md#fresh-wait).
+/// Time in µs after which a watch request without an answer counts as held up on its way (F44, F50). kube-apiserver
+/// sends the headers at once (docs/semantics/requests.md#late-headers). The number has no source: it is over three
+/// times as long as a read waits for its cache (docs/semantics/servers.md#fresh-wait).
 pub(super) const NO_ANSWER_US: i64 = 10_000_000;
-/// Number of refusals with 429 by one server within [`STORM_US`] that are a storm (F15). One watch alone backs off, so
-/// it does not reach it: its first four delays take 12 s or more (docs/semantics/clients.md#reflector).
+/// Number of refusals with 429 by one server within [`STORM_US`] from which on they are a storm (F15). One watch alone
+/// does not reach this number, because it backs off: its first four delays take 12 s or more
+/// (docs/semantics/clients.md#reflector).
 pub(super) const STORM: usize = 5;
-/// Time in µs within which refusals are a storm (F15). It is shorter than the 12 s that [`STORM`] refusals of one watch
-/// take, so a storm is of several watches.
+/// Time in µs within which [`STORM`] refusals are a storm (F15). It is shorter than the 12 s that [`STORM`] refusals of
+/// one watch take, so a storm hits several watches.
 pub(super) const STORM_US: i64 = 10_000_000;
 /// Time in µs within which lists that each follow a 410 and make no progress are a livelock (F14). The delays between
-/// three of them are 9.6 s at most (docs/semantics/clients.md#reflector); the rest is for lists of many pages. It is
-/// also the time within which livelocks of several watches may be one finding.
+/// three such lists are 9.6 s at most (docs/semantics/clients.md#reflector); the rest of the time is for lists of many
+/// pages. Livelocks of several watches within this time may also be one finding.
 pub(super) const LISTS_AFTER_EXPIRY_US: i64 = 60_000_000;
-/// Number of streams over one connection at which it may be at the other side's limit (F50). RFC 9113 recommends a
-/// limit of 100 or more.
+/// Number of streams over one connection from which on the connection may be at the other side's limit (F50). RFC 9113
+/// recommends a limit of 100 or more.
 pub(super) const MANY_STREAMS: usize = 100;
-/// Number of refusals in a row that are believed; a single one may be a mistake. The number has no source.
+/// Number of refusals in a row from which on a refusal counts as lasting; a single refusal may be an error. The number
+/// has no source.
 pub(super) const SURE: u64 = 2;
 
 /// The memory of one watch's requests.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RequestState {
     pub(super) open: Option<OpenRequest>,
-    /// The place to which its last request went.
+    /// Where the watch's last request went: connection, server and resource.
     pub(super) place: Option<Place>,
     pub(super) asks_bookmarks: bool,
-    /// Its right to list. RBAC has a verb for each right (docs/semantics/requests.md#rights).
+    /// The watch's right to list. RBAC has a verb for each right (docs/semantics/requests.md#rights).
     pub(super) list: Right,
-    /// Its right to watch.
+    /// The watch's right to watch.
     pub(super) watch: Right,
-    /// Refusals of a list while the stream goes on.
+    /// Refusals of the audit's list while the watch's stream goes on (F41).
     pub(super) leak: Option<Leak>,
-    /// The number of times in a row that the server did not know its credentials.
+    /// The number of times in a row that the server did not know the watch's credentials (401).
     pub(super) unknown: u64,
-    /// The first answer in a row that its resource is not found.
+    /// The first of the answers in a row that the watch's resource is not found (404).
     pub(super) not_found: Option<Moment>,
-    /// 429s in a row.
+    /// The watch's refusals in a row with 429.
     pub(super) throttled: Streak,
-    /// Answers in a row that the server's cache of the type is not ready.
+    /// The watch's answers in a row that the server's watch cache of the resource is not ready.
     pub(super) unready: Option<Unready>,
-    /// Failures in a row because the server cannot read or convert an object.
+    /// Failures of lists in a row because the server cannot read or convert an object.
     pub(super) list_failures: Streak,
-    /// Streams in a row that ended with an ERROR because the server cannot read or convert an object. Lists do not end
-    /// the row.
+    /// Streams in a row that ended with an ERROR because the server cannot read or convert an object. Successful lists
+    /// in between do not end the row.
     pub(super) stream_failures: Streak,
     /// Consecutive failed lists of Secrets whose reason was redacted.
     pub(super) secret_failures: Streak,
-    /// The last lists that followed a 410.
+    /// The last lists of the watch that followed a 410.
     pub(super) lists_after_expiry: VecDeque<ListAfterExpiry>,
-    /// The connection of its open stream.
+    /// The connection of the watch's open stream.
     pub(super) stream_connection: Option<ConnectionId>,
-    /// The place on a connection that its last stream left.
+    /// The slot on a connection that the watch's last stream freed when it ended.
     pub(super) freed: Option<Freed>,
-    /// The audit's list that has no answer yet.
+    /// The audit's list for the watch that has no answer yet.
     pub(super) audit_list: Option<RequestId>,
-    /// When its last stream ended, until the next one begins.
+    /// When the watch's last stream ended; `None` once the next stream begins.
     pub(super) ended_at: Option<Time>,
-    /// Whether it got a 410 since its last list.
+    /// Whether the watch got a 410 since its last list.
     pub(super) is_expired: bool,
     /// Deletions that a list showed and no event reported.
     pub(super) unseen_deletions: Vec<Seq>,
@@ -85,25 +87,25 @@ impl RequestState {
         }
     }
 
-    /// Returns whether the server ever answered it with 200.
+    /// Returns whether the server ever answered the watch with 200.
     pub(super) fn had_success(&self) -> bool {
         self.list.was_had || self.watch.was_had
     }
 
-    /// Returns whether it lost a right that it had.
+    /// Returns whether the watch lost a right that it had.
     pub(super) fn lacks_right(&self) -> bool {
         let is_lost = |right: &Right| right.refused >= SURE;
         self.leak.is_some() || is_lost(&self.list) || is_lost(&self.watch)
     }
 }
 
-/// A server that answers 429 because its cache of the type is not ready.
+/// A server that answers 429 because its watch cache of the resource is not ready.
 #[derive(Clone, Debug)]
 pub(super) struct Unready {
-    /// The server that answered last.
+    /// The address of the server that answered last.
     pub(super) server: Text,
     pub(super) since: Time,
-    /// The number of such answers in a row.
+    /// The number of answers in a row that the watch cache is not ready.
     pub(super) times: u64,
 }
 
@@ -118,27 +120,27 @@ pub(super) struct ListAfterExpiry {
 /// A right to list or to watch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Right {
-    /// Whether the server ever granted it.
+    /// Whether the server ever granted the right.
     pub(super) was_had: bool,
-    /// The number of refusals in a row since then.
+    /// The number of refusals in a row since the right was last granted.
     pub(super) refused: u64,
 }
 
-/// The place on a connection that a stream left when it ended in time.
+/// The slot on a connection that a stream freed when it ended at its timeout.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Freed {
     pub(super) connection: ConnectionId,
     /// When the stream began.
     pub(super) since: Time,
-    /// When it ended.
+    /// When the stream ended.
     pub(super) at: Time,
 }
 
-/// Refusals of a list while a stream goes on.
+/// Refusals of the audit's list while the watch's stream goes on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leak {
     pub(super) since: Moment,
-    /// Whether the second refusal was reported.
+    /// Whether the second refusal in a row was reported as a finding.
     pub(super) is_reported: bool,
 }
 
@@ -147,7 +149,7 @@ pub(super) struct Leak {
 pub(super) struct Streak {
     pub(super) times: u64,
     pub(super) since: Time,
-    /// The records of the latest ones, at most [`STORM`].
+    /// The records of the latest failures, at most [`STORM`].
     pub(super) evidence: Vec<Seq>,
 }
 
@@ -172,8 +174,8 @@ pub(super) struct OpenRequest {
     pub(super) at: Time,
     pub(super) is_watch: bool,
     pub(super) connection: ConnectionId,
-    /// Whether another apiserver answers it. That may send its headers with the first event
-    /// (docs/semantics/requests.md#late-headers).
+    /// Whether an aggregated apiserver answers the request. Such a server may send its headers only with the first
+    /// event (docs/semantics/requests.md#late-headers).
     pub(super) is_aggregated: bool,
     /// When a missing answer is reported.
     pub(super) due: Time,
@@ -181,14 +183,14 @@ pub(super) struct OpenRequest {
 }
 
 impl OpenRequest {
-    /// Stops waiting for its answer.
+    /// Stops waiting for the answer to the request.
     pub(super) fn stop_waiting(&self, watch: &WatchName, timers: &mut Timers) {
         timers.unset(self.due, Timer::Answer(watch.clone()));
     }
 }
 
 /// The requests of each watch, and the last 429s of each server, at most [`STORM`]. The audit's requests about a watch
-/// are not followed, except for one list of it.
+/// are not followed, except for one list for each watch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Requests {
     pub(super) watches: BTreeMap<WatchName, RequestState>,
@@ -196,7 +198,7 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    /// Starts from a fold.
+    /// Returns what is known of requests from a fold.
     pub(crate) fn since(fold: &State) -> Self {
         let had = |was_had| Right {
             was_had,
@@ -226,8 +228,8 @@ impl Requests {
         }
     }
 
-    /// Returns the part that a watch shares with others that may suffer from the same cause. If there are such
-    /// watches, the finding waits for them.
+    /// Returns what the watch shares with other watches that may fail from the same cause. If there may be such
+    /// watches, the finding waits for them. `None` if the row has no shared finding, or the watch's server is unknown.
     pub(super) fn shared(&self, row: Row, watch: &WatchName, now: Time) -> Option<Shared> {
         let place = self.watches.get(watch)?.place.as_ref()?;
         let subject = reach(row, place)?;
@@ -259,7 +261,8 @@ impl Requests {
     }
 }
 
-/// Returns the subject that is shared by watches with this row from one cause.
+/// Returns the subject that watches share which fail with this row from one cause; `None` if the row has no shared
+/// findings.
 fn reach(row: Row, place: &Place) -> Option<Subject> {
     match row {
         Row::F50 => place.connection(),

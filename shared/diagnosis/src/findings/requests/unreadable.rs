@@ -1,4 +1,4 @@
-//! F38: the server cannot read or convert an object, so it returns nothing of the type.
+//! F38: the server cannot read or convert an object, so it returns nothing of its resource.
 
 use watchscope_model::event::{RequestAnswered, StreamError};
 use watchscope_model::fold::Moment;
@@ -11,18 +11,18 @@ use crate::findings::registry::FindingRegistry;
 use crate::server_words;
 use crate::text::count;
 
-/// Number of failures in a row at which an object that cannot be read or converted blocks the watch (F38). A single one
-/// may pass. The number has no source.
+/// Number of failures in a row from which on an object that cannot be read or converted counts as blocking the watch
+/// (F38). A single failure may pass by itself. The number has no source.
 const LIST_FAILURES: u64 = 2;
-/// Like [`LIST_FAILURES`], for streams in a row while the lists between them succeed. It is one more, because these
-/// lists show that the type can be read.
+/// Like [`LIST_FAILURES`], for streams in a row while the lists between them succeed. The number is higher by one,
+/// because these lists show that the resource can be read.
 pub(super) const STREAM_FAILURES: u64 = 3;
-/// Like [`LIST_FAILURES`], for lists of Secrets whose reason is redacted. It is higher, because the failure may have
-/// another reason. The number has no source.
+/// Like [`LIST_FAILURES`], for lists of Secrets whose reason is redacted. The number is higher, because the failure may
+/// have another reason. The number has no source.
 const SECRET_FAILURES: u64 = 5;
 
 impl Requests {
-    /// Clears a streak, because a stream delivered an event and so the server can read the type.
+    /// Clears a streak of failed streams, because a stream delivered an event and so the server can read the resource.
     pub(crate) fn delivered(
         &mut self,
         watch: &WatchName,
@@ -60,8 +60,8 @@ impl Requests {
         }
     }
 
-    /// Judges a stream that ended with an ERROR 500. If the lists between such streams fail too, or there are none,
-    /// the row of failed lists reports it first.
+    /// Judges a stream that ended with an ERROR 500. If the lists between such streams fail too, or there are no such
+    /// lists, the streak of failed lists reports F38 first.
     pub(super) fn broken(
         &mut self,
         watch: &WatchName,
@@ -146,8 +146,8 @@ impl Requests {
     }
 }
 
-/// Returns the finding that a server cannot read or convert objects of a watch (F38), which stays open until it is
-/// cleared.
+/// Returns the finding that a server cannot read or convert objects of a watch (F38). It stays open until its detector
+/// clears it.
 fn unreadable(
     watch: &WatchName,
     certainty: Certainty,
@@ -165,12 +165,12 @@ fn unreadable(
     found.until_cleared()
 }
 
-/// Returns whether a refusal has no words, or only the reason of its status.
+/// Returns whether a refusal's error text is missing, or has only the reason of its Status.
 pub(super) fn is_unsaid(event: &RequestAnswered) -> bool {
     event.error_text != Some(ErrorText::Message)
 }
 
-/// Returns whether a watch is of Secrets, or of an unknown type.
+/// Returns whether a watch is of Secrets, or of an unknown resource.
 pub(super) fn is_secrets(state: &State, watch: &WatchName) -> bool {
     let watch = state.watches.get(watch);
     watch.is_none_or(|watch| &*watch.resource == "secrets")

@@ -1,4 +1,4 @@
-//! Findings about watch requests without an answer, or with a late one (F44, F50).
+//! Findings about watch requests without an answer, or with a late answer (F44, F50).
 
 use watchscope_model::event::{RequestSent, StreamEnded, StreamOpened};
 use watchscope_model::fold::Moment;
@@ -17,17 +17,18 @@ use crate::text::{count, seconds};
 use crate::versions::server_version;
 
 /// Like [`NO_ANSWER_US`], in µs, if the watch's stream has just ended and the server may be older than 1.31. Such a
-/// server lets requests wait while its cache of the type begins anew (F16, F17; docs/semantics/requests.md#not-ready).
-/// The number has no source: it is time for a cache to list its type.
+/// server lets requests wait while its watch cache of the resource begins anew (F16, F17;
+/// docs/semantics/requests.md#not-ready). The number has no source: it is time for a watch cache to list its resource.
 const NO_ANSWER_OF_OLD_US: i64 = 30_000_000;
-/// The first minor version that answers 429 while a cache is not ready (ResilientWatchCacheInitialization;
+/// The first minor version that answers 429 while a watch cache is not ready (ResilientWatchCacheInitialization;
 /// docs/semantics/versions.md#not-ready-429).
 const ANSWERS_UNREADY: u64 = 31;
-/// Time in µs before a request within which an end is the reason for the request. A watch resumes at once, or after its
-/// first delays (docs/semantics/clients.md#reflector). The number has no source.
+/// Time in µs before a request within which the end of the watch's stream counts as the reason for the request. A watch
+/// resumes at once, or after its first delays (docs/semantics/clients.md#reflector). The number has no source.
 const JUST_ENDED_US: i64 = 30_000_000;
-/// Time in µs before an answer within which an ended stream made room for it on the connection (F50). An end that comes
-/// later than that after its stream's timeout made none. The number has no source.
+/// Time in µs before an answer within which the end of another stream may have made room for it on the connection
+/// (F50). An end that comes later than this time after its stream's timeout did not make room. The number has no
+/// source.
 const LET_IN_US: i64 = 1_000_000;
 
 impl Requests {
@@ -89,7 +90,7 @@ impl Requests {
         });
     }
 
-    /// Notes that a stream was opened, so its request was answered, whatever other records say.
+    /// Notes that a stream was opened, so that its request counts as answered.
     pub(crate) fn opened(&mut self, event: &StreamOpened, timers: &mut Timers) {
         let Some(state) = self.watches.get_mut(&event.watch) else {
             return;
@@ -198,9 +199,9 @@ impl Requests {
         registry.raise(found.alike(alike), now);
     }
 
-    /// Judges a late answer to a watch request. On a full connection the next stream gets its turn when one that was
-    /// open before has ended (F50). Otherwise a proxy held the answer back (F44), or the request had to wait for its
-    /// turn (F15). A proxy that holds answers back releases several at once, with ends of streams among them.
+    /// Judges a late answer to a watch request. On a full connection a request is answered only when a stream that was
+    /// open before has ended (F50). Otherwise a proxy held the answer back (F44), or the request waited for its turn at
+    /// a busy server (F15). A proxy that holds answers back releases several at once, with ends of streams among them.
     pub(super) fn came_late(
         &self,
         watch: &WatchName,
@@ -247,7 +248,7 @@ impl Requests {
     }
 }
 
-/// Returns when a server sends its headers, as part of a sentence.
+/// Returns the words that say when a server sends its headers, as part of a sentence.
 fn headers_come(is_aggregated: bool) -> &'static str {
     if is_aggregated {
         "another apiserver may send its headers with its first event"

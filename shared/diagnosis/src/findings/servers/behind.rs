@@ -1,4 +1,4 @@
-//! Findings about servers that fall behind (F31), and events that are held back on their way (F44).
+//! Findings about servers that fall behind (F31), and about events that are held back on their way (F44).
 
 use watchscope_model::fold::Moment;
 use watchscope_model::vocabulary::Certainty;
@@ -12,7 +12,7 @@ use crate::findings::timers::Timers;
 use crate::text::{count, place, seconds};
 
 impl Servers {
-    /// Compares the members of a group; each may have fallen behind, or caught up.
+    /// Compares the watches of a group; each may have fallen behind, or caught up.
     pub(crate) fn behind(
         &mut self,
         what: &Text,

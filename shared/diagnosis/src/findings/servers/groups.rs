@@ -1,4 +1,4 @@
-//! Watches of the same objects by several servers, and the events that only some of them have delivered.
+//! Watches of the same objects at several servers, and the events that only some of these watches have delivered.
 
 use watchscope_model::event::{ListComplete, StreamOpened, WatchStarted};
 use watchscope_model::fold::{Moment, Watch};
@@ -12,30 +12,30 @@ use crate::findings::timers::{Timer, Timers};
 /// Shortest wait in µs until the members of a group are compared again: at most four times a second, however many
 /// events come. The number has no source.
 pub(super) const LOOK_US: i64 = 250_000;
-/// Most events of a group that are remembered. A further one drops the oldest without a judgement. It bounds the
-/// memory. The number has no source: a server that is 3 s behind is judged at up to 340 events a second.
+/// Most events of a group that are remembered. A further event drops the oldest without a judgement. The limit bounds
+/// the memory. The number has no source: a server that is 3 s behind is judged at up to 340 events a second.
 const REMEMBERED: usize = 1_024;
 
-/// The watches of the same objects by several servers. [`REMEMBERED`] bounds its events. Watches with ordinals above
-/// 64 are left out.
+/// The watches of the same objects at several servers. [`REMEMBERED`] bounds the events of a group. Watches with
+/// ordinals above 64 are left out.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Group {
     pub(super) members: BTreeMap<WatchName, Member>,
     pub(super) events: BTreeMap<EventKey, Event>,
-    /// No event up to this version is remembered: all members have delivered it, or it was dropped.
+    /// No event up to this version is remembered, because all watches of the group have delivered it or it was dropped.
     pub(super) floor: u64,
-    /// When the members are compared again.
+    /// When the watches of the group are compared again; `None` if no time is set.
     pub(super) due: Option<Time>,
 }
 
-/// All groups of watches of the same objects by several servers.
+/// All groups of watches of the same objects at several servers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Servers {
     pub(super) groups: BTreeMap<Text, Group>,
 }
 
 impl Servers {
-    /// Starts from a fold. The events before it are unknown.
+    /// Returns the groups of watches in a fold. Events up to the fold are unknown.
     pub(crate) fn since(state: &State) -> Self {
         let mut servers = Self::default();
         for (watch, Watch { server, seen, .. }) in &state.watches {
@@ -155,7 +155,7 @@ impl Servers {
     }
 
     /// Notes a complete list, or complete initial events. A version below one that the same server reached shows that
-    /// etcd was restored. Then no server is judged until all are above the versions reached before.
+    /// etcd was restored. After a restore, events up to the highest version that any server had reached are ignored.
     pub(crate) fn listed(&mut self, event: &ListComplete, record: Moment, timers: &mut Timers) {
         let Some(group) = self.group(&event.watch) else {
             return;
@@ -183,7 +183,7 @@ impl Servers {
 }
 
 impl Group {
-    /// Drops an event that all members have delivered, and the oldest events above the bound.
+    /// Drops an event if all watches of the group have delivered it, and the oldest events beyond [`REMEMBERED`].
     pub(super) fn settle(&mut self, key: &EventKey) {
         let all = self.all();
         let is_settled = |event: &Event| event.had_by & all == all;
@@ -198,7 +198,7 @@ impl Group {
         }
     }
 
-    /// Returns the bits of the watches by one server each that have to deliver an event of this version.
+    /// Returns the bits of the watches at single servers that have to deliver an event of this version.
     pub(super) fn direct(&self, version: u64) -> u64 {
         let has_it = |member: &Member| {
             let stream = member.stream.filter(|stream| version > stream.from);
@@ -210,8 +210,8 @@ impl Group {
             .fold(0, |all, bit| all | bit)
     }
 
-    /// Sets the timer for when late events, or events that may get late, are judged, and for when timely events no
-    /// longer count. Members that have come back since are included.
+    /// Sets the timer for the next time at which events become late, or lags no longer count. Watches whose stream
+    /// began only after an event count from that begin.
     pub(super) fn wait(&mut self, what: &str, now: Time, timers: &mut Timers) {
         let delivered = self.events.values().map(|event| event.at);
         let by_all = self.events.values().filter_map(|event| event.by_all_at);
@@ -231,7 +231,7 @@ impl Group {
         }
     }
 
-    /// Compares the members at a moment, if not sooner.
+    /// Sets the timer that compares the watches of the group to `due`, unless an earlier time is set.
     pub(super) fn wait_until(&mut self, what: &str, due: Time, timers: &mut Timers) {
         if self.due.is_some_and(|known| known <= due) {
             return;
@@ -242,7 +242,7 @@ impl Group {
         timers.set(due, Timer::Behind(what.into()));
     }
 
-    /// Returns the bits of all members.
+    /// Returns the bits of all watches of the group.
     pub(super) fn all(&self) -> u64 {
         self.members
             .keys()

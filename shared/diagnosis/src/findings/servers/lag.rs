@@ -1,4 +1,4 @@
-//! A watch by one server, and how much later than the others it delivers events.
+//! A watch at one server, and how much later than other servers this watch delivers events.
 
 use std::collections::VecDeque;
 
@@ -12,20 +12,20 @@ use crate::findings::place::Place;
 use crate::findings::registry::FindingRegistry;
 use crate::text::{count, seconds};
 
-/// Time in µs by which a server may deliver events later than another one (F31). 19 of 20 events must come sooner. It
-/// is as long as a read waits for its server's cache (docs/semantics/servers.md#fresh-wait).
+/// Time in µs by which a server may deliver events later than another server (F31). 19 of 20 events must come with less
+/// delay. The time is as long as a read waits for its server's watch cache (docs/semantics/servers.md#fresh-wait).
 pub(super) const BEHIND_US: i64 = 3_000_000;
-/// Time in µs by which events may come later by the configured address than by all servers directly (F44). 19 of 20
-/// events must come sooner. The number has no source. A proxy that delays events by less is not found.
+/// Time in µs by which events over the configured address may come later than from all servers directly (F44). 19 of 20
+/// events must come with less delay. The number has no source. A proxy that delays events by less is not found.
 pub(super) const HELD_UP_US: i64 = 2_000_000;
-/// Number of events that must come that late by the configured address, because a buffer on the way delays events again
-/// and again. Fewer may be late by chance. The number has no source.
+/// Number of events in a minute over the configured address that must be at least [`HELD_UP_US`] late for F44. A buffer
+/// on the way delays events again and again. Fewer events may be late by chance. The number has no source.
 const HELD_UP: usize = 5;
-/// Time in µs for which lags count; older ones are passed over. So a server that is no longer late has its finding
+/// Time in µs for which lags count; older lags are ignored. So the finding of a server that is no longer late is
 /// cleared within a minute. The number has no source.
 pub(super) const WINDOW_US: i64 = 60_000_000;
-/// Most lags of a watch that count. A further one replaces the oldest. It bounds the memory, and the lags that each
-/// judgement sorts. The number has no source: at four events a second it is about a window.
+/// Most lags of a watch that count. A further lag replaces the oldest. The limit bounds the memory, and the lags that
+/// each judgement sorts. The number has no source: at four events a second, 256 lags fill about [`WINDOW_US`].
 const LAGS: usize = 256;
 
 /// The version, namespace and name of an object in an event.
@@ -38,41 +38,41 @@ pub(super) struct Event {
     pub(super) first: Text,
     pub(super) seq: Seq,
     pub(super) at: Time,
-    /// The watches that delivered it: one bit each, by ordinal.
+    /// The watches that delivered the event: one bit each, by the watch's ordinal.
     pub(super) had_by: u64,
-    /// When the last of the servers delivered it directly.
+    /// When the last of the servers delivered the event directly; `None` before that.
     pub(super) by_all_at: Option<Time>,
 }
 
-/// A delivery that was later than it should have been.
+/// The delay of one delivered event.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lag {
-    /// When it delivered the event.
+    /// When the watch delivered the event.
     pub(super) at: Time,
     pub(super) lag_us: i64,
 }
 
-/// A watch by one server, or by the configured address.
+/// A watch at one server, or over the configured address.
 #[derive(Clone, Debug)]
 pub(super) struct Member {
-    /// The server, or the watch's own name.
+    /// The server's address; for a watch over the configured address, the watch's own name.
     pub(super) server: Text,
-    /// Whether it is by a server directly.
+    /// Whether the watch is at a server directly.
     pub(super) is_direct: bool,
-    /// Where its stream's requests go.
+    /// Where the watch's requests go; `None` if that is unknown.
     pub(super) place: Option<Place>,
-    /// Its open stream, once it is known which events it has to deliver. A stream that begins with initial events has
-    /// to deliver events only after them.
+    /// The watch's open stream, once it is known which events the stream has to deliver. A stream that begins with
+    /// initial events has to deliver events only after these.
     pub(super) stream: Option<Stream>,
-    /// Whether a stream is open.
+    /// Whether the watch has an open stream.
     pub(super) is_open: bool,
-    /// The highest version that any of its streams reached.
+    /// The highest version that any stream of the watch has reached.
     pub(super) highest: u64,
-    /// Whether a finding says that it is behind.
+    /// Whether an open finding says that the watch is behind.
     pub(super) is_behind: bool,
-    /// Its last lags, at most [`LAGS`].
+    /// The watch's last lags, at most [`LAGS`].
     pub(super) lags: VecDeque<Lag>,
-    /// The record of the last event that it delivered.
+    /// The record of the last event that the watch delivered.
     pub(super) last_event: Seq,
 }
 
@@ -91,7 +91,7 @@ impl Member {
         }
     }
 
-    /// Returns how much later than others it may deliver events, in microseconds.
+    /// Returns how much later than others the watch may deliver events, in microseconds.
     pub(super) fn may_lag_us(&self) -> i64 {
         if self.is_direct {
             BEHIND_US
@@ -100,7 +100,7 @@ impl Member {
         }
     }
 
-    /// Returns when it should have delivered an event; `None` if no other delivery shows that.
+    /// Returns when the watch should have delivered an event; `None` if no other delivery shows it.
     fn expected_at(&self, event: &Event, stream: &Stream) -> Option<Time> {
         let delivered_at = if self.is_direct {
             Some(event.at)
@@ -111,7 +111,7 @@ impl Member {
         delivered_at.map(|delivered_at| delivered_at.max(stream.since))
     }
 
-    /// Notes that it delivered an event.
+    /// Notes that the watch delivered an event, and how late.
     pub(super) fn lagged(&mut self, event: &Event, record: Moment) {
         self.last_event = record.seq;
         let stream = self.stream.as_ref();
@@ -126,8 +126,9 @@ impl Member {
         });
     }
 
-    /// Returns the p95 of the last minute's lags in µs, and the number of samples. Events that are still overdue count
-    /// too.
+    /// Returns the p95 of the last minute's lags in µs, and the number of samples. Events in `late`, which are still
+    /// overdue, count too. `None` without samples, and for the configured address with fewer than [`HELD_UP`] long
+    /// lags.
     pub(super) fn p95(&self, late: impl Iterator<Item = i64>, now: Time) -> Option<(i64, usize)> {
         let recent = self
             .lags
@@ -141,7 +142,7 @@ impl Member {
         is_enough.then(|| (lags[place], lags.len()))
     }
 
-    /// Clears its finding, if it is no longer behind.
+    /// Clears the finding of the watch, if the watch is no longer behind.
     pub(super) fn caught_up(
         &mut self,
         events: &BTreeMap<EventKey, Event>,
@@ -167,7 +168,7 @@ impl Member {
         registry.clear(row, Subject::Watch(watch.clone()), self.last_event, &why);
     }
 
-    /// Returns the part that it shares with others that are behind for the same reason.
+    /// Returns what the watch shares with other watches that are behind for the same reason.
     pub(super) fn shared(&self) -> Option<Shared> {
         let (subject, summary) = if self.is_direct {
             let server = &self.server;
@@ -194,7 +195,7 @@ impl Member {
         })
     }
 
-    /// Returns the row of its finding when it is behind.
+    /// Returns the row of the finding that the watch gets when it is behind.
     pub(super) fn row(&self) -> Row {
         if self.is_direct { Row::F31 } else { Row::F44 }
     }
@@ -209,15 +210,16 @@ impl Member {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stream {
-    /// When it began to deliver events.
+    /// When the stream began to deliver events.
     pub(super) since: Time,
-    /// It has to deliver every event above this version.
+    /// The stream has to deliver every event above this version.
     pub(super) from: u64,
-    /// The version that it has reached.
+    /// The version that the stream has reached.
     pub(super) reached: u64,
 }
 
-/// Returns the events that a watch should have delivered and has not, each with its delay in µs.
+/// Returns the events that a watch should have delivered and has not, each with its delay in µs, if the delay is at
+/// least [`Member::may_lag_us`].
 pub(super) fn late<'a>(
     events: &'a BTreeMap<EventKey, Event>,
     watch: &WatchName,
@@ -233,7 +235,7 @@ pub(super) fn late<'a>(
     })
 }
 
-/// Returns the bit of a watch, by its ordinal; `None` for ordinals above 64.
+/// Returns the bit that stands for a watch, by its ordinal; `None` for ordinals above 64.
 pub(super) fn bit(watch: &WatchName) -> Option<u64> {
     let (_, ordinal) = watch.what_and_ordinal();
     1_u64.checked_shl(ordinal.checked_sub(1)?)

@@ -1,4 +1,4 @@
-//! F24: a server passed an event without delivering it.
+//! F24: a server delivered a later event or bookmark without delivering an event before it.
 
 use watchscope_model::fold::Moment;
 use watchscope_model::vocabulary::Certainty;
@@ -12,7 +12,7 @@ use crate::findings::streams::SILENT_LOSS;
 use crate::text::place;
 
 impl Group {
-    /// Notes that a watch has delivered all its events below `version`.
+    /// Notes that a watch has reached `version`, so that it must have delivered all its events below it.
     pub(super) fn passed(
         &mut self,
         watch: &WatchName,
@@ -37,7 +37,7 @@ impl Group {
         }
     }
 
-    /// Reports, once, that a server passed an event without delivering it.
+    /// Reports, once, that a server's stream passed the version of an event without delivering it.
     pub(super) fn kept(
         &mut self,
         key: &EventKey,

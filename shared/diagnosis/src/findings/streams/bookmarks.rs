@@ -1,4 +1,5 @@
-//! Findings about bookmarks that do not come (F34), or not at the end of initial events (F35).
+//! Findings about periodic bookmarks that do not come (F34), and about initial events without their final bookmark
+//! (F35).
 
 use watchscope_model::event::{Bookmark, StreamEnded, StreamOpened};
 use watchscope_model::fold::Moment;
@@ -15,23 +16,24 @@ use crate::findings::timers::{Timer, Timers};
 use crate::text::seconds;
 use crate::versions::server_version;
 
-/// Time in µs within which a stream that asked for bookmarks must get one (F34): two and a half of their periods
+/// Time in µs within which a stream that asked for bookmarks must get one (F34): two and a half bookmark periods
 /// (docs/semantics/lists-and-watches.md#bookmark-period). A stream with a shorter timeout is not judged. The factor has
 /// no source.
 const NO_BOOKMARK_US: i64 = 150_000_000;
-/// Time in µs until a stream is judged again, if no other watch had passed it that long before. It is a period of
-/// bookmarks, and 15 s for late ones, which have no source.
+/// Time in µs after which a stream is judged again, if no other watch had a higher version that long ago. It is a
+/// bookmark period, and 15 s for late bookmarks, which have no source.
 const BOOKMARK_LATE_US: i64 = 75_000_000;
 /// Span in µs of a stream's own events that proves that a bookmark was due (F34). As in [`BOOKMARK_LATE_US`], it is a
-/// period of bookmarks, and 15 s for late ones.
+/// bookmark period, and 15 s for late bookmarks.
 const OWN_EVENTS_US: i64 = BOOKMARK_LATE_US;
-/// The row of a stream without a bookmark.
+/// The row of the finding about a stream without a bookmark.
 pub(super) const NO_BOOKMARK: Row = Row::F34;
 /// Time in µs after which stopped initial events lack the bookmark that ends them (F35;
 /// docs/semantics/lists-and-watches.md#watch-list). A server sends 13,000 initial events within about 1 s
-/// (docs/semantics/servers.md#load), so a pause this long is none between two events. The probe waits as long.
+/// (docs/semantics/servers.md#load), so a pause this long is not a usual one between two events. The probe waits for
+/// the same time.
 const NO_END_US: i64 = 10_000_000;
-/// The row of initial events without the bookmark that ends them.
+/// The row of the finding about initial events without the bookmark that ends them.
 const NO_END: Row = Row::F35;
 
 impl Streams {
@@ -79,8 +81,8 @@ impl Streams {
         self.streams.insert(event.stream, open);
     }
 
-    /// Notes that a stream ended. Returns the version at which it began, and when an event or a bookmark last moved
-    /// its watch on.
+    /// Notes that a stream ended. Returns the version at which the stream began, and when an event or a bookmark last
+    /// moved the watch's progress.
     pub(crate) fn ended(
         &mut self,
         event: &StreamEnded,
@@ -200,8 +202,9 @@ impl Streams {
         });
     }
 
-    /// Raises F34: a stream that asked for bookmarks got none. A server sends no bookmark of a version it has sent
-    /// before. So this counts only if other watches went further long ago, or the stream's own events prove it.
+    /// Raises F34: a stream that asked for bookmarks got none. A server sends no bookmark of a version that it has sent
+    /// before. So F34 is raised only if another watch had a higher version over 75 s ago, or the stream's own events
+    /// prove that a bookmark was due.
     pub(crate) fn no_bookmark(
         &mut self,
         stream: StreamId,
@@ -282,8 +285,8 @@ impl Streams {
         registry.raise(found.until_cleared(), now);
     }
 
-    /// Returns a version above that of a watch which another watch had reached before a moment, and that watch. It
-    /// prefers watches of the same resource.
+    /// Returns another watch that had delivered a version above `version` before a moment, and that version. Watches of
+    /// the same resource are preferred.
     fn beyond(&self, watch: &WatchName, version: u64, before: Time) -> Option<(u64, &WatchName)> {
         let events = self.memories.iter().flat_map(|(by, memory)| {
             let recent = memory.recent.iter();
@@ -340,7 +343,7 @@ impl StreamState {
         found.alike(&[Row::F37, Row::F04])
     }
 
-    /// Unsets the stream's timers.
+    /// Unsets the timers of the stream.
     fn stop_waiting(&mut self, stream: StreamId, timers: &mut Timers) {
         if let Some(due) = self.bookmark_due {
             timers.unset(due, Timer::Bookmark(stream));
@@ -351,13 +354,14 @@ impl StreamState {
     }
 }
 
-/// Returns whether the stream's versions have an order. Without an order nothing shows that a bookmark is due.
+/// Returns whether the stream's versions have an order. For versions without an order, nothing shows that a bookmark is
+/// due.
 fn has_order(event: &StreamOpened, state: &State) -> bool {
     let from = event.resource_version.as_ref();
     from.is_none_or(ResourceVersion::is_ordered) && !is_aggregated(state, &event.watch)
 }
 
-/// Returns whether a stream asked for a lifetime in which a bookmark is due, or for no timeout.
+/// Returns whether a stream's request has a timeout that is long enough for a bookmark to be due, or no timeout.
 fn asks_for_long_enough(event: &StreamOpened, state: &State) -> bool {
     let request = state.watches.get(&event.watch);
     let request = request.and_then(|watch| watch.request.as_ref());
@@ -367,8 +371,8 @@ fn asks_for_long_enough(event: &StreamOpened, state: &State) -> bool {
     timeout_ms.is_none_or(|timeout_ms| timeout_ms >= NO_BOOKMARK_US.unsigned_abs() / 1_000)
 }
 
-/// Returns whether a type has a watch cache by default. Events of both groups have none
-/// (docs/semantics/lists-and-watches.md#uncached), so they get no periodic bookmarks.
+/// Returns whether a watch's resource has a watch cache by default. Events of both API groups have none
+/// (docs/semantics/lists-and-watches.md#uncached), so their watches get no periodic bookmarks.
 fn has_cache(watch: &WatchName) -> bool {
     !matches!(resource(watch), "events" | "events.events.k8s.io")
 }
@@ -379,8 +383,8 @@ fn resource(watch: &WatchName) -> &str {
     what.split(['?', '#']).next().unwrap_or(what)
 }
 
-/// Returns whether bookmarks are due in the servers' version. Before 1.21 the cache of a quiet type stood still, so its
-/// watches got none.
+/// Returns whether the servers' version sends bookmarks for quiet resources. Before 1.21 the watch cache of a quiet
+/// resource stood still, so its watches got no bookmarks.
 fn may_expect_bookmarks(state: &State) -> bool {
     server_version(state).is_none_or(|(minor, _)| minor >= 21)
 }

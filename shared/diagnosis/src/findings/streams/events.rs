@@ -1,4 +1,4 @@
-//! Checks each event of a stream against the events before it, and finds objects that were not requested (F42).
+//! Checks each event of a stream against the events before it, and finds objects that the watch did not request (F42).
 
 use watchscope_model::event::Change;
 use watchscope_model::fold::Moment;

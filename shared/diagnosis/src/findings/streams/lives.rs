@@ -13,7 +13,7 @@ use crate::findings::questions::has_selector;
 use crate::findings::registry::FindingRegistry;
 use crate::text::name;
 
-/// Groups whose types raise their generation by one with each write of their spec
+/// API groups whose resources raise an object's generation by one with each write of its spec
 /// (docs/semantics/checks.md#generation).
 const COUNTING_GROUPS: [&str; 2] = ["apps", "batch"];
 

@@ -1,6 +1,7 @@
 //! The checks of a stream that need no request of the audit (docs/semantics/checks.md#stream-checks).
 //!
-//! resourceVersions that are not numbers, or that another apiserver counts, have no order. So these checks skip them.
+//! resourceVersions that are not numbers, or that an aggregated apiserver counts, have no order, so these checks skip
+//! them.
 
 mod bookmarks;
 mod events;

@@ -10,18 +10,18 @@ use crate::findings::draft::{FindingDraft, Subject};
 use crate::findings::registry::FindingRegistry;
 use crate::text::name;
 
-/// The place of an event among those that its stream delivered before.
+/// How an event's version is out of order, compared with what its stream delivered before.
 pub(super) enum Order {
     Later,
     /// The stream delivered the same version and object before.
     Again,
     /// A DELETED carries the version that its object had before (docs/semantics/checks.md#deletion-version).
     OldDeleted,
-    /// Below a bookmark (docs/semantics/checks.md#above-bookmark).
+    /// The event's version is below that of a bookmark delivered before (docs/semantics/checks.md#above-bookmark).
     BelowBookmark(u64, Seq),
-    /// Not above where the stream began (docs/semantics/checks.md#above-start).
+    /// The event's version is not above the version at which the stream began (docs/semantics/checks.md#above-start).
     BeforeStart,
-    /// Below another event (docs/semantics/checks.md#order).
+    /// The event's version is below that of an event delivered before (docs/semantics/checks.md#order).
     Late,
 }
 

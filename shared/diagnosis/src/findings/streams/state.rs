@@ -7,14 +7,16 @@ use watchscope_model::tree::BTreeMap;
 use watchscope_model::{ResourceVersion, Seq, State, StreamId, Time, Uid, WatchName};
 
 /// Most versions of a watch that are remembered, to distinguish repeated events (F29) from late events (F30). A further
-/// one replaces the oldest, and a repetition of that counts as late. It bounds the memory of each watch. The number has
-/// no source.
+/// version replaces the oldest, whose repetition from then on counts as late. The limit bounds the memory of each
+/// watch. The number has no source.
 pub(super) const REMEMBERED: usize = 256;
-/// Most streams of a watch whose starts are remembered (F45). A further one replaces the oldest, whose loss is then
-/// F24. It bounds the memory of each watch. The number has no source: streams of 5 min make it over an hour.
+/// Most streams of a watch whose starts are remembered (F45). A further start replaces the oldest; an event lost at a
+/// forgotten start counts as F24. The limit bounds the memory of each watch. The number has no source: 16 streams of 5
+/// min last over an hour.
 pub(super) const STARTS: usize = 16;
-/// Most objects of a watch that are remembered because they left its view (F43) or ended with an old version (F23). A
-/// further one replaces the oldest. It bounds the memory of each watch. The number has no source.
+/// Most objects of a watch that are remembered because they left its selector (F43), and most because their DELETED had
+/// an old version (F23). A further object replaces the oldest. The limit bounds the memory of each watch. The number
+/// has no source.
 pub(super) const GONE: usize = 64;
 
 /// An open stream.
@@ -23,23 +25,24 @@ pub(super) struct StreamState {
     pub(super) watch: WatchName,
     pub(super) since: Time,
     pub(super) opened: Seq,
-    /// The version at which it began; 0 if that has no order.
+    /// The version at which the stream began; 0 if that version has no order.
     pub(super) from: u64,
-    /// The highest version of its events.
+    /// The highest version of the stream's events; 0 before the first.
     pub(super) highest: u64,
-    /// Its last bookmark.
+    /// The stream's last bookmark; `None` before the first.
     pub(super) bookmark: Option<LastBookmark>,
-    /// When a bookmark is due.
+    /// When a bookmark of the stream is due; `None` if none is expected.
     pub(super) bookmark_due: Option<Time>,
-    /// Whether its own events can prove that a bookmark is due.
+    /// Whether the stream's own events can prove that a bookmark is due.
     pub(super) can_prove: bool,
-    /// When its first and its last live event came.
+    /// When the stream's first and last live events came.
     pub(super) moved: Option<Span>,
-    /// Whether a finding says that it lacks a bookmark, and nothing came since. It may be dead (F04).
+    /// Whether a finding says that the stream lacks a bookmark, and nothing came since. Such a stream may be dead
+    /// (F04).
     pub(super) may_be_dead: bool,
-    /// Its initial events, until a bookmark ends them.
+    /// The stream's initial events; `None` once a bookmark has ended them, or if it has none.
     pub(super) initial: Option<InitialEvents>,
-    /// Whether it began with initial events and they are over.
+    /// Whether the stream began with initial events and these are over.
     pub(super) is_initial: bool,
 }
 
@@ -58,12 +61,12 @@ pub(super) struct Span {
     pub(super) last: Time,
 }
 
-/// Initial events that are not over.
+/// Initial events of a stream that are not over.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InitialEvents {
-    /// When the last of them came, or the stream was opened.
+    /// When the last initial event came; before the first, when the stream was opened.
     pub(super) last: Time,
-    /// When they are judged next.
+    /// When the initial events are judged next.
     pub(super) due: Time,
 }
 
@@ -78,29 +81,29 @@ pub(super) struct Delivered {
 /// The start of a stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start {
-    /// The version at which it began.
+    /// The version at which the stream began.
     pub(crate) from: u64,
-    /// The first version that it delivered; it delivered nothing below that.
+    /// The first version that the stream delivered.
     pub(crate) until: u64,
 }
 
 /// The memory of a watch from stream to stream.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memory {
-    /// The last events that its streams delivered.
+    /// The last events that the watch's streams delivered, at most [`REMEMBERED`].
     pub(super) recent: VecDeque<Delivered>,
     /// Objects whose DELETED carried an old version.
     pub(super) deleted_old: VecDeque<Uid>,
-    /// Objects that left its view.
+    /// Objects that left the watch's selector.
     pub(super) left: VecDeque<Uid>,
-    /// When a bookmark last moved it on.
+    /// When a bookmark last moved the watch's progress.
     pub(super) bookmarked_at: Option<Time>,
-    /// The starts of its last streams.
+    /// The starts of the watch's last streams, at most [`STARTS`].
     pub(super) starts: VecDeque<Start>,
 }
 
 /// Open streams, and the memory of each watch: at most [`REMEMBERED`] versions, twice [`GONE`] objects and [`STARTS`]
-/// streams. A further one replaces the oldest.
+/// streams. A further version, object or start replaces the oldest.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Streams {
     pub(super) streams: BTreeMap<StreamId, StreamState>,
@@ -108,7 +111,7 @@ pub(crate) struct Streams {
 }
 
 impl Streams {
-    /// Starts from a fold.
+    /// Returns the streams that are open in a fold.
     pub(crate) fn since(state: &State) -> Self {
         let streams = |(name, watch): (&WatchName, &Watch)| {
             let stream = watch.stream.as_ref()?;
@@ -139,7 +142,8 @@ impl Streams {
         }
     }
 
-    /// Returns a version above `version` that a watch had reached before a moment.
+    /// Returns the last remembered version above `version` that a watch had delivered before a moment; `None` if there
+    /// is none.
     pub(crate) fn was_beyond(&self, watch: &WatchName, version: u64, before: Time) -> Option<u64> {
         let recent = self.memories.get(watch)?.recent.iter().rev();
         let mut beyond = recent.filter(|seen| seen.version > version && seen.at < before);
@@ -154,7 +158,8 @@ impl Streams {
 }
 
 impl StreamState {
-    /// Returns where it began, if it has delivered nothing since.
+    /// Returns the version at which the stream began, if it has delivered nothing since; after initial events, that of
+    /// the bookmark that ended them.
     pub(super) fn start(&self) -> Option<u64> {
         let last = self.bookmark.map(|last| last.version);
         match (self.highest, last) {

@@ -33,8 +33,8 @@ pub(super) fn deletion_lost_by_a_server() -> (Row, Finds) {
     )
 }
 
-/// A server's member of etcd misses `missed`; the watch lists from that server after its history expired. The server's
-/// later event `seen` shows that etcd did not go back.
+/// Returns a form in which a server's member of etcd misses the write `missed`; the watch lists from that server after
+/// its history expired. The server's later event of the write `seen` shows that etcd was not restored.
 fn list_of_a_server_that_missed(
     missed: Deed,
     seen: Deed,
@@ -114,7 +114,7 @@ pub(super) fn change_lost() -> (Row, Finds) {
     (story, finds.saying("and etcd has it at"))
 }
 
-/// The first of two servers, which serves our watch, does not receive the deletion of a.
+/// Returns a form in which `server`, one of two, does not receive the deletion of `a` from etcd.
 fn unheard(code: row::Row, server: ServerId, at_s: u64) -> Row {
     let misses = Fault::MissWrites { server };
     Row::new(code)
@@ -145,7 +145,7 @@ pub(super) fn kept_by_a_server() -> (Row, Finds) {
     (story, finds.saying("without it"))
 }
 
-/// A watch misses the first event behind the version that it starts after.
+/// Returns a form in which a watch misses the first event after the resourceVersion from which it starts.
 fn race(code: row::Row, missed: Deed) -> Row {
     let race = Fault::StartRace {
         resource: MAPS_TYPE.to_owned(),
@@ -158,7 +158,7 @@ fn race(code: row::Row, missed: Deed) -> Row {
         .lasts(30)
 }
 
-/// Why chance draws no writes beside forms in which a watch misses its first event.
+/// Why no random writes are added to forms in which a watch misses its first event.
 const FIRST_ALONE: &str = "only the event right behind the requested revision is missed";
 
 pub(super) fn birth_missed() -> (Row, Finds) {

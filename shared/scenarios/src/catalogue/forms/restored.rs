@@ -1,4 +1,5 @@
-//! Forms of an etcd that goes back (F33). A list, initial events or a version shows the restore.
+//! Forms in which etcd is restored to an older state (F33). A list, initial events or a resourceVersion shows the
+//! restore.
 
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use crate::catalogue::{
 };
 use crate::script::Deed;
 
-/// Lets the caches of configmaps list again.
+/// Returns a deed that makes the watch caches of configmaps list etcd again.
 fn begin_anew() -> Deed {
     inject(Fault::Reinitialise {
         server: None,
@@ -20,24 +21,25 @@ fn begin_anew() -> Deed {
     })
 }
 
-/// The number of writes that are undone: others write fewer in the meantime, so etcd stays below its former revision.
-/// The number has no other source.
+/// The number of writes that a restore undoes: fewer other writes follow, so etcd stays below its former revision. The
+/// number has no other source.
 const BEYOND: u64 = 200;
 
-/// A finding that depends on whether the cache is ready again at the time of the request.
+/// A finding that depends on whether the watch cache is ready again at the time of the request.
 const ANEW: Varies = varies(
     F16,
     "chance decides whether the cache is ready at the request",
 );
 
-/// The finding of a 410 that depends on the cache: if that is known to begin anew, the 410 is part of that finding.
+/// The finding of a 410 that depends on the watch cache. If a finding says that the cache lists anew, the 410 is part
+/// of that finding.
 const GONE_WITH_CACHE: Varies = varies(
     F11,
     "the 410 of a cache that is known to begin anew is part of that finding",
 );
 
-/// etcd goes back to the time before a was deleted, and its server's cache begins anew. At that time an expired watch
-/// is about to list.
+/// Returns a form in which etcd is restored to the time before `a` was deleted, and the server's watch cache lists
+/// anew. At the time of the restore an expired watch is about to list.
 fn gone_back(of: row::Row) -> Row {
     let mut row = Row::new(of)
         .servers(&["1.30.0"])
@@ -72,7 +74,8 @@ pub(super) fn state_from_before() -> (Row, Finds) {
     (story, finds.saying("A list of the newest state is at"))
 }
 
-/// etcd is restored to the time before a was deleted and others were written. Meanwhile all servers restart.
+/// Returns a form in which etcd is restored to the time before `a` was deleted and other objects were written. All
+/// servers stop before the restore and start again with it.
 fn restored_and_restarted(servers: &'static [&'static str], bump: Option<u64>) -> Row {
     let stop = |server| Fault::Shutdown {
         server,
@@ -98,7 +101,7 @@ fn restored_and_restarted(servers: &'static [&'static str], bump: Option<u64>) -
         .at(11, started)
 }
 
-/// Other findings that a restart of all servers may show.
+/// Rows of other findings that may be made when all servers restart.
 const RESTARTED: &[row::Row] = &[F06, F07, F08, F09, F11, F15, F16, F28];
 
 pub(super) fn put_back() -> (Row, Finds) {
@@ -119,7 +122,7 @@ pub(super) fn put_back_of_two() -> (Row, Finds) {
     (story, finds.saying("A list of the newest state is at"))
 }
 
-/// Words of the finding about a restore that raises the revision.
+/// Words of the finding's sentence about a restore that raises etcd's revision.
 const RAISED: &str =
     "In one history of etcd the resourceVersion of an existing object never goes down";
 
@@ -138,7 +141,8 @@ pub(super) fn raised_by_watch_list() -> (Row, Finds) {
     (story, finds.saying(RAISED))
 }
 
-/// etcd is restored to the time before `BEYOND` writes, which no others make up for.
+/// Returns a form in which etcd is restored to the time before `BEYOND` writes; later writes do not reach etcd's former
+/// revision.
 fn far_back(servers: &[&str]) -> (Row, Finds) {
     let mut story = etcd::restored(None).unjudged().servers(servers).lasts(60);
     for n in 0..BEYOND {

@@ -1,5 +1,5 @@
-//! client-go's exponential backoff (`wait.NewExponentialBackoffManager`). It starts at 0.8 s and doubles to 30 s. Each
-//! delay is up to twice as long by jitter. It starts anew after 2 min without use.
+//! client-go's exponential backoff (`wait.NewExponentialBackoffManager`). The delay starts at 0.8 s and doubles up to
+//! 30 s. Jitter makes each delay up to twice as long. The backoff starts at 0.8 s again after 2 min without use.
 
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ use crate::time::{Time, micros};
 
 /// The first delay, before jitter (docs/semantics/clients.md#reflector).
 const FIRST: Duration = Duration::from_millis(800);
-/// The longest delay, before jitter; it repeats (docs/semantics/clients.md#reflector).
+/// The longest delay, before jitter; once reached, this delay repeats (docs/semantics/clients.md#reflector).
 const MOST: Duration = Duration::from_secs(30);
-/// Time without use after which the backoff starts anew (docs/semantics/clients.md#reflector).
+/// Time without use after which the backoff starts at its first delay again (docs/semantics/clients.md#reflector).
 const FRESH_AFTER: Duration = Duration::from_secs(120);
 
 /// The state of a backoff.
@@ -30,7 +30,7 @@ impl Backoff {
         }
     }
 
-    /// A backoff without jitter.
+    /// Returns a backoff without jitter.
     pub(crate) fn without_jitter() -> Backoff {
         Backoff {
             jitter: false,
@@ -38,7 +38,7 @@ impl Backoff {
         }
     }
 
-    /// Returns the next delay.
+    /// Returns the next delay, and doubles the delay after it.
     pub(crate) fn step(&mut self, now: Time, random: &mut Random) -> Duration {
         if self.used_at.is_some_and(|at| now.since(at) > FRESH_AFTER) {
             self.reset();
@@ -53,7 +53,7 @@ impl Backoff {
         }
     }
 
-    /// Starts the backoff anew.
+    /// Makes the backoff start at its first delay again.
     pub(crate) fn reset(&mut self) {
         self.next = FIRST;
     }

@@ -1,4 +1,4 @@
-//! The informer's pipeline: reflector, queue, indexer, notifications (docs/semantics/clients.md#informer).
+//! client-go's informer as a pipeline: reflector, queue, indexer, notifications (docs/semantics/clients.md#informer).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,8 +14,8 @@ use super::rest::{Answer, CallId, Rest};
 use crate::scope::Scope;
 use crate::time::Time;
 
-/// Time that one group or batch needs from the queue to the handlers. The number has no source: it makes a burst last,
-/// so that changes can meet in the queue.
+/// Time that one group or batch of changes needs from the queue to the handlers. This time makes a burst of changes
+/// last, so that several changes can be in the queue at once. The number has no source.
 const POP: Duration = Duration::from_micros(50);
 
 /// A call of a handler.
@@ -29,7 +29,8 @@ pub(crate) enum Notification {
         old: Arc<Document>,
         new: Arc<Document>,
     },
-    /// A deletion, seen or inferred from a list (`DeletedFinalStateUnknown`). If inferred, `old` may be stale.
+    /// A deletion, received as DELETED or inferred from a list (`DeletedFinalStateUnknown`). After an inferred deletion
+    /// `old` may be stale.
     Delete {
         old: Arc<Document>,
     },
@@ -43,7 +44,7 @@ impl Notification {
         }
     }
 
-    /// Whether nothing changed.
+    /// Returns whether the notification is an update between equal resourceVersions, so that nothing changed.
     pub(crate) fn is_resync(&self) -> bool {
         match self {
             Notification::Update { old, new } => {
@@ -79,7 +80,7 @@ impl Informer {
         self.reflector.start(rest, ctx);
     }
 
-    /// Takes the answer to one of its calls. Does nothing for other calls.
+    /// Takes the answer to the informer's present call. Does nothing if `call` is any other call.
     pub(crate) fn take(
         &mut self,
         call: CallId,
@@ -92,7 +93,7 @@ impl Informer {
         self.put(ops, ctx.now);
     }
 
-    /// Runs what is due. Returns the handlers' notifications.
+    /// Runs the steps of the informer that are due. Returns the notifications for the handlers.
     pub(crate) fn wake(&mut self, rest: &mut Rest, ctx: &mut Context<'_>) -> Vec<Notification> {
         let mut ops = Vec::new();
         self.reflector.wake(rest, ctx, &mut ops);
@@ -111,7 +112,7 @@ impl Informer {
         earlier(self.pop_at, self.reflector.wake_at())
     }
 
-    /// Whether the first list has reached the handlers.
+    /// Returns whether the first list has reached the handlers.
     pub(crate) fn has_synced(&self) -> bool {
         self.queue.has_synced()
     }
@@ -120,12 +121,12 @@ impl Informer {
         self.reflector.phase()
     }
 
-    /// The objects that the lister finds.
+    /// Returns the objects that the lister finds.
     pub(crate) fn indexer(&self) -> &Indexer {
         &self.indexer
     }
 
-    /// Whether a call belongs to this informer.
+    /// Returns whether a call is the present one of the informer's reflector, which has no final answer yet.
     pub(crate) fn has_call(&self, call: CallId) -> bool {
         self.reflector.has_call(call)
     }

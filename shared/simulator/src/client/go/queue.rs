@@ -1,4 +1,5 @@
-//! The queue of an informer: DeltaFIFO, grouped by object, or RealFIFO, in order (docs/semantics/clients.md#informer).
+//! The queue of an informer: DeltaFIFO, which groups changes by object, or RealFIFO, which keeps their order
+//! (docs/semantics/clients.md#informer).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,13 +21,13 @@ pub(crate) enum Delta {
     /// update.
     Set(Arc<Document>),
     Deleted(Tombstone),
-    /// A whole list as one change (1.36).
+    /// A whole list as one change (client-go 1.36).
     ReplacedAll(Vec<Arc<Document>>),
-    /// A whole resync as one change (1.36).
+    /// A whole resync as one change (client-go 1.36).
     SyncAll,
 }
 
-/// A deletion, seen or inferred from a list (`DeletedFinalStateUnknown`).
+/// A deletion, received as DELETED or inferred from a list (`DeletedFinalStateUnknown`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tombstone {
     pub(crate) object: Arc<Document>,
@@ -45,12 +46,12 @@ impl Delta {
 
 /// The queue between reflector and indexer.
 ///
-/// Bounded by the objects of the type, and by the changes that arrive while others are taken out. Like client-go's it
-/// has no limit of its own.
+/// Bounded by the objects of the type, and by the changes that arrive faster than changes are taken out. Like
+/// client-go's queue it has no limit of its own.
 #[derive(Debug)]
 pub(crate) struct Queue {
     changes: Changes,
-    /// Whether the first list was queued.
+    /// Whether the reflector's first list was queued.
     is_populated: bool,
     /// The number of entries of the first list that are still queued.
     initial: usize,
@@ -89,7 +90,7 @@ impl Queue {
         }
     }
 
-    /// Whether all entries of the first list were taken out.
+    /// Returns whether all entries of the first list were taken out.
     pub(crate) fn has_synced(&self) -> bool {
         self.is_populated && self.initial == 0
     }
@@ -101,7 +102,7 @@ impl Queue {
         }
     }
 
-    /// Queues an operation that the reflector gives the store.
+    /// Queues an operation that the reflector does on its store.
     pub(crate) fn put(&mut self, op: StoreOp, known: &Indexer) {
         match op {
             StoreOp::Added(object) | StoreOp::Updated(object) => {
@@ -124,7 +125,7 @@ impl Queue {
         }
     }
 
-    /// Takes out the next changes: those of one object, or a batch of changes of different objects.
+    /// Takes out the next changes: the changes of one object, or a batch of changes of different objects.
     pub(crate) fn pop(&mut self) -> Vec<Delta> {
         let (deltas, count) = self.changes.pop(self.initial);
         self.initial = self.initial.saturating_sub(count);
@@ -193,7 +194,7 @@ impl Changes {
         }
     }
 
-    /// Deletions of the objects that are known or queued and not listed.
+    /// Returns deletions of the objects that are known or queued and not listed.
     fn missing(&self, listed: &BTreeSet<Key>, known: &Indexer) -> Vec<Delta> {
         let mut last: BTreeMap<Key, &Delta> = BTreeMap::new();
         match self {
@@ -247,7 +248,7 @@ impl Changes {
         }
     }
 
-    /// Takes out the next changes. Returns them, and how many queue entries they had.
+    /// Takes out the next changes. Returns these changes, and the number of queue entries that they took.
     fn pop(&mut self, initial: usize) -> (Vec<Delta>, usize) {
         match self {
             Changes::Delta { order, groups } => {
@@ -286,7 +287,7 @@ impl Changes {
     }
 }
 
-/// Appends a change. Of two deletions in a row it keeps the one that was seen instead of inferred.
+/// Appends a change. Of two deletions in a row only one is kept, preferably one that was received, not inferred.
 fn push_unless_deleted_twice(group: &mut Vec<Delta>, delta: Delta) {
     if let (Some(Delta::Deleted(before)), Delta::Deleted(_)) = (group.last(), &delta) {
         if before.is_inferred {
@@ -323,7 +324,7 @@ mod tests {
         Queue::new(ClientGo::minor(minor).queue())
     }
 
-    /// All changes as they are taken out, one line for each take.
+    /// Takes out all changes and returns them as text, one line for each take.
     fn drained(queue: &mut Queue) -> String {
         let mut lines = Vec::new();
         while !queue.is_empty() {

@@ -1,4 +1,4 @@
-//! client-go's reflector by version: it lists, watches, and keeps a store up to date
+//! client-go's reflector in its versions: the reflector lists, watches, and keeps a store up to date
 //! (docs/semantics/clients.md#reflector).
 
 use std::sync::Arc;
@@ -18,13 +18,13 @@ use crate::random::Random;
 use crate::scope::Scope;
 use crate::time::Time;
 
-/// The `limit` of a page, in objects (docs/semantics/clients.md#reflector-list).
+/// The `limit` of a list's page, in objects (docs/semantics/clients.md#reflector-list).
 const PAGE_SIZE: &str = "500";
 /// The least age at which the end of a stream without an event is no error (docs/semantics/clients.md#reflector-end).
-/// After an earlier end the reflector waits and lists; if it was reading initial events, it lists at once.
+/// After an earlier end the reflector waits and then lists; if it was reading initial events, it lists at once.
 const SHORT_WATCH: Duration = Duration::from_secs(1);
 
-/// An operation on the store.
+/// An operation of the reflector on its store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum StoreOp {
     Added(Arc<Document>),
@@ -39,7 +39,7 @@ pub(crate) enum StoreOp {
 
 #[derive(Debug)]
 enum State {
-    /// Not started.
+    /// The reflector is not started.
     New,
     Waiting {
         until: Time,
@@ -49,29 +49,29 @@ enum State {
     Streaming(Streaming),
 }
 
-/// What follows a wait.
+/// What the reflector does after a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Then {
-    /// ListAndWatch from its start.
+    /// The reflector starts ListAndWatch from its beginning.
     Round,
-    /// The watch-list again.
+    /// The reflector opens the watch-list again.
     WatchList,
-    /// The watch again.
+    /// The reflector opens the watch again.
     Watch,
 }
 
 #[derive(Debug)]
 struct Listing {
     call: CallId,
-    /// The requested resourceVersion of the first page.
+    /// The resourceVersion that the request of the list's first page names.
     asked: String,
-    /// Whether the list is requested in pages.
+    /// Whether the reflector requests the list in pages.
     limited: bool,
     continued: bool,
     items: Vec<Arc<Document>>,
-    /// The resourceVersion of the first page.
+    /// The resourceVersion that the answer with the list's first page has.
     resource_version: String,
-    /// Whether it lists the newest state because the version requested first was gone.
+    /// Whether this list requests the newest state, because the resourceVersion requested first was gone.
     is_second: bool,
 }
 
@@ -82,9 +82,10 @@ struct Streaming {
     began: Time,
     events: u64,
     besides_added: bool,
-    /// Whether it takes the resourceVersion of every event, or only from the first that is not a synthetic ADDED.
+    /// Whether the reflector takes over the resourceVersion of every event (`true`), or only from the first event that
+    /// is not a synthetic ADDED.
     takes_versions: bool,
-    /// The objects that a watch-list collected so far.
+    /// The objects that a watch-list has collected so far; `None` without a watch-list.
     initial: Option<BTreeMap<Key, Arc<Document>>>,
 }
 
@@ -94,7 +95,7 @@ pub(crate) struct Reflector {
     version: ClientGo,
     scope: Scope,
     last: String,
-    /// Whether the server said that `last` is gone, or not reached yet.
+    /// Whether the server said that the resourceVersion `last` is gone, or not reached yet.
     is_last_unavailable: bool,
     /// Whether the first list came in pages, which shows that no watch cache served it.
     is_paginated: bool,
@@ -123,12 +124,12 @@ impl Reflector {
         }
     }
 
-    /// The last resourceVersion that it saw, even if it is lower than an earlier one.
+    /// Returns the last resourceVersion that the reflector saw, even if this is lower than an earlier one.
     pub(crate) fn last(&self) -> &str {
         &self.last
     }
 
-    /// Whether a call belongs to this reflector.
+    /// Returns whether a call is the reflector's present one, which has no final answer yet.
     pub(crate) fn has_call(&self, call: CallId) -> bool {
         match &self.state {
             State::Listing(listing) => listing.call == call,
@@ -137,7 +138,7 @@ impl Reflector {
         }
     }
 
-    /// The number of lists and watches that it started.
+    /// Returns the number of lists and watches that the reflector started.
     pub(crate) fn iterations(&self) -> u64 {
         self.iterations
     }
@@ -160,7 +161,7 @@ impl Reflector {
         earlier(wait, self.resync_at)
     }
 
-    /// Starts the first round.
+    /// Starts the reflector's first round of ListAndWatch.
     pub(crate) fn start(&mut self, rest: &mut Rest, ctx: &mut Context<'_>) {
         self.round(rest, ctx);
     }
@@ -182,7 +183,7 @@ impl Reflector {
         }
     }
 
-    /// Takes the answer to one of its calls. Does nothing for other calls.
+    /// Takes the answer to the reflector's present call. Does nothing if `call` is any other call.
     pub(crate) fn take(
         &mut self,
         call: CallId,
@@ -207,7 +208,7 @@ impl Reflector {
         }
     }
 
-    /// Starts a round: `ListAndWatch`.
+    /// Starts a round of the reflector: `ListAndWatch`.
     fn round(&mut self, rest: &mut Rest, ctx: &mut Context<'_>) {
         self.resync_at = None;
         if self.version.streams_lists() {
@@ -229,8 +230,8 @@ impl Reflector {
         };
     }
 
-    /// The resourceVersion of a list: the last known one; `0` if there is none, and always before 1.18; unset if the
-    /// last one is unavailable.
+    /// Returns the resourceVersion that a list requests: the last known one, or unset if that one is unavailable.
+    /// Returns `0` if none is known, and always in client-go before 1.18.
     fn relist_version(&self) -> String {
         match self.last.as_str() {
             _ if !self.version.relists_from_last() => "0".to_owned(),
@@ -327,7 +328,7 @@ impl Reflector {
         }
     }
 
-    /// Whether an error says that the requested resourceVersion is gone, or not reached yet.
+    /// Returns whether an error says that the requested resourceVersion is gone, or not reached yet.
     fn is_unavailable(&self, error: &GoError) -> bool {
         match error {
             GoError::Status(refusal) => {
@@ -355,7 +356,7 @@ impl Reflector {
         self.resync_at = self.resync.map(|every| now + every);
     }
 
-    /// Opens a watch-list, or a watch from the last resourceVersion.
+    /// Opens a watch-list (`is_list`), or a watch from the last resourceVersion.
     fn open(&mut self, is_list: bool, rest: &mut Rest, ctx: &mut Context<'_>) {
         self.iterations += 1;
         let secs = ctx.random.between(300, 599);

@@ -1,7 +1,8 @@
 //! client-go's `rest.Request`: a list, a watch or a write, with the retries at the lowest layer.
 //!
-//! It tries a request again that is answered 429 or 5xx with Retry-After, or cut before its answer, up to ten times. A
-//! watch that is still cut then counts as an empty one. The client-side rate limiter is not modelled.
+//! The REST layer retries a request that is answered 429 or 5xx with Retry-After, or cut before its answer, up to ten
+//! times. A watch that is cut at its last attempt counts as an empty watch. The client-side rate limiter is not
+//! modelled.
 
 use std::time::Duration;
 
@@ -15,23 +16,23 @@ use super::stream::{RawEnd, StreamWatcher};
 use crate::message::{Request, RequestId};
 use crate::time::Time;
 
-/// The most retries of a request (docs/semantics/clients.md#rest-layer). After them the program gets the failure. If
-/// the last attempt of a watch timed out, was reset or just ended, it gets an empty watch.
+/// The most retries of a request (docs/semantics/clients.md#rest-layer). After the last retry the program gets the
+/// failure. If the last attempt of a watch timed out, was reset or just ended, the program gets an empty watch.
 const RETRIES_MOST: u32 = 10;
-/// The wait after a cut, as if the server had sent `Retry-After: 1` (docs/semantics/clients.md#rest-layer;
-/// `rest/with_retry.go`).
+/// The wait before a retry after a cut, as if the server had sent `Retry-After: 1`
+/// (docs/semantics/clients.md#rest-layer; `rest/with_retry.go`).
 const RETRY_AFTER_CUT: Duration = Duration::from_secs(1);
 
-/// A list, watch or write, through all its retries.
+/// The id of a call: a list, watch or write, through all its retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CallId(u64);
 
-/// An answer of a call to its program.
+/// An answer of a call to the program that made the call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// The write is done.
+    /// The server did the write.
     Written,
-    /// A whole list, or a page of one.
+    /// A whole list, or one page of a list.
     Listed(List),
     /// `Watch` returned a result channel.
     Opened,
@@ -46,11 +47,11 @@ pub(crate) enum Answer {
 /// An error, as Go programs distinguish it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum GoError {
-    /// `ECONNREFUSED`.
+    /// The connection was refused: `ECONNREFUSED`.
     ConnectionRefused,
-    /// The server refused.
+    /// The server refused the request.
     Status(Refusal),
-    /// Anything else.
+    /// Any other error.
     Other,
 }
 
@@ -118,7 +119,7 @@ impl Rest {
         earlier(self.transport.wake_at(), retries)
     }
 
-    /// Takes an input. Returns what it means for each call that it concerns.
+    /// Takes an input. Returns the answers for each call that the input concerns.
     pub(crate) fn take(
         &mut self,
         input: Input<'_>,
@@ -217,7 +218,7 @@ impl Rest {
         }
     }
 
-    /// Handles a whole answer that is not a stream.
+    /// Handles a whole HTTP answer, as of a list, a write or a refusal.
     fn answered(&mut self, id: CallId, now: Time, answers: &mut Vec<(CallId, Answer)>) {
         let Some(call) = self.calls.get_mut(&id) else {
             return;
@@ -298,7 +299,7 @@ impl Rest {
     }
 }
 
-/// Schedules a retry of a call. Returns whether it has one left.
+/// Schedules a retry of a call. Returns whether the call had a retry left.
 fn retry(call: &mut Call, at: Time) -> bool {
     call.retries += 1;
     if call.retries > RETRIES_MOST {

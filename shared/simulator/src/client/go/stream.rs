@@ -5,14 +5,14 @@ use super::super::transport::Failure;
 use super::super::wire::{Document, Frame, Frames};
 use super::ClientGo;
 
-/// How a watch's body really ended.
+/// How a watch's body really ended, whatever the program learns of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RawEnd {
-    /// In an orderly way.
+    /// The body ended in an orderly way.
     End,
-    /// Together with its connection.
+    /// The body ended with this failure, such as that of its connection.
     Failed(Failure),
-    /// In bytes that are not a frame.
+    /// The body had bytes that are not a frame.
     Undecodable,
 }
 
@@ -23,7 +23,8 @@ pub(crate) struct StreamWatcher {
 }
 
 impl StreamWatcher {
-    /// Returns the events in these bytes. `Err` if they are not frames, which ends the watch.
+    /// Returns the events that these bytes complete. Returns an `Err`, which ends the watch, if the bytes are not
+    /// frames.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<Vec<Frame>, RawEnd> {
         self.frames.take(bytes).map_err(|_| RawEnd::Undecodable)
     }
@@ -31,10 +32,10 @@ impl StreamWatcher {
     /// Returns what the program gets before its result channel is closed: nothing, or an ERROR 500 that the client
     /// makes itself.
     ///
-    /// Since 1.15.0 every read error becomes an ERROR, except those of `IsProbableEOF`: an end of file, in a frame or
-    /// not, a reset, a connection closed here. Timeouts are excepted since the releases of
-    /// [`ClientGo::swallows_timeouts`]. Older versions only write a log line. Source:
-    /// docs/semantics/clients.md#read-errors.
+    /// Since 1.15.0 every read error becomes an ERROR event, except the errors of `IsProbableEOF`. These are an end of
+    /// file, in a frame or not, a reset, and a connection that the client closed. Since the releases of
+    /// [`ClientGo::swallows_timeouts`], timeouts are excepted, too. Versions before 1.15.0 only write a log line.
+    /// Source: docs/semantics/clients.md#read-errors.
     pub(crate) fn end(raw: RawEnd, version: ClientGo) -> Option<Document> {
         let what = match raw {
             RawEnd::End | RawEnd::Failed(Failure::Eof | Failure::Reset) => return None,

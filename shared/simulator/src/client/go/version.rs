@@ -1,4 +1,5 @@
-//! client-go's versions, as far as the programs differ (docs/semantics/clients.md#reflector-versions).
+//! client-go's versions, as far as the simulated programs behave differently with them
+//! (docs/semantics/clients.md#reflector-versions).
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,15 +7,15 @@ use std::str::FromStr;
 use super::super::transport::Style;
 
 /// A version of client-go, named as Kubernetes names its own: 1.9 to 1.36
-/// (docs/semantics/clients.md#reflector-versions). It is one of 35 modelled releases: the first of each minor version,
-/// and the patch releases that differ from the one before. They are ordered from the oldest on; of one release an unset
-/// gate ([`ClientGo::with_watch_list`]) comes before one that is off, and that before one that is on. As text it is
-/// [`ClientGo::name`]; `v1.25` and unmodelled patches (`1.9.2`) are read, too.
+/// (docs/semantics/clients.md#reflector-versions). A version is one of 35 modelled releases: the first of each minor
+/// version, and the patch releases that differ from the release before. Versions are ordered from the oldest on; within
+/// a release by the gate of [`ClientGo::with_watch_list`]: unset, then off, then on. A version is written as
+/// [`ClientGo::name`]; `v1.25` and unmodelled patches (`1.9.2`) are parsed, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ClientGo {
     minor: u8,
     patch: u8,
-    /// Set where the gate WatchListClient differs from the version's default.
+    /// The gate WatchListClient where it differs from the version's default; `None` where it does not.
     watch_list: Option<bool>,
 }
 
@@ -67,13 +68,14 @@ impl ClientGo {
     /// The newest modelled version, 1.36.0 (docs/semantics/clients.md#reflector).
     pub const LATEST: ClientGo = ClientGo::minor(36);
 
-    /// Returns the first release of 1.`minor`: below 9 that of 1.9, and above 36 that of 1.36.
+    /// Returns the first release of 1.`minor`; for a `minor` below 9 the first release of 1.9, and above 36 that of
+    /// 1.36.
     pub const fn minor(minor: u8) -> ClientGo {
         ClientGo::release(minor, 0)
     }
 
-    /// Returns the newest modelled release that is not newer than 1.`minor`.`patch`; up to 1.36 it behaves the same.
-    /// Before the oldest, it is the oldest.
+    /// Returns the newest modelled release that is not newer than 1.`minor`.`patch`; up to 1.36 the returned release
+    /// behaves like the requested one. For a release before 1.9.0 returns 1.9.0.
     pub const fn release(minor: u8, patch: u8) -> ClientGo {
         let mut found = 0;
         let mut next = 1;
@@ -99,7 +101,8 @@ impl ClientGo {
     }
 
     /// Returns the version with the gate WatchListClient on or off (docs/semantics/versions.md#gate-watch-list-client).
-    /// Before 1.28 there is no such gate, so the client behaves the same. By default it is on from 1.35 on.
+    /// Before 1.28 client-go has no such gate, so `on` changes nothing in the client's behaviour. By default the gate
+    /// is on from 1.35 on.
     #[must_use]
     pub const fn with_watch_list(self, on: bool) -> ClientGo {
         ClientGo {
@@ -108,27 +111,28 @@ impl ClientGo {
         }
     }
 
-    /// Returns the version's name: `1.25`, or with its patch where that matters: `1.18.6`. A set gate does not change
-    /// it.
+    /// Returns the version's name: `1.25`, or with its patch where the patch matters: `1.18.6`. A set gate does not
+    /// change the name.
     pub fn name(self) -> &'static str {
         let is_it =
             |(minor, patch, _): &&(u8, u8, &str)| (*minor, *patch) == (self.minor, self.patch);
         RELEASES.iter().find(is_it).map_or("", |(_, _, name)| name)
     }
 
-    /// Whether this is one of these minor versions, at the given patch or later.
+    /// Returns whether this version is of one of `minors`, at that minor version's patch or later.
     fn is_patched(self, minors: &[(u8, u8)]) -> bool {
         minors
             .iter()
             .any(|(minor, patch)| self.minor == *minor && self.patch >= *patch)
     }
 
-    /// Whether the reflector waits 0.8 s to 30 s between its rounds, doubling. Otherwise it waits a second.
+    /// Returns whether the reflector waits 0.8 s to 30 s between its rounds, doubling the wait. Versions before 1.18
+    /// wait 1 s between rounds.
     pub(super) fn backs_off(self) -> bool {
         self.minor >= 18
     }
 
-    /// How long a refused or throttled watch waits before it is opened again.
+    /// Returns how long the reflector waits after a refused or throttled watch before it opens the watch again.
     pub(super) fn open_delay(self) -> OpenDelay {
         match self.minor {
             ..=19 => OpenDelay::Second,
@@ -137,69 +141,73 @@ impl ClientGo {
         }
     }
 
-    /// Whether lists are read in pages of 500.
+    /// Returns whether the reflector reads lists in pages of 500 objects.
     pub(super) fn pages(self) -> bool {
         self.minor >= 15
     }
 
-    /// Whether a relist requests at least the last known version, and the newest if that is gone.
+    /// Returns whether a relist requests at least the last known resourceVersion, and the newest state if that
+    /// resourceVersion is gone.
     pub(super) fn relists_from_last(self) -> bool {
         self.minor >= 18
     }
 
-    /// Whether the reflector answers `ResourceVersionTooLarge` like 410 (1.18.6 and 1.19.0).
+    /// Returns whether the reflector reacts to `ResourceVersionTooLarge` as to 410 (since 1.18.6 and 1.19.0).
     pub(super) fn knows_too_large(self) -> bool {
         self.minor >= 19 || self.is_patched(&[(18, 6)])
     }
 
-    /// Whether a watch whose connection is refused waits and is opened again (1.16.0). In earlier versions the check
-    /// compared a bare `syscall.Errno`, which Go wraps in `os.SyscallError`. It never matched, so the reflector listed.
+    /// Returns whether the reflector waits and opens a watch again whose connection was refused (since 1.16.0). In
+    /// earlier versions the check compared a bare `syscall.Errno`, which Go wraps in `os.SyscallError`. Before 1.16.0
+    /// this check never matched, so the reflector listed after a refused connection.
     pub(super) fn waits_out_refusals(self) -> bool {
         self.minor >= 16
     }
 
-    /// Whether the reflector waits after a 429 instead of listing again.
+    /// Returns whether the reflector waits after a 429 instead of listing again.
     pub(super) fn waits_out_429(self) -> bool {
         self.minor >= 22
     }
 
-    /// Whether watches request bookmarks.
+    /// Returns whether the reflector's watches request bookmarks.
     pub(super) fn asks_for_bookmarks(self) -> bool {
         self.minor >= 16
     }
 
-    /// Whether the first state comes by a watch-list (`sendInitialEvents`).
+    /// Returns whether the reflector gets its first state by a watch-list (`sendInitialEvents`).
     pub(super) fn streams_lists(self) -> bool {
         self.minor >= 28 && self.watch_list.unwrap_or(self.minor >= 35)
     }
 
-    /// Whether a watch from an unset resourceVersion or `0` keeps its own version until the synthetic events are over.
+    /// Returns whether a watch from an unset resourceVersion or `0` keeps its resourceVersion until the synthetic ADDED
+    /// events are over.
     pub(super) fn guards_synthetic_events(self) -> bool {
         self.minor >= 36
     }
 
-    /// Whether the REST layer tries a watch again, up to ten times, after a cut or an answer with Retry-After.
+    /// Returns whether the REST layer retries a watch, up to ten times, after a cut or an answer with Retry-After.
     pub(super) fn retries_watches(self) -> bool {
         self.minor >= 22
     }
 
-    /// Whether the REST layer tries a list again when the connection just ends, and not only after a reset.
+    /// Returns whether the REST layer retries a list after a mere end of the connection, and not only after a reset.
     pub(super) fn retries_lists_on_eof(self) -> bool {
         self.minor >= 18
     }
 
-    /// Whether the StreamWatcher reports a read error as an ERROR event (1.15.0). Before, it only logs it.
+    /// Returns whether the StreamWatcher reports a read error as an ERROR event (since 1.15.0). Versions before 1.15.0
+    /// only log the error.
     pub(super) fn reports_read_errors(self) -> bool {
         self.minor >= 15
     }
 
-    /// Whether a timeout is no error: the StreamWatcher hides it, and a watch that timed out while it opened counts as
-    /// empty (1.19.0, and 1.18.2, 1.17.5, 1.16.9, 1.15.12).
+    /// Returns whether a timeout is no error (since 1.19.0, 1.18.2, 1.17.5, 1.16.9 and 1.15.12). In such a version the
+    /// StreamWatcher hides the timeout, and a watch that timed out while it opened counts as empty.
     pub(super) fn swallows_timeouts(self) -> bool {
         self.minor >= 19 || self.is_patched(&[(15, 12), (16, 9), (17, 5), (18, 2)])
     }
 
-    /// The queue between the informer's reflector and its indexer.
+    /// Returns the kind of queue between the informer's reflector and its indexer.
     pub(super) fn queue(self) -> QueueKind {
         match self.minor {
             ..=32 => QueueKind::Delta,
@@ -218,7 +226,8 @@ impl ClientGo {
         }
     }
 
-    /// How it uses connections: with HTTP/2 health pings since 1.20.0, 1.19.5 and 1.18.18.
+    /// Returns how this version of client-go uses connections: with HTTP/2 health pings since 1.20.0, 1.19.5 and
+    /// 1.18.18.
     pub(super) fn style(self) -> Style {
         if self.minor >= 20 || self.is_patched(&[(18, 18), (19, 5)]) {
             Style::PingedHttp2
@@ -231,11 +240,11 @@ impl ClientGo {
 /// The wait before a refused or throttled watch is opened again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OpenDelay {
-    /// A second.
+    /// The reflector waits 1 s.
     Second,
-    /// A backoff of its own.
+    /// The reflector waits as an exponential backoff for opening watches says.
     Own,
-    /// The backoff of the rounds.
+    /// The reflector waits as the backoff between its rounds of ListAndWatch says.
     Shared,
 }
 
@@ -246,9 +255,9 @@ pub(super) enum QueueKind {
     Delta,
     /// RealFIFO: changes keep their order.
     Real {
-        /// The most changes of different objects that are taken at once.
+        /// The most changes of different objects that the informer takes out at once.
         batch: usize,
-        /// Whether a list is one change, and a resync too.
+        /// Whether a whole list is one change in the queue, and likewise a whole resync.
         atomic: bool,
     },
 }
@@ -262,7 +271,7 @@ impl fmt::Display for ClientGo {
 impl FromStr for ClientGo {
     type Err = UnknownVersion;
 
-    /// Reads `1.25`, `v1.25`, `1.9.2`.
+    /// Parses texts such as `1.25`, `v1.25` and `1.9.2`.
     fn from_str(text: &str) -> Result<ClientGo, UnknownVersion> {
         let mut parts = text.strip_prefix('v').unwrap_or(text).split('.');
         let (major, minor) = (parts.next(), parts.next());

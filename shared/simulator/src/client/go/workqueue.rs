@@ -1,5 +1,5 @@
-//! client-go's rate-limiting workqueue. A key is in it once, one worker at a time works on it, and after each failure
-//! it waits longer.
+//! client-go's rate-limiting workqueue. A key is in the queue once, one worker at a time works on the key, and after
+//! each failure the key waits longer.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -9,24 +9,24 @@ use watchscope_model::tree::{BTreeMap, BTreeSet};
 use super::super::belief::Key;
 use crate::time::Time;
 
-/// The per-key limiter's wait after a first failure. Each further failure doubles it, up to `MAX_DELAY` (client-go's
-/// `DefaultTypedControllerRateLimiter`, 1.36, as the three constants below).
+/// The per-key limiter's wait after a first failure. Each further failure doubles the wait, up to `MAX_DELAY`
+/// (client-go's `DefaultTypedControllerRateLimiter`, 1.36, from which all constants of this file are).
 const BASE_DELAY: Duration = Duration::from_millis(5);
-/// The per-key limiter's longest wait. Further failures do not lengthen it.
+/// The per-key limiter's longest wait. Further failures do not lengthen this wait.
 const MAX_DELAY: Duration = Duration::from_secs(1000);
-/// Time in which the overall limiter lets one key through: ten a second.
+/// Time in which the overall limiter lets one key through: ten keys per second.
 const TOKEN_EVERY: Duration = Duration::from_millis(100);
-/// The most keys that the overall limiter lets through at once; each further one waits [`TOKEN_EVERY`] longer.
+/// The most keys that the overall limiter lets through at once; each further key waits [`TOKEN_EVERY`] longer.
 const BURST: u32 = 100;
 
-/// A workqueue. Bounded by the keys that exist.
+/// A workqueue of object keys. The number of existing keys bounds it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WorkQueue {
     queue: VecDeque<Key>,
-    /// Keys to work on: in the queue, or queued again when their worker is done.
+    /// Keys to work on: keys in the queue, and keys that are queued again when their worker is done.
     dirty: BTreeSet<Key>,
     processing: BTreeSet<Key>,
-    /// Keys that are added later, and when.
+    /// Keys that are added to the queue later, each with the time of its addition.
     waiting: BTreeMap<Key, Time>,
     failures: BTreeMap<Key, u32>,
     /// When the overall limiter's bucket would be full again if it had no capacity limit.
@@ -56,7 +56,7 @@ impl WorkQueue {
         }
     }
 
-    /// Adds a key that failed, after the delays of both limiters.
+    /// Adds a key that failed, after the longer delay of the two limiters.
     pub(crate) fn add_rate_limited(&mut self, key: Key, now: Time) {
         let failures = self.failures.entry(key.clone()).or_default();
         let own = BASE_DELAY
@@ -71,7 +71,7 @@ impl WorkQueue {
         *waits = (*waits).min(at);
     }
 
-    /// The number of failures of a key since it was last forgotten.
+    /// Returns the number of failures of a key since [`WorkQueue::forget`] was last called for it.
     pub(crate) fn failures(&self, key: &Key) -> u32 {
         self.failures.get(key).copied().unwrap_or(0)
     }
@@ -81,7 +81,7 @@ impl WorkQueue {
         self.failures.remove(key);
     }
 
-    /// Adds the keys whose wait is over.
+    /// Adds the keys whose wait is over to the queue.
     pub(crate) fn wake(&mut self, now: Time) {
         let is_due = |at: &Time| *at <= now;
         let due: Vec<Key> = self

@@ -1,4 +1,4 @@
 //! The fields of an event.
 
-/// Names and values.
+/// Names and values of fields, in the order in which they are shown.
 pub(crate) type Fields = Vec<(&'static str, String)>;

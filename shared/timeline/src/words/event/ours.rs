@@ -56,7 +56,7 @@ pub(super) fn note(note: &Note) -> String {
     words
 }
 
-/// Returns `2026-11-19 09:35:28.911`.
+/// Returns a time with its date in UTC: `2026-11-19 09:35:28.911`.
 fn moment(at: Time) -> String {
     format!("{} {}", date(at), clock_ms(at))
 }

@@ -92,7 +92,7 @@ pub(super) fn stream_ended_fields(event: &StreamEnded, fields: &mut Fields) {
     fields.push(("bytes", number(event.bytes)));
 }
 
-/// Returns how a stream ended: "ended (reset by peer)", or only its cause if the cause begins with "ended".
+/// Returns how a stream ended: "ended (reset by peer)", or only the cause's words if these begin with "ended".
 fn ended(cause: Cause) -> String {
     let words = cause_words(cause);
     match cause {
