@@ -183,7 +183,7 @@ impl World {
         }
     }
 
-    /// Hands over the bytes that a proxy kept for connections whose [`Fault::Buffer`](crate::Fault::Buffer) is lifted.
+    /// Hands over the bytes that a proxy kept for connections whose [`Fault::Buffer`] is lifted.
     pub(super) fn release_kept(&mut self) {
         let connections: Vec<ConnectionId> = self.network.connections().collect();
         for connection in connections {
