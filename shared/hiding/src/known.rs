@@ -281,7 +281,7 @@ fn kind_names(kind: &str) -> HiddenPart {
 }
 
 /// Returns the name of the Deployment of a ReplicaSet. The ReplicaSet's name is that of the Deployment plus a hash of
-/// its template.
+/// its template. `None` if the owner is no ReplicaSet, or if its name has no `-`.
 fn deployment_of(owner: &Owner) -> Option<&str> {
     if owner.kind() != "ReplicaSet" {
         return None;

@@ -18,8 +18,8 @@ pub(crate) enum Check {
 pub(crate) trait Names {
     /// Returns the new form of a known text, which may be the text itself; `None` if the text is unknown.
     fn shown<'a>(&'a self, text: &'a str) -> Option<&'a str>;
-    /// Whether a known text is also a number or an ordinary word. Such a text counts as a name only beside `"`, `'`,
-    /// `/` or `=`.
+    /// Whether a known text is also a number or an ordinary word. Such a text counts as a name only directly before or
+    /// after `"`, `'`, `/` or `=`.
     fn is_weak(&self, text: &str) -> bool;
     /// Returns the length of the longest known text, in bytes.
     fn longest(&self) -> usize;

@@ -43,8 +43,8 @@ pub trait Field: Sized {
         false
     }
 
-    /// The optional value that a missing field has: `None`, except for an [`Owner`]. A missing owner is the controller
-    /// in the dictionary's definition of the object.
+    /// The optional value that a missing field has: `None`, except for an [`Owner`]. A missing owner has the value in
+    /// the dictionary's definition of the object: its controller, or `None`.
     fn absent_option(_reader: &Reader<'_>) -> Option<Self> {
         None
     }

@@ -44,8 +44,8 @@ pub struct About {
     /// Empty if no part of the file states that something was left out.
     pub withheld: Vec<String>,
     /// The parts that any writer hid, each once, in the order of [`HiddenPart`], without parts of a later version. The
-    /// file has pseudonyms or `[hidden]` in place of their texts, and no bodies. Empty if no part of the file states
-    /// that something was hidden.
+    /// chapters of a writer that hid any have pseudonyms or `[hidden]` in place of their texts, and no bodies. Empty if
+    /// no part of the file states that something was hidden.
     pub hidden: Vec<HiddenPart>,
     /// The version of watchscope that wrote the last run's part of the file, such as `0.9.0`; empty if that part does
     /// not state it.

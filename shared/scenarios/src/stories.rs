@@ -28,8 +28,8 @@ pub fn stories() -> Vec<Story> {
     std::iter::once(demo::story()).chain(rows).collect()
 }
 
-/// Returns the story of a row for a viewer. The story has the other watches that its finding needs. Its last line says
-/// that the story is over.
+/// Returns the story of a row for a person who watches it. The story has the other watches that its finding needs. Its
+/// last line says that the story is over.
 fn for_viewer(row: Row) -> Story {
     let (of, lasts) = (row.row, row.lasts);
     let mut story = row.for_viewer();

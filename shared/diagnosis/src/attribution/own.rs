@@ -100,8 +100,8 @@ pub(super) fn timeout(end: &End) -> Option<Judgement> {
     Some(end.judged(Attributed::Normal, certainty))
 }
 
-/// Judges the end of a silent stream. A side watch or an unanswered ping proved the stream dead, or its end did not
-/// come after its timeout.
+/// Judges the end of a stream that watchscope or the kernel closed as dead (F04). A side watch or an unanswered ping
+/// proved the stream dead, or its end did not come after its timeout.
 pub(super) fn silence(end: &End) -> Option<Judgement> {
     if end.cause != Cause::IdleTimeout {
         return None;

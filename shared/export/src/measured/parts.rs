@@ -137,8 +137,8 @@ impl Durations {
         None
     }
 
-    /// Returns the number and the mean, in microseconds, of the durations in the two adjacent classes with the most
-    /// durations.
+    /// Returns the number and the mean, in microseconds, of the durations in the two adjacent classes that together
+    /// have the most; `None` without durations.
     pub(crate) fn densest(&self) -> Option<(u64, i64)> {
         let pairs = self.classes.iter().map(|(class, (count, sum))| {
             let next = self.classes.get(&(class + 1));

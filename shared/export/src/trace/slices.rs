@@ -97,7 +97,7 @@ impl Slices {
         self.open.contains_key(lasting)
     }
 
-    /// Begins a slice under a track. An open slice with the same key is closed first.
+    /// Begins a slice on the track of its kind under a parent track. An open slice with the same key is closed first.
     pub(super) fn begin(
         &mut self,
         (out, tracks): (&mut Packets, &mut Tracks),

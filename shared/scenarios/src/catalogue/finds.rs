@@ -18,7 +18,7 @@ pub struct Finds {
     /// Rows of other failures that truly happen in the story, so findings of these rows may be made, but need not be.
     /// The list may be empty.
     pub companions: &'static [Row],
-    /// Rows besides `family` that a finding by the audit's reads may name. The list may be empty.
+    /// Rows besides `family` that a finding may name if the story runs with an audit. The list may be empty.
     pub by_reads: &'static [Row],
     /// When the failure happens, in seconds since the story began.
     pub strikes_s: u64,

@@ -423,8 +423,8 @@ fn silent_and_not_audited() -> (Row, Finds) {
     (story, finds.and_by_reads(&[F31]))
 }
 
-/// Returns a form that at 6 s moves a watch to a server whose cache is behind the watch's resourceVersion. Nobody
-/// writes the watched objects.
+/// Returns a form that at 6 s moves a watch to a server whose cache is behind the watch's resourceVersion. The form's
+/// last write of a watched object is at 4 s.
 fn moved_ahead(form: &'static str) -> Row {
     let moved = [
         lift(Fault::OutOfRotation { server: SECOND }),

@@ -78,7 +78,7 @@ pub(super) enum CachePosition {
 pub(super) struct Subject {
     /// The address of the apiserver that the watch is pinned to; `None` if it is not pinned.
     pub(super) server: Option<Text>,
-    /// The scope that the watch reads, once it is known.
+    /// The watch's scope, its path and selectors; `None` until a list or watch request of the watch was seen.
     pub(super) scope: Option<Scope>,
     /// What the watch held at resourceVersions that it has passed.
     pub(super) history: History,

@@ -16,14 +16,15 @@ pub(super) struct Restored {
     pub(super) below: Option<Below>,
 }
 
-/// A newest list that was below the version of its watch.
+/// A list of the newest state (without a resourceVersion) that was below the version of its watch.
 #[derive(Clone, Debug)]
 pub(super) struct Below {
     /// The resource whose servers must answer. Each resource may have an etcd of its own.
     pub(super) resource: Resource,
     /// The finding's sentence, without the answers of the other servers.
     pub(super) sentence: String,
-    /// The addresses of the servers whose newest list was below what they had delivered before.
+    /// The addresses of the servers that listed a newest state (without a resourceVersion) below what they had
+    /// delivered before.
     pub(super) servers: BTreeSet<Text>,
 }
 

@@ -98,7 +98,7 @@ pub(super) struct Memory {
     pub(super) left: VecDeque<Uid>,
     /// When a bookmark last moved the watch's progress.
     pub(super) bookmarked_at: Option<Time>,
-    /// The starts of the watch's last streams, at most [`STARTS`].
+    /// The starts of the watch's last streams, as versions; at most [`STARTS`].
     pub(super) starts: VecDeque<Start>,
 }
 
