@@ -166,6 +166,34 @@ pub(super) enum Command {
     #[command(after_help = "Example:\n\
          \x20 watchscope explain F11")]
     Explain(ExplainArgs),
+    /// Print the version, also of file formats and the protocol
+    #[command(after_help = "Example:\n\
+         \x20 watchscope version -o json | jq .recordingFormat")]
+    Version(VersionArgs),
+}
+
+/// Arguments of `version`.
+#[derive(Debug, Args)]
+pub(super) struct VersionArgs {
+    /// How to write it: one line, or a JSON object with the commit and all versions
+    #[arg(
+        short,
+        long,
+        value_name = "text|json",
+        value_enum,
+        default_value_t = VersionOutput::Text,
+        hide_possible_values = true
+    )]
+    pub(super) output: VersionOutput,
+}
+
+/// The form in which the version is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum VersionOutput {
+    /// One line.
+    Text,
+    /// One JSON object.
+    Json,
 }
 
 /// Arguments of `replay`.
