@@ -199,6 +199,7 @@ impl Launch {
             .env("HOME", home)
             .env("XDG_RUNTIME_DIR", home)
             .env("XDG_CONFIG_HOME", home)
+            .env("XDG_CACHE_HOME", home)
             .envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
     }

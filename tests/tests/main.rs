@@ -12,6 +12,7 @@ mod browser;
 mod claims;
 mod commands;
 mod comparing;
+mod completing;
 mod conformance;
 mod deploy;
 mod divergence;

@@ -17,6 +17,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::args::{Cli, EVERYTHING, command_line};
+use super::plugin::as_called;
 
 /// The path of the file, below the user's configuration folder.
 const PLACE: &str = "watchscope/config.toml";
@@ -71,7 +72,8 @@ impl From<FileError> for Refused {
 
 /// Reads the command line, the environment and the configuration file: the one that is named, or the one in the usual place.
 pub(super) fn parse(arguments: &[OsString]) -> Result<Cli, Refused> {
-    let command = command_line();
+    let program = arguments.first().map(OsString::as_os_str);
+    let command = as_called(command_line(), program.unwrap_or_default());
     let matches = command.clone().try_get_matches_from(arguments)?;
     let cli = Cli::from_arg_matches(&matches)?;
     let Some(file) = File::find(cli.config)? else {
@@ -84,6 +86,14 @@ pub(super) fn parse(arguments: &[OsString]) -> Result<Cli, Refused> {
         .try_get_matches_from(arguments)
         .and_then(|matches| Cli::from_arg_matches(&matches))
         .map_err(|error| file.explain(&settings, error))
+}
+
+/// Returns the first value that the configuration file sets for an option. `None` if it sets none. A missing or wrong file
+/// counts as empty: the completion of a command line reports no errors.
+pub(super) fn setting(named: Option<PathBuf>, command: &Command, name: &str) -> Option<String> {
+    let settings = File::find(named).ok()??.settings(command).ok()?;
+    let setting = settings.into_iter().find(|setting| setting.name == name)?;
+    setting.values.into_iter().next()
 }
 
 /// A configuration file that was read.

@@ -3,6 +3,8 @@
 mod args;
 mod audit;
 mod begin;
+mod complete;
+mod completion;
 mod exit;
 mod explain;
 mod export;
@@ -12,6 +14,7 @@ mod judging;
 mod lessons;
 mod out;
 mod page;
+mod plugin;
 mod record;
 mod recorded;
 mod replay;
@@ -38,6 +41,13 @@ use crate::web::EmbeddedPage;
 /// known. Must be called inside a Tokio runtime.
 pub async fn run(page: EmbeddedPage, commit: Option<&'static str>) -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
+    // Its words are an unfinished command line, which clap would refuse.
+    if let [_, command, words @ ..] = arguments.as_slice()
+        && command == complete::COMMAND
+    {
+        complete::complete(words).await;
+        return ExitCode::SUCCESS;
+    }
     let cli = match file::parse(&arguments) {
         Ok(cli) => cli,
         Err(Refused::File(error)) => return Failure::usage(error).report(),
@@ -69,6 +79,7 @@ pub async fn run(page: EmbeddedPage, commit: Option<&'static str>) -> ExitCode {
         Command::Token(args) => print_token(args).await,
         Command::Explain(args) => explain::explain(&args),
         Command::Version(args) => version::version(&args, commit),
+        Command::Completion(args) => completion::completion(&args),
     };
     match ended {
         Ok(()) => ExitCode::SUCCESS,

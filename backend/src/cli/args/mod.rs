@@ -170,6 +170,28 @@ pub(super) enum Command {
     #[command(after_help = "Example:\n\
          \x20 watchscope version -o json | jq .recordingFormat")]
     Version(VersionArgs),
+    /// Print the script with which a shell completes command lines by Tab
+    #[command(
+        after_help = "Each script asks watchscope at each Tab, so it fits later versions too. Put its line into the \
+         file that the shell reads first:\n\n\
+         \x20 bash        source <(watchscope completion bash)    ~/.bashrc\n\
+         \x20 zsh         source <(watchscope completion zsh)     ~/.zshrc, after compinit\n\
+         \x20 fish        watchscope completion fish | source     ~/.config/fish/config.fish\n\
+         \x20 powershell  watchscope completion powershell | Out-String | Invoke-Expression\n\n\
+         nushell reads a file, and kubectl runs one that is executable and on the PATH:\n\n\
+         \x20 watchscope completion nushell > ~/.config/nushell/autoload/watchscope.nu\n\
+         \x20 watchscope completion kubectl > ~/.local/bin/kubectl_complete-watchscope\n\n\
+         The cluster has 500 ms to name its namespaces and resources. Its answer is kept for ten minutes in \
+         $XDG_CACHE_HOME/watchscope. A credential plugin runs for it only with interactiveMode: Never."
+    )]
+    Completion(CompletionArgs),
+}
+
+/// Arguments of `completion`.
+#[derive(Debug, Args)]
+pub(super) struct CompletionArgs {
+    /// bash, zsh, fish, powershell or nushell; or kubectl, for the plugin `kubectl watchscope`
+    pub(super) shell: String,
 }
 
 /// Arguments of `version`.
