@@ -12,6 +12,7 @@ mod file;
 mod judged;
 mod judging;
 mod lessons;
+mod man;
 mod out;
 mod page;
 mod plugin;
@@ -80,6 +81,7 @@ pub async fn run(page: EmbeddedPage, commit: Option<&'static str>) -> ExitCode {
         Command::Explain(args) => explain::explain(&args),
         Command::Version(args) => version::version(&args, commit),
         Command::Completion(args) => completion::completion(&args),
+        Command::Man(args) => man::man(&args),
     };
     match ended {
         Ok(()) => ExitCode::SUCCESS,

@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Arg, Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
+use clap::{Arg, Args, CommandFactory as _, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub(super) use self::cluster::{
     AuditLevelArgs, ClusterArgs, EVERYTHING, MemoryArgs, Redact, SimulatedArgs, WhatArgs,
@@ -185,6 +185,19 @@ pub(super) enum Command {
          $XDG_CACHE_HOME/watchscope. A credential plugin runs for it only with interactiveMode: Never."
     )]
     Completion(CompletionArgs),
+    /// Print the manual page, or write those of all commands
+    #[command(after_help = "Examples:\n\
+         \x20 watchscope man | man -l -                             read it\n\
+         \x20 watchscope man -o /usr/local/share/man/man1           install all of them")]
+    Man(ManArgs),
+}
+
+/// Arguments of `man`.
+#[derive(Debug, Args)]
+pub(super) struct ManArgs {
+    /// Write the pages of all commands into this folder
+    #[arg(short, long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub(super) out: Option<PathBuf>,
 }
 
 /// Arguments of `completion`.

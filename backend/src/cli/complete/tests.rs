@@ -23,7 +23,7 @@ async fn values(line: &str) -> String {
 
 #[tokio::test]
 async fn commands_come_first_and_hidden_ones_never() {
-    assert_snapshot!(values("").await, @"serve demo watch record replay export audit simulate lessons token explain version completion help :4");
+    assert_snapshot!(values("").await, @"serve demo watch record replay export audit simulate lessons token explain version completion man help :4");
     assert_snapshot!(asked("exp").await, @r"
     export	Write a stretch of recordings as a picture, a timeline, a table or lines
     explain	Explain a failure of the catalogue: how it looks, and what to do
@@ -128,7 +128,7 @@ fn each_value_has_its_source() {
     Faults: fault
     Files: kubeconfig token_file config out font kubeconfig_out
     Findings: code
-    Folders: folder ui_dir
+    Folders: folder ui_dir out
     Lessons: lesson
     Namespaces: namespace
     Recordings: from files
