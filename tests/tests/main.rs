@@ -35,6 +35,7 @@ mod metrics;
 mod modelled;
 mod noting;
 mod opening;
+mod outputs;
 mod page;
 mod palette;
 mod past;
