@@ -8,7 +8,8 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::json;
 use watchscope_tests::{
-    KubeTools, Launch, Missing, Terminal, WatchscopeBinary, eventually, finish, or_skip,
+    KubeCluster, KubeTools, Launch, Missing, Terminal, WatchscopeBinary, eventually, finish,
+    or_skip,
 };
 
 use crate::simulated::Simulated;
@@ -305,6 +306,62 @@ async fn a_silent_cluster_and_a_wrong_configuration_leave_what_is_known_without_
         asked(wrong).await?,
         "jsonl\tOne JSON object for each record\n:4\n"
     );
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_kubeconfig_may_stand_in_the_configuration_file_or_on_the_line() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let folder = tempfile::tempdir()?;
+    let config = folder.path().join("other");
+    std::fs::write(&config, kubeconfig("http://127.0.0.1:1", &json!({})))?;
+    let file = folder.path().join("config.toml");
+    std::fs::write(&file, format!("kubeconfig = '{}'\n", config.display()))?;
+    let (config, file) = (
+        config.to_str().context("UTF-8")?,
+        file.to_str().context("UTF-8")?,
+    );
+    let line = ["__complete", "watch", "--context", "s"];
+    let launches = [
+        binary.with(&line).env("WATCHSCOPE_CONFIG", file),
+        binary.with(&line).env("WATCHSCOPE_KUBECONFIG", config),
+        binary.with(&["__complete", "watch", "--config", file, "--context", "s"]),
+        binary.with(&["__complete", "watch", "--kubeconfig", config, "--context=s"]),
+    ];
+    for launch in launches {
+        assert_eq!(asked(launch).await?, "sim\tcluster c\n:4\n");
+    }
+    assert_eq!(asked(binary.with(&line)).await?, ":4\n");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_real_cluster_names_its_resources_and_namespaces() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let tools = or_skip!(KubeTools::find());
+    let cluster = KubeCluster::shared(&tools).await?;
+    let folder = tempfile::tempdir()?;
+    for (words, expected) in [
+        (
+            ["watch", "certif"],
+            "certificatesigningrequests\tCertificateSigningRequest\n:4\n",
+        ),
+        (
+            ["watch", "csr"],
+            "csr\tshort for certificatesigningrequests\n:4\n",
+        ),
+        (["--namespace", "kube-s"], "kube-system\n:4\n"),
+    ] {
+        // A slow machine may need more than the 500 ms that the cluster has, and more than one Tab.
+        eventually("the cluster has answered", LONG, async || {
+            let launch = binary.with(&["__complete", words[0], words[1]]);
+            let launch = launch.env("XDG_CACHE_HOME", folder.path());
+            let answer = asked(launch.kubeconfig(cluster.kubeconfig())).await?;
+            ensure!(answer == expected, "{answer}");
+            Ok(())
+        })
+        .await?;
+    }
     Ok(())
 }
 

@@ -9,9 +9,7 @@ use tokio::time::timeout;
 
 use super::answer::Candidate;
 use super::cache::Kept;
-use crate::cluster::{
-    Catalog, Client, Cluster, ConfigError, ConfigSource, ContextEntry, Discovery,
-};
+use crate::cluster::{Catalog, Client, Cluster, ConfigError, ConfigSource, ContextEntry, served};
 use crate::probes::DEFAULT_RESOURCES;
 use crate::transport::{DialLimits, Protocols};
 
@@ -60,8 +58,7 @@ pub(super) async fn namespaces(source: &ConfigSource) -> Vec<Candidate> {
 /// these are the ones that `serve` watches by itself.
 pub(super) async fn resources(source: &ConfigSource, typed: &str) -> Vec<Candidate> {
     let offered = kept_or_asked(source, "resources", async |client: Arc<Client>| {
-        let discovery = Discovery::new(client);
-        let catalog = discovery.refresh(Duration::ZERO).await.ok()?;
+        let catalog = served(&client).await.ok()?;
         Some(offered(&catalog))
     });
     match offered.await {

@@ -32,22 +32,26 @@ _watchscope() {
         unset "candidates[${#candidates[@]} - 1]"
     fi
 
-    # Behind --name= only the value is completed.
-    [[ $current == --*=* ]] && current=${current#*=}
+    # Behind --name= only the value is completed. bash replaces --name= too where = is none of its separators.
+    local flag=
+    if [[ $current == --*=* ]]; then
+        [[ $COMP_WORDBREAKS == *=* ]] || flag=${current%%=*}=
+        current=${current#*=}
+    fi
     local typed=$current
     if ((directive == 16)); then
         compopt -o filenames
-        while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen -d -- "$current")
+        while IFS= read -r line; do COMPREPLY+=("$flag$line"); done < <(compgen -d -- "$current")
         return
     elif ((directive == 8)); then
         compopt -o filenames
         while IFS= read -r line; do
-            [[ -d ${line/#\~\//$HOME/} || $line == *.wscope ]] && COMPREPLY+=("$line")
+            [[ -d ${line/#\~\//$HOME/} || $line == *.wscope ]] && COMPREPLY+=("$flag$line")
         done < <(compgen -f -- "$current")
         return
     elif ((directive == 0 && ${#candidates[@]} == 0)); then
         compopt -o filenames
-        while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen -f -- "$current")
+        while IFS= read -r line; do COMPREPLY+=("$flag$line"); done < <(compgen -f -- "$current")
         return
     fi
 
@@ -71,7 +75,7 @@ _watchscope() {
             COMPREPLY+=("${value:0:${COLUMNS:-80} - 2}")
         else
             printf -v value '%q' "$value"
-            COMPREPLY+=("$value")
+            COMPREPLY+=("$flag$value")
         fi
     done
 }
