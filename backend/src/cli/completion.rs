@@ -114,7 +114,7 @@ mod tests {
         let nushell = SHELLS[4].script;
         for part in [
             "$env.config.completions.external.completer = {|spans|",
-            "^$spans.0 __complete ...($spans | skip 1)",
+            "run-external $spans.0 \"__complete\" ...($spans | skip 1)",
             "do $watchscope_other_completer $spans",
         ] {
             assert!(nushell.contains(part), "{part}");

@@ -91,8 +91,8 @@ async fn a_word_is_a_command_only_where_clap_reads_one() {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
         !walk(&root, &words).commands().is_empty()
     };
-    assert!(commands("w"));
-    for line in ["-A w", "pods w", "-- w", "watch w", "--config x w", "-n w"] {
+    assert!(commands("w") && commands("--config x w"));
+    for line in ["-A w", "pods w", "-- w", "watch w", "-n w"] {
         assert!(!commands(line), "{line}");
     }
 }

@@ -174,7 +174,7 @@ struct Line<'a> {
     open: Option<(&'a Arg, usize)>,
     /// The number of positional words.
     positionals: usize,
-    /// Whether any argument of this command was given.
+    /// Whether any argument was given that belongs to this command alone.
     is_any_given: bool,
     /// Whether `--` came.
     is_past_flags: bool,
@@ -239,7 +239,8 @@ impl<'a> Line<'a> {
     }
 
     fn give(&mut self, option: &'a Arg, value: Option<&str>) {
-        self.is_any_given = true;
+        // `--config` belongs to every command, and may stand before it.
+        self.is_any_given |= !option.is_global_set();
         let values = self.given.entry(option.get_id().as_str()).or_default();
         values.extend(value.map(str::to_owned));
     }

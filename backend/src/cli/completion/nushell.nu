@@ -7,10 +7,10 @@ $env.config.completions.external.completer = {|spans|
     if ($spans.0 | path basename) != "watchscope" {
         if $watchscope_other_completer == null { null } else { do $watchscope_other_completer $spans }
     } else {
-        let lines = (^$spans.0 __complete ...($spans | skip 1) | complete | get stdout | lines)
+        let lines = (run-external $spans.0 "__complete" ...($spans | skip 1) | complete | get stdout | lines)
         let directive = ($lines | append ":4" | where ($it | str starts-with ":") | first)
         # What stands before the value of --name=value stays before each candidate.
-        let before = ($spans | last | parse --regex '^(?<flag>--[^=]*=)' | get flag.0? | default "")
+        let before = ($spans | last | parse --regex '^(?<flag>--[^=]*=)' | get flag? | default [] | append "" | first)
         # null lets nushell offer files: any, recordings (*.wscope) or folders.
         if $directive in [":0", ":8", ":16"] { null } else {
             $lines | where not ($it | str starts-with ":") | each {|line|
