@@ -73,10 +73,12 @@ fn with_notes(notes: &str) -> Roff {
     for block in notes.split("\n\n") {
         roff.control("PP", []);
         let mut is_filled = true;
-        for line in block.lines() {
+        for (place, line) in block.lines().enumerate() {
             if is_filled == line.starts_with(' ') {
                 roff.control(if is_filled { "nf" } else { "fi" }, []);
                 is_filled = !is_filled;
+            } else if is_filled && place > 0 {
+                roff.control("br", []);
             }
             roff.text([roman(line)]);
         }

@@ -9,11 +9,10 @@ use clap::Command;
 const FILE: &str = "kubectl-watchscope";
 /// How a person calls the plugin.
 const CALLED: &str = "kubectl watchscope";
-/// The program's name in examples: at the begin of a line, quoted, and as the input of a shell.
-const EXAMPLES: [(&str, &str); 3] = [
+/// The program's name in examples: at the begin of a line, and quoted.
+const EXAMPLES: [(&str, &str); 2] = [
     ("\n  watchscope ", "\n  kubectl watchscope "),
     ("`watchscope ", "`kubectl watchscope "),
-    ("<(watchscope ", "<(kubectl watchscope "),
 ];
 
 /// Returns the command line whose usage and examples have the name by which the program was called.
