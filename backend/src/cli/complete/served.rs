@@ -121,8 +121,8 @@ fn offered(catalog: &Catalog) -> Vec<Offered> {
     offered.filter(are_names).collect()
 }
 
-/// Returns the names that begin with the typed letters. A short name comes only once a letter is typed, and a full name only
-/// where the shorter one does not fit, so that each resource is listed once.
+/// Returns names for the typed letters, and leaves it to the caller to drop those that do not fit. A short name comes only
+/// once a letter is typed. A full name comes only where the shorter one does not fit, so each resource is listed once.
 fn named(offered: &[Offered], typed: &str) -> Vec<Candidate> {
     let mut names = Vec::new();
     for resource in offered {
