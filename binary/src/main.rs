@@ -17,12 +17,15 @@ const PAGE: EmbeddedPage = EmbeddedPage {
     is_stub: cfg!(ui_stub),
 };
 
+/// The commit that was built, where `build.rs` could know it.
+const COMMIT: Option<&str> = option_env!("WATCHSCOPE_COMMIT");
+
 fn main() -> ExitCode {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .expect("the system lets a process have threads and timers");
-    let code = runtime.block_on(watchscope::cli::run(PAGE));
+    let code = runtime.block_on(watchscope::cli::run(PAGE, COMMIT));
     // A read of standard input that never ends must not hold the process.
     runtime.shutdown_background();
     code

@@ -28,14 +28,25 @@ pub struct Process {
 
 impl Process {
     /// Starts a command. `name` names its output files in the folder; a later process of the same name overwrites them.
-    pub fn start(name: &str, mut command: Command, folder: &Path) -> Result<Self> {
+    pub fn start(name: &str, command: Command, folder: &Path) -> Result<Self> {
+        let stdout = File::create(folder.join(format!("{name}.stdout")))?;
+        Self::start_into(name, command, folder, stdout.into())
+    }
+
+    /// Like [`Self::start`], with its standard output elsewhere.
+    pub fn start_into(
+        name: &str,
+        mut command: Command,
+        folder: &Path,
+        into: Stdio,
+    ) -> Result<Self> {
         let (stdout, stderr) = (
             folder.join(format!("{name}.stdout")),
             folder.join(format!("{name}.stderr")),
         );
         let child = command
             .stdin(Stdio::null())
-            .stdout(File::create(&stdout)?)
+            .stdout(into)
             .stderr(File::create(&stderr)?)
             .spawn()
             .with_context(|| format!("starting {}", command.get_program().display()))?;

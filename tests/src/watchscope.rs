@@ -160,6 +160,16 @@ impl Launch {
         Ok(Watchscope { process, home })
     }
 
+    /// Starts it with a pipe as its standard output whose reader has gone.
+    pub fn start_into_closed_pipe(self) -> Result<Watchscope> {
+        let home = tempfile::tempdir()?;
+        let (reader, writer) = std::io::pipe()?;
+        drop(reader);
+        let command = self.command(home.path());
+        let process = Process::start_into("watchscope", command, home.path(), writer.into())?;
+        Ok(Watchscope { process, home })
+    }
+
     /// Starts it as a server and waits for the line with its link. The server listens on a port of its choice, unless
     /// the test has set `WATCHSCOPE_LISTEN` or the arguments contain `--listen`.
     pub async fn serve(mut self) -> Result<(Watchscope, Link)> {
@@ -199,6 +209,7 @@ impl Launch {
             .env("HOME", home)
             .env("XDG_RUNTIME_DIR", home)
             .env("XDG_CONFIG_HOME", home)
+            .env("XDG_CACHE_HOME", home)
             .envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
     }

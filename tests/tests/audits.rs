@@ -235,7 +235,7 @@ async fn reads_of_an_automatic_audit_have_a_lane_and_a_user_agent_of_their_own()
 /// In story F45 the watch never gets the deletion of `a`. The audit compares once all of its watches stream. So the
 /// relay holds the list of another watch back until the deletion is past.
 #[tokio::test]
-async fn an_audit_that_finds_a_ghost_names_it_and_exits_with_3() -> Result<()> {
+pub(crate) async fn an_audit_that_finds_a_ghost_names_it_and_exits_with_3() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let simulated = Simulated::start_with(&binary, 0, &["f45"]).await?;
     let address = http::address(&simulated.origin);

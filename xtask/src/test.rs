@@ -23,7 +23,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use self::counts::Counts;
 use crate::page::PageProfile;
 use crate::project::Project;
-use crate::setup::{Installs, axe, browser, kube, perfetto};
+use crate::setup::{Installs, axe, browser, kube, perfetto, shells};
 use crate::{bench, build, mutate, page, shell};
 
 /// Random cases of each property under `--long`. Otherwise each test sets its own number.
@@ -53,6 +53,10 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
     let firefox = browser::ensure_firefox(installs)?;
     if firefox.is_none() {
         eprintln!("  no Firefox; the test of a page in one file is skipped there");
+    }
+    let shells = shells::missing(installs);
+    if !shells.is_empty() {
+        eprintln!("  no {}; their completion is not tested", shells.join(", "));
     }
     let mut variables: Vec<(&str, OsString)> = vec![("WATCHSCOPE_TEST_BINARY", binary.into())];
     variables.extend(digests.map(|folder| ("WATCHSCOPE_TEST_DIGESTS", folder.into())));

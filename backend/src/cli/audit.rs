@@ -13,6 +13,7 @@ use watchscope_model::{Entry, Event, Record, State, WatchName, json};
 
 use super::args::{AuditArgs, Output};
 use super::exit::Failure;
+use super::out::unless_closed;
 use super::serve::{lookup, name_of, open_log, settings, start};
 use super::signals::stop_flag;
 use super::terminal::{self, plain};
@@ -130,9 +131,9 @@ impl Report {
             Output::Jsonl => json::push_line(record, &mut line),
         }
         let mut out = anstream::stdout();
-        out.write_all(&line)
-            .and_then(|()| out.flush())
-            .map_err(Failure::failed)
+        let written = out.write_all(&line).and_then(|()| out.flush());
+        // The exit code still has the result, so the comparison goes on without a reader.
+        unless_closed(written).map_err(Failure::failed)
     }
 }
 

@@ -1,12 +1,11 @@
 //! `watchscope explain F11`: writes the explanation of a failure to standard output.
 
-use std::io::Write as _;
-
 use watchscope_diagnosis::explain::{Explanation, explanation, nearest};
 use watchscope_model::Row;
 
 use super::args::ExplainArgs;
 use super::exit::Failure;
+use super::out;
 
 /// The longest line, in characters.
 const WIDTH: usize = 100;
@@ -25,10 +24,7 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
             near.name()
         )));
     };
-    let mut out = std::io::stdout().lock();
-    out.write_all(text(explanation(row)).as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(Failure::failed)
+    out::print(&text(explanation(row)))
 }
 
 /// Returns the explanation of a row, for a terminal.

@@ -17,6 +17,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::args::{Cli, EVERYTHING, command_line};
+use super::plugin::as_called;
 
 /// The path of the file, below the user's configuration folder.
 const PLACE: &str = "watchscope/config.toml";
@@ -71,7 +72,9 @@ impl From<FileError> for Refused {
 
 /// Reads the command line, the environment and the configuration file: the one that is named, or the one in the usual place.
 pub(super) fn parse(arguments: &[OsString]) -> Result<Cli, Refused> {
-    let command = command_line();
+    let program = arguments.first().map(OsString::as_os_str);
+    let command = as_called(command_line(), program.unwrap_or_default());
+    let arguments = &with_config_behind(&command, arguments);
     let matches = command.clone().try_get_matches_from(arguments)?;
     let cli = Cli::from_arg_matches(&matches)?;
     let Some(file) = File::find(cli.config)? else {
@@ -84,6 +87,30 @@ pub(super) fn parse(arguments: &[OsString]) -> Result<Cli, Refused> {
         .try_get_matches_from(arguments)
         .and_then(|matches| Cli::from_arg_matches(&matches))
         .map_err(|error| file.explain(&settings, error))
+}
+
+/// Returns the arguments with a leading `--config FILE` behind the command. clap reads no command behind an option of the
+/// program, since those belong to serving, but this one belongs to every command.
+fn with_config_behind(command: &Command, arguments: &[OsString]) -> Vec<OsString> {
+    let mut arguments = arguments.to_vec();
+    let words = match arguments.get(1).and_then(|word| word.to_str()) {
+        Some("--config") => 2,
+        Some(word) if word.starts_with("--config=") => 1,
+        _ => return arguments,
+    };
+    let behind = arguments.get(words + 1);
+    if behind.is_some_and(|word| command.find_subcommand(word).is_some()) {
+        arguments[1..=words + 1].rotate_left(words);
+    }
+    arguments
+}
+
+/// Returns the first value that the configuration file sets for an option. `None` if it sets none. A missing or wrong file
+/// counts as empty: the completion of a command line reports no errors.
+pub(super) fn setting(named: Option<PathBuf>, command: &Command, name: &str) -> Option<String> {
+    let settings = File::find(named).ok()??.settings(command).ok()?;
+    let setting = settings.into_iter().find(|setting| setting.name == name)?;
+    setting.values.into_iter().next()
 }
 
 /// A configuration file that was read.
@@ -408,6 +435,20 @@ mod tests {
         )
         .unwrap();
         assert!(cli.serve.resources.is_empty() && cli.serve.all_resources);
+        assert_eq!(cli.serve.what.namespace.as_deref(), Some("shop"));
+    }
+
+    #[test]
+    fn the_file_may_be_named_before_the_command() {
+        for named in [&["--config", "/dev/null"][..], &["--config=/dev/null"]] {
+            let all = [&["watchscope"], named, &["explain", "F11"]].concat();
+            let all: Vec<OsString> = all.iter().map(OsString::from).collect();
+            let cli = parse(&all).unwrap();
+            assert_eq!(cli.config.unwrap(), Path::new("/dev/null"));
+            assert!(matches!(cli.command, Some(Task::Explain(args)) if args.code == "F11"));
+        }
+        let serving = ["watchscope", "--config", "/dev/null", "-n", "shop", "pods"];
+        let cli = parse(&serving.map(OsString::from)).unwrap();
         assert_eq!(cli.serve.what.namespace.as_deref(), Some("shop"));
     }
 

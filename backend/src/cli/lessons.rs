@@ -1,12 +1,12 @@
 //! `watchscope lessons`: lists the lessons, or prints the text of one.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 
 use watchscope_scenarios::lessons::{self, Lesson};
 
 use super::args::LessonsArgs;
 use super::exit::Failure;
+use super::out;
 
 /// Prints the list, or the text of one lesson, to standard output.
 pub(super) fn lessons(args: &LessonsArgs) -> Result<(), Failure> {
@@ -17,10 +17,7 @@ pub(super) fn lessons(args: &LessonsArgs) -> Result<(), Failure> {
             script(&lesson)
         }
     };
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(Failure::failed)
+    out::print(&text)
 }
 
 fn unknown(name: &str) -> String {

@@ -3,6 +3,8 @@
 mod args;
 mod audit;
 mod begin;
+mod complete;
+mod completion;
 mod exit;
 mod explain;
 mod export;
@@ -10,7 +12,10 @@ mod file;
 mod judged;
 mod judging;
 mod lessons;
+mod man;
+mod out;
 mod page;
+mod plugin;
 mod record;
 mod recorded;
 mod replay;
@@ -18,10 +23,10 @@ mod serve;
 mod signals;
 mod simulate;
 mod terminal;
+mod version;
 mod watch;
 
 use std::ffi::OsString;
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
@@ -33,9 +38,17 @@ use self::file::Refused;
 use crate::control::{Folders, TokenRequest, token};
 use crate::web::EmbeddedPage;
 
-/// Runs the command line of this process, with the page in its binary. Must be called inside a Tokio runtime.
-pub async fn run(page: EmbeddedPage) -> ExitCode {
+/// Runs the command line of this process, with the page in its binary and the commit that it was built from, if that is
+/// known. Must be called inside a Tokio runtime.
+pub async fn run(page: EmbeddedPage, commit: Option<&'static str>) -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
+    // Its words are an unfinished command line, which clap would refuse.
+    if let [_, command, words @ ..] = arguments.as_slice()
+        && command == complete::COMMAND
+    {
+        complete::complete(words).await;
+        return ExitCode::SUCCESS;
+    }
     let cli = match file::parse(&arguments) {
         Ok(cli) => cli,
         Err(Refused::File(error)) => return Failure::usage(error).report(),
@@ -66,6 +79,9 @@ pub async fn run(page: EmbeddedPage) -> ExitCode {
         Command::Lessons(args) => lessons::lessons(&args),
         Command::Token(args) => print_token(args).await,
         Command::Explain(args) => explain::explain(&args),
+        Command::Version(args) => version::version(&args, commit),
+        Command::Completion(args) => completion::completion(&args),
+        Command::Man(args) => man::man(&args),
     };
     match ended {
         Ok(()) => ExitCode::SUCCESS,
@@ -109,8 +125,5 @@ async fn print_token(args: TokenArgs) -> Result<(), Failure> {
     let link = token(&Folders::of_this_user(), &request)
         .await
         .map_err(|error| Failure::new(error.exit_code(), error))?;
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{link}")
-        .and_then(|()| out.flush())
-        .map_err(Failure::failed)
+    out::print(&format!("{link}\n"))
 }

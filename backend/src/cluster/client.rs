@@ -71,6 +71,22 @@ struct NamespaceMetadata {
     uid: String,
 }
 
+/// The fields of a list of namespaces that are used.
+#[derive(Deserialize)]
+struct Namespaces {
+    items: Vec<NamedNamespace>,
+}
+
+#[derive(Deserialize)]
+struct NamedNamespace {
+    metadata: NamedMetadata,
+}
+
+#[derive(Deserialize)]
+struct NamedMetadata {
+    name: String,
+}
+
 /// Why a request has no usable answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
@@ -149,6 +165,18 @@ impl Client {
             )
             .await?;
         Ok(namespace.metadata.uid)
+    }
+
+    /// Requests the names of the first 1,000 namespaces, in the server's order. Further ones are left out.
+    pub async fn namespaces(&self) -> Result<Vec<String>, ClientError> {
+        const MAX_BYTES: usize = 16 << 20;
+        const METADATA: &str =
+            "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+        let list: Namespaces = self
+            .get_json("/api/v1/namespaces?limit=1000", METADATA, MAX_BYTES)
+            .await?;
+        let names = list.items.into_iter().map(|item| item.metadata.name);
+        Ok(names.collect())
     }
 
     /// Requests a path. The answer must be 200 and JSON of at most `limit` bytes.

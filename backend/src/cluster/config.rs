@@ -6,7 +6,9 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use http::Uri;
-use kube::config::{ExecInteractiveMode, InClusterError, Kubeconfig, KubeconfigError};
+use kube::config::{
+    AuthInfo, ExecConfig, ExecInteractiveMode, InClusterError, Kubeconfig, KubeconfigError,
+};
 
 use super::environment::Environment;
 use crate::transport::{Endpoint, EndpointError, Proxy, ProxyError};
@@ -51,6 +53,9 @@ pub struct ClusterConfig {
     pub is_in_cluster: bool,
     /// Whether the kubeconfig switches off verification of the server's certificate.
     pub is_insecure: bool,
+    /// Whether credentials come without a person: no plugin runs, or only one that its kubeconfig marks with
+    /// `interactiveMode: Never`. Any other may ask in the terminal or open a browser.
+    pub asks_nobody: bool,
     /// All contexts of the kubeconfig.
     pub contexts: Vec<ContextEntry>,
     /// kube's configuration, with credentials and TLS.
@@ -204,6 +209,7 @@ impl ConfigSource {
                     proxy: None,
                     is_in_cluster: false,
                     is_insecure: false,
+                    asks_nobody: true,
                     contexts: Vec::new(),
                     kube: kube::Config::new(url.clone()),
                 })
@@ -349,6 +355,7 @@ impl ConfigLookup {
         kubeconfig.current_context = Some(wanted.clone());
         let mut kube = kube::Config::try_from(kubeconfig)
             .map_err(|error| unusable(kubeconfig_text(error, &entry)))?;
+        let asks_nobody = asks_nobody(&kube.auth_info);
         if let Some(exec) = &mut kube.auth_info.exec
             && exec.interactive_mode != Some(ExecInteractiveMode::Always)
             && !io::stdin().is_terminal()
@@ -373,6 +380,7 @@ impl ConfigLookup {
             proxy,
             is_in_cluster: false,
             is_insecure: kube.accept_invalid_certs,
+            asks_nobody,
             contexts,
             kube,
         })
@@ -390,10 +398,17 @@ impl ConfigLookup {
             proxy,
             is_in_cluster: true,
             is_insecure: false,
+            asks_nobody: true,
             contexts: Vec::new(),
             kube,
         })
     }
+}
+
+fn asks_nobody(user: &AuthInfo) -> bool {
+    let plugin = user.exec.as_ref();
+    let may_ask = |exec: &ExecConfig| exec.interactive_mode != Some(ExecInteractiveMode::Never);
+    user.auth_provider.is_none() && !plugin.is_some_and(may_ask)
 }
 
 fn read_file(path: &Path) -> Result<Kubeconfig, ConfigError> {

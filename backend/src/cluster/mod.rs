@@ -23,6 +23,6 @@ pub use catalog::{ApiPart, Catalog, DiscoveryFailure, ResolveError, Resource};
 pub use client::{Answer, Client, ClientError, ServerVersion};
 pub use config::{ClusterConfig, ConfigError, ConfigLookup, ConfigSource, ContextEntry};
 pub use credentials::CredentialError;
-pub use discovery::{Discovery, DiscoveryError};
+pub use discovery::{Discovery, DiscoveryError, served};
 pub use environment::Environment;
 pub use session::{Cluster, Session};

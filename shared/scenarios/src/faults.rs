@@ -164,6 +164,11 @@ pub fn help() -> Vec<String> {
     lines.collect()
 }
 
+/// Returns the name and the effect of each fault, in the order of [`help`].
+pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
+    TABLE.iter().map(|named| (named.name, named.what))
+}
+
 /// The most names that an error about an unknown name suggests, so that the error stays one line. Of more names that
 /// are equally near, the first are suggested. The number has no source.
 const NEAREST_MOST: usize = 3;

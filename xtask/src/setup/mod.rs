@@ -5,6 +5,7 @@ pub(crate) mod axe;
 pub(crate) mod browser;
 pub(crate) mod kube;
 pub(crate) mod perfetto;
+pub(crate) mod shells;
 pub(crate) mod targets;
 
 /// Whether a task may install missing programs.

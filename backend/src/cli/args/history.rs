@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueHint};
 
 use super::values::{age, history_size};
 use crate::history::HistoryConfig;
@@ -13,7 +13,7 @@ use crate::history::HistoryConfig;
 #[command(next_help_heading = "History")]
 pub(crate) struct HistoryArgs {
     /// Keep the log in files below this folder, so that it outlives watchscope
-    #[arg(long = "history", env = "WATCHSCOPE_HISTORY", value_name = "FOLDER")]
+    #[arg(long = "history", env = "WATCHSCOPE_HISTORY", value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     folder: Option<PathBuf>,
     /// Most bytes of a cluster's files; the oldest files are dropped first
     #[arg(long = "history-size", env = "WATCHSCOPE_HISTORY_SIZE", value_name = "SIZE", value_parser = history_size, default_value = "1GiB")]

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueHint};
 
 use crate::web::listen::address;
 
@@ -32,6 +32,6 @@ pub(crate) struct ListenArgs {
     #[arg(long, env = "WATCHSCOPE_HEALTH_LISTEN", value_name = "ADDRESS:PORT", value_parser = address)]
     pub(crate) health_listen: Option<SocketAddr>,
     /// Serve the page from this folder instead of from the binary
-    #[arg(long, env = "WATCHSCOPE_UI_DIR", value_name = "FOLDER", hide = true)]
+    #[arg(long, env = "WATCHSCOPE_UI_DIR", value_name = "FOLDER", value_hint = ValueHint::DirPath, hide = true)]
     pub(crate) ui_dir: Option<PathBuf>,
 }

@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Arg, Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
+use clap::{Arg, Args, CommandFactory as _, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub(super) use self::cluster::{
     AuditLevelArgs, ClusterArgs, EVERYTHING, MemoryArgs, Redact, SimulatedArgs, WhatArgs,
@@ -166,6 +166,69 @@ pub(super) enum Command {
     #[command(after_help = "Example:\n\
          \x20 watchscope explain F11")]
     Explain(ExplainArgs),
+    /// Print the version, also of file formats and the protocol
+    #[command(after_help = "Example:\n\
+         \x20 watchscope version -o json | jq .recordingFormat")]
+    Version(VersionArgs),
+    /// Print the script with which a shell completes command lines by Tab
+    #[command(
+        after_help = "Each script asks watchscope at each Tab, so it fits later versions too. Put its line into the \
+         file that the shell reads first:\n\n\
+         \x20 bash        source <(watchscope completion bash)    ~/.bashrc\n\
+         \x20 zsh         source <(watchscope completion zsh)     ~/.zshrc, after compinit\n\
+         \x20 fish        watchscope completion fish | source     ~/.config/fish/config.fish\n\
+         \x20 powershell  watchscope completion powershell | Out-String | Invoke-Expression\n\n\
+         nushell reads a file, and kubectl runs one that is executable and on the PATH:\n\n\
+         \x20 watchscope completion nushell > ~/.config/nushell/autoload/watchscope.nu\n\
+         \x20 watchscope completion kubectl > ~/.local/bin/kubectl_complete-watchscope\n\n\
+         The cluster has 500 ms to name its namespaces and resources. Its answer is kept for ten minutes in \
+         $XDG_CACHE_HOME/watchscope. A credential plugin runs for it only with interactiveMode: Never."
+    )]
+    Completion(CompletionArgs),
+    /// Print the manual page, or write those of all commands
+    #[command(after_help = "Examples:\n\
+         \x20 watchscope man | man -l -                             read it\n\
+         \x20 watchscope man -o /usr/local/share/man/man1           install all of them")]
+    Man(ManArgs),
+}
+
+/// Arguments of `man`.
+#[derive(Debug, Args)]
+pub(super) struct ManArgs {
+    /// Write the pages of all commands into this folder
+    #[arg(short, long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub(super) out: Option<PathBuf>,
+}
+
+/// Arguments of `completion`.
+#[derive(Debug, Args)]
+pub(super) struct CompletionArgs {
+    /// bash, zsh, fish, powershell or nushell; or kubectl, for the plugin `kubectl watchscope`
+    pub(super) shell: String,
+}
+
+/// Arguments of `version`.
+#[derive(Debug, Args)]
+pub(super) struct VersionArgs {
+    /// How to write it: one line, or a JSON object with the commit and all versions
+    #[arg(
+        short,
+        long,
+        value_name = "text|json",
+        value_enum,
+        default_value_t = VersionOutput::Text,
+        hide_possible_values = true
+    )]
+    pub(super) output: VersionOutput,
+}
+
+/// The form in which the version is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum VersionOutput {
+    /// One line.
+    Text,
+    /// One JSON object.
+    Json,
 }
 
 /// Arguments of `replay`.

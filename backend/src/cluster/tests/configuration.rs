@@ -110,6 +110,24 @@ fn the_current_context_is_used_unless_another_is_named() {
 }
 
 #[test]
+fn only_a_plugin_in_the_mode_never_is_known_to_ask_nobody() {
+    let asks_nobody = |user: &str| {
+        let text = GOOD.replace("{token: s3cret}", user);
+        load(&text, None).unwrap().asks_nobody
+    };
+    let plugin = |mode: &str| {
+        let mode = format!("{{exec: {{apiVersion: v1, command: x{mode}}}}}");
+        asks_nobody(&mode)
+    };
+    assert!(asks_nobody("{token: s3cret}") && asks_nobody("{}"));
+    assert!(plugin(", interactiveMode: Never"));
+    assert!(!plugin(""), "IfAvailable is the default");
+    assert!(!plugin(", interactiveMode: IfAvailable"));
+    assert!(!plugin(", interactiveMode: Always"));
+    assert!(!asks_nobody("{auth-provider: {name: gcp, config: {}}}"));
+}
+
+#[test]
 fn if_nothing_is_found_the_error_lists_the_searched_places() {
     let home = TempDir::new().unwrap();
     let error = lookup(home.path(), |_| {}).unwrap_err();
