@@ -149,12 +149,12 @@ fn push(value: &impl Serialize, out: &mut Vec<u8>) {
 }
 
 /// Whether a terminal obeys a character instead of showing it. Terminals obey the control characters U+0000 to U+001F
-/// and U+007F to U+009F. Terminals also obey the characters that change the direction of text: U+200E, U+200F, U+202A
-/// to U+202E, U+2066 to U+2069.
+/// and U+007F to U+009F. Terminals also obey the characters that change the direction of text: U+061C, U+200E, U+200F,
+/// U+202A to U+202E, U+2066 to U+2069.
 #[must_use]
 pub fn is_obeyed(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Formats as serde_json does, and also escapes every character that a terminal obeys. JSON requires an escape only for
@@ -168,8 +168,10 @@ impl serde_json::ser::Formatter for Plain {
         fragment: &str,
     ) -> IoResult<()> {
         let mut rest = fragment;
-        // All of these characters but DEL begin with one of two bytes.
-        while rest.bytes().any(|byte| matches!(byte, 0x7f | 0xc2 | 0xe2))
+        // All of these characters but DEL begin with one of three bytes.
+        while rest
+            .bytes()
+            .any(|byte| matches!(byte, 0x7f | 0xc2 | 0xd8 | 0xe2))
             && let Some(at) = rest.find(is_obeyed)
             && let Some(c) = rest[at..].chars().next()
         {
@@ -278,9 +280,9 @@ mod tests {
     /// Row 29 of the attack table.
     #[test]
     fn characters_that_a_terminal_obeys_are_escaped_and_read_back() {
-        let text = "a\u{1b}[2J\u{9b}2J\u{7f}\u{85}é\u{202e}‰\n";
+        let text = "a\u{1b}[2J\u{9b}2J\u{7f}\u{85}é\u{202e}\u{61c}ب‰\n";
         let line = to_line(&text);
-        assert_eq!(line, r#""a\u001b[2J\u009b2J\u007f\u0085é\u202e‰\n""#);
+        assert_eq!(line, r#""a\u001b[2J\u009b2J\u007f\u0085é\u202e\u061cب‰\n""#);
         assert_eq!(
             serde_json::from_str::<String>(&line).ok().as_deref(),
             Some(text)
