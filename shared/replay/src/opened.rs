@@ -20,8 +20,9 @@ use crate::words::{self, Notice};
 /// The error with which every command of a viewer is answered; it is a phrase in English. A note is refused with
 /// [`NoteRefusal::NotKept`] instead.
 pub const NO_CLUSTER: &str = "this is a recording; there is no cluster to ask";
-/// The most time that passes on the log's clock, in microseconds; after this time the clock stops. The clock starts at
-/// half of the largest time at the latest, so it stays below the largest time.
+/// The most time that passes on the log's clock, in microseconds: a quarter of the largest time. After this time the
+/// clock stops. The clock starts at half of the largest time at the latest, so it stays below the largest time. The
+/// share has no other source.
 const MOST_PASSED_US: i64 = i64::MAX / 4;
 
 /// The next act of the host for the viewer.
