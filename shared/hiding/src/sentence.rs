@@ -8,7 +8,7 @@ use crate::words::is_harmless;
 pub(crate) enum Check {
     /// All words may stay: only known names are replaced.
     None,
-    /// Numbers, and words of the list in `words.txt`, may stay.
+    /// Numbers, and words of the list in `words.txt`, may stay; any other unknown word hides the whole text.
     Words,
     /// Like [`Check::Words`], but between two `"` only words of digits (0 to 9) may stay, because servers put names
     /// there.

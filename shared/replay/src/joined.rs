@@ -222,7 +222,8 @@ impl<F: Recorded> JoinedFiles<F> {
     }
 
     /// Returns how many of the runs that [`JoinedFiles::start_from`] left out have records, which cannot be read. A run
-    /// that only has an empty chapter after its seq 1 counts, too. The result is 0 before `start_from` is called.
+    /// that only has an empty chapter after its seq 1 counts, too. Before `start_from` is called, no run is left out,
+    /// so the result is 0.
     #[must_use]
     pub fn unread_runs(&self) -> usize {
         self.unread_runs

@@ -49,9 +49,9 @@ pub enum Next {
 /// is always the time of the last record, which the welcome states.
 ///
 /// It holds the file's [`Contents`], of at most [`MAX_CHAPTERS`](watchscope_recording::MAX_CHAPTERS) chapters, a
-/// catalogue (see [`watchscope_log::Catalogue`]), a [`Reader`], and the newest chapter. The newest chapter has at most
-/// 256 MiB of frames, and an entry for each segment. One chapter of the file at a time is read for the viewer. The host
-/// bounds how many bodies are read at a time.
+/// catalogue (see [`watchscope_log::Catalogue`]), a [`Reader`], and the newest chapter. Of the newest chapter it holds
+/// at most 256 MiB of frames, and an entry for each of the chapter's segments. One chapter of the file at a time is
+/// read for the viewer. The host bounds how many bodies are read at a time.
 #[derive(Debug)]
 pub struct Opened {
     name: String,
@@ -133,9 +133,9 @@ impl Opened {
         self.fetching = None;
     }
 
-    /// Takes in a message of the viewer; a command or a note is answered with a refusal. `clock` is the host's clock,
-    /// from any start; the caller passes the same clock in all calls. If the host's clock goes back, the log's time
-    /// goes back, too, but never before its start.
+    /// Takes in a message of the viewer. A command or a note is not carried out; a message from [`next`](Self::next)
+    /// refuses it. `clock` is the host's clock, from any start; the caller passes the same clock in all calls. If the
+    /// host's clock goes back, the log's time goes back, too, but never before its start.
     ///
     /// # Errors
     /// A [`Refusal`] if the message breaks the protocol; the host must end the conversation.

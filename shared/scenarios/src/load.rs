@@ -27,7 +27,8 @@ const NAMESPACE: &str = "load";
 /// The resource of the load's objects.
 const RESOURCE: &str = "configmaps";
 
-/// The size of a load. Only parsing a size from a text checks the bounds.
+/// The size of a load: how many objects it has, and how often it writes. Only parsing a size from a text checks the
+/// bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoadSize {
     /// The number of objects, 1 to 50,000.

@@ -114,8 +114,9 @@ impl Run {
         }
     }
 
-    /// Sets up a story with the watches of its view, and with inside records. The probes have the default settings and
-    /// look their kinds up by discovery; `seed` determines the cluster's random choices and the probes' jitter.
+    /// Sets up a run of a story, with a watch of each resource in the story's view, and with the cluster's inside
+    /// records. The probes have the default settings and look their kinds up by discovery; `seed` determines the
+    /// cluster's random choices and the probes' jitter.
     #[must_use]
     pub fn watched(story: Story, seed: u64) -> Self {
         let view = story.view.clone();

@@ -23,7 +23,8 @@ pub(super) struct ProbeLink {
     request: Option<(sim::RequestId, RequestId)>,
     /// Whether the server takes no new requests over the connection.
     is_leaving: bool,
-    /// The longest time for which the answer was left unread, in milliseconds; `None` if it was always read at once.
+    /// The longest time for which the probe left the answer to the request unread, in milliseconds; `None` if the probe
+    /// always read at once.
     pub(super) unread_ms: Option<u64>,
 }
 
