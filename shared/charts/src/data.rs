@@ -23,12 +23,13 @@ impl Span {
 
 /// The time that all charts of one export show, so that their time axes are equal. Dots, marks, seams and a band
 /// outside of this time are drawn at the nearer edge. Lines and columns end at the edge; a column wholly outside has no
-/// width.
+/// width, but its outline is drawn. A chart of [`Plot::Bars`] has no axis of time and shows nothing of the frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// The time of the whole axis.
     pub context: Span,
-    /// The time that the export reports, drawn as a grey band; `None` if it is the whole axis.
+    /// The time that the export reports, drawn as a grey band; `None` draws no band. The caller passes `None` if that
+    /// time is the whole axis.
     pub reported: Option<Span>,
     /// Seams in order of time: stretches in which nobody watched. No line crosses a seam, however short the seam is.
     /// Empty if there was no seam. The caller bounds the number of seams, because each is drawn.
@@ -61,8 +62,8 @@ pub enum Plot {
     /// Dots: single durations over time, on a log axis.
     Dots(Dots),
     /// Bars: durations such as the longest ones, one in each row, from the top down in the order of the list. Each bar
-    /// from the fourth on makes the chart 21 px higher, so the caller bounds their number. Without a bar, the chart
-    /// says that nothing is in its range.
+    /// from the fourth on makes the chart 21 px higher, so the caller bounds the number of bars. Without a bar, the
+    /// chart says that nothing is in its range.
     Bars(Vec<Bar>),
 }
 
@@ -128,9 +129,10 @@ pub struct Lines {
     /// The buckets.
     pub grid: Grid,
     /// The series, the most important first; may be empty. Series without room in the legend become "others", the last
-    /// series first. A single series is not in the legend, because the unit describes it.
+    /// series first. A single series is not in the legend, because the unit describes it. A series without a number is
+    /// not in the legend either.
     pub series: Vec<Line>,
-    /// How the last series become "others".
+    /// How the numbers of the last series are merged into "others".
     pub merge: Merge,
     /// A number that is written beside its point; `None` for no words.
     pub callout: Option<Callout>,
@@ -148,8 +150,8 @@ pub struct Line {
     pub values: Vec<Option<i64>>,
 }
 
-/// Counts in the same buckets, stacked. Without a count above 0 and without a mark, the chart says that nothing is in
-/// its range.
+/// Counts in the same buckets, stacked. Without a count above 0 in the grid and without a mark, the chart says that
+/// nothing is in its range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
     /// The buckets.
@@ -157,8 +159,8 @@ pub struct Columns {
     /// The parts of each column, from the bottom up; may be empty. Parts without room in the legend become "others",
     /// the last first. "Others" has as many counts as the first of the merged parts.
     pub series: Vec<Stack>,
-    /// The times at which an audit read differed from the watch, in any order, drawn as marks above the columns. Empty
-    /// if no read differed. The caller bounds their number, because each is drawn.
+    /// The times at which an audit read differed from the watch, in any order. They are drawn as marks at the top of
+    /// the plot, over the columns. Empty if no read differed. The caller bounds their number, because each is drawn.
     pub divergences: Vec<Time>,
 }
 
@@ -179,19 +181,19 @@ pub struct Stack {
 pub enum Fill {
     /// Light, with an outline: for the expected kind.
     Plain,
-    /// Grey.
+    /// Grey: for a second usual kind, and for "others".
     Mid,
-    /// Dark.
+    /// Dark: for a third usual kind.
     Dark,
     /// Empty within an outline: for what watchscope itself did.
     Own,
-    /// Hatched in one direction: for resumed gaps, and for gaps that are still open.
+    /// Hatched in one direction: for resumed gaps, for gaps that are still open, and for streams that were cut off.
     Resumed,
-    /// Hatched in two directions: for lost gaps.
+    /// Hatched in two directions: for lost gaps, and for streams that were reset.
     Lost,
-    /// Full, in the colour of errors.
+    /// Full, in the colour of errors: for streams that ended with an error.
     Error,
-    /// Empty within a dotted outline: for what is not known.
+    /// Empty within a dotted outline: for seams, and for ends of streams that are not known.
     Unknown,
 }
 
@@ -238,7 +240,7 @@ pub enum Shape {
 /// Words beside a point of a chart. A point outside of the chart's axes counts as lying at the nearer edge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Callout {
-    /// The time of the point.
+    /// The time of the point; in [`Lines`], the begin of its bucket.
     pub at: Time,
     /// The number of the point, in the unit of the scale: thousandths or microseconds.
     pub value: i64,

@@ -1,7 +1,7 @@
 //! The logarithm of an integer, computed in integers, so that it is the same on every machine.
 
 /// Binary places of the result behind the point. A log axis has over 300 steps of this size in each eighth of a px, so
-/// rounding does not show.
+/// rounding does not show. The number has no other source.
 const PLACES: u32 = 16;
 
 /// Returns the logarithm to base 2 in steps of 1/65,536; 0 for a value below 1.

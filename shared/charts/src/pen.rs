@@ -9,13 +9,14 @@ use plotters::style::{RGBColor, ShapeStyle};
 use watchscope_timeline::Token;
 use watchscope_timeline::scene::Hatch;
 
-/// Units of plotters' coordinates in a px: plotters counts in whole units, so that each unit is an eighth of a px.
+/// Units of plotters' coordinates in a px: plotters counts in whole units, so that each unit is an eighth of a px. The
+/// number divides the 64 steps of a [`Px`](watchscope_timeline::Px), and has no other source.
 pub(crate) const UNITS: i32 = 8;
 
-/// Dashes of lines, by number; the first is a solid line. The two lengths of each are those of a dash and of a space,
-/// in px. The lengths have no source.
+/// Dashes, by the number that a pen has as its pattern, which is not the number of a line; number 0 is solid. The two
+/// lengths of each are those of a dash and of a space, in px. The lengths have no source.
 const DASHES: [Option<(u8, u8)>; 4] = [None, Some((5, 3)), Some((2, 2)), Some((8, 3))];
-/// Hatches of areas. Their numbers follow those of the dashes.
+/// Hatches of areas. Their numbers follow those of the dashes. Another hatch counts as the first one.
 const HATCHES: [Hatch; 3] = [Hatch::Resumed, Hatch::Lost, Hatch::Stale];
 
 /// An ink with its opacity in percent, and with its dash or hatch.

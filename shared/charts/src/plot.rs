@@ -39,8 +39,8 @@ const BOTTOM: i32 = 24;
 const HEIGHT: i32 = 150;
 /// Height of a row of bars, in px; a chart has room for at least three rows. The number has no source.
 const ROW: i32 = 21;
-/// Width in px that a chart of rows leaves right of its longest bar for words, in addition to [`RIGHT`]. Words without
-/// room between their bar and the edge of the chart end in `…`. The number has no source.
+/// Width in px that a chart of rows leaves right of its axis for words, in addition to [`RIGHT`]. Words without room
+/// between their bar and the edge of the chart end in `…`. The number has no source.
 const ROW_WORDS: i32 = 190;
 /// The text in the middle of an empty chart.
 const NOTHING: &str = "nothing in this range";
@@ -51,7 +51,8 @@ const SEAM: i32 = 4 * UNITS;
 pub(crate) type Area<'a> = DrawingArea<SceneBackend<'a>, Shift>;
 type Context<'a, 'b> = ChartContext<'a, SceneBackend<'b>, Cartesian2d<Axis, Axis>>;
 
-/// Draws the plot of a chart, [`CHART_WIDTH`] wide.
+/// Draws the plot of a chart, [`CHART_WIDTH`] wide. It fails only if plotters cannot place an element; so do all
+/// functions here that return a [`ChartError`].
 pub(crate) fn plot(plot: &Plot, frame: &Frame) -> Result<Scene, ChartError> {
     match plot {
         Plot::Lines(lines) => {

@@ -25,11 +25,11 @@ pub(crate) const OTHERS: &str = "others";
 const EDGE: i32 = 16;
 /// Height of a row of the legend, in px. The number has no source.
 const LEGEND_ROW: i32 = 18;
-/// The most rows of a legend; series that would need another row become "others". So a chart of many series stays
-/// readable. The number has no source.
+/// The most rows of a legend; while there are two series, those that would need another row become "others". So a chart
+/// of many series stays readable. The number has no source.
 const LEGEND_ROWS: usize = 2;
 /// Width of a legend's sign with the space right of it, in px: 24 for the widest sign, which is a line, and 6 for the
-/// space.
+/// space. The two numbers have no source.
 const SIGN: i32 = 30;
 /// The greatest width of a name in a legend, in px; a longer name ends in `…`. So two of the longest names fit in a
 /// row. The number has no source.
@@ -205,6 +205,7 @@ fn merge_two(plot: &mut Plot) -> bool {
     }
 }
 
+/// Draws the legend's rows. It fails only if plotters cannot place an element; so does [`sign`].
 fn draw_legend(rows: &[Vec<Entry>]) -> Result<Scene, ChartError> {
     let height = i32::try_from(rows.len()).unwrap_or(i32::MAX);
     let mut scene = Scene {

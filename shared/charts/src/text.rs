@@ -15,7 +15,8 @@ pub fn shortened(text: &str, most: usize) -> String {
     short
 }
 
-/// Returns a text shortened so that it is at most `width` wide, with `…` at its end; `…` alone if nothing more fits.
+/// Returns a text shortened so that it is at most `width` wide, with `…` at its end; `…` alone if nothing more fits. A
+/// text of one letter is never shortened.
 pub(crate) fn fitted(text: &str, size: u8, weight: u16, width: Px) -> String {
     let mut letters = text.chars().count();
     let mut fitted = text.to_owned();
@@ -26,7 +27,8 @@ pub(crate) fn fitted(text: &str, size: u8, weight: u16, width: Px) -> String {
     fitted
 }
 
-/// Breaks a text into at most `most` lines no wider than `width`. `…` stands for the words without room.
+/// Breaks a text into at most `most` lines no wider than `width`. `…` stands for the words without room, and for the
+/// end of a word that is wider than a line.
 pub(crate) fn lines(text: &str, size: u8, weight: u16, width: Px, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {

@@ -12,7 +12,7 @@ const HOUR_US: i64 = 60 * MINUTE_US;
 const DAY_US: i64 = 24 * HOUR_US;
 
 /// Round lengths of time, in microseconds, rising. Each length shorter than a day divides a day, so its ticks stand at
-/// round times. A length above the last one is a multiple of 365 days.
+/// round times. A length above the last one is a multiple of 365 days. The choice of lengths has no other source.
 const TIME_STEPS: [i64; 33] = [
     MILLISECOND_US,
     2 * MILLISECOND_US,
@@ -50,7 +50,8 @@ const TIME_STEPS: [i64; 33] = [
 ];
 
 /// Durations at which a log axis has ticks, in microseconds, rising. Each duration is 6 to 10 times the one before, and
-/// its label has one unit and no fraction. A duration above the last tick stands at the end of the axis.
+/// its label has one unit and no fraction. A duration above the last tick stands at the end of the axis. The choice of
+/// durations has no other source.
 const LOG_TICKS: [i64; 16] = [
     1,
     10,
@@ -72,7 +73,7 @@ const LOG_TICKS: [i64; 16] = [
 
 /// The most steps between the ticks of a time axis, so it has at most 9 ticks. For a longer span, the steps are longer.
 /// In a chart of 640 px, ticks are at least 67 px apart, and a label with seconds takes 46 px. A label with
-/// milliseconds takes about 68 px and may touch its neighbour.
+/// milliseconds takes about 68 px and may touch its neighbour. The number has no other source.
 pub const MOST_TICKS: i64 = 8;
 
 /// Returns the shortest round length of time, in microseconds, that fits at most `most` times into `span_us`. The
@@ -122,7 +123,7 @@ pub fn time_label(at: Time, step_us: i64) -> String {
 
 /// Returns ticks from 0 to `most` thousandths or the next tick above it: rising, two to five of them. The ticks are 1,
 /// 2 or 5 times a power of ten apart. If `is_whole`, the ticks are whole numbers (multiples of 1,000). A `most` below 1
-/// counts as 1, and a `most` over 5.7·10^17 as 5.7·10^17.
+/// counts as 1, and a `most` over `i64::MAX / 16` as that number.
 #[must_use]
 pub fn number_ticks(most: i64, is_whole: bool) -> Vec<i64> {
     let most = most.clamp(1, i64::MAX / 16);

@@ -48,7 +48,7 @@ impl Awake {
         self.0.push_back(pause);
     }
 
-    /// Returns the awake time of a moment of the log.
+    /// Returns the awake time of a moment of the log. All moments of a pause have the same awake time.
     pub(crate) fn of(&self, at: Time) -> Time {
         let mut after = None;
         for pause in self.0.iter().rev() {

@@ -41,7 +41,7 @@ pub use self::findings::{
     MAX_CLIENTS, MAX_EVIDENCE, MAX_FINDINGS, QUIET_US, REPORTED_AGAIN_US, REPORTED_RARELY_US,
 };
 
-/// Returns whether an event raises F33: the cluster holds an older state than its watches have received
+/// Returns whether an event raises F33: etcd holds an older state than its watches have received, or another history
 /// (docs/semantics/versions.md#restored-measured). False for a recurrence while that finding is open, and for a finding
 /// about a single watch, server or client. After such an event each watch must list again, because its objects may
 /// belong to a history that etcd no longer has.

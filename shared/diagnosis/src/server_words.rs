@@ -12,7 +12,8 @@ pub(crate) fn is_expired(message: &str) -> bool {
 }
 
 /// Returns the oldest resourceVersion from which a server can resume a watch: the number in brackets that ends "too old
-/// resource version: X (Y)" (docs/semantics/requests.md#expired).
+/// resource version: X (Y)" (docs/semantics/requests.md#expired). `None` if the message does not end with such a
+/// number.
 pub(crate) fn oldest_left(message: &str) -> Option<u64> {
     let (mut oldest, mut unit) = (0_u64, 1_u64);
     for digit in message.strip_suffix(')')?.bytes().rev() {

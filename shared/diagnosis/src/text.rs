@@ -2,7 +2,7 @@
 
 use watchscope_model::{Object, Text, Time};
 
-/// Returns milliseconds as seconds with one decimal.
+/// Returns milliseconds as seconds with one decimal, cut and not rounded: `1.9 s` for 1,999 ms.
 pub(crate) fn seconds(ms: u64) -> String {
     format!("{}.{} s", ms / 1_000, ms % 1_000 / 100)
 }

@@ -9,7 +9,7 @@ use watchscope_model::{ConnectionId, Event, State};
 /// An unknown version counts as the newest one, which answers the most reads from watch caches.
 pub(crate) type ServerVersion = Option<(u64, u64)>;
 
-/// Returns the servers' version as the cluster reported it.
+/// Returns the servers' version as the cluster reported it; `None` if it is unknown.
 pub(crate) fn server_version(state: &State) -> ServerVersion {
     minor_and_patch(&state.cluster.as_ref()?.version)
 }
@@ -34,7 +34,7 @@ pub(crate) struct Versions {
     /// The reported version of each open connection. Only the audit's own connections report a version, at most two for
     /// each server.
     reported: BTreeMap<ConnectionId, (u64, u64)>,
-    /// The oldest and the newest version that any server reported.
+    /// The oldest and the newest version that any server reported; `None` before the first.
     seen: Option<[(u64, u64); 2]>,
 }
 
@@ -67,12 +67,12 @@ impl Versions {
         self.reported.get(&connection).copied()
     }
 
-    /// Returns the oldest version that any server reported.
+    /// Returns the oldest version that any server reported; `None` if none did.
     pub(crate) fn oldest(&self) -> ServerVersion {
         self.seen.map(|[oldest, _]| oldest)
     }
 
-    /// Returns the newest version that any server reported.
+    /// Returns the newest version that any server reported; `None` if none did.
     pub(crate) fn newest(&self) -> ServerVersion {
         self.seen.map(|[_, newest]| newest)
     }

@@ -19,8 +19,8 @@ use crate::taken::Taken;
 /// The most rows of a table, so that it can be pasted and printed; the table's last line counts further rows. The
 /// number has no source.
 pub(crate) const MOST_ROWS: usize = 1_000;
-/// The most pieces of evidence whose words are held in memory; a report has only the seqs of further pieces, and says
-/// so. The bound holds for any log. The number has no source.
+/// The most records that are evidence whose words are held in memory: the first ones, run by run. A report has only the
+/// seqs of further records, and says so. The bound holds for any log. The number has no source.
 const MOST_EVIDENCE: usize = 10_000;
 
 /// A finding in the range.
@@ -94,10 +94,11 @@ pub(crate) struct Account {
     pub(crate) runs: Vec<(Time, Time)>,
 }
 
-/// Counts of gaps, and of the events, records, bodies and documents that were lost or could not be read.
+/// Counts of gaps, and of the events, records, bodies and documents that were lost or could not be read, by the records
+/// of the range.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Missed {
-    /// The number of gaps that were not resumed from progress.
+    /// The number of gaps that ended and were not resumed from progress.
     pub(crate) gaps: u64,
     /// The number of gaps whose lost events cannot be counted.
     pub(crate) unknown: u64,

@@ -13,8 +13,8 @@ use watchscope_recording::Watched;
 
 use crate::taken::Taken;
 
-/// The most gaps, and the most objects, of a watch that get a command, so that a person can run all commands. Only the
-/// first gaps and objects get one. The number has no source.
+/// The most lost gaps, and the most objects with a verdict, of a watch that get a command. So a person can run all
+/// commands. Only the first of each get one; gaps from the same resourceVersion share one. The number has no source.
 const MOST_OF_WATCH: usize = 3;
 /// The checks of one watch.
 #[derive(Default)]
@@ -37,7 +37,7 @@ impl ByHand {
         }
     }
 
-    /// Returns the commands, one per line, with comments; an empty text if no finding concerns a watch.
+    /// Returns the commands, one per line, with comments; an empty text if no finding names a watch of the export.
     ///
     /// # Errors
     /// If a frame cannot be read.

@@ -39,10 +39,10 @@ pub enum ChartsError {
 }
 
 /// Draws all eight charts of an export, in the order of a report. The charts' time axes show `taken.from` to
-/// `taken.to`, at least 1 µs. A grey band marks `reported`, if it differs from the time axes; `None` draws no band. A
-/// chart without numbers is drawn, too, and says so. Of `says`, only the time zone is used. A chart has at most 122
-/// buckets of time. A chart keeps separate numbers for at most 256 watches or other names; the numbers of further names
-/// are added up or left out.
+/// `taken.to`, at least 1 µs; the chart of gaps has no time axis. A grey band marks `reported`, if it differs from the
+/// time axes; `None` draws no band. A chart without numbers is drawn, too, and says so. Of `says`, only the time zone
+/// is used. A chart has at most 122 buckets of time. A chart keeps separate numbers for at most 256 watches or other
+/// names; the numbers of further names are added up or left out.
 ///
 /// # Errors
 /// If a frame cannot be read, or a chart cannot be drawn.
@@ -67,11 +67,12 @@ pub fn charts(
     drawn.collect()
 }
 
+/// Draws a chart; it fails as [`draw`] does.
 fn scene(chart: &Chart, frame: &Frame) -> Result<Scene, ChartError> {
     draw(chart, frame)
 }
 
-/// Measures the data of all charts; each chart comes with the name of its file.
+/// Measures the data of all charts; each chart comes with the name of its file. It fails if a frame cannot be read.
 fn measured(taken: &Taken, scope: &Scope) -> Result<[(&'static str, Chart); 8], DecodeError> {
     let (mut lives, mut ends) = (Lives::new(scope), Ends::new(scope));
     let (mut events, mut gaps) = (Events::new(scope), Gaps::default());

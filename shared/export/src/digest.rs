@@ -14,7 +14,7 @@ use crate::taken::{Says, Taken};
 /// Why no charts could be drawn from records.
 #[derive(Debug, Error)]
 pub enum DigestError {
-    /// The records do not make a readable chapter.
+    /// The records do not make a readable chapter, or the first seq is not 1.
     #[error("making a chapter of the records: {0}")]
     Excerpt(#[from] ExcerptError),
     /// The charts could not be drawn.
@@ -25,13 +25,14 @@ pub enum DigestError {
     Nothing,
 }
 
-/// Draws the charts of one run's records, which must follow each other without a hole, in both themes. Returns 16
-/// lines, each with a line feed: name of the chart, `light` or `dark`, and hash of its bytes ([`fnv`]) in 16 hex
-/// digits. All light charts come first, in the order of [`charts`].
+/// Draws the charts of one run's records in both themes. The seqs of the records must begin with 1 and have no hole.
+/// Returns 16 lines, each with a line feed: name of the chart, `light` or `dark`, and hash of its bytes ([`fnv`]) in 16
+/// hex digits. All light charts come first, in the order of [`charts`].
 ///
 /// # Errors
-/// If there is no record, or the last record has an earlier time than the first. It also fails if the records do not
-/// make a readable chapter, or the charts cannot be drawn.
+/// If there is no record, or the last record has an earlier time than the first. It also fails if the first seq is not
+/// 1, or if the records do not make a readable chapter. It fails if the charts cannot be drawn. A later hole in the
+/// seqs is not found.
 pub fn digest_of_charts(records: &[Record]) -> Result<String, DigestError> {
     let (Some(first), Some(last)) = (records.first(), records.last()) else {
         return Err(DigestError::Nothing);

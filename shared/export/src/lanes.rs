@@ -9,8 +9,8 @@ use watchscope_recording::ExcerptError;
 
 use crate::taken::Taken;
 
-/// The watches that a person wants to export. Records about no watch and no client are always exported, too. Inside
-/// records are exported only with all watches.
+/// The watches that a person wants to export. Records about no watch and no client are always exported, too. Records of
+/// client programs, and inside records, are exported only with all watches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WantedLanes {
     /// All watches: nothing is left out.

@@ -10,10 +10,10 @@ use crate::account::{Account, MOST_ROWS};
 use crate::letters;
 use crate::taken::{Says, Taken};
 
-/// Returns findings with their evidence, and a table of failures in order of time, which also has relists, evidence and
-/// persons' notes. Findings come run by run: first those that are open at the run's begin, then the others in the order
-/// in which they were raised. Each table has at most 1,000 rows, and a last line counts further rows. Rows for a new
-/// day or a restart do not count towards the 1,000. A sentence stands in place of an empty table.
+/// Returns findings with their evidence, and a table of failures, run by run in order of time. The table also has
+/// relists, evidence and persons' notes. Findings come run by run: first those that are open at the run's begin, then
+/// the others in the order in which they were raised. Each table has at most 1,000 rows, and a last line counts further
+/// rows. Rows for a new day or a restart do not count towards the 1,000. A sentence stands in place of an empty table.
 ///
 /// After the tables come commands that repeat the checks of each watch that a finding names. They check the watch's
 /// first 3 lost gaps with a known resourceVersion, and its first 3 objects with a verdict. If no finding names a watch,

@@ -144,7 +144,7 @@ fn flags(notes: &Notes, taken: &Taken) -> Vec<Flag> {
     flags.collect()
 }
 
-/// Returns a store with the export's records, like the store of a page.
+/// Returns a store with the export's records, like the store of a page. It fails if a frame cannot be read.
 fn store_of(taken: &Taken) -> Result<Store, StoreError> {
     let mut store = Store::new(BUDGET_BYTES);
     // A page receives the newest chapter first and live, and the others as its past.
@@ -174,7 +174,7 @@ fn store_of(taken: &Taken) -> Result<Store, StoreError> {
     Ok(store)
 }
 
-/// Returns the catalogue's entry of a chapter, as a server would make it.
+/// Returns the catalogue's entry of a chapter, as a server would make it. It fails if a frame cannot be read.
 fn listed(chapter: &Out) -> Result<CatalogueEntry, DecodeError> {
     let mut summarizer = FrameSummarizer::open(&chapter.head)?;
     for segment in &chapter.segments {

@@ -53,8 +53,8 @@ macro_rules! put {
 /// Returns the whole file in HTML. Findings have the order of [`markdown`](crate::markdown()). The report has at most
 /// 1,000 findings and 1,000 rows of the timeline; a last line counts further ones. Rows for a new day or a restart do
 /// not count towards the 1,000. A finding has its first 8 pieces of evidence, a row each, and a row counts further
-/// pieces. Only the first 10,000 pieces of evidence in all are described in words. The first 400 letters of each text
-/// are kept; `…` replaces further letters.
+/// pieces. Of all records that are evidence, only the first 10,000 are described in words, run by run. The first 400
+/// letters of each text are kept; `…` replaces further letters.
 ///
 /// # Errors
 /// If a frame cannot be read.

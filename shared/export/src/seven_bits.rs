@@ -7,7 +7,8 @@
 /// The seven-bit values whose own characters an HTML document changes (NUL, CR) or reads as markup (`<`).
 const MOVED: [u8; 3] = [0, b'\r', b'<'];
 /// A value of [`MOVED`] becomes the character with this code plus the value. Such a character takes two bytes of UTF-8.
-/// `assets/single.js`, which decodes them, has the same code.
+/// The code is above all values of seven bits, and has no other source. `assets/single.js`, which decodes the
+/// characters, has the same code.
 const MOVED_FROM: u8 = 0xc0;
 
 /// Encodes `bytes`, the highest bit of the first byte first: one character for seven bits, with zeros after the last

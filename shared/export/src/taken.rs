@@ -19,14 +19,14 @@ pub struct Says<'a> {
     /// The title, chosen by a person or made by [`Taken::title`]. Markdown, HTML and reports keep the title's first 400
     /// letters; `…` replaces further letters. A picture cuts the title off at the picture's edge.
     pub title: &'a str,
-    /// The viewer's offset from UTC in minutes, positive in the east. Pictures and charts name this offset; the times
-    /// that they write stay UTC.
+    /// The viewer's offset from UTC in minutes, positive in the east. Pictures name this offset, and charts if it is
+    /// not 0. The times that they write stay UTC.
     pub zone_offset_min: i32,
 }
 
-/// The data of an export. `Taken` holds the log's frames: about 24 bytes for each record, and a snapshot about every 1
-/// MiB. The range bounds this memory. All times are on the log's clock. In place of each record that was left out,
-/// `Taken` has a record of `loss`.
+/// The data of an export. `Taken` holds the log's frames: about 15 bytes for each change
+/// (docs/benchmarks.md#record-bytes), and a snapshot about every 1 MiB. The range bounds this memory. All times are on
+/// the log's clock. In place of each record that was left out, `Taken` has a record of `loss`.
 #[derive(Debug)]
 pub struct Taken {
     /// The begin of the range; records of exactly this time are included.
@@ -108,10 +108,11 @@ impl Taken {
 
     /// Narrows the export to some watches, and to records about no watch and no client. Names without a watch in the
     /// export are ignored. Notes about other watches and inside records are left out; the source's hash stays. Returns
-    /// `None` if the range has no record at all, left-out records included.
+    /// `None` if the range has no record at all, left-out records included; an export that [`Taken::new`] made from an
+    /// excerpt always has one.
     ///
     /// # Errors
-    /// If a frame cannot be read.
+    /// If a frame cannot be read, or if the runs are of several logs.
     pub fn only(self, watches: BTreeSet<WatchName>) -> Result<Option<Self>, ExcerptError> {
         let Self {
             from,
@@ -156,11 +157,11 @@ impl Taken {
         Ok(known)
     }
 
-    /// Hides the kinds of names in `parts` throughout the export. Also returns the hider, which hides the same names in
-    /// other texts. The hash of the source is removed.
+    /// Hides the kinds of names in `parts` throughout the export, notes included. Also returns the hider, which hides
+    /// the same names in other texts. The hash of the source is removed.
     ///
     /// # Errors
-    /// If a frame cannot be read.
+    /// If a frame cannot be read, or if the runs are of several logs.
     pub fn hiding(self, parts: Parts, seed: Seed) -> Result<(Self, Hider), ExcerptError> {
         let known = self.known()?;
         self.hiding_of(known, parts, seed)
@@ -170,7 +171,7 @@ impl Taken {
     /// `known` lacks may stay unhidden.
     ///
     /// # Errors
-    /// If a frame cannot be read.
+    /// If a frame cannot be read, or if the runs are of several logs.
     pub fn hiding_of(
         self,
         known: Known,
@@ -288,7 +289,7 @@ impl TakenRun {
         }
     }
 
-    /// Returns the seqs of the first and the last record of the run.
+    /// Returns the seqs of the first and the last kept record of the run; `None` if no record is kept.
     pub(crate) fn seqs(&self) -> Option<(Seq, Seq)> {
         let chapters = self.run.chapters.iter();
         let mut kept = chapters.flat_map(|chapter| &chapter.kept);
@@ -296,7 +297,8 @@ impl TakenRun {
         Some((first, kept.last().map_or(last, |&(_, last)| last)))
     }
 
-    /// Reads the run's records, and its findings: those that are open at the run's begin, and those in its records.
+    /// Reads the run's records, and its findings: those that are open at the run's begin, and those in its records. It
+    /// fails if a frame cannot be read.
     fn read_findings(
         &self,
         mut found: impl FnMut(&Finding),
@@ -317,7 +319,8 @@ impl TakenRun {
         })
     }
 
-    /// Reads the run's entries; `take` gets each entry with the fold before it.
+    /// Reads the run's entries, `loss` records in place of left-out ones included. `take` gets each entry with the fold
+    /// before it. It fails if a frame cannot be read; `take` then got the entries before that frame.
     pub(crate) fn read(&self, mut take: impl FnMut(&Entry, &State)) -> Result<(), DecodeError> {
         for chapter in &self.run.chapters {
             let (mut reader, opening) = ChapterReader::open(&chapter.head)?;
@@ -336,7 +339,8 @@ impl TakenRun {
     }
 }
 
-/// Makes an excerpt of the runs of an earlier excerpt.
+/// Makes an excerpt of the runs of an earlier excerpt. It fails if a frame cannot be read, or if the runs are of
+/// several logs.
 fn again(
     runs: Vec<TakenRun>,
     stretch: Stretch,

@@ -53,9 +53,9 @@ impl Hider {
         self.names.parts
     }
 
-    /// Returns a person's text with the hidden names in it replaced, and with hidden uids and IP addresses, which are
-    /// found by their form. All other words stay, so a name that the log does not have stays, too. A name that is an
-    /// ordinary word or a number also stays, unless `"`, `'`, `/` or `=` stands beside it.
+    /// Returns a person's text with hidden names, uids and IP addresses replaced. UUIDs and IP addresses are found by
+    /// their form. All other words stay, so a name that the log does not have stays, too. A name that is an ordinary
+    /// word or a number also stays, unless `"`, `'`, `/` or `=` stands beside it.
     #[must_use]
     pub fn said(&self, text: &str) -> String {
         self.names.inside(text)

@@ -21,8 +21,8 @@ use crate::selector;
 /// The names in a log: each text that names something, with the parts that it names. The collector is a [`Rewriter`]
 /// that changes nothing.
 ///
-/// The records that are read bound the size: each text and each watch is held once. Empty texts are not held. Uids with
-/// the form of a UUID in lower case are not held either, because a hider finds such uids by their form.
+/// The different texts and watches in the records bound the size, whatever the number of records. Empty texts are not
+/// held. Uids with the form of a UUID in lower case are not held either, because a hider finds such uids by their form.
 #[derive(Clone, Debug)]
 pub struct Known {
     /// Texts that name something, each with the parts that it names.
@@ -35,7 +35,7 @@ pub struct Known {
     pub(crate) watches: BTreeMap<WatchName, Selectors>,
     /// The part that the names of objects of the last rewritten watch belong to.
     objects: HiddenPart,
-    /// The watch that was rewritten last.
+    /// The watch that was rewritten last; `None` before the first.
     watch: Option<WatchName>,
 }
 
@@ -89,16 +89,16 @@ impl Known {
     }
 
     /// Returns the number of different texts that name a part. A text that names several parts counts for each of them.
-    /// Uids with the form of a UUID in lower case do not count. [`HiddenPart::Bodies`] and [`HiddenPart::Later`] have
-    /// no texts.
+    /// A controller's name that only follows from the name of an object that it made counts, too. Uids with the form of
+    /// a UUID in lower case do not count. [`HiddenPart::Bodies`] and [`HiddenPart::Later`] have no texts.
     #[must_use]
     pub fn count(&self, part: HiddenPart) -> usize {
         let parts = self.texts.values();
         parts.filter(|parts| parts.has(part)).count()
     }
 
-    /// Iterates over the texts that name a part, sorted by their bytes; there may be none. A text may name other parts,
-    /// too. Uids with the form of a UUID in lower case are not among the texts.
+    /// Iterates over the texts that [`Known::count`] counts for a part, sorted by their bytes; there may be none. A
+    /// text may name other parts, too.
     pub fn texts_of(&self, part: HiddenPart) -> impl Iterator<Item = &str> {
         let texts = self.texts.iter();
         texts.filter_map(move |(text, parts)| parts.has(part).then_some(&**text))
@@ -258,7 +258,8 @@ impl Rewriter for Known {
 }
 
 impl Known {
-    /// Returns the selectors of the last watch; `None` if it is watchscope's own request.
+    /// Returns the selectors of the last watch; of the watch that it is about, if it is watchscope's own request.
+    /// `None` before the first watch.
     fn selectors(&mut self) -> Option<&mut Selectors> {
         let name = self.watch.as_ref()?;
         self.watches

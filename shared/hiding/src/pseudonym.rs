@@ -4,14 +4,14 @@ use sha2::{Digest as _, Sha256};
 
 use crate::part::HiddenPart;
 
-/// Letters and digits without vowels, which spell no words. Kubernetes makes the endings of generated names from these
-/// letters and digits (apimachinery, `util/rand`).
+/// The characters of pseudonyms: those from which Kubernetes makes the endings of generated names (apimachinery,
+/// `util/rand`). There are no vowels among them, so they spell no words.
 pub(crate) const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
-/// The number of letters of a pseudonym, or of its first piece: 2.8·10^11 are possible. If two names get the same
-/// pseudonym, the pseudonym of one name gets a further letter. The number has no source.
+/// The number of letters of a pseudonym, or of its first piece: 27^8, or 2.8·10^11, are possible. If two names get the
+/// same pseudonym, the pseudonym of one name gets a further letter. The number has no source.
 const FIRST_LETTERS: usize = 8;
-/// The number of letters of each further piece: 3.9·10^8 are possible. Fewer letters suffice, because such a piece only
-/// separates names that share the pieces before it. The number has no source.
+/// The number of letters of each further piece: 27^6, or 3.9·10^8, are possible. Fewer letters suffice, because such a
+/// piece only separates names that share the pieces before it. The number has no source.
 const NEXT_LETTERS: usize = 6;
 /// The most pieces of a pseudonym. So a pseudonym has at most 34 characters, `name` and hyphens included, and one more
 /// for each clash with another pseudonym. The last piece of a name with more parts stands for all its further parts.

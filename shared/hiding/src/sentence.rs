@@ -8,9 +8,10 @@ use crate::words::is_harmless;
 pub(crate) enum Check {
     /// All words may stay: only known names are replaced.
     None,
-    /// Numbers, and words of the list in `words.txt`, may stay.
+    /// Numbers, and words of the list in `words.txt`, may stay; any other unknown word hides the whole text.
     Words,
-    /// Like [`Check::Words`], but between quotation marks only numbers may stay, because servers put names there.
+    /// Like [`Check::Words`], but between two `"` only words of digits (0 to 9) may stay, because servers put names
+    /// there.
     Quoting,
 }
 
@@ -69,7 +70,8 @@ pub(crate) fn rewritten(text: &str, names: &impl Names, check: Check) -> Option<
     Some(out)
 }
 
-/// Writes the new form of the name at the start of a text; returns the name's length.
+/// Writes the new form of the name, uid or IP address at the start of a text, and returns its length in bytes. `None`
+/// if the text begins with none.
 fn name(text: &str, before: Option<char>, names: &impl Names, out: &mut String) -> Option<usize> {
     if let Some(uid) = leading_uid(text) {
         names.uid(uid, out);

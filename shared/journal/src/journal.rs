@@ -144,8 +144,9 @@ impl Journal {
         audit.is_some_and(|audit| audit.compare(asked, now))
     }
 
-    /// Returns whether a requested comparison is complete, so that no more records result from the request. The result
-    /// is `true`, too, if there is no audit or no such watch.
+    /// Returns whether a requested comparison is complete, so that no more records result from the request. A round
+    /// that the audit makes by itself counts as part of the request. The result is `true`, too, if there is no audit or
+    /// no such watch.
     #[must_use]
     pub fn is_compared(&self, asked: &CompareRequest, now: Time) -> bool {
         let audit = self.audit.as_ref();

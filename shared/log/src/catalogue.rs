@@ -21,7 +21,8 @@ pub const MAX_RUNS: usize = 1_000;
 /// one.
 const LIVE: u64 = u64::MAX;
 /// The number of bytes of entries at which a message of the catalogue is complete and sent. An entry has at most about
-/// 16 KiB (`MAX_SUMMARY_BYTES`), so a message stays below the 64 KiB that a message may have.
+/// 16 KiB (`MAX_SUMMARY_BYTES`), so a message stays below the 64 KiB that a message may have. The number has no other
+/// source.
 const MESSAGE_BYTES: usize = 40 << 10;
 
 /// All known chapters, run by run.

@@ -16,12 +16,11 @@ pub struct Belief {
     /// The revision up to which the client believes to know everything. `None` if the client keeps no revision, or one
     /// that is no decimal text of at most 64 bits without leading zeros.
     pub revision: Option<u64>,
-    /// The number of objects that the client holds; if the report does not state it, the number of objects that the
-    /// report names.
+    /// The number of objects that the client holds. If the report does not state it as a whole number of 64 bits, it is
+    /// the number of objects in `held`.
     pub objects: u64,
-    /// The objects that the report names, in its order. An object that the report names twice is listed once, at its
-    /// first position, as last named. The report may name fewer objects than the client holds, or none: client programs
-    /// of the simulator name at most 64.
+    /// The objects that the report names, in its order. An object that the report names twice is listed twice. The
+    /// report may name fewer objects than the client holds, or none: client programs of the simulator name at most 64.
     pub held: Vec<Held>,
 }
 
@@ -37,9 +36,10 @@ pub struct Held {
 impl Belief {
     /// Reads the `belief` of a `client.report`: a JSON list with an entry for each resource, whose order is kept.
     ///
-    /// A text that is no JSON list, or has 128 levels or more, gives an empty list. An absent field, or a field of
-    /// another type, reads as empty. If the number of objects is absent, [`Belief::objects`] is the number of objects
-    /// in `held`. Entries of `held` of another form are skipped. If a field appears twice, the last one counts. The
+    /// A text that is no JSON list, or has more than 128 levels, gives an empty list. An absent field, or a field of
+    /// another type, reads as empty, and an entry that is no object as a belief with empty fields. If the number of
+    /// objects is absent, [`Belief::objects`] is the number of objects in `held`. Entries of `held` of another form are
+    /// skipped. If a field appears twice, the last one counts. The
     /// length of the text bounds the result.
     #[must_use]
     pub fn read(text: &str) -> Vec<Self> {
@@ -93,7 +93,8 @@ impl Belief {
 }
 
 impl Held {
-    /// Reads a JSON object with an entry for each held object; returns none if the value is no JSON object.
+    /// Reads a JSON object with an entry for each held object; returns none if the value is no JSON object. It fails if
+    /// the value is not JSON.
     fn all(reader: &mut Reader<'_>) -> Result<Vec<Self>, JsonError> {
         let mut all = Vec::new();
         if reader.peek()? != Next::Object {
@@ -140,7 +141,7 @@ impl Held {
     }
 }
 
-/// Reads a value as a text; `None` if the value is no string.
+/// Reads a value as a text; `None` if the value is no string. It fails if the value is not JSON.
 fn text(reader: &mut Reader<'_>) -> Result<Option<Text>, JsonError> {
     if reader.peek()? == Next::String {
         return Ok(Some(reader.string()?.as_ref().into()));

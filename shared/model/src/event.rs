@@ -158,7 +158,8 @@ events! {
         query "query": Option<String> as Query,
     }
     /// The head of a response arrived, or the request failed before a head arrived. For a read of the audit, and for a
-    /// refusal except of a side watch, the record is written only once the body was read.
+    /// refusal, the record is written only once the body has ended or is no longer awaited. For a refused side watch it
+    /// is written at once.
     9 "request.answered" RequestAnswered {
         /// The watch.
         watch "watch": WatchName,
@@ -173,11 +174,11 @@ events! {
         /// The time that a refusing server asked the client to wait, in milliseconds: from Retry-After, else from the
         /// Status. Absent if the server asked for no wait.
         retry_after_ms "retryAfterMs": Option<u64>,
-        /// What went wrong, in a sentence; absent on success, and for refused reads of the audit. A server's words are
-        /// cut at 500 characters.
+        /// What went wrong, in a sentence. Absent on success, and for a refused read of the audit, unless the refusal's
+        /// body broke off. A server's words are cut at 500 characters.
         error "error": Option<String> as Free,
-        /// Who wrote the text of `error`, if a server refused the request; absent if there was no answer, or if the
-        /// writer is unknown.
+        /// Who wrote the text of `error`, if a server refused the request. Absent if there was no answer, for reads of
+        /// the audit, and if an older watchscope wrote the record.
         error_text "errorText": Option<ErrorText>,
     }
     /// A page of a list arrived and could be read.
@@ -212,14 +213,15 @@ events! {
         resource_version "resourceVersion": ResourceVersion,
         /// The number of items in the list, unreadable ones included.
         items "items": u64,
-        /// The number of items that the watch did not hold before, or held with another uid.
+        /// The number of items that the watch did not hold before, or held with another uid at a version that was not
+        /// later.
         added "added": u64,
         /// The number of items that the watch held at another version before. An item that was held at a later version
         /// counts only if the server lost an event (F24).
         changed "changed": u64,
         /// The number of objects that the watch held before and that the list lacks, or has with another uid. The watch
-        /// keeps missing objects whose held version is later than the list. The watch keeps all missing objects if the
-        /// name of an item cannot be read.
+        /// keeps an object that it holds at a later version than that item, or, if missing, than the list. The watch
+        /// keeps all missing objects if the name of an item cannot be read.
         removed "removed": u64,
     }
     /// The server accepted a watch request with status 200: a stream is open.
@@ -292,11 +294,12 @@ events! {
         resource_version "resourceVersion": ResourceVersion,
         /// `metadata.generation`; absent if the object has none, and for an inferred DELETED.
         generation "generation": Option<u64>,
-        /// The manager of the newest managedFields entry. Absent if there is no entry, if entries of the newest second
-        /// name different managers, and for an inferred DELETED.
+        /// The manager of the newest managedFields entry, cut at 512 characters. Absent if there is no entry, if it
+        /// names none, if entries of the newest second name different managers, and for an inferred DELETED.
         manager "manager": Option<Text> as Free,
-        /// The subresource of the newest managedFields entry, such as `status`. Absent for a write to the object
-        /// itself, without an entry, if entries of the newest second disagree, and for an inferred DELETED.
+        /// The subresource of the newest managedFields entry, such as `status`, cut at 512 characters. Absent for a
+        /// write to the object itself, without an entry, if entries of the newest second disagree, and for an inferred
+        /// DELETED.
         subresource "subresource": Option<Text> as Fixed,
         /// The size of the object in bytes, as it came; absent for an inferred DELETED.
         bytes "bytes": Option<u64>,
@@ -328,7 +331,7 @@ events! {
         stream "stream": StreamId,
         /// The Status code, such as 410; 0 if the Status has none.
         code "code": u64,
-        /// The Status reason, such as `Expired`; absent if it is empty.
+        /// The Status reason, such as `Expired`, cut at 512 characters; absent if it is empty.
         reason "reason": Option<Text> as Free,
         /// The Status message, cut at 500 characters; absent if it is empty, or might quote a Secret.
         message "message": Option<String> as Free,
@@ -374,7 +377,8 @@ events! {
         reason "reason": Option<Text> as Ours,
         /// The object, if the read compared a single one and the record names it; else absent.
         object "object": Option<Arc<Object>>,
-        /// Whether etcd or a watch cache answered the read, where that matters; absent if unknown, and for a GET.
+        /// Whether etcd or a watch cache answered the read, where that matters. Absent if unknown, and for a GET of one
+        /// object or of sampled objects.
         authority "authority": Option<Authority>,
         /// Whether the read compared all objects that the watch held at `resource_version`; absent if it did not, or if
         /// unknown.
@@ -469,9 +473,10 @@ events! {
         /// The number of dropped records, bodies or documents. 0 in a `loss` record that replaces a left-out record
         /// which an earlier `loss` record counts (docs/recordings.md#extracts).
         count "count": u64,
-        /// The first record concerned; absent if no records were lost or they are unknown.
+        /// The first record that was lost or left out, or whose body was dropped. Absent if there is none, or the
+        /// record is unknown.
         from_seq "fromSeq": Option<Seq>,
-        /// The last record concerned; absent if `from_seq` is.
+        /// The last such record, included; absent if `from_seq` is.
         to_seq "toSeq": Option<Seq>,
         /// The watch concerned; absent if the watch is unknown, or if the loss does not concern a single watch.
         watch "watch": Option<WatchName>,

@@ -137,8 +137,8 @@ impl Audit {
     }
 
     /// Whether the read may show only the belief of the apiserver's watch cache (docs/semantics/checks.md#reads). True
-    /// unless the record states that etcd answered. The result is true for a GET, too, because its record states no
-    /// source.
+    /// unless the record states that etcd answered. The result is true for a GET of one object or of sampled objects,
+    /// too, because its record states no source.
     #[must_use]
     pub fn may_be_a_caches(&self) -> bool {
         self.authority != Some(Authority::Etcd)

@@ -2,7 +2,7 @@
 //!
 //! Binary: postcard's encodings (LEB128 varints, zigzag for signed numbers, a byte for a bool or an option), with two
 //! exceptions. Texts and objects that recur are ids of the chapter's dictionary. A resourceVersion is a distance from
-//! the resourceVersion of the last `change` before it.
+//! an earlier one, or from 0 ([`crate::codec`]).
 //!
 //! A struct is written as its length, then its fields in order. Fields are only appended: a reader ignores bytes after
 //! the fields that it knows, and a missing last field is absent.

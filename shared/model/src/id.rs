@@ -223,8 +223,8 @@ impl WatchName {
             .map_or(&*self.0, |(namespace, _)| namespace)
     }
 
-    /// The namespaces that the watch covers, by the part before the first slash. A name without a slash counts as a
-    /// namespace as a whole.
+    /// The namespaces that the watch covers, by the part before the first slash. `*` is all, `-` is none, and any other
+    /// text is one namespace. Without a slash, the whole name counts as that part.
     #[must_use]
     pub fn extent(&self) -> Extent<'_> {
         match self.namespace() {

@@ -99,9 +99,9 @@ pub struct LogLine {
     /// The run of the log's writer.
     pub epoch: EpochId,
     /// The seq of the first record that is kept. In lines from a log's files it is the seq of the first requested
-    /// record, if that is later. Without records, it is the seq that the next record will have.
+    /// record, if that is later. Without records, it is the seq that the next record will have; in an export, 1.
     pub first: Seq,
-    /// The seq of the last record that was written; in a recording or an export, of the last record that it has.
+    /// The seq of the last record that was sealed; in a recording or an export, of the last record that it has.
     /// Without records, it is `first` less 1.
     pub head: Seq,
 }
@@ -148,8 +148,8 @@ fn push(value: &impl Serialize, out: &mut Vec<u8>) {
         .expect("records serialize to memory");
 }
 
-/// Whether a terminal obeys a character instead of showing it. Terminals obey the control characters U+0000 to U+001F
-/// and U+007F to U+009F. Terminals also obey the characters that change the direction of text: U+061C, U+200E, U+200F,
+/// Whether a terminal obeys a character instead of showing it. True for the control characters U+0000 to U+001F and
+/// U+007F to U+009F. Also true for these characters, which change the direction of text: U+061C, U+200E, U+200F,
 /// U+202A to U+202E, U+2066 to U+2069.
 #[must_use]
 pub fn is_obeyed(c: char) -> bool {
@@ -157,8 +157,8 @@ pub fn is_obeyed(c: char) -> bool {
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Formats as serde_json does, and also escapes every character that a terminal obeys. JSON requires an escape only for
-/// the first 32 characters.
+/// Formats as serde_json does, and also escapes every character that a terminal obeys. Of these characters, JSON
+/// requires an escape only for U+0000 to U+001F.
 struct Plain;
 
 impl serde_json::ser::Formatter for Plain {

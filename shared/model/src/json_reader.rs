@@ -9,14 +9,15 @@
 //! costs 5.7 µs of CPU. With serde_json's borrowing seeds the same line cost 8.7 µs, without a nesting limit for
 //! ignored values.
 //!
-//! The reader checks all text for valid JSON (RFC 8259), as strictly as serde_json; a test compares the two. The reader
-//! does not convert numbers, on purpose.
+//! The reader checks all text for valid JSON (RFC 8259), as strictly as serde_json; a test compares the two. Only
+//! [`Reader::skip_deep`] does not check the inside of objects and arrays. The reader does not convert numbers, on
+//! purpose.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// The deepest nesting that is read, in levels of objects and arrays; a deeper value is an error. serde_json has the
-/// same limit.
+/// The deepest nesting that is read, in levels of objects and arrays; a deeper value is an error. Only
+/// [`Reader::skip_deep`] has no limit. The number is that of serde_json's limit, which refuses level 128 itself.
 pub const DEPTH_LIMIT: u32 = 128;
 
 /// Why reading stopped.
@@ -41,7 +42,7 @@ pub enum JsonErrorKind {
     Shape,
 }
 
-/// The type of the next value.
+/// The type of the next value, by its first byte alone. The rest of the value may be no JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// An object.
@@ -52,11 +53,11 @@ pub enum Next {
     String,
     /// Null.
     Null,
-    /// A number or a boolean.
+    /// A number, a boolean, or a byte with which no value begins.
     Other,
 }
 
-/// Reads one JSON text.
+/// Reads one JSON text, value by value. All offsets and ranges are in bytes of the text, from 0.
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     text: &'a str,
@@ -76,7 +77,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A reader for a text that was quoted inside this reader's text; it starts at this reader's depth.
+    /// A reader for a text that was quoted inside this reader's text. It starts at this reader's depth, so that
+    /// [`DEPTH_LIMIT`] bounds both together.
     pub fn inside<'b>(&self, text: &'b str) -> Reader<'b> {
         Reader {
             text,
@@ -90,18 +92,23 @@ impl<'a> Reader<'a> {
         self.text
     }
 
-    /// The offset at which the next value begins.
+    /// Skips white space, and returns the offset of the byte after it, with which the next value begins. At the end of
+    /// the text it is the text's length.
     pub fn position(&mut self) -> usize {
         self.at = space(self.text.as_bytes(), self.at);
         self.at
     }
 
-    /// The offset after the last value read.
+    /// The offset after the last part read: a value, a bracket, a colon or a comma. After [`Reader::position`] or
+    /// [`Reader::peek`] it is also after the white space that follows. 0 before the first.
     pub fn position_after(&self) -> usize {
         self.at
     }
 
-    /// The type of the next value.
+    /// The type of the next value, which stays unread.
+    ///
+    /// # Errors
+    /// A [`JsonError`] with the kind [`JsonErrorKind::CutShort`] if the text has ended.
     pub fn peek(&mut self) -> Result<Next> {
         let at = self.position();
         Ok(match self.text.as_bytes().get(at) {
@@ -114,7 +121,11 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads an object: `each` gets every key and reads its value.
+    /// Reads an object: `each` gets every key, in the order of the text and perhaps repeated, and must read its value.
+    ///
+    /// # Errors
+    /// A [`JsonError`] if no object follows, it is not JSON, or it is nested deeper than [`DEPTH_LIMIT`]. The first
+    /// error of `each` is returned, too. After an error the reader's position means nothing.
     pub fn object(
         &mut self,
         mut each: impl FnMut(&mut Self, Cow<'a, str>) -> Result<()>,
@@ -122,7 +133,10 @@ impl<'a> Reader<'a> {
         self.object_placed(|reader, key, _| each(reader, key))
     }
 
-    /// Reads an object: `each` gets every key with its range, quotes included, and reads its value.
+    /// Like [`Reader::object`], but `each` also gets the range of the key, quotes included.
+    ///
+    /// # Errors
+    /// The errors of [`Reader::object`].
     pub fn object_placed(
         &mut self,
         mut each: impl FnMut(&mut Self, Cow<'a, str>, Range<usize>) -> Result<()>,
@@ -144,7 +158,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads an array: `each` reads every element.
+    /// Reads an array: `each` is called once for every element, in order, and must read it.
+    ///
+    /// # Errors
+    /// The errors of [`Reader::object`], for an array.
     pub fn array(&mut self, mut each: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
         self.open(b'[')?;
         if self.closes(b']') {
@@ -159,7 +176,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a string; borrows it unless it has escapes.
+    /// Reads a string; returns its decoded text, which is borrowed unless it has escapes.
+    ///
+    /// # Errors
+    /// A [`JsonError`] if no string follows, it is not JSON, or an escape is half of a surrogate pair.
     pub fn string(&mut self) -> Result<Cow<'a, str>> {
         let start = self.position();
         let bytes = self.text.as_bytes();
@@ -177,7 +197,10 @@ impl<'a> Reader<'a> {
             .ok_or_else(|| fail(start, JsonErrorKind::Syntax))
     }
 
-    /// Reads a string; null is `None`.
+    /// Reads a string or null; null is `None`.
+    ///
+    /// # Errors
+    /// The errors of [`Reader::string`] if neither follows, or the text has ended.
     pub fn optional_string(&mut self) -> Result<Option<Cow<'a, str>>> {
         match self.peek()? {
             Next::Null => self.skip().map(|_| None),
@@ -186,14 +209,23 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Skips a value; returns its range.
+    /// Skips a value; returns its range, quotes or brackets included. Half of a surrogate pair in a string is no error.
+    ///
+    /// # Errors
+    /// A [`JsonError`] if no valid value follows, or the value is nested deeper than [`DEPTH_LIMIT`]. The reader then
+    /// stays before the value.
     pub fn skip(&mut self) -> Result<Range<usize>> {
         let start = self.position();
         self.at = value_end(self.text.as_bytes(), start, self.depth)?;
         Ok(start..self.at)
     }
 
-    /// Skips a value of any depth by its strings and brackets alone; returns its range.
+    /// Skips a value of any depth; returns its range. The end of an object or array is found by counting its brackets
+    /// outside of strings, so its other content may be no JSON.
+    ///
+    /// # Errors
+    /// A [`JsonError`] if the text ends before the value does, or if a string or a value without brackets is not JSON.
+    /// The reader then stays before the value.
     pub fn skip_deep(&mut self) -> Result<Range<usize>> {
         let start = self.position();
         let bytes = self.text.as_bytes();
@@ -220,8 +252,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Skips a value; returns its range and its size. The size of a string is the size of its decoded text; that of any
-    /// other value is the size of its JSON.
+    /// Skips a value; returns its range, quotes included, and its size, both in bytes of UTF-8. The size of a string is
+    /// that of its decoded text; that of any other value is the size of its JSON.
+    ///
+    /// # Errors
+    /// The errors of [`Reader::skip`]; the reader then stays before the value.
     pub fn skip_sized(&mut self) -> Result<(Range<usize>, usize)> {
         let start = self.position();
         let bytes = self.text.as_bytes();
@@ -236,6 +271,9 @@ impl<'a> Reader<'a> {
     }
 
     /// Checks that only white space follows.
+    ///
+    /// # Errors
+    /// A [`JsonError`] with the kind [`JsonErrorKind::Syntax`] if anything else follows.
     pub fn end(&mut self) -> Result<()> {
         let at = self.position();
         if at == self.text.len() {
@@ -245,7 +283,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The error for a value of the wrong type at the present position.
+    /// The error for a value of the wrong type at the present position, before which no white space is skipped. Its
+    /// kind is [`JsonErrorKind::Shape`] if a value may begin with the byte there. At the end of the text it is
+    /// [`JsonErrorKind::CutShort`], else [`JsonErrorKind::Syntax`].
     pub fn unexpected(&self) -> JsonError {
         let kind = match self.text.as_bytes().get(self.at) {
             None => JsonErrorKind::CutShort,
@@ -257,7 +297,7 @@ impl<'a> Reader<'a> {
         fail(self.at, kind)
     }
 
-    /// The error for a string whose content cannot be judged.
+    /// The error for a string whose content cannot be judged: [`JsonErrorKind::Shape`] at the present position.
     pub fn unjudged(&self) -> JsonError {
         fail(self.at, JsonErrorKind::Shape)
     }
@@ -331,7 +371,8 @@ fn expect(bytes: &[u8], at: usize, byte: u8) -> Place {
 }
 
 /// Returns the end of the value that begins at `at`, in one pass without recursion. One bit for each open container
-/// records whether it is an object; because of the nesting limit, 128 bits suffice.
+/// records whether it is an object; because of the nesting limit, 128 bits suffice. It fails if the value is not JSON,
+/// or is nested too deep.
 fn value_end(bytes: &[u8], mut at: usize, floor: u32) -> Result<usize> {
     let misplaced = |At(at)| wrong(bytes, at);
     let mut depth = floor;
@@ -392,7 +433,8 @@ fn value_end(bytes: &[u8], mut at: usize, floor: u32) -> Result<usize> {
     }
 }
 
-/// The offset after a key and its colon.
+/// The offset after a key and its colon. It fails as [`string_end`] does, or if the first quote or the colon is
+/// missing.
 #[inline]
 fn key_end(bytes: &[u8], at: usize) -> Place {
     let at = expect(bytes, at, b'"')?;
@@ -400,7 +442,8 @@ fn key_end(bytes: &[u8], at: usize) -> Place {
     expect(bytes, at, b':')
 }
 
-/// The offset after the closing quote of a string whose text begins at `at`.
+/// The offset after the closing quote of a string whose text begins at `at`. It fails if the text ends before the
+/// quote, has a control character, or has an escape that JSON lacks.
 #[inline(always)]
 fn string_end(bytes: &[u8], at: usize) -> Place {
     let at = plain_end(bytes, at);
@@ -481,7 +524,7 @@ fn plain_end(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The offset after an escape whose letter is at `at`.
+/// The offset after an escape whose letter is at `at`. It fails if JSON lacks the escape.
 fn escape_end(bytes: &[u8], at: usize) -> Place {
     match bytes.get(at) {
         Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 1),

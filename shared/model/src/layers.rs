@@ -60,18 +60,18 @@ classed_fields! {
 
     /// An apiserver.
     struct ServerLayer {
-        /// The server's version, such as `v1.34.1`; empty before its first record.
+        /// The server's version, such as `v1.34.1`; empty before its first `inside.server` record.
         version "version": Text as Fixed,
-        /// Whether the server accepts connections; true before its first record.
+        /// Whether the server accepts connections; true before its first `inside.server` record.
         is_serving "isServing": bool,
-        /// The server's watch caches, by resource (`deployments.apps`). A cache that is gone, or failed at revision 0,
-        /// is removed.
+        /// The server's watch caches, by resource (`deployments.apps`). A record with the phase `failed` and revision 0
+        /// removes a cache: it is gone, or its first list failed.
         caches "caches": Map<Text, CacheLayer> as Resource,
     }
 
-    /// A watch cache (docs/semantics/servers.md#watch-cache). Before the cache's first record its numbers are 0.
+    /// A watch cache (docs/semantics/servers.md#watch-cache). Before the first `inside.cache` record its numbers are 0.
     struct CacheLayer {
-        /// The phase of the cache's cacher; `listing` before its first record.
+        /// The phase of the cache's cacher; `listing` before the first `inside.cache` record.
         phase "phase": CachePhase,
         /// The revision up to which, included, the cache believes to know everything.
         revision "revision": u64,
@@ -90,17 +90,17 @@ classed_fields! {
 
     /// A watch as its apiserver keeps it, by its last record.
     struct WatcherLayer {
-        /// The last record of the watch or connection.
+        /// The watch's last `inside.watcher` record.
         told "told": InsideWatcher,
-        /// When the last record came.
+        /// When that record came.
         since "since": Moment,
     }
 
     /// A connection that is not closed, by its last record.
     struct ConnectionLayer {
-        /// The last record of the watch or connection.
+        /// The connection's last `inside.connection` record.
         told "told": InsideConnection,
-        /// When the last record came.
+        /// When that record came.
         since "since": Moment,
     }
 
@@ -144,8 +144,8 @@ struct_fields!(
 /// Objects of one resource by namespace and name, each at a revision.
 ///
 /// At most [`OBJECTS_KEPT`] objects are kept by name; further objects are only counted, and the count is approximate
-/// from then on. Each change of an object that is not kept adds 1 to the count, and each deletion of such an object
-/// takes 1 away.
+/// from then on. Each change of an object that is not kept adds 1 to the count. Each deletion of such an object takes 1
+/// away, unless no object is only counted.
 #[derive(Clone, Debug, Default)]
 pub struct Stock {
     named: BTreeMap<Place, u64>,

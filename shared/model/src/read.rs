@@ -17,7 +17,7 @@ pub struct Seen {
     /// owner of a wrong type.
     pub deleted_at: Option<Text>,
     /// The uids in the object's `metadata.ownerReferences`, in their order; a reference without a uid is left out.
-    /// Empty if the object has no owner. From the first wrong type in an owner or in the deletion timestamp on, uids
+    /// Empty if the object has no owner, or the references are no array. From the first wrong type in an owner on, uids
     /// are left out.
     pub owners: Vec<Uid>,
 }

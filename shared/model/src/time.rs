@@ -31,7 +31,8 @@ impl Time {
         Self(self.0.saturating_add(millis.saturating_mul(MILLISECOND_US)))
     }
 
-    /// Whole milliseconds from `earlier` to this time, rounded down; 0 if `earlier` is later.
+    /// Whole milliseconds from `earlier` to this time, rounded down; 0 if `earlier` is later. The difference saturates
+    /// at [`i64::MAX`] microseconds.
     #[must_use]
     pub fn millis_since(self, earlier: Self) -> u64 {
         u64::try_from(self.0.saturating_sub(earlier.0) / MILLISECOND_US).unwrap_or(0)
@@ -110,7 +111,8 @@ pub struct Civil {
     pub micros: u32,
 }
 
-/// RFC 3339 in UTC with six decimals, the form of every `at` in JSON.
+/// RFC 3339 in UTC with six decimals, the form of every `at` in JSON. A year before 0 has a minus, and one after 9999
+/// has more than four digits. RFC 3339 has no such years, and [`Time::parse`] does not read them.
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Civil {

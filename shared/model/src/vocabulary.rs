@@ -562,8 +562,8 @@ words! {
         TooLong = "too-long",
         /// The note's text is not UTF-8.
         NotText = "not-text",
-        /// The note names a watch that is neither of this epoch, nor among the 20,000 that are known of earlier epochs
-        /// in the history.
+        /// The note names a watch that is neither of this epoch, nor known of earlier epochs in the history. At most
+        /// 20,000 of those are known.
         UnknownWatch = "unknown-watch",
         /// The note's object has an empty name, or a namespace, name or uid of over 512 bytes
         /// ([`crate::notes::MAX_OBJECT_TEXT_BYTES`]).

@@ -244,7 +244,7 @@ impl Probe {
         }
     }
 
-    /// The name and the version of an object, which every object must have.
+    /// The name and the version of an object, which every object must have. It fails if one is missing or empty.
     pub(crate) fn identity<'a>(
         &self,
         head: &'a ObjectHead<'_>,
@@ -357,7 +357,8 @@ impl Probe {
         }
     }
 
-    /// Compares an object of a list (or an initial event) with the held one, and writes the difference.
+    /// Compares an object of a list (or an initial event) with the held one, and writes the difference. It fails, and
+    /// writes nothing, if the object lacks its name or version.
     pub(crate) fn learn(
         &mut self,
         read: &decode::Object<'_>,
@@ -564,7 +565,8 @@ pub(crate) struct Learned {
     pub(crate) stream: Option<StreamId>,
 }
 
-/// The name and the version of an object, which every object must have; the version is as the server wrote it.
+/// The name and the version of an object, which every object must have; the version is as the server wrote it. It fails
+/// if one is missing or empty.
 pub(crate) fn identity<'a>(
     head: &'a ObjectHead<'_>,
 ) -> Result<(&'a str, ResourceVersion), DecodeError> {

@@ -39,8 +39,8 @@ pub fn read_page(body: &[u8]) -> Option<Page> {
 
 /// Reads an object of any kind, without its content. `None` if the body is not UTF-8, not JSON, nested deeper than 128
 /// levels, or has no name or no resourceVersion. The result is also `None` if a field that is read has a wrong type,
-/// except the deletion timestamp and the owners. After a wrong type in the timestamp or an owner, the timestamp and
-/// owners that follow are left out. Owners that are no array count as none.
+/// except the deletion timestamp and the owners. A timestamp that is no text, and owners that are no array, count as
+/// none. After a wrong type in an owner, the owners that follow are left out, and so is a timestamp after them.
 #[must_use]
 pub fn read_object(body: &[u8]) -> Option<Seen> {
     let mut decoder = Decoder::new("", "", false);
@@ -80,9 +80,9 @@ pub fn read_watch(body: &[u8]) -> Option<Told> {
 }
 
 /// Returns the milliseconds that a refusing server asks the client to wait: from the header Retry-After, else from the
-/// body's Status (docs/semantics/requests.md#errors). `None` if neither states a time. A header with a date counts as
-/// absent, and so do 0 s in a Status; a header with 0 gives 0. Nothing bounds the time; a product above 64 bits
-/// saturates.
+/// body's Status (docs/semantics/requests.md#errors). `None` if neither states a time. A header that is no whole number
+/// of seconds, such as a date, counts as absent, and so do 0 s in a Status. A header with 0 gives 0. Nothing bounds the
+/// time; a product above 64 bits saturates. The names in `headers` must be in lower case.
 #[must_use]
 pub fn asked_to_wait_ms(headers: &Headers, body: &[u8]) -> Option<u64> {
     let of_status = || Status::parse(std::str::from_utf8(body).ok()?)?.retry_after_ms();
@@ -122,7 +122,7 @@ fn read(object: &Object<'_>) -> Result<Seen, DecodeError> {
     Ok(seen)
 }
 
-/// Reads the deletion timestamp and the uids of the owners.
+/// Reads the deletion timestamp and the uids of the owners. It fails at the first owner of a wrong type.
 fn read_ends(reader: &mut Reader<'_>, seen: &mut Seen) -> Result<(), JsonError> {
     in_field(reader, "metadata", |reader| {
         reader.object(|reader, key| {
@@ -148,7 +148,7 @@ fn read_ends(reader: &mut Reader<'_>, seen: &mut Seen) -> Result<(), JsonError> 
     })
 }
 
-/// Reads one field of an object and skips the others.
+/// Reads one field of an object and skips the others. It fails if the value is no object, or `read` fails.
 fn in_field<'a>(
     reader: &mut Reader<'a>,
     field: &str,

@@ -17,7 +17,7 @@ pub struct Header {
     /// The number of bytes of the payload in the file, at most [`MAX_STORED_BYTES`].
     pub stored_bytes: u32,
     /// The number of bytes of the deflated part once inflated, at most [`MAX_RAW_BYTES`]. In a block without a deflated
-    /// part it is the number of bytes of the payload.
+    /// part, the writer states the number of bytes of the payload; no reader checks it.
     pub raw_bytes: u32,
     /// CRC-32 of the payload, as stored in the file.
     pub checksum: u32,
@@ -72,7 +72,7 @@ pub struct BlockPlace {
     /// The block's header.
     pub header: Header,
     /// The first seq of the block's chapter. `None` if the block belongs to no chapter, or if that seq cannot be read.
-    /// For a closed block (`C`) it is also `None` if the block's summary cannot be read.
+    /// For a closed block (`C`) it is also `None` if the block's summary cannot be read or is of another chapter.
     pub first: Option<Seq>,
 }
 
@@ -105,7 +105,7 @@ impl BlockPlace {
     }
 
     /// Returns the payload of `block` (the bytes of the whole block), if its header equals this header and the checksum
-    /// is right.
+    /// is right. The error is [`DamageKind::Header`] or [`DamageKind::Checksum`].
     pub(crate) fn payload<'a>(&self, block: &'a [u8]) -> Result<&'a [u8], DamageKind> {
         if Header::read(block) != Some(self.header) {
             return Err(DamageKind::Header);
@@ -130,7 +130,7 @@ pub(crate) fn file_header() -> [u8; FILE_HEADER_BYTES] {
     bytes
 }
 
-/// Checks the file's first 12 bytes.
+/// Checks the file's first 12 bytes. The error states why they are not those of a recording that this build reads.
 pub(crate) fn check_file_header(bytes: &[u8]) -> Result<(), ReadError> {
     let Some((magic, version)) = bytes
         .first_chunk::<FILE_HEADER_BYTES>()
@@ -159,7 +159,8 @@ pub(crate) fn check_file_header(bytes: &[u8]) -> Result<(), ReadError> {
 }
 
 /// Encodes a whole block. `raw_bytes` is the inflated length of the block's deflated part, and `None` for a block
-/// without a deflated part.
+/// without a deflated part. [`WriteError::TooLarge`] if the payload is over [`MAX_STORED_BYTES`], or its length before
+/// deflating over [`MAX_RAW_BYTES`].
 pub(crate) fn block(
     tag: Tag,
     payload: &[&[u8]],

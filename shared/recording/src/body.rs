@@ -17,7 +17,7 @@ use crate::machine::{Input, Step};
 
 /// The most bodies in a block. A block with more bodies counts as damaged: [`ReadBodies::step`] returns an error and no
 /// body. The number bounds the memory beside the bodies, because an empty body takes only two bytes of the block. At 24
-/// bytes a body that memory is at most 24 MiB. The number has no source.
+/// bytes a body, on a host with 64 bits, that memory is at most 24 MiB. The number has no source.
 pub const MAX_BODIES: usize = 1 << 20;
 
 /// The bodies of one block with the seqs of their records, in the order of the block; none if the block is empty.
@@ -31,6 +31,8 @@ pub struct Bodies {
 }
 
 impl Bodies {
+    /// Encodes bodies, each with the seq of its record. `first` is the chapter's first seq. The result is empty without
+    /// bodies.
     pub(crate) fn encode<'a>(
         first: Seq,
         bodies: impl IntoIterator<Item = (Seq, &'a [u8])>,
@@ -45,6 +47,8 @@ impl Bodies {
         out
     }
 
+    /// Decodes the bodies of a chapter that begins with `first`. It fails if a field is wrong or cut, or if there are
+    /// over [`MAX_BODIES`] bodies.
     pub(crate) fn decode(first: Seq, bytes: Vec<u8>) -> Result<Self, DamageKind> {
         let (mut places, mut before) = (Vec::new(), first);
         let mut cursor = Cursor::new(&bytes);
@@ -79,8 +83,8 @@ impl Bodies {
 
 /// The machine that reads one block of bodies.
 ///
-/// One step holds the block, at most [`MAX_STORED_BYTES`](crate::MAX_STORED_BYTES) bytes. A later step holds the
-/// inflated bodies, at most [`MAX_RAW_BYTES`](crate::MAX_RAW_BYTES) bytes.
+/// One step holds the block and a copy of its deflated part, each about [`MAX_STORED_BYTES`](crate::MAX_STORED_BYTES)
+/// bytes at most. A later step holds the inflated bodies, at most [`MAX_RAW_BYTES`](crate::MAX_RAW_BYTES) bytes.
 #[derive(Debug)]
 pub struct ReadBodies {
     place: BlockPlace,
@@ -110,6 +114,7 @@ impl ReadBodies {
         })
     }
 
+    /// Like [`Self::step`], but returns only how the block is damaged.
     fn go_on(&mut self, input: Input) -> Result<Step<Bodies>, DamageKind> {
         match input {
             Input::Begin => Ok(Step::Read {
@@ -132,7 +137,8 @@ impl ReadBodies {
     }
 }
 
-/// Returns the inflated bytes, if the host could inflate them and their length is the one in the block's header.
+/// Returns the inflated bytes. The error is [`DamageKind::Inflate`] if the host could not inflate them, and
+/// [`DamageKind::RawLength`] if their length is not the one in the block's header.
 pub(crate) fn inflated(raw: Option<Vec<u8>>, place: BlockPlace) -> Result<Vec<u8>, DamageKind> {
     let raw = raw.ok_or(DamageKind::Inflate)?;
     let stated = place.header.raw_bytes;

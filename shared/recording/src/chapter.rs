@@ -20,8 +20,9 @@ pub(crate) const KEY_BYTES: usize = 8;
 /// The number of payload bytes of a closed block (`C`) before its summary: first seq, length and CRC-32 of the summary.
 pub(crate) const BEFORE_SUMMARY_BYTES: usize = KEY_BYTES + 8;
 
-/// The head frame and the segment frames of a chapter. The checksum of each frame is right. No code checks whether the
-/// segments follow each other.
+/// The head frame and the segment frames of a chapter. The checksum of each frame is right. The segments need not
+/// follow each other: [`ReadChapter`](crate::ReadChapter) checks this only for a chapter in `O` and `S` blocks, and
+/// [`Frames::join`] never.
 ///
 /// The source of the frames bounds their size: [`ReadChapter`](crate::ReadChapter) reads at most 256 MiB of frames.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +33,8 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// Splits `bytes` into a head frame and the segment frames after it.
+    /// Splits `bytes` into a head frame and the segment frames after it. It fails if there are no bytes, or as
+    /// [`Frames::join`] does.
     pub(crate) fn of(bytes: Vec<u8>) -> Result<Self, DamageKind> {
         if bytes.is_empty() {
             return Err(DamageKind::Payload("it holds no frames"));
@@ -114,7 +116,7 @@ impl Frames {
     }
 }
 
-/// Splits a block's payload into the first seq of its chapter and the rest.
+/// Splits a block's payload into the first seq of its chapter and the rest. It fails if the payload has under 8 bytes.
 pub(crate) fn split_key(payload: &[u8]) -> Result<(Seq, &[u8]), DamageKind> {
     let mut cursor = Cursor::new(payload);
     let key = cursor.long()?;
@@ -132,7 +134,7 @@ pub(crate) fn chapter_prefix(first: Seq, summary: &[u8]) -> Vec<u8> {
 }
 
 /// Returns how many payload bytes of a closed block (`C`) come before the deflated part. Only the first 16 bytes of the
-/// payload are needed.
+/// payload are needed. It fails if there are too few bytes, or if the summary is over [`MAX_SUMMARY_BYTES`].
 pub(crate) fn prefix_bytes(payload: &[u8]) -> Result<usize, DamageKind> {
     let mut cursor = Cursor::new(payload);
     cursor.long()?;
@@ -144,7 +146,8 @@ pub(crate) fn prefix_bytes(payload: &[u8]) -> Result<usize, DamageKind> {
 }
 
 /// Splits the payload of a closed block (`C`) into first seq, summary and deflated part. The summary's own checksum is
-/// checked.
+/// checked. It fails if that checksum is wrong, if the payload ends early, or if the summary is too long or cannot be
+/// decoded.
 pub(crate) fn split_chapter(payload: &[u8]) -> Result<(Seq, Summary, &[u8]), DamageKind> {
     let (key, summary, deflated) = split_summary(payload)?;
     Ok((key, Summary::decode(summary)?, deflated))

@@ -15,7 +15,8 @@ use crate::index::Found;
 /// [`Writer::contents`](crate::Writer::contents) lists them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contents {
-    /// Length of the file in bytes.
+    /// Length of the file in bytes; for [`Writer::contents`](crate::Writer::contents), once all returned bytes are
+    /// appended.
     pub size: u64,
     /// The readable file blocks (`F`) among `blocks`, in the order of the file; the number of `blocks` bounds their
     /// number. The list has several blocks if several files or runs were put together; it is empty if no `F` block can
@@ -24,20 +25,23 @@ pub struct Contents {
     /// The file's chapters, by the order of their `F` blocks, then by their first records; at most [`MAX_CHAPTERS`]. A
     /// chapter with neither a readable opening nor a closed block with a readable summary is left out.
     pub chapters: Vec<ChapterEntry>,
-    /// The file's blocks with a readable header, in the order of the file; their payloads may be damaged. The list has
-    /// at most [`MAX_BLOCKS`](crate::MAX_BLOCKS) blocks, and the index at the end. The list ends with the first block
-    /// of a chapter over [`MAX_CHAPTERS`].
+    /// The file's blocks whose header was read, or that a good index lists, in the order of the file. Their payloads
+    /// may be damaged. The list has at most [`MAX_BLOCKS`](crate::MAX_BLOCKS) blocks, and the index at the end. The
+    /// list ends with the first block of a chapter over [`MAX_CHAPTERS`].
     pub blocks: Vec<BlockPlace>,
     /// The notes of the file's `N` blocks, in the order of the file: notes of persons whose records lie outside its
     /// chapters. The list has at most [`MAX_NOTES`](watchscope_model::notes::MAX_NOTES) notes. The file's other notes
     /// are left out and reported in [`damaged`](Self::damaged).
     pub notes: Vec<KeptNote>,
-    /// The damage that [`Scan`](crate::Scan) found, in the order of the file; empty if it found none. A scan does not
-    /// read the frames of closed chapters, nor bodies. With an undamaged index a scan does not read the headers of
+    /// The damage that [`Scan`](crate::Scan) found, in the order of the file; empty if it found none.
+    /// [`Writer::contents`](crate::Writer::contents) lists no damage, except a chapter over [`MAX_CHAPTERS`]. A scan
+    /// does not read the frames of closed chapters, nor bodies. A damaged index is not reported unless its header is
+    /// damaged, because the blocks are found without it. With an undamaged index a scan does not read the headers of
     /// closed chapters and bodies either. A block has few entries, so [`MAX_BLOCKS`](crate::MAX_BLOCKS) bounds the
     /// number of entries.
     pub damaged: Vec<Damage>,
-    /// Where the file was cut; `None` if it ends with a whole block, or with bytes that are reported as damage.
+    /// Where the file was cut; `None` if it ends with a whole block, with bytes that are reported as damage, or after
+    /// its first 12 bytes.
     pub cut: Option<Cut>,
 }
 
@@ -49,8 +53,9 @@ impl Contents {
         entry.file.and_then(|file| self.files.get(file))
     }
 
-    /// Returns whether the file was ended and needs no compacting. Such a file ends with an index, has no `O` and no
-    /// `S` blocks, and is not cut. A finished file with a chapter that has no `C` block gives `false`.
+    /// Returns whether the file was ended and needs no compacting. The last block of such a file is an index, it has no
+    /// `O` and no `S` blocks, and it is not cut. Damage does not count. A finished file with a chapter that has no `C`
+    /// block gives `false`.
     #[must_use]
     pub fn is_ended(&self) -> bool {
         let mut tags = self.blocks.iter().map(|block| block.header.tag);
@@ -85,8 +90,9 @@ pub struct ChapterEntry {
     /// or if the header or seq of the `O` block cannot be read.
     pub opening: Option<BlockPlace>,
     /// The chapter's segments blocks (`S`), in the order of the file; without a closed block, only those before the
-    /// first damaged one. Empty if the file has only the closed block, if the chapter has no record, or if the first
-    /// `S` block is damaged.
+    /// first damaged one. An `S` block after the opening of another chapter is left out. Empty if the file has only the
+    /// closed block, or if the chapter has no record. Without a closed block, also empty if the first `S` block is
+    /// damaged.
     pub segments: Vec<BlockPlace>,
     /// The chapter's bodies blocks (`B`), in the order of the file; empty if the file has none for the chapter.
     pub bodies: Vec<BlockPlace>,
@@ -116,8 +122,9 @@ pub(crate) struct Grouped {
 
 /// Groups blocks by chapter. `read` has an item for each `F` block, which is `None` if the block is damaged.
 ///
-/// To `damaged` it adds the first chapter over [`MAX_CHAPTERS`], and blocks that name a chapter to which they do not
-/// belong. A block can name a wrong chapter because the name is read before the block's checksum is checked.
+/// To `damaged` the function adds the first block of a chapter over [`MAX_CHAPTERS`], and blocks that name a chapter to
+/// which they do not belong. A block can name a wrong chapter because the name is read before the block's checksum is
+/// checked.
 pub(crate) fn group(
     found: Vec<Found>,
     read: impl IntoIterator<Item = Option<FileBlock>>,
@@ -213,6 +220,7 @@ impl Draft {
         }
     }
 
+    /// Returns the finished entry; `None` if the chapter has no readable opening and no readable closed block.
     fn finish(self) -> Option<ChapterEntry> {
         Some(ChapterEntry {
             file: self.file,

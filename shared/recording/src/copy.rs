@@ -17,8 +17,7 @@ use crate::write::index_block;
 /// A part of a new file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// New bytes, to be written as they are. The bytes are empty only at the end of a file whose index does not fit in
-    /// a block.
+    /// New bytes, to be written as they are. The bytes are empty only at the end of a file whose index is left out.
     Bytes(Vec<u8>),
     /// A range of bytes of a source file, to be copied unchanged.
     Copy {
@@ -47,9 +46,10 @@ pub struct Source<'a> {
 /// in the order of the new file.
 ///
 /// A file block (`F`) with the given `form` comes before the chapters of each file or run. The other fields of this
-/// block are empty if the source's own `F` block cannot be read. All blocks of notes (`N`) without damage are copied,
-/// because the records of these notes may be in no chapter of the new file. An index ends the new file if it fits in a
-/// block and there are at most [`MAX_BLOCKS`](crate::MAX_BLOCKS) blocks.
+/// block are empty if the source's own `F` block cannot be read or is missing. A closed block (`C`) is copied even if
+/// its frames are damaged; the `O` and `S` blocks that it replaces are not copied. All blocks of notes (`N`) without
+/// damage are copied, because the records of these notes may be in no chapter of the new file. An index ends the new
+/// file if it fits in a block and there are at most [`MAX_BLOCKS`](crate::MAX_BLOCKS) blocks.
 ///
 /// # Errors
 /// [`WriteError::TooLarge`] if an `F` block does not fit in a block.
@@ -85,9 +85,9 @@ pub fn copy(sources: &[Source<'_>], form: Form) -> Result<Vec<Piece>, WriteError
     Ok(making.finish())
 }
 
-/// Returns the parts of a new file without superseded and unreadable blocks, in the order of the new file. A new index
-/// ends the file if the index fits in a block and there are at most [`MAX_BLOCKS`](crate::MAX_BLOCKS) blocks. Blocks
-/// keep their order.
+/// Returns the parts of a new file without superseded and unreadable blocks, in the order of the new file. The chapters
+/// of an unreadable `F` block then belong to the `F` block before it. A new index ends the file if the index fits in a
+/// block and there are at most [`MAX_BLOCKS`](crate::MAX_BLOCKS) blocks. Blocks keep their order.
 ///
 /// A block is superseded if its chapter was closed or begun again later. A chapter that was not closed stays as it was
 /// written, up to its first damaged block. All notes blocks (`N`), even damaged ones, and blocks with an unknown tag
@@ -161,6 +161,7 @@ impl Making {
         }
     }
 
+    /// Adds a file block (`F`); nothing for `None`. It fails if the file block does not fit in a block.
     fn file(&mut self, file: Option<&FileBlock>) -> Result<(), WriteError> {
         let Some(file) = file else { return Ok(()) };
         let (header, bytes) = block(Tag::File, &[&file.encode()], None)?;

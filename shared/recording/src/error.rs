@@ -38,7 +38,8 @@ pub enum ReadError {
     },
 }
 
-/// A part of a file that cannot be read. The other parts of the file can be read.
+/// A part of a file that cannot be read. The blocks after this part are read nevertheless, unless [`DamageKind`] says
+/// otherwise.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("block {block} at byte {offset} is damaged: {kind}")]
 pub struct Damage {
@@ -102,22 +103,24 @@ pub enum DamageKind {
     /// still read.
     #[error("only {MAX_CHAPTERS} chapters are read, and none from here on")]
     TooManyChapters,
-    /// The opening (`O`) of the chapter that this segments block (`S`) names is missing, or the opening's header or seq
-    /// cannot be read. Only the first such segments block (`S`) of a chapter is reported.
+    /// The segments block (`S`) names a chapter that has neither a readable opening (`O`) nor a readable closed block
+    /// (`C`) after the same `F` block. An opening is readable here if its header and seq are; a closed block, if its
+    /// summary is. Only the first such segments block (`S`) of a chapter is reported.
     #[error("the opening of its chapter, from record {first}, cannot be read")]
     NoOpening {
         /// Seq of the chapter's first record.
         first: Seq,
     },
-    /// The segments block (`S`) names one chapter, and the last opening before it is of another, or none comes after
-    /// the last `F` block. Only the first such segments block (`S`) of a chapter is reported.
+    /// The segments block (`S`) names a chapter that has a readable opening (`O`) or closed block (`C`) after the same
+    /// `F` block. But between that `F` block and the segments block, the last readable opening is of another chapter,
+    /// or there is none. Only the first such segments block (`S`) of a chapter is reported.
     #[error("it stands in another chapter than it says, the one from record {first}")]
     WrongChapter {
         /// Seq of the first record of the named chapter.
         first: Seq,
     },
-    /// The block holds bodies of a chapter that has neither an opening (`O`) nor a closed block (`C`). Only one bodies
-    /// block without a chapter is reported for each file.
+    /// The block holds bodies of a chapter that has neither a readable opening (`O`) nor a readable closed block (`C`).
+    /// Only one bodies block without a chapter is reported for each file.
     #[error("the chapter that it says it is of, from record {first}, is not in the file")]
     NoChapter {
         /// Seq of the first record of the named chapter.
@@ -142,13 +145,13 @@ pub enum WriteError {
         /// Seq of the open chapter's first record.
         first: Seq,
     },
-    /// No chapter is open, or the machine has no file yet.
+    /// No chapter is open, or an [`ExcerptFile`](crate::ExcerptFile) has no file yet.
     #[error("no chapter is open")]
     NoChapter,
     /// The host passed no deflated bytes to [`ExcerptFile::step`](crate::ExcerptFile::step).
     #[error("the file could not be deflated")]
     NotDeflated,
-    /// A frame cannot be read, or does not follow the frame before.
+    /// A frame cannot be read, is of the wrong kind, or does not follow the frame before.
     #[error("a frame cannot be written to a recording: {0}")]
     Frame(#[from] DecodeError),
 }
@@ -156,7 +159,8 @@ pub enum WriteError {
 /// Why no extract can be made.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ExtractError {
-    /// No record is in the stretch. Records in it that are left out count as records.
+    /// No record is in the stretch. A record in the stretch counts even if the choice of watches and clients leaves it
+    /// out.
     #[error("no record is in the range")]
     Empty,
     /// A frame cannot be read.

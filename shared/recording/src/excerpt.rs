@@ -35,7 +35,7 @@ pub enum ExcerptError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExcerptRun {
     /// The file block (`F`) for the run's chapters, with the cluster and the watches as of the last kept record of the
-    /// stretch.
+    /// stretch. If no record is kept, they are those of the stretch's begin.
     pub of: FileBlock,
     /// The run's chapters, in the order of their records; at least one.
     pub chapters: Vec<Out>,
@@ -62,8 +62,9 @@ impl ExcerptRun {
 /// The machine that makes an extract of one log, across runs of its writer: of a stretch, and of some watches and
 /// clients in it.
 ///
-/// The machine holds the fold of the current run and the run's new chapters: the kept records, and a snapshot about
-/// every 1 MiB. The stretch bounds their size.
+/// The machine holds the fold of the current run and the run's new chapters: the kept records, and snapshots. A
+/// snapshot comes after more than 1 MiB of segments at the earliest, except at the begin and after a hole. The stretch
+/// bounds the size of both.
 #[derive(Debug)]
 pub struct Excerpt {
     stretch: Stretch,
@@ -213,7 +214,7 @@ impl Run {
     }
 }
 
-/// Returns in a few words which records the choice of watches and clients leaves out.
+/// Returns in a few words which records the choice of watches and clients leaves out; no words for [`Lanes::All`].
 fn withheld(lanes: &Lanes) -> Vec<String> {
     match lanes {
         Lanes::All => Vec::new(),

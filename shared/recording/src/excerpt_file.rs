@@ -63,7 +63,8 @@ impl ExcerptFile {
         self.whole
     }
 
-    /// Returns the next chapter. Before the first chapter of a run, it writes the run's file block (`F`).
+    /// Returns the next chapter. Before the first chapter of a run, it writes the run's file block (`F`). `None` after
+    /// the last chapter. It fails if the file block does not fit in a block.
     fn next_chapter<'a>(
         &mut self,
         runs: impl Fn(usize) -> Option<&'a ExcerptRun>,
@@ -88,7 +89,7 @@ impl ExcerptFile {
     }
 }
 
-/// Returns the notes of persons about a range of time whose records are in none of `runs`, by the times of their
+/// Returns the notes of persons about a range of time whose records are in none of `runs`, sorted by the times of their
 /// records. The range includes both ends. The notes are those of [`Notes::records_about`]: replaced and withdrawn notes
 /// are among them. A note of a record that `runs` leave out is returned, too.
 #[must_use]

@@ -2,9 +2,9 @@
 //! its own.
 //!
 //! Records keep their seqs, because other records refer to them. A `loss` record (with the place `withheld`) replaces
-//! each record that is left out. The first of consecutive `loss` records states the number of left-out records and
-//! their first and last seq. The further `loss` records have count 0. All of them have the time of the first left-out
-//! record.
+//! each record that is left out. The first of consecutive `loss` records with the same reason states the number of
+//! left-out records and their first and last seq. The further `loss` records have count 0. All of these have the time
+//! of the first left-out record.
 //!
 //! Names are hidden here, once for all uses of the extract: in the opening snapshot, and in each record.
 
@@ -24,20 +24,23 @@ use crate::chapter::Frames;
 use crate::error::ExtractError;
 
 /// The number of records at which a segment is sealed; the record that reaches this number is the segment's last. The
-/// log has the same bound.
+/// number is the log's own (`SEAL_RECORDS` in shared/log/src/sealer.rs), and has no other source.
 const SEAL_RECORDS: u64 = 256;
 /// The bytes of records and definitions at which a segment is sealed; the record that reaches this number is the
-/// segment's last. The log has the same bound, so that most segments fit in one wire message.
+/// segment's last. The number is the log's own (`SEAL_BYTES` in shared/log/src/sealer.rs), with which most segments fit
+/// in one wire message.
 const SEAL_BYTES: usize = 60 << 10;
-/// A chapter closes when its segments have more bytes than this number and than its opening. The log has the same
-/// bound. Snapshots therefore take at most about half of an extract.
+/// A chapter closes when its segments have more bytes than this number and than its opening. The number is the log's
+/// own (`CHAPTER_BYTES` in shared/log/src/sealer.rs), and has no other source. The snapshot of a full chapter therefore
+/// takes less than half of it; the last chapter of an extract may be smaller than its snapshot.
 const CHAPTER_BYTES: usize = 1 << 20;
 
 /// A stretch of the log: from one record to another, or from one time to another. A stretch is empty if its end lies
 /// before its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stretch {
-    /// All records from one seq to another.
+    /// All records from one seq to another. Each run of the log's writer has its own seqs, and the bounds hold in every
+    /// run.
     Seqs {
         /// Seq of the first record.
         first: Seq,
@@ -71,7 +74,7 @@ impl Stretch {
 /// The watches and client programs whose records are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lanes {
-    /// All records whose kinds this build knows; records of other kinds are left out.
+    /// All records whose kinds this build knows, inside records included; records of other kinds are left out.
     All,
     /// The records about these watches and clients, and those about no watch and no client, such as cluster,
     /// connections, clock, and notes without a watch. A finding without a single watch and without a client is kept if
@@ -125,7 +128,7 @@ impl Lanes {
         }
     }
 
-    /// Narrows a fold to the watches and findings of these lanes.
+    /// Narrows a fold to these watches, and to the findings that are kept. Connections and the cluster stay.
     fn narrow(&self, state: State) -> State {
         if *self == Self::All {
             return state;
@@ -151,8 +154,8 @@ impl Lanes {
 /// A chapter closes after the segment with which its segments exceed both 1 MiB and the size of its head frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Out {
-    /// The chapter's head frame: the snapshot before its first record, narrowed to the chosen watches and clients, with
-    /// names hidden.
+    /// The chapter's head frame: the snapshot before its first record, with names hidden. The snapshot keeps only the
+    /// chosen watches, and the findings that [`Lanes::Only`] keeps; connections and the cluster stay.
     pub head: Vec<u8>,
     /// The chapter's segment frames, in order; at least one if an [`Extract`] made the chapter.
     pub segments: Vec<Vec<u8>>,
@@ -221,8 +224,8 @@ impl Extract {
         Self { hider, ..self }
     }
 
-    /// Returns whether a record after the stretch came, so that later chapters are not needed. After the last record of
-    /// the stretch it is still `false`.
+    /// Returns whether a record after the stretch came. Later chapters are then not needed, and no record of them is
+    /// taken in. After the last record of the stretch it is still `false`.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.is_over
@@ -246,7 +249,7 @@ impl Extract {
         done.map_err(|error| ExtractError::Frame { first, error })
     }
 
-    /// Like [`Self::chapter`], for a chapter whose head frame was already read.
+    /// Like [`Self::chapter`], for a chapter whose head frame was already read. The error is the decoder's.
     pub(crate) fn opened(
         &mut self,
         (mut reader, opening): (ChapterReader, Opening),

@@ -32,16 +32,19 @@ impl<'a> Cursor<'a> {
         self.0
     }
 
+    /// Reads `length` bytes. It fails if fewer bytes are left, and then reads none.
     pub(crate) fn take(&mut self, length: usize) -> Result<&'a [u8], DamageKind> {
         let (taken, rest) = self.0.split_at_checked(length).ok_or(ENDS_EARLY)?;
         self.0 = rest;
         Ok(taken)
     }
 
+    /// Reads one byte; it fails at the end.
     pub(crate) fn byte(&mut self) -> Result<u8, DamageKind> {
         Ok(self.take(1)?[0])
     }
 
+    /// Reads a LEB128 number. It fails at the end, or if the number is over 64 bits.
     pub(crate) fn varint(&mut self) -> Result<u64, DamageKind> {
         let mut value = 0_u64;
         for shift in (0..64).step_by(7) {
@@ -58,20 +61,24 @@ impl<'a> Cursor<'a> {
         Err(TOO_LARGE)
     }
 
+    /// Reads a LEB128 number in zigzag form; it fails as [`Self::varint`] does.
     pub(crate) fn signed(&mut self) -> Result<i64, DamageKind> {
         let value = self.varint()?;
         Ok((value >> 1) as i64 ^ -((value & 1) as i64))
     }
 
+    /// Reads a LEB128 number as a size; it also fails if the number is over the range of `usize`.
     pub(crate) fn size(&mut self) -> Result<usize, DamageKind> {
         usize::try_from(self.varint()?).map_err(|_| TOO_LARGE)
     }
 
+    /// Reads 4 bytes, the lowest first; it fails if fewer are left.
     pub(crate) fn word(&mut self) -> Result<u32, DamageKind> {
         let bytes = self.take(4)?;
         Ok(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
     }
 
+    /// Reads 8 bytes, the lowest first; it fails if fewer are left.
     pub(crate) fn long(&mut self) -> Result<u64, DamageKind> {
         let (low, high) = (self.word()?, self.word()?);
         Ok(u64::from(low) | u64::from(high) << 32)

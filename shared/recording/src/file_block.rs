@@ -8,7 +8,7 @@ use crate::error::DamageKind;
 
 /// The most bytes in a file block (`F`). The writer leaves out the last half of the watches, repeatedly, until the
 /// block fits. If the block does not fit without watches either, it is written nevertheless. A reader reports a longer
-/// block as damage. The number has no source: 2,000 watches of 500 bytes fit.
+/// block as damage. The number has no source: 2,000 watches of 500 bytes each fit.
 pub const MAX_FILE_BLOCK_BYTES: usize = 1 << 20;
 /// The most watches in an `F` block, so that they usually fit in 1 MiB. Writer and reader keep the first watches and
 /// leave out the others. The number has no source: it leaves about 500 bytes for each watch.
@@ -21,7 +21,8 @@ const MAX_WATCHES: usize = 2_000;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct FileBlock {
-    /// Version of the watchscope that wrote the file, such as `0.9.0`; empty if the block does not state it.
+    /// Version of the watchscope that wrote the file, such as `0.9.0`; a copy states the version of the copied file.
+    /// Empty if the block does not state it.
     pub watchscope: String,
     /// Version of the redaction rules for bodies, from 1; 0 if the block does not state it.
     pub redaction: u32,
@@ -51,11 +52,13 @@ pub struct FileBlock {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ClusterName {
-    /// The cluster's name: that of the kubeconfig's context, or of the simulated cluster.
+    /// The cluster's name: that of the kubeconfig's context, `in-cluster`, or the host of a bare URL. A simulated
+    /// cluster has a name of its own.
     pub name: String,
     /// Base URL of the cluster's apiserver, such as `https://10.0.0.1:6443`.
     pub server: String,
-    /// Version of the cluster's apiserver, such as `v1.36.0` (the `gitVersion` of its `/version`).
+    /// Version of the cluster's apiserver, such as `v1.36.0` (the `gitVersion` of its `/version`); empty if the
+    /// apiserver returned none.
     pub version: String,
     /// The uid of the cluster's namespace `kube-system`; empty if it could not be read.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -114,7 +117,8 @@ impl FileBlock {
     }
 
     /// Adds the cluster that a fold knows; if the fold knows none, the block keeps its own. Replaces the watches with
-    /// those of the fold, sorted by name. watchscope's own requests about a watch are left out.
+    /// all watches of the fold, stopped ones included, sorted by name. watchscope's own requests about a watch are left
+    /// out.
     #[must_use]
     pub fn with_state(self, state: &State) -> Self {
         let text = |text: &Text| text.to_string();
@@ -141,6 +145,8 @@ impl FileBlock {
         }
     }
 
+    /// Encodes the block as JSON, with at most [`MAX_WATCHES`] watches. The JSON is over [`MAX_FILE_BLOCK_BYTES`] only
+    /// if the other fields are.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut kept = self.watches.len().min(MAX_WATCHES);
         loop {
@@ -157,6 +163,8 @@ impl FileBlock {
         }
     }
 
+    /// Decodes the JSON, and keeps the first [`MAX_WATCHES`] watches. It fails if the JSON is over
+    /// [`MAX_FILE_BLOCK_BYTES`], or cannot be read.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, DamageKind> {
         if bytes.len() > MAX_FILE_BLOCK_BYTES {
             return Err(DamageKind::Payload("it is longer than 1 MiB"));

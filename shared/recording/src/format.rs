@@ -2,19 +2,21 @@
 
 use std::fmt;
 
-/// The first 8 bytes of a recording. No text begins like this, and a transfer as text changes the line ends among these
-/// bytes. A file with other first bytes is [`ReadError::NotARecording`](crate::ReadError::NotARecording) or
+/// The first 8 bytes of a recording. The first byte is not ASCII, so no text in UTF-8 begins like this. A transfer as
+/// text changes the line ends among these bytes. A file with other first bytes is
+/// [`ReadError::NotARecording`](crate::ReadError::NotARecording) or
 /// [`ReadError::Transferred`](crate::ReadError::Transferred).
 pub const MAGIC: [u8; 8] = *b"\x89WSR\r\n\x1a\n";
 /// The format version that this build writes. This build reads all versions from 1 to this one. A later version is
-/// [`ReadError::Newer`](crate::ReadError::Newer).
+/// [`ReadError::Newer`](crate::ReadError::Newer). docs/recordings.md#versions states when the version rises.
 pub const FORMAT_VERSION: u32 = 1;
 /// The number of bytes of the file before the first block: magic (8 bytes) and version (4 bytes).
 pub const FILE_HEADER_BYTES: usize = 12;
 /// The number of bytes of a block before its payload: [`Header::bytes`](crate::Header::bytes) lists them.
 pub const BLOCK_HEADER_BYTES: usize = 20;
 /// The most bytes to which a block inflates. The number bounds the memory in which a reader inflates a block. The
-/// number has no source: chapters mostly have a little over 1 MiB, and more only if their opening is larger.
+/// number has no source. The segments of a chapter mostly have a little over 1 MiB, and more only if the chapter's
+/// opening has more.
 ///
 /// The writer refuses a larger block with [`WriteError::TooLarge`](crate::WriteError::TooLarge). But the writer leaves
 /// a larger open chapter in `O` and `S` blocks, and leaves out a larger index. A reader takes a header with a larger
@@ -25,12 +27,14 @@ pub const MAX_RAW_BYTES: u32 = 64 << 20;
 pub const MAX_STORED_BYTES: u32 = MAX_RAW_BYTES + (1 << 20);
 
 /// The most blocks that are read of a file, apart from a good index at its end. The number has no source: it is eleven
-/// days of one block a second. At the first further block, reading stops with
-/// [`DamageKind::TooManyBlocks`](crate::DamageKind::TooManyBlocks). A writer with more blocks writes no index.
+/// days of one block a second. A stretch in which no header can be read counts as one block. At the first further
+/// block, reading stops with [`DamageKind::TooManyBlocks`](crate::DamageKind::TooManyBlocks). A writer with more than
+/// this number of blocks writes no index.
 pub const MAX_BLOCKS: usize = 1_000_000;
 /// The most chapters that are read of a file. At the first block of a further chapter, the list of blocks ends with
-/// [`DamageKind::TooManyChapters`](crate::DamageKind::TooManyChapters). The number has no source. A run of the log
-/// reaches this number at 64 GiB before deflating, because its chapters close above 1 MiB of segments.
+/// [`DamageKind::TooManyChapters`](crate::DamageKind::TooManyChapters). Bodies (`B`) whose chapter is missing count as
+/// one chapter for each first seq. The number has no source. A run of the log reaches this number at 64 GiB before
+/// deflating, because its chapters close above 1 MiB of segments.
 pub const MAX_CHAPTERS: usize = 65_536;
 /// The kind of a block: a capital letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

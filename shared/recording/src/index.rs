@@ -18,11 +18,13 @@ use crate::fields::{Cursor, push_varint};
 use crate::format::{FILE_HEADER_BYTES, MAX_BLOCKS, Tag};
 
 /// The number of closed chapters from one index to the next. After the 64th closed chapter since the last index,
-/// [`Writer::packed`](crate::Writer::packed) appends an index, if it fits in a block and there are at most
-/// [`MAX_BLOCKS`]. A reader uses an index only if it ends the file. An index lists all blocks before it, so more
-/// indexes make a larger file. The number has no source.
+/// [`Writer::packed`](crate::Writer::packed) appends an index. It does so only if the index fits in a block and at most
+/// [`MAX_BLOCKS`] blocks come before it. An index that is left out counts as the last index. A reader uses an index
+/// only if it ends the file. An index lists all blocks before it, so more indexes make a larger file. The number has no
+/// source.
 pub const CHAPTERS_BETWEEN_INDEXES: u32 = 64;
-/// The last 4 bytes of an index, and so of a finished file. Without them, a reader finds the blocks header by header.
+/// The last 4 bytes of an index, and so of a finished file with an index. Without them at its end, a reader finds the
+/// blocks header by header.
 const MARK: [u8; 4] = *b"WSIX";
 /// The number of bytes at the end of an index: the offset of its header (8 bytes), and the mark (4 bytes).
 pub(crate) const TRAILER_BYTES: usize = 12;
@@ -74,7 +76,8 @@ pub(crate) fn offset_of(trailer: &[u8]) -> Option<u64> {
     (mark == MARK).then(|| u64::from_le_bytes(*offset))
 }
 
-/// Reads the payload of an index at `offset`. The listed blocks must lie before the index without a hole.
+/// Reads the payload of an index at `offset`. It fails if a field is wrong or cut, if there are over [`MAX_BLOCKS`]
+/// blocks, or if the listed blocks do not end at `offset`.
 pub(crate) fn decode(payload: &[u8], offset: u64) -> Result<Vec<Found>, DamageKind> {
     /// The damage of every field that contradicts the file or is over its bound. After this error the scan finds the
     /// blocks without the index.

@@ -11,7 +11,7 @@ pub enum Step<T> {
         len: usize,
     },
     /// Inflate these bytes (raw deflate, RFC 1951). The host stops as soon as more than `raw_bytes` bytes come out, and
-    /// hands in the bytes so far. If more than `raw_bytes` bytes come out, the machine reports damage.
+    /// hands in the bytes so far. If another number of bytes comes out, more or fewer, the machine reports damage.
     Inflate {
         /// The deflated bytes.
         bytes: Vec<u8>,

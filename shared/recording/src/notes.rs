@@ -37,7 +37,8 @@ pub(crate) fn payloads<'a>(notes: impl IntoIterator<Item = &'a KeptNote>) -> Vec
     payloads
 }
 
-/// Reads the notes of a notes block (`N`).
+/// Reads the notes of a notes block (`N`). It fails if the payload is over [`MAX_NOTES_BLOCK_BYTES`], if a note cannot
+/// be decoded, or if there are more notes than a log holds.
 pub(crate) fn read(payload: &[u8]) -> Result<Vec<KeptNote>, DamageKind> {
     if payload.len() > MAX_NOTES_BLOCK_BYTES {
         return Err(DamageKind::Payload("it is longer than 1 MiB"));
@@ -52,9 +53,9 @@ pub fn has_notes(summary: &Summary) -> bool {
     summary.counts.iter().any(|(kind, _)| *kind == Note::KIND)
 }
 
-/// Returns the notes of persons in a chapter, in the order of their records, up to the first segment that cannot be
-/// read. Replaced and withdrawn notes are among them. The result is empty if there are none, or if the head frame
-/// cannot be read.
+/// Returns the notes of persons in a chapter, in the order of their records. The list ends before the first segment
+/// that cannot be read or does not follow. Replaced and withdrawn notes are among them. The result is empty if there
+/// are none, or if the head frame cannot be read.
 #[must_use]
 pub fn notes_of(frames: &Frames) -> Vec<KeptNote> {
     let mut notes = Vec::new();

@@ -33,9 +33,10 @@ pub struct Chapter {
 
 /// The machine that reads a chapter.
 ///
-/// For a chapter in a closed block (`C`) the machine holds the block and its inflated bytes, at most 130 MiB. For a
-/// chapter in `O` and `S` blocks it holds at most 256 MiB of frames, and one read of at most 66 MiB. The first block
-/// that exceeds the 256 MiB is reported as damage, and the chapter ends before that block.
+/// For a chapter in a closed block (`C`), one step holds the block and a copy of its deflated part, about 130 MiB at
+/// most. A later step holds the inflated bytes, at most 64 MiB. For a chapter in `O` and `S` blocks it holds at most
+/// 256 MiB of frames, and one read of at most 66 MiB. The first block that exceeds the 256 MiB is reported as damage,
+/// and the chapter ends before that block.
 #[derive(Debug)]
 pub struct ReadChapter {
     closed: Option<BlockPlace>,
@@ -95,7 +96,7 @@ impl ReadChapter {
     }
 
     /// Continues with the chapter's `O` and `S` blocks, which may still be in the file, because its `C` block is
-    /// damaged.
+    /// damaged. It fails with that damage if there is no `O` block.
     fn fall_back(&mut self, place: BlockPlace, kind: DamageKind) -> Result<Step<Chapter>, Damage> {
         let damage = place.damage(kind);
         self.closed = None;
@@ -114,7 +115,8 @@ impl ReadChapter {
         }
     }
 
-    /// Requests the next block, and the blocks after it that are adjacent and within [`READ_BYTES`].
+    /// Requests the next block, and the blocks after it that are adjacent and within [`READ_BYTES`]. After the last
+    /// block it returns the chapter, and fails as [`Self::finish`] does.
     fn ask(&mut self) -> Result<Step<Chapter>, Damage> {
         let Some(first) = self.place(self.taken) else {
             return self.finish();
@@ -131,7 +133,7 @@ impl ReadChapter {
         Ok(read(first.offset, end - first.offset))
     }
 
-    /// Takes in the requested blocks before the first damaged one.
+    /// Takes in the requested blocks before the first damaged one. It fails if the opening is damaged.
     fn take(&mut self, bytes: &[u8]) -> Result<(), Damage> {
         let mut rest = bytes;
         for _ in 0..self.asked {
@@ -166,7 +168,8 @@ impl ReadChapter {
         Ok(())
     }
 
-    /// Ends the chapter before the first segment that does not follow, once all blocks are taken in.
+    /// Ends the chapter before the first segment that does not follow, once all blocks are taken in. It fails if there
+    /// is no opening, or if the bytes are no frames.
     fn finish(&mut self) -> Result<Step<Chapter>, Damage> {
         let bytes = std::mem::take(&mut self.bytes);
         let Some(opening) = self.opening else {
@@ -209,6 +212,7 @@ fn read<T>(offset: u64, len: u64) -> Step<T> {
     }
 }
 
+/// Returns the deflated part of a closed block (`C`). It fails if the block or its summary is damaged.
 fn deflated(place: BlockPlace, block: &[u8]) -> Result<Vec<u8>, DamageKind> {
     let (_, _, deflated) = split_summary(place.payload(block)?)?;
     Ok(deflated.to_vec())

@@ -135,7 +135,8 @@ impl Scan {
         }
     }
 
-    /// Carries out one phase of the scan, as far as the bytes in the window reach.
+    /// Carries out one phase of the scan, as far as the bytes in the window reach. Returns the contents after the last
+    /// phase, and `None` after another. The error is a request for bytes, or the reason why the file cannot be opened.
     fn go_on(&mut self) -> Result<Option<Contents>, Halt> {
         let size = self.window.size();
         match &mut self.phase {
@@ -237,7 +238,7 @@ impl Files {
         (self.found, self.files)
     }
 
-    /// Reads all `F` blocks and `N` blocks.
+    /// Reads all `F` blocks and `N` blocks. The error is a request for bytes, with which the function continues.
     fn go_on(&mut self, window: &Window, damaged: &mut Vec<Damage>) -> Result<(), Missing> {
         while let Some(found) = self.found.get(self.next) {
             let place = found.place;
@@ -278,7 +279,8 @@ impl Files {
 }
 
 impl Chapters {
-    /// Sums up the chapters without a summary: the chapters that were not closed.
+    /// Sums up the chapters without a summary: the chapters that were not closed. The error is a request for bytes,
+    /// with which the function continues.
     fn go_on(&mut self, window: &Window, damaged: &mut Vec<Damage>) -> Result<(), Missing> {
         while let Some(draft) = self.grouped.drafts.get_mut(self.next) {
             if draft.summary.is_none() {
@@ -291,7 +293,8 @@ impl Chapters {
     }
 }
 
-/// Reads a chapter's opening and its segments blocks before the first damaged one.
+/// Reads a chapter's opening and its segments blocks before the first damaged one. The error is a request for bytes,
+/// with which the function continues.
 fn sum_up(
     draft: &mut Draft,
     open: &mut Option<(FrameSummarizer, usize)>,
@@ -327,6 +330,8 @@ fn sum_up(
     Ok(())
 }
 
+/// Begins the summary of a chapter with its `O` block. It fails if the block is damaged, or opens another chapter than
+/// `first`.
 fn begin(place: BlockPlace, block: &[u8], first: Seq) -> Result<FrameSummarizer, DamageKind> {
     let (_, head) = split_key(place.payload(block)?)?;
     let (_, rest) = split_frame(head)?;
@@ -337,6 +342,8 @@ fn begin(place: BlockPlace, block: &[u8], first: Seq) -> Result<FrameSummarizer,
     Ok(summarizer)
 }
 
+/// Adds the segment frames of an `S` block to the summary. It fails at the first frame that cannot be read or does not
+/// follow; the frames before it stay in the summary.
 fn go_on(
     place: BlockPlace,
     block: &[u8],

@@ -36,7 +36,8 @@ impl Walk {
         }
     }
 
-    /// Continues as far as the bytes in the window reach; returns `Ok` at the file's end.
+    /// Continues as far as the bytes in the window reach; returns `Ok` at the file's end. The error is a request for
+    /// bytes.
     pub(crate) fn go_on(&mut self, window: &Window) -> Result<(), Missing> {
         while self.offset < window.size() {
             if let Some(from) = self.searched_to {
@@ -82,7 +83,7 @@ impl Walk {
         self.offset = window.size();
     }
 
-    /// Searches for the next header from a byte on.
+    /// Searches for the next header from a byte on. The error is a request for bytes.
     fn search(&mut self, window: &Window, from: u64) -> Result<(), Missing> {
         let left = usize::try_from(window.size() - from).unwrap_or(usize::MAX);
         let mut next = None;
@@ -124,7 +125,7 @@ impl Walk {
         });
     }
 
-    /// Reads the first seq and the summary of a block, if the block has them.
+    /// Reads the first seq and the summary of a block, if the block has them. The error is a request for bytes.
     fn take(&mut self, place: BlockPlace, window: &Window) -> Result<(), Missing> {
         let stored = place.header.stored_bytes as usize;
         let payload_at = place.offset + BLOCK_HEADER_BYTES as u64;

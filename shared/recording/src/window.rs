@@ -67,7 +67,7 @@ impl Window {
         }
     }
 
-    /// Takes in the requested bytes.
+    /// Takes in the requested bytes. Another number of bytes than requested is [`ReadError::ShortRead`].
     pub(crate) fn take(&mut self, bytes: Vec<u8>) -> Result<(), ReadError> {
         if bytes.len() != self.asked_len {
             return Err(ReadError::ShortRead {

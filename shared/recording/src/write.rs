@@ -29,10 +29,10 @@ const MAX_FRAMES_BYTES: usize = MAX_RAW_BYTES as usize - KEY_BYTES;
 
 /// The machine that writes a recording.
 ///
-/// The writer holds an index entry for each block, every file block (`F`), and all notes. A host bounds these: it
-/// begins another file, or compacts the file, before there are [`MAX_BLOCKS`] blocks. The writer also holds the frames
-/// of the open chapter, at most 64 MiB; a larger chapter stays in `O` and `S` blocks. And it holds the open chapter's
-/// dictionary, and its fold without the objects of its opening snapshot.
+/// The writer holds an index entry for each block, every file block (`F`), and all notes. A host should end the file
+/// before there are [`MAX_BLOCKS`] blocks. The history does so from 100,000 blocks on; `watchscope record` does not.
+/// The writer also holds the frames of the open chapter, at most 64 MiB; a larger chapter stays in `O` and `S` blocks.
+/// And it holds the open chapter's dictionary, and its fold without the objects of its opening snapshot.
 #[derive(Debug)]
 pub struct Writer {
     offset: u64,
@@ -118,9 +118,9 @@ impl Writer {
         Ok((writer, bytes))
     }
 
-    /// Returns a file block (`F`) for the chapters that follow. A host calls this while no chapter is open, when the
-    /// log or the run of its writer changes. No code checks that no chapter is open: if one were, a reader would lose
-    /// that chapter's later `S` blocks.
+    /// Returns a file block (`F`) for the chapters that follow. A host calls this while no chapter is open or being
+    /// deflated, when the log or the run of its writer changes. No code checks this. If a chapter is open, a reader
+    /// loses its later `S` blocks. The reader takes a later `C` block of the chapter as a chapter of the new `F` block.
     ///
     /// # Errors
     /// [`WriteError::TooLarge`] if `file` without its watches is over 64 MiB.
@@ -130,9 +130,10 @@ impl Writer {
         Ok(bytes)
     }
 
-    /// Returns notes blocks (`N`) of at most 1 MiB each, with notes of persons whose records lie outside the file's
-    /// chapters; nothing for no notes. A host writes at most [`MAX_NOTES`](watchscope_model::notes::MAX_NOTES) notes
-    /// into a file, because a reader reads no more.
+    /// Returns notes blocks (`N`) with notes of persons whose records lie outside the file's chapters; nothing for no
+    /// notes. Each block has a payload of at most 1 MiB ([`MAX_NOTES_BLOCK_BYTES`](crate::MAX_NOTES_BLOCK_BYTES)). A
+    /// host writes at most [`MAX_NOTES`](watchscope_model::notes::MAX_NOTES) notes into a file, because a reader reads
+    /// no more.
     ///
     /// # Errors
     /// There are none in practice: a note that does not fit in a block is left out. [`Writer::contents`] lists such a
@@ -151,7 +152,8 @@ impl Writer {
     /// blocks. Returns `None` if a part of the file is damaged, because no index could list that part.
     ///
     /// # Panics
-    /// It panics if `contents` is not as [`Scan`](crate::Scan) made it, and a chapter names a block that is not listed.
+    /// It panics if a chapter in `contents` names a block that `contents` does not list. [`Scan`](crate::Scan) and
+    /// [`Writer::contents`] make no such contents.
     #[must_use]
     pub fn resume(contents: &Contents) -> Option<(Self, u64)> {
         let ends = contents.blocks.iter().map(BlockPlace::end);
@@ -192,7 +194,7 @@ impl Writer {
 
     /// Returns the contents that the file has once all returned bytes are appended. A chapter that is being deflated is
     /// listed with its `O` and `S` blocks. The open chapter's summary also counts the segments that are not yet
-    /// flushed.
+    /// flushed. No bound on notes is applied, and no payload is checked.
     #[must_use]
     pub fn contents(&self) -> Contents {
         let mut at = FILE_HEADER_BYTES as u64;
@@ -242,13 +244,13 @@ impl Writer {
     }
 
     /// Takes in the open chapter's next segment frame, which the next [`Writer::flush`] writes. Returns an `S` block
-    /// with the unwritten segments before this one, if adding it would exceed one block or 64 MiB of chapter; else
-    /// nothing. Bytes after the frame are ignored.
+    /// with the unwritten segments before this one, if adding it would exceed one block or 64 MiB of chapter. Returns
+    /// nothing otherwise, or if all segments before this one are written. Bytes after the frame are ignored.
     ///
     /// # Errors
     /// It fails if no chapter is open, or if the frame is no segment, cannot be read, does not follow, or is too large.
-    /// A segment that fails is not taken in. After a segment that cannot be read, every later segment of the chapter
-    /// fails, too.
+    /// A segment that fails is not taken in. After a segment with a right checksum whose contents cannot be decoded,
+    /// every later segment of the chapter fails, too.
     pub fn segment(&mut self, frame: &[u8]) -> Result<Vec<u8>, WriteError> {
         let open = self.open.as_mut().ok_or(WriteError::NoChapter)?;
         let frame = one_frame(frame, FrameKind::Segment)?;
@@ -313,7 +315,8 @@ impl Writer {
     /// ignored in `head` and in each segment.
     ///
     /// # Errors
-    /// It fails if a frame is of the wrong kind, cannot be read or does not follow, or if all frames are over 64 MiB.
+    /// It fails if a frame is of the wrong kind, cannot be read or does not follow. It fails if all frames together are
+    /// over 64 MiB.
     pub fn whole_chapter<'a>(
         head: &[u8],
         segments: impl IntoIterator<Item = &'a [u8]>,
@@ -341,7 +344,7 @@ impl Writer {
     /// passes at most [`MAX_BODIES`](crate::MAX_BODIES) bodies, because a reader reads no more.
     ///
     /// # Errors
-    /// [`WriteError::TooLarge`] if the bodies together are over 64 MiB.
+    /// [`WriteError::TooLarge`] if the bodies, with their seqs and lengths, are over 64 MiB together.
     pub fn bodies<'a>(
         first: Seq,
         bodies: impl IntoIterator<Item = (Seq, &'a [u8])>,
@@ -363,8 +366,8 @@ impl Writer {
     }
 
     /// Returns the block with the bytes that the host deflated. After the 64th closed chapter since the last index, an
-    /// index follows, if it fits in a block and there are at most [`MAX_BLOCKS`]. No code checks whether `deflated`
-    /// inflates to [`Packing::raw`].
+    /// index follows ([`CHAPTERS_BETWEEN_INDEXES`]). It is left out if it does not fit in a block, or if over
+    /// [`MAX_BLOCKS`] blocks come before it. No code checks whether `deflated` inflates to [`Packing::raw`].
     ///
     /// # Errors
     /// [`WriteError::TooLarge`] if the deflated bytes do not fit in a block. After this error the file stays as it was.
@@ -389,8 +392,9 @@ impl Writer {
     }
 
     /// Ends the file; returns an `S` block with the remaining segments, and the index. The index is left out if it does
-    /// not fit in a block, or if there are more than [`MAX_BLOCKS`] blocks. A chapter that is still open stays in `O`
-    /// and `S` blocks. The host appends nothing after these bytes.
+    /// not fit in a block, or if there are more than [`MAX_BLOCKS`] blocks. A chapter that is still open, or whose
+    /// deflated bytes were not passed to [`Writer::packed`], stays in `O` and `S` blocks. The host appends nothing
+    /// after these bytes.
     ///
     /// # Errors
     /// There are none in practice, as for [`Writer::flush`].
@@ -406,14 +410,15 @@ impl Writer {
         self.offset
     }
 
-    /// Returns how many blocks the file has, indexes included. A host compacts the file before there are [`MAX_BLOCKS`]
-    /// blocks.
+    /// Returns how many blocks the file has, indexes included. A host that ends a file before there are [`MAX_BLOCKS`]
+    /// blocks needs this number.
     #[must_use]
     pub fn block_count(&self) -> usize {
         self.blocks.len()
     }
 
-    /// Returns the seq of the open chapter's first record; `None` if no chapter is open.
+    /// Returns the seq of the open chapter's first record, even if that record has not come yet. `None` if no chapter
+    /// is open.
     #[must_use]
     pub fn open_first(&self) -> Option<Seq> {
         Some(self.open.as_ref()?.first)
@@ -433,11 +438,13 @@ impl Writer {
         Some(self.open.as_ref()?.summarizer.state())
     }
 
+    /// Appends a block with a chapter's first seq and frames; it fails as [`Self::append`] does.
     fn keyed(&mut self, tag: Tag, first: Seq, frames: &[u8]) -> Result<Vec<u8>, WriteError> {
         let key = first.0.to_le_bytes();
         self.append(tag, &[&key, frames], None, Some(first))
     }
 
+    /// Appends a block, and returns its bytes. It fails as [`block`] does, and then changes nothing.
     fn append(
         &mut self,
         tag: Tag,
@@ -483,7 +490,8 @@ pub(crate) fn index_block(blocks: &mut Vec<Listed>, offset: &mut u64) -> Vec<u8>
     bytes
 }
 
-/// Returns the first frame of `bytes`, if it is of this kind.
+/// Returns the first frame of `bytes`. The error is the decoder's;
+/// [`DecodeError::Tag`](watchscope_model::codec::DecodeError::Tag) if the frame is of another kind.
 fn one_frame(bytes: &[u8], kind: FrameKind) -> Result<&[u8], WriteError> {
     let (frame, _) = split_frame(bytes)?;
     if frame.kind != kind {

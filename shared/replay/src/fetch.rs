@@ -111,7 +111,7 @@ impl FetchBody {
     }
 
     /// Takes in the answer to the last step, and returns the next step; the first answer is [`Input::Begin`]. The last
-    /// step has the result, which the documentation of [`FetchBody`] describes.
+    /// step has the result or the error, which the documentation of [`FetchBody`] describes.
     pub fn step(&mut self, mut input: Input) -> Step<Result<Option<Bytes>, String>> {
         loop {
             let mut machine = match self.reading.take() {

@@ -13,9 +13,9 @@ use watchscope_timeline::store::MOST_AT_ONCE;
 
 use crate::fetch::holds;
 
-/// The latest time at which the clock of a recording starts, about 146,000 years after 1970; a later clock starts at
-/// this time. Because of that the clock never reaches the largest time, at which a heartbeat would be due at every
-/// moment.
+/// The latest time at which the clock of a recording starts: half of the largest time, about 146,000 years after 1970.
+/// A later clock starts at this time. Because of that the clock never reaches the largest time, at which a heartbeat
+/// would be due at every moment. The share has no source.
 const LATEST_START: Time = Time(i64::MAX / 2);
 
 /// A scanned file.
@@ -222,7 +222,8 @@ impl<F: Recorded> JoinedFiles<F> {
     }
 
     /// Returns how many of the runs that [`JoinedFiles::start_from`] left out have records, which cannot be read. A run
-    /// that only has an empty chapter after its seq 1 counts, too. The result is 0 before `start_from` is called.
+    /// that only has an empty chapter after its seq 1 counts, too. Before `start_from` is called, no run is left out,
+    /// so the result is 0.
     #[must_use]
     pub fn unread_runs(&self) -> usize {
         self.unread_runs
@@ -298,7 +299,7 @@ fn first_at(file: &impl Recorded) -> Option<Time> {
     chapters.first().map(|entry| entry.summary.first_at)
 }
 
-/// Returns the id of the chosen log, or of the only log of the files.
+/// Returns the id of the chosen log, or of the only log of the files. It fails as [`JoinedFiles::new`] does.
 fn one_log(files: &[impl Recorded], asked: Option<&str>) -> Result<String, LogError> {
     let of_files = files.iter().flat_map(|file| &file.contents().files);
     let mut logs: Vec<String> = of_files.map(|of| of.log.clone()).collect();

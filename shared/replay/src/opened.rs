@@ -20,8 +20,9 @@ use crate::words::{self, Notice};
 /// The error with which every command of a viewer is answered; it is a phrase in English. A note is refused with
 /// [`NoteRefusal::NotKept`] instead.
 pub const NO_CLUSTER: &str = "this is a recording; there is no cluster to ask";
-/// The most time that passes on the log's clock, in microseconds; after this time the clock stops. The clock starts at
-/// half of the largest time at the latest, so it stays below the largest time.
+/// The most time that passes on the log's clock, in microseconds: a quarter of the largest time. After this time the
+/// clock stops. The clock starts at half of the largest time at the latest, so it stays below the largest time. The
+/// share has no other source.
 const MOST_PASSED_US: i64 = i64::MAX / 4;
 
 /// The next act of the host for the viewer.
@@ -48,9 +49,9 @@ pub enum Next {
 /// is always the time of the last record, which the welcome states.
 ///
 /// It holds the file's [`Contents`], of at most [`MAX_CHAPTERS`](watchscope_recording::MAX_CHAPTERS) chapters, a
-/// catalogue (see [`watchscope_log::Catalogue`]), a [`Reader`], and the newest chapter. The newest chapter has at most
-/// 256 MiB of frames, and an entry for each segment. One chapter of the file at a time is read for the viewer. The host
-/// bounds how many bodies are read at a time.
+/// catalogue (see [`watchscope_log::Catalogue`]), a [`Reader`], and the newest chapter. Of the newest chapter it holds
+/// at most 256 MiB of frames, and an entry for each of the chapter's segments. One chapter of the file at a time is
+/// read for the viewer. The host bounds how many bodies are read at a time.
 #[derive(Debug)]
 pub struct Opened {
     name: String,
@@ -132,9 +133,9 @@ impl Opened {
         self.fetching = None;
     }
 
-    /// Takes in a message of the viewer; a command or a note is answered with a refusal. `clock` is the host's clock,
-    /// from any start; the caller passes the same clock in all calls. If the host's clock goes back, the log's time
-    /// goes back, too, but never before its start.
+    /// Takes in a message of the viewer. A command or a note is not carried out; a message from [`next`](Self::next)
+    /// refuses it. `clock` is the host's clock, from any start; the caller passes the same clock in all calls. If the
+    /// host's clock goes back, the log's time goes back, too, but never before its start.
     ///
     /// # Errors
     /// A [`Refusal`] if the message breaks the protocol; the host must end the conversation.

@@ -157,9 +157,9 @@ fn beginning(found: &Option<u8>, at: usize) -> String {
 /// The machine that opens a recording.
 ///
 /// One request is pending at a time, and each request lies within the file. The machine needs the memory of [`Scan`],
-/// and later that of one [`ReadChapter`]. It also holds the ring of that chapter: at most 256 MiB of frames, and the
-/// records decoded from them. The machine tries each chapter at most once. A machine that has finished begins anew with
-/// the next step.
+/// and later that of one [`ReadChapter`]. With the ring of the newest readable chapter it also holds at most 256 MiB of
+/// frames, and the records decoded from them. The machine tries each chapter at most once. A machine that has finished
+/// begins anew with the next step.
 #[derive(Debug)]
 pub struct Opening {
     name: String,

@@ -15,7 +15,8 @@ use watchscope_search::{
 
 use crate::joined::JoinedFiles;
 
-/// The bytes of bodies after which a step ends: 256 KiB. A step searches at least one body.
+/// The bytes of bodies at which a step ends: 256 KiB. The body that reaches this number is still searched, so a step
+/// searches at least one body. The number has no source.
 const BODIES_BYTES: usize = 256 << 10;
 
 /// The result of one step of a [`SearchFile`].

@@ -1,5 +1,6 @@
 //! The demo's story, which repeats every four minutes. The story's first minute has a rollout, a connection reset with
-//! resume, and an expired watch with relist and inferred deletes. One of the story's watches stays quiet and healthy.
+//! resume, and an expired watch with relist and inferred deletes. In that minute the watch of services stays quiet and
+//! healthy.
 
 use std::time::Duration;
 
@@ -57,7 +58,7 @@ fn acts() -> Vec<Act> {
 }
 
 /// Returns the acts of the first minute: a rollout, a connection reset with resume, and an expired watch with relist
-/// and inferred deletes. One of the demo's watches stays quiet.
+/// and inferred deletes. In this minute the watch of services stays quiet.
 fn first_minute() -> Vec<Act> {
     let create = |name: &str| {
         let body = json!({
@@ -141,8 +142,8 @@ fn programs() -> Vec<Deed> {
     ]
 }
 
-/// Returns the acts of the second minute: the same as in the first, for other watches. The change of watches ensures
-/// that no watch is in a long backoff when it is struck again.
+/// Returns the acts of the second minute: a rollout, a reset and an expiry as in the first, for other watches. The
+/// change of watches ensures that no watch is in a long backoff when it is struck again.
 fn second_minute() -> Vec<Act> {
     let expired = expired(PROMOTIONS);
     vec![
@@ -174,7 +175,7 @@ fn second_minute() -> Vec<Act> {
     ]
 }
 
-/// Returns the acts of the third minute: what a client sees of an apiserver's restart.
+/// Returns the acts of the third minute: a rollout, and what a client sees of an apiserver's restart.
 fn third_minute() -> Vec<Act> {
     vec![
         act(

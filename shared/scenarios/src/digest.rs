@@ -9,8 +9,8 @@ use watchscope_model::{Inside, Record, State, Time, fnv};
 
 use crate::{Run, catalogue, stories};
 
-/// How long a story runs for [`records`], and for [`digest`] if it is no row of the catalogue: a round of the demo.
-/// Later records are left out.
+/// How long a story runs for [`records`], and for [`digest`] unless the name is exactly a row's code: a round of the
+/// demo, 240 s. Later records are left out.
 const TELLS: Duration = Duration::from_secs(240);
 
 /// A digest of frames: their number, their bytes, and a hash. As text a digest is `HASH of N bytes in N frames`, with
@@ -83,8 +83,9 @@ pub fn records(name: &str, seed: u64) -> Option<Vec<Record>> {
 }
 
 impl Run {
-    /// Returns the digest of all records, inside records included, as a log seals them. Records from after a call of
-    /// [`Run::tell_one_log`] are left out. Without records the digest is that of the first chapter's opening snapshot.
+    /// Returns the digest of all records, inside records included, sealed into chapters as in a log. Records from after
+    /// a call of [`Run::tell_one_log`] are left out. Without records and inside records the digest is that of the first
+    /// chapter's opening snapshot.
     #[must_use]
     pub fn digest(&self) -> Digest {
         let mut digest = Digest::new();
@@ -92,8 +93,8 @@ impl Run {
         digest
     }
 
-    /// Seals all records as a log's writer does, and passes each frame to `take`. A segment spans at most 16 ms of the
-    /// log's time.
+    /// Seals all records as a log's writer does, and passes each frame to `take`. A due segment is sealed only before
+    /// the next record, not before an inside record, as the log's writer would.
     pub(crate) fn seal(&self, with_inside: bool, mut take: impl FnMut(&[u8])) {
         let began = self.records().first().map_or(Time(0), |record| record.at);
         let (mut sealer, first) = Sealer::new("story".into(), "1".into(), began);

@@ -32,7 +32,7 @@ pub enum NoFault {
         /// The most similar names of faults, at least one and at most three, in the order of [`help`].
         nearest: Vec<&'static str>,
     },
-    /// The fault does not take this parameter.
+    /// The fault does not take the given parameter, or needs a parameter and got none.
     Parameter {
         /// The fault's name.
         name: &'static str,
@@ -108,8 +108,8 @@ impl FromStr for PlannedFault {
     type Err = NoFault;
 
     /// Parses `NAME[:PARAMETER][@SECONDS[-SECONDS]]`; seconds may have a fraction. Without a parameter the fault has
-    /// its default, and without a time the fault begins at once. Names are in lower case, and white space is not
-    /// skipped.
+    /// its default; a fault that strikes one object has none, and is refused. Without a time the fault begins at once.
+    /// Names are in lower case, and white space is not skipped.
     ///
     /// # Errors
     /// [`NoFault`] if the name is unknown, the parameter does not fit, the time cannot be read, or a momentary fault
@@ -189,7 +189,8 @@ fn nearest(asked: &str) -> Vec<&'static str> {
     names
 }
 
-/// Parses texts such as `30` and `30-60`, in seconds with or without a fraction.
+/// Parses texts such as `30` and `30-60`, in seconds with or without a fraction. `None` for any other text, and if the
+/// end is not later than the begin.
 fn moments(text: &str) -> Option<(Duration, Option<Duration>)> {
     let seconds = |text: &str| {
         let is_plain = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
@@ -221,7 +222,8 @@ enum Parameter {
     Word(&'static [&'static str]),
 }
 
-/// The default of faults that need a resource, as [`Parameter::OneResource`] reads it: all stories have configmaps.
+/// The default of faults that need a resource, as [`Parameter::OneResource`] reads it: every simulated cluster serves
+/// configmaps.
 const USUAL_RESOURCE: &str = "configmaps";
 
 impl Parameter {
@@ -327,6 +329,7 @@ struct Named {
 }
 
 impl Named {
+    /// Returns the row's fault with a parameter, or [`NoFault::Parameter`] if the parameter does not fit.
     fn fault(&self, parameter: Option<&str>) -> Result<Fault, NoFault> {
         let given = self.parameter.read(parameter);
         let given = given.ok_or_else(|| NoFault::Parameter {

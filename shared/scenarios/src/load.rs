@@ -14,18 +14,21 @@ const MOST_OBJECTS: u32 = 50_000;
 /// The most writes per second of a load; more are refused with [`NoLoad::Bounds`]. It is 100 times the rate of events
 /// of pods in a large cluster (docs/semantics/servers.md#load).
 const MOST_PER_SECOND: u32 = 20_000;
-/// The number of writes between two compactions of etcd, so that etcd's history stays bounded. The history holds up to
-/// 100,000 writes, which take about 200 MB at 2 kB each ([`Load`]). The number has no other source.
+/// The number of the load's writes after which etcd is compacted, so that etcd's history stays bounded. A configured
+/// interval may compact earlier. A compaction keeps the writes since the compaction before it. So the history holds up
+/// to 100,000 writes, which take about 200 MB at 2 kB each ([`Load`]). The number has no other source.
 const WRITES_PER_COMPACTION: u32 = 50_000;
 /// The shortest time between two compactions that a load sets; a shorter time is raised to this one. At 25,000 writes a
-/// second, more than a load may make, 50,000 writes take this time. The number has no other source.
+/// second, more than [`MOST_PER_SECOND`], [`WRITES_PER_COMPACTION`] writes take this time. The number has no other
+/// source.
 const LEAST_INTERVAL: Duration = Duration::from_secs(2);
 /// The namespace of the load if the story shows all namespaces.
 const NAMESPACE: &str = "load";
 /// The resource of the load's objects.
 const RESOURCE: &str = "configmaps";
 
-/// The size of a load. Only parsing a size from a text checks the bounds.
+/// The size of a load: how many objects it has, and how often it writes. Only parsing a size from a text checks the
+/// bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoadSize {
     /// The number of objects, 1 to 50,000.
@@ -148,10 +151,10 @@ impl fmt::Display for TakesNoLoad {
 impl std::error::Error for TakesNoLoad {}
 
 impl Story {
-    /// Adds a load of configmaps and a watch of configmaps. The load's configmaps are in the namespace that the story
-    /// shows, or in `load` if the story shows all namespaces. The size is not checked. An earlier load is replaced. The
-    /// time between two compactions of etcd falls to the time of 50,000 writes, but not below 2 s; a shorter configured
-    /// time stays.
+    /// Adds a load of configmaps, and a watch of configmaps unless the view has one. The load's configmaps are in the
+    /// namespace that the story shows, or in `load` if the story shows all namespaces. The size is not checked. An
+    /// earlier load is replaced. The time between two compactions of etcd falls to the time of 50,000 writes, but not
+    /// below 2 s; a shorter configured time stays.
     ///
     /// # Errors
     /// [`TakesNoLoad`] if the story's cluster has no controllers, or its watches have a label selector.

@@ -114,8 +114,9 @@ impl Run {
         }
     }
 
-    /// Sets up a story with the watches of its view, and with inside records. The probes have the default settings and
-    /// look their kinds up by discovery; `seed` determines the cluster's random choices and the probes' jitter.
+    /// Sets up a run of a story, with a watch of each resource in the story's view, and with the cluster's inside
+    /// records. The probes have the default settings and look their kinds up by discovery; `seed` determines the
+    /// cluster's random choices and the probes' jitter.
     #[must_use]
     pub fn watched(story: Story, seed: u64) -> Self {
         let view = story.view.clone();
@@ -202,8 +203,8 @@ impl Run {
             .collect()
     }
 
-    /// Performs a person's deeds now, in their order, besides the story. In a run without a story this call does
-    /// nothing.
+    /// Performs a person's deeds now, in their order, besides the story; in a run without a story it performs none.
+    /// Also records what client programs and layers of the world have reported so far.
     pub fn perform(&mut self, deeds: &[Deed]) {
         if let Some(player) = &mut self.player {
             for deed in deeds {
@@ -229,7 +230,9 @@ impl Run {
     }
 
     /// Adds a probe and starts it; `seed` determines the probe's jitter. A probe that is pinned to a server (see
-    /// [`address_of`]) bypasses the load balancer. A pinned address that [`address_of`] cannot return is ignored.
+    /// [`address_of`]) bypasses the load balancer. The N of `10.0.0.N:PORT` names the server; the port does not count.
+    /// An address of another form, or with an N outside of 1 to 65,535, is ignored. If the world has no such server,
+    /// the probe's connections are refused.
     pub fn watch(&mut self, spec: WatchSpec, config: ProbeConfig, seed: u64) {
         self.add(spec, config, seed, false);
     }
@@ -412,7 +415,7 @@ impl Run {
     }
 
     /// Returns when the next timer of a probe, of the journal or of the audit's pending read is due, in the world's
-    /// time.
+    /// time. `None` if no timer is set; now if a timer is overdue.
     fn timer_at(&self) -> Option<sim::Time> {
         let timers = self.clients.iter().filter_map(|client| client.timer);
         let reads = self.audits.iter().filter_map(|link| link.pending.as_ref());

@@ -46,7 +46,7 @@ pub enum Deed {
         /// The revision that etcd has after the last write, if all writes succeed.
         revision: u64,
     },
-    /// Starts a client program. A running program of the same name is stopped first.
+    /// Starts a client program. A program of the same name that the player started before is stopped right after.
     Start {
         /// The name of the client, which is its User-Agent. Faults find the client's connections by this name.
         name: String,
@@ -55,7 +55,7 @@ pub enum Deed {
         /// The objects that the client lists or watches.
         scope: Scope,
     },
-    /// Kills the client program with this name; no such program is no error.
+    /// Kills the client program that the player started by this name; no such program is no error.
     Stop(String),
     /// Makes the viewer's watches read arriving bytes (`true`), or stop reading (`false`). If the viewer cannot stop
     /// reading, the network holds the answers back instead.

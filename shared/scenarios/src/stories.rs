@@ -110,7 +110,7 @@ pub fn nearest(asked: &str) -> Vec<Story> {
     stories
 }
 
-/// Returns the number of a row's code: 77 for `f77`.
+/// Returns the number of a row's code: 77 for `f77` and `77`; `None` for any other text.
 fn number(asked: &str) -> Option<usize> {
     asked.strip_prefix('f').unwrap_or(asked).parse().ok()
 }

@@ -81,8 +81,8 @@ impl Story {
     }
 
     /// Sets the servers' versions. One version applies to all servers of the story. Several versions replace the
-    /// story's servers by one server of each version. An empty list changes nothing, and one version changes nothing if
-    /// the story lists no server.
+    /// story's servers by one server for each item of the list, in its order. An empty list changes nothing, and one
+    /// version changes nothing if the story lists no server.
     ///
     /// # Errors
     /// [`TooFewServers`] if several versions are named, but fewer than the story's servers.
@@ -106,7 +106,7 @@ impl Story {
     }
 }
 
-/// The error that a story needs more servers than versions were named.
+/// The error that several versions were named, but fewer than the story's servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooFewServers {
     /// The number of servers that the story needs.

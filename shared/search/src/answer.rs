@@ -4,16 +4,17 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use watchscope_model::{EpochId, Seq, Time};
 
-/// A chapter that cannot be read, so it was not searched.
+/// A chapter that cannot be read as a whole. Its records before the damage may have been searched. If only its bodies
+/// cannot be read, all its records were searched, without their bodies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotRead {
-    /// The run of the log's writer.
+    /// The epoch of the chapter.
     pub epoch: EpochId,
     /// The seq of the chapter's first record.
     pub first: Seq,
     /// The seq of the chapter's last record.
     pub last: Seq,
-    /// Why the chapter cannot be read, in words.
+    /// Why the chapter, or its bodies, cannot be read, in words.
     pub reason: String,
 }
 
@@ -30,19 +31,20 @@ impl Serialize for NotRead {
     }
 }
 
-/// The most hits of one answer, without held hits. The next answer continues after them. The number has no source.
+/// The most hits of one answer, without held hits. At this number the answer ends with [`Ended::Hits`], and the next
+/// answer continues after these hits. The number has no source.
 pub const HITS_MOST: usize = 1_000;
 
 /// Why an answer ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// All kept records before the position were searched.
+    /// All kept records before the position were searched, except those that cannot be read ([`NotRead`]).
     All,
-    /// The answer has as many hits as an answer may have.
+    /// The answer has as many hits as an answer may have ([`HITS_MOST`] by default).
     Hits,
-    /// The search decompressed as many bytes as it may for one answer.
+    /// The search decompressed at least as many bytes as it may for one answer (docs/search.md#limits).
     Inflated,
-    /// The search took as much processor time as it may for one answer.
+    /// The search took at least as much processor time as it may for one answer (docs/search.md#limits).
     Processor,
     /// Another search of the same session has begun.
     Replaced,
@@ -76,7 +78,7 @@ pub struct KeptFrom {
 pub struct End {
     /// Why the answer ends.
     pub ended: Ended,
-    /// The record before which the next answer continues; `None` if there is nothing more.
+    /// The record before which the next answer continues; `None` after [`Ended::All`].
     pub next: Option<(EpochId, Seq)>,
     /// The number of hits in this answer, without held hits.
     pub hits: u64,
@@ -123,7 +125,7 @@ pub enum Searched {
     All,
     /// The bodies of its records from this time on were searched.
     Since(Time),
-    /// Not all bodies were searched, and not those up to the chapter's last record.
+    /// The bodies of some records were not searched, and no time is known from which on all were.
     Part,
 }
 
@@ -132,7 +134,8 @@ pub enum Searched {
 pub struct BodiesSince {
     /// The time of the first record of the chapters so far, whose bodies were all searched; `None` before the first.
     whole_from: Option<Time>,
-    /// The time from which on bodies were searched, set by the first chapter whose bodies were not all searched.
+    /// The time from which on bodies were searched, set by the first chapter whose bodies were not all searched; `None`
+    /// before that.
     since: Option<Time>,
 }
 
@@ -149,7 +152,7 @@ impl BodiesSince {
         }
     }
 
-    /// Returns the time from which on bodies were searched; `None` if all bodies were searched.
+    /// Returns the time from which on bodies were searched; `None` if all bodies of the chapters so far were searched.
     #[must_use]
     pub fn since(self) -> Option<Time> {
         self.since

@@ -29,7 +29,8 @@ pub struct ChapterSearch {
 /// The hits of a chapter.
 #[derive(Debug)]
 pub struct ChapterHits {
-    /// The newest hits, the newest first; empty if no record matches. At most as many hits as the caller asked for.
+    /// The newest hits, the newest first; empty if no record matches. At most as many hits as the caller asked for; 0
+    /// counts as 1.
     pub hits: Vec<Hit>,
     /// Whether older records of the chapter match, too. A further search before the last of these hits finds the older
     /// ones.

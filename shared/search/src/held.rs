@@ -1,4 +1,5 @@
-//! Hits in the opening snapshot of the first kept chapter: objects and findings that match a query.
+//! Hits in the opening snapshot of a chapter: objects and findings that match a query. The callers look into the first
+//! kept chapter, and into the first chapter behind a hole.
 
 use std::sync::Arc;
 
@@ -23,9 +24,9 @@ pub struct HeldHits {
     pub more: u64,
 }
 
-/// Returns the hits of a snapshot: objects that watches hold, and open findings. A quiet object has no kept record, so
-/// only the opening snapshot of the first kept chapter names it. An object matches by name, by `namespace/name`, by uid
-/// or by resourceVersion; a finding matches by code or name.
+/// Returns the hits of a snapshot: objects that watches hold, and open findings. A quiet object may have no kept
+/// record. Then only the opening snapshots of the first kept chapter and of the first chapter behind a hole name it. An
+/// object matches by name, by `namespace/name`, by uid or by resourceVersion; a finding matches by code or name.
 #[must_use]
 pub fn held(query: &Query, opening: &Opening) -> HeldHits {
     let mut found = HeldHits::default();

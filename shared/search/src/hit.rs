@@ -31,8 +31,8 @@ whats! {
     Name "name",
     /// `NAMESPACE/NAME` of an object contains the query, and the query includes that slash.
     Place "namespace/name",
-    /// The uid of an object begins with the query, which has at least 8 characters. A uid that is not a UUID also
-    /// matches if it equals a shorter query.
+    /// The uid of an object begins with the query, which has at least 8 characters (as bytes of UTF-8). A uid that is
+    /// not a UUID also matches if it equals a shorter query.
     Uid "uid",
     /// A resourceVersion is the query as a whole.
     ResourceVersion "resourceVersion",
@@ -121,7 +121,8 @@ pub struct Hit {
     pub code: Option<Text>,
     /// What of the record matches; never empty.
     pub matched: Matched,
-    /// Whether the hit is not a kept record but an object or finding in the opening snapshot of the first kept chapter.
+    /// Whether the hit is not a kept record but an object or finding in the opening snapshot of a chapter. The chapter
+    /// is the first that is kept, or the first behind a hole.
     pub is_held: bool,
 }
 

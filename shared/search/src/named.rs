@@ -11,7 +11,8 @@ use crate::matching::{Parts, parts_of};
 use crate::versions::Versions;
 
 /// What the records of a chapter name: objects, texts and resourceVersions, each once. The chapter bounds the size.
-/// resourceVersions are kept as at most 32 ranges, which may contain numbers that no record has.
+/// resourceVersions that are numbers are kept as at most 32 ranges, which may contain numbers that no record has; other
+/// resourceVersions are kept as texts.
 #[derive(Clone, Debug, Default)]
 pub struct Named {
     pub(crate) objects: IndexSet<Arc<Object>, FxBuildHasher>,

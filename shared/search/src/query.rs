@@ -5,11 +5,11 @@ use watchscope_model::{Object, ResourceVersion, Uid};
 
 use crate::text::Needle;
 
-/// The most bytes of a query; a longer query is [`QueryError::TooLong`]. The limit is above the 253 bytes of the
-/// longest DNS subdomain (RFC 1123).
+/// The most bytes of a query; a longer query is [`QueryError::TooLong`]. The limit is the first power of two above the
+/// 253 bytes of the longest DNS subdomain (RFC 1123).
 pub const MAX_QUERY_BYTES: usize = 256;
-/// The fewest characters of a query that finds uids by their beginning: those of the first group of a UUID. A shorter
-/// query finds only an equal uid.
+/// The fewest characters of a query that finds uids by their beginning, counted in bytes of UTF-8: those of the first
+/// group of a UUID. A shorter query finds only an equal uid that is not a UUID.
 const MIN_UID_CHARS: usize = 8;
 /// The indexes of the hyphens in the text of a UUID (RFC 9562), in bytes from 0. A text with another byte at one of
 /// these indexes is not the beginning of a UUID.

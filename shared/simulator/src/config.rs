@@ -49,8 +49,8 @@ impl Default for Config {
 
 impl Config {
     /// Returns a cluster with controllers, without nodes and applications, and without a warm-up. The cluster has the
-    /// four namespaces of a new cluster. In its first milliseconds the controllers put a ServiceAccount and a ConfigMap
-    /// into each namespace; after that they write only in reaction to other writes.
+    /// four namespaces of a new cluster. In its first 20 ms the controllers put a ServiceAccount and a ConfigMap into
+    /// each namespace. After that they write only in reaction to other writes.
     pub fn empty() -> Config {
         Config {
             controllers: Controllers::ALL,

@@ -60,7 +60,7 @@ pub(crate) struct Etcd {
     /// When the leader was lost; `None` while etcd has a leader.
     leaderless: Option<Time>,
     snapshot: Option<Store>,
-    /// How many times etcd was restored from a snapshot.
+    /// How many times etcd was restored, from a snapshot or to its initial state.
     restores: u32,
     committed: Vec<Arc<Change>>,
     journal: Option<Vec<Arc<Change>>>,
@@ -82,7 +82,7 @@ impl Etcd {
         }
     }
 
-    /// Returns etcd's revision, which is that of the last write.
+    /// Returns etcd's revision: that of the last write, unless a restore or a crash has set another.
     pub(crate) fn revision(&self) -> u64 {
         self.store.revision()
     }
@@ -101,6 +101,7 @@ impl Etcd {
     }
 
     /// Returns the keys under `prefix` from `start` on, with their objects as they were at `revision`, in key order.
+    /// Returns [`Compacted`] if `revision` is below the compacted revision.
     pub(crate) fn range<'a>(
         &'a self,
         prefix: &'a str,
@@ -112,8 +113,8 @@ impl Etcd {
         self.store.range(prefix, start, revision, &NOTHING)
     }
 
-    /// Returns the keys under `prefix` from `start` on, as the member of a server has them; the member may have missed
-    /// writes.
+    /// Returns the same as [`Etcd::range`], or the same error, as the member of a server has it; the member may have
+    /// missed writes.
     pub(crate) fn range_of_member<'a>(
         &'a self,
         server: ServerId,
@@ -125,7 +126,7 @@ impl Etcd {
         self.store.range(prefix, start, revision, missed)
     }
 
-    /// Returns a key's present state at the member of a server.
+    /// Returns a key's present state at the member of a server; `None` if the key does not exist there.
     pub(crate) fn get_of_member(&self, server: ServerId, key: &str) -> Option<&Arc<Object>> {
         self.store.get(key, self.members.missed(server))
     }
@@ -170,8 +171,9 @@ impl Etcd {
         }
     }
 
-    /// Drops the history before `revision`. Each key keeps its newest version at or below `revision` that every member
-    /// has.
+    /// Drops the history before `revision`, or before etcd's revision if that is lower. Does nothing if this history is
+    /// already compacted. Each key keeps its newest version at or below `revision` that no member misses, and all later
+    /// versions.
     pub(crate) fn compact(&mut self, revision: u64) {
         let keeps_tombstone = !self.has(Defect::DeleteLostByCompactionAtIt);
         let members = &self.members;
@@ -227,7 +229,7 @@ impl Etcd {
         }
     }
 
-    /// Makes the member of a server miss writes from now on (`true`), or apply them again (`false`).
+    /// Makes the member of a server miss writes from now on (`true`), or apply further writes again (`false`).
     pub(crate) fn miss_writes(&mut self, server: ServerId, on: bool) {
         self.members.miss_writes(server, on);
     }
@@ -256,7 +258,7 @@ impl Etcd {
     }
 
     /// Makes each response on the watch streams of a server and resource take `per_response`; `None` removes this
-    /// delay.
+    /// delay. A server or resource of `None` means all.
     pub(crate) fn slow_streams(
         &mut self,
         server: Option<ServerId>,
@@ -303,7 +305,8 @@ impl Etcd {
         self.break_streams(now);
     }
 
-    /// Opens a watch of etcd and returns its id.
+    /// Opens a watch of etcd and returns its id. A watch that requires a leader is refused by a response if it needs a
+    /// new stream and the loss of the leader is known.
     pub(crate) fn watch(&mut self, request: WatchRequest, now: Time) -> WatcherId {
         let server = request.stream.server;
         let since = self
@@ -369,7 +372,8 @@ impl Etcd {
         self.watches.streams()
     }
 
-    /// Returns all changes that etcd keeps: since the world was made with a journal, else since the last compaction.
+    /// Returns all changes that etcd keeps, oldest first: with a journal all since the world was made, else those from
+    /// the compacted revision on. A restore drops changes above its revision.
     pub(crate) fn kept_changes(&self) -> Vec<Arc<Change>> {
         match &self.journal {
             Some(journal) => journal.clone(),

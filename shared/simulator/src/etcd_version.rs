@@ -144,7 +144,7 @@ impl EtcdVersion {
         }
     }
 
-    /// Returns whether apiservers trust the release's progress notifications: from 3.4.31 and 3.5.13 on
+    /// Returns whether apiservers trust the release's progress notifications: from 3.4.31 and 3.5.13 on, and all of 3.6
     /// (docs/semantics/lists-and-watches.md#consistent-list).
     pub(crate) fn is_trusted(self) -> bool {
         match self.minor {
@@ -206,6 +206,9 @@ impl FromStr for EtcdVersion {
 
     /// Parses texts such as `3.5`, `3.5.12` and `v3.5.12`. A text without a patch means the first release of the minor
     /// version.
+    ///
+    /// # Errors
+    /// [`UnknownEtcdVersion`] for any other text, a minor version below 4 or above 6, or a patch above 255.
     fn from_str(text: &str) -> Result<EtcdVersion, UnknownEtcdVersion> {
         let Some((minor, patch)) = minor_and_patch(text, "3.") else {
             let (oldest, newest) = (EtcdVersion::OLDEST_MINOR, EtcdVersion::NEWEST_MINOR);

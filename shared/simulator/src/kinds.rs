@@ -140,14 +140,15 @@ impl Kinds {
         &self.types[usize::from(id.0)]
     }
 
-    /// Returns the served type with this group, version and plural name.
+    /// Returns the served type with this group, version and plural name; `None` if there is none.
     pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<ResourceId> {
         self.position(|t| {
             t.served && t.group == group && t.version == version && t.plural == plural
         })
     }
 
-    /// Returns the served type with a name such as `pods` or `deployments.apps`.
+    /// Returns the served type with a name such as `pods` or `deployments.apps`; `None` if there is none. Of several
+    /// versions the first counts.
     pub(crate) fn named(&self, qualified: &str) -> Option<ResourceId> {
         let (plural, group) = qualified.split_once('.').unwrap_or((qualified, ""));
         self.position(|t| t.served && t.plural == plural && t.group == group)
@@ -162,7 +163,7 @@ impl Kinds {
     }
 
     /// Adds or replaces the type that a CustomResourceDefinition defines, in its storage version. Returns `None` if the
-    /// CustomResourceDefinition has no storage version.
+    /// CustomResourceDefinition has no names or no storage version, or if it is new and the world has 65,536 types.
     pub(crate) fn add_custom(&mut self, definition: &Value) -> Option<ResourceId> {
         let custom = custom_type(definition)?;
         if let Some(known) =
@@ -187,7 +188,8 @@ impl Kinds {
     }
 }
 
-/// Returns the type that a CustomResourceDefinition defines; `None` if the definition has no storage version.
+/// Returns the type that a CustomResourceDefinition defines; `None` if the definition has no names or no storage
+/// version.
 fn custom_type(definition: &Value) -> Option<ResourceType> {
     let group = text(definition, &["spec", "group"]);
     let names = at(definition, &["spec", "names"])?;

@@ -1,11 +1,10 @@
 //! A simulated cluster in virtual time: etcd, apiservers with watch caches, a network, a workload, and faults.
 //!
 //! Clients reach the cluster by structured messages ([`Request`], [`Delivery`]), not by bytes. Tests therefore drive
-//! the same [`World`] in virtual time that the demo's server puts on sockets.
-//! The simulated servers behave like Kubernetes 1.36. They behave like an older [`Version`] where a case study or the
-//! failure catalogue needs the difference.
-//! The crate deliberately has no clocks, threads or I/O, and knows nothing of watchscope's probe, the client that is
-//! tested against it.
+//! the same [`World`] in virtual time that the demo's server puts on sockets. The simulated servers behave like
+//! Kubernetes 1.36. They behave like another [`Version`] where a case study or the failure catalogue needs the
+//! difference. The crate deliberately has no clocks, threads or I/O, and knows nothing of watchscope's probe, the
+//! client that is tested against it.
 //!
 //! ```
 //! use watchscope_simulator::{Arrival, Config, Flow, Pause, Request, Time, World};

@@ -5,7 +5,7 @@
 pub(crate) struct Manager {
     /// The manager's name, such as `kubectl-create`, `kubelet` or `kube-controller-manager`.
     pub(crate) name: String,
-    /// The subresource that the manager writes: `status`, or empty for the object itself.
+    /// The subresource that the manager writes: `status`, `scale`, `finalize`, or empty for the object itself.
     pub(crate) subresource: String,
 }
 

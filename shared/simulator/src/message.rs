@@ -70,7 +70,7 @@ impl Request {
         self.header("content-type", "application/json")
     }
 
-    /// The value of the first header called `name`.
+    /// Returns the value of the first header called `name`; `None` without such a header. Case does not count.
     pub(crate) fn header_value(&self, name: &str) -> Option<&str> {
         self.headers
             .iter()
@@ -143,7 +143,8 @@ pub struct Delivery {
 /// A step of HTTP that reaches a client: a connection opens or closes, or a response begins, brings bytes, or ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// The connection is open. Requests that the client sent while dialling are now on their way.
+    /// The connection is open. Requests that the client sent while dialling are not lost; the server may have them
+    /// already.
     Connected,
     /// The connection was refused: a reset answered the first packet. Requests that the client sent while dialling are
     /// lost.

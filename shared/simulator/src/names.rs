@@ -53,7 +53,7 @@ pub(crate) fn lowercase(text: &str) -> String {
     text.to_ascii_lowercase()
 }
 
-/// Returns the error if a text cannot be the key of a label or annotation.
+/// Returns the error if a text cannot be the key of a label or annotation; `None` if it can.
 pub(crate) fn label_key_error(key: &str) -> Option<String> {
     let name = match key.split_once('/') {
         None => key,
@@ -82,7 +82,7 @@ pub(crate) fn label_key_error(key: &str) -> Option<String> {
     }
 }
 
-/// Returns the error if a text cannot be the value of a label.
+/// Returns the error if a text cannot be the value of a label; `None` if it can.
 pub(crate) fn label_value_error(value: &str) -> Option<&'static str> {
     if value.len() > 63 {
         Some("must be no more than 63 bytes")
@@ -93,7 +93,7 @@ pub(crate) fn label_value_error(value: &str) -> Option<&'static str> {
     }
 }
 
-/// Returns the error if a text is not a DNS subdomain, as most names of objects are.
+/// Returns the error if a text is not a DNS subdomain, as most names of objects are; `None` if it is.
 pub(crate) fn subdomain_error(name: &str) -> Option<&'static str> {
     if name.len() > 253 {
         Some("must be no more than 253 bytes")
@@ -104,7 +104,7 @@ pub(crate) fn subdomain_error(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Returns the error if a text is not a DNS label, as names of namespaces are.
+/// Returns the error if a text is not a DNS label, as names of namespaces are; `None` if it is.
 pub(crate) fn label_error(name: &str) -> Option<&'static str> {
     if name.contains('.') {
         Some("must not contain dots")

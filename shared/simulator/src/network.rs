@@ -14,7 +14,7 @@ use crate::time::Time;
 #[derive(Clone, Debug)]
 pub(crate) enum Up {
     Open,
-    /// Boxed, because a request is the largest entry of the queue and the rarest.
+    /// A request. It is boxed, because it is the largest entry of the queue and the rarest.
     Request(RequestId, Box<Request>),
     Cancel(RequestId),
     Close,
@@ -22,8 +22,8 @@ pub(crate) enum Up {
 
 /// All connections and their open requests.
 ///
-/// Responses are bounded: at most one window's bytes of each response are under way. Requests have no bound but the
-/// clients' own.
+/// Responses are bounded: of each response at most one window's bytes and the chunk that fills the window are under
+/// way. Requests have no bound but the clients' own.
 #[derive(Debug, Default)]
 pub(crate) struct Network {
     connections: BTreeMap<ConnectionId, Connection>,
@@ -78,7 +78,8 @@ struct Exchange {
 }
 
 impl Network {
-    /// Returns the server that the load balancer gives the next connection: the servers in rotation take turns.
+    /// Returns the server that the load balancer gives the next connection: the servers in rotation take turns. `None`
+    /// if no server is in rotation.
     pub(crate) fn balance(&mut self, in_rotation: &[ServerId]) -> Option<ServerId> {
         let chosen = next_in_turn(in_rotation, self.last_server)?;
         self.last_server = Some(chosen);
@@ -86,7 +87,7 @@ impl Network {
     }
 
     /// Returns the server that gets the next request of a connection, where a load balancer forwards requests one by
-    /// one.
+    /// one. Without a server in rotation it is the connection's own server; `None` if there is no such connection.
     pub(crate) fn balance_request(
         &mut self,
         connection: ConnectionId,
@@ -161,12 +162,12 @@ impl Network {
         self.usable(connection).is_some()
     }
 
-    /// Returns the server that a connection leads to.
+    /// Returns the server that a connection leads to, which need not exist; `None` if the connection is gone.
     pub(crate) fn server(&self, connection: ConnectionId) -> Option<ServerId> {
         self.connections.get(&connection).map(|c| c.server)
     }
 
-    /// The server that answers a request.
+    /// Returns the server that answers a request; `None` if the request is over.
     pub(crate) fn server_of(&self, request: RequestId) -> Option<ServerId> {
         self.exchange(request).map(|exchange| exchange.server)
     }
@@ -213,7 +214,8 @@ impl Network {
         }
     }
 
-    /// Returns a response's connection, its server, and its bytes that were sent and not consumed.
+    /// Returns a response's connection, its server, and its bytes that were sent and not consumed. `None` if the
+    /// response is over.
     pub(crate) fn response_state(
         &self,
         request: RequestId,
@@ -245,8 +247,9 @@ impl Network {
             .is_some_and(|c| c.flow == Flow::Immediate)
     }
 
-    /// Returns whether a delivery still reaches its client. A delivery does not reach it if its request was cancelled,
-    /// or its connection was closed or cut.
+    /// Returns whether a delivery still reaches its client. A delivery does not reach it if its request was cancelled
+    /// or is over, or if its connection was closed. After a cut with a reset only `Arrival::Closed` and
+    /// `Arrival::GoAway` reach it.
     pub(crate) fn reaches(&self, connection: ConnectionId, arrival: &Arrival) -> bool {
         let Some(open) = self.connections.get(&connection) else {
             return false;
@@ -267,8 +270,9 @@ impl Network {
         }
     }
 
-    /// Returns the request if the server may have it now. If `cap` requests of the connection are open, the request
-    /// waits.
+    /// Returns the request if the server may have it now. If at least `cap` requests of the connection have reached the
+    /// server and are open, the request waits, and the function returns `None`. It also returns `None` for a request
+    /// that is over.
     pub(crate) fn admit(
         &mut self,
         connection: ConnectionId,
@@ -291,7 +295,7 @@ impl Network {
         Some(request)
     }
 
-    /// Takes the next request of a connection that waits until others are over.
+    /// Takes the next request of a connection that waits until others are over; `None` if none waits.
     pub(crate) fn next_waiting(
         &mut self,
         connection: ConnectionId,
@@ -363,7 +367,8 @@ impl Network {
         }
     }
 
-    /// When something last passed over a connection; `None` if it is not open.
+    /// When something last passed over a connection; `None` if the connection is closed, cut or forgotten by a
+    /// middlebox.
     pub(crate) fn passed_at(&self, connection: ConnectionId) -> Option<Time> {
         let open = self.connections.get(&connection)?;
         (open.cut.is_none() && !open.client_gone && !open.forgotten).then_some(open.passed_at)
@@ -519,7 +524,8 @@ impl Network {
     }
 }
 
-/// Returns the lowest server above `last`; after the highest server, the first.
+/// Returns the first of `servers` above `last`, or without one the first of all; `None` if `servers` is empty. The list
+/// is sorted.
 fn next_in_turn(servers: &[ServerId], last: Option<ServerId>) -> Option<ServerId> {
     let after = servers
         .iter()

@@ -26,7 +26,7 @@ pub enum ChangeKind {
 }
 
 impl ChangeKind {
-    /// Returns the type of the write's watch event: `ADDED`, `MODIFIED` or `DELETED`.
+    /// Returns the type of the write's event in a watch without selectors: `ADDED`, `MODIFIED` or `DELETED`.
     pub fn as_str(self) -> &'static str {
         match self {
             ChangeKind::Added => "ADDED",

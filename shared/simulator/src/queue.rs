@@ -8,7 +8,8 @@ use crate::time::Time;
 /// scheduled.
 ///
 /// The parts that schedule events bound the queue. Each open stream, waiting request, connection and activity of the
-/// workload holds a fixed number of entries. Each change in flight holds one entry.
+/// workload holds a fixed number of entries. Each change in flight holds one entry. Under
+/// [`Fault::KillIdle`](crate::Fault::KillIdle) each message that passed within the fault's time holds one more.
 #[derive(Debug)]
 pub(crate) struct Queue<E> {
     events: BTreeMap<(Time, u64), E>,

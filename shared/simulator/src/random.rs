@@ -24,19 +24,19 @@ impl Random {
         Random(Chance::of_part(seed, part))
     }
 
-    /// Returns a number in `low..=high`, uniform to within 2^-64 of the range.
+    /// Returns a number in `low..=high`, uniform to within 2^-64 of the range; `low` if `high` is below it.
     pub(crate) fn between(&mut self, low: u64, high: u64) -> u64 {
         let span = u128::from(high.saturating_sub(low)) + 1;
         let scaled = (u128::from(self.0.next_u64()) * span) >> 64;
         low + u64::try_from(scaled).expect("a 64-bit fraction of a 64-bit span fits in 64 bits")
     }
 
-    /// Returns a duration in `low..=high`, in whole microseconds.
+    /// Returns a duration in `low..=high`, in whole microseconds; `low` if `high` is below it.
     pub(crate) fn span(&mut self, low: Duration, high: Duration) -> Duration {
         Duration::from_micros(self.between(micros(low), micros(high)))
     }
 
-    /// Returns an index below `len`, which must not be 0.
+    /// Returns an index below `len`; 0 if `len` is 0.
     pub(crate) fn index(&mut self, len: usize) -> usize {
         let last = u64::try_from(len.saturating_sub(1)).unwrap_or(u64::MAX);
         usize::try_from(self.between(0, last)).unwrap_or(0)

@@ -119,7 +119,7 @@ impl Struct {
         }
     }
 
-    /// Returns a struct of the schema by its name.
+    /// Returns a struct of the schema by its name; `None` if the schema has none.
     pub(crate) fn named(name: &str) -> Option<&'static Struct> {
         SCHEMA.named(name)
     }

@@ -50,7 +50,7 @@ impl Selector {
         self.labels.is_empty() && self.fields.is_empty()
     }
 
-    /// Returns the name that the field selector requires, if it requires one name.
+    /// Returns the name that the field selector requires; `None` if it requires no name.
     pub(crate) fn one_name(&self) -> Option<&str> {
         self.fields
             .iter()
@@ -157,6 +157,7 @@ fn tokens(text: &str) -> Vec<(Token, &str)> {
     }
 }
 
+/// The parser of a label selector. The errors of its functions are in the words of apimachinery's `labels.Parse`.
 struct Parser<'a> {
     tokens: Vec<(Token, &'a str)>,
     at: usize,

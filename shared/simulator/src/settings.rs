@@ -5,7 +5,8 @@ use std::time::Duration;
 use crate::etcd_version::EtcdVersion;
 
 /// Delays and buffers between clients and apiservers. In every pair of a minimum and a maximum time in this file, a
-/// maximum below the minimum counts as equal to it. All such times are drawn in whole microseconds.
+/// maximum below the minimum counts as equal to it. All such times are drawn in whole microseconds. A default value in
+/// this file has no source unless its field names one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkConfig {
     /// One-way delay of a packet: minimum and maximum; 150 to 600 µs by default.
@@ -91,7 +92,8 @@ pub struct ApiserverConfig {
     pub watch_lifetime: (Duration, Duration),
     /// Time between two bookmarks of a watch that requests them: 60 s by default, and up to 1.25 s more by chance
     /// (docs/semantics/lists-and-watches.md#bookmark-period). The last bookmark is due 2 s before the watch's timeout.
-    /// Below Kubernetes 1.19 this interval does not count, and only the last bookmark comes.
+    /// From Kubernetes 1.16 to 1.18 this interval does not count, and only the last bookmark comes; below 1.16 none
+    /// comes.
     pub bookmark_interval: Duration,
     /// The longest time that a read waits for the watch cache to be fresh; 3 s by default
     /// (docs/semantics/servers.md#fresh-wait). After this time a consistent list is read from etcd, a watch gets an
@@ -127,35 +129,38 @@ impl Default for ApiserverConfig {
 /// Without the applications and their namespace the activities do nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkloadConfig {
-    /// The number of nodes; a greater number than 65,535 counts as 65,535. Above 65,526 nodes, debug builds panic.
+    /// The number of nodes, 3 by default; a greater number than 65,535 counts as 65,535. Above 65,526 nodes, debug
+    /// builds panic.
     pub nodes: usize,
-    /// Whether the standing applications are installed: three deployments in the namespace `shop`, each with a service.
-    /// A Secret, a deployment of DNS, and a CRD without objects are installed with these applications.
+    /// Whether the standing applications are installed, as by default: three deployments in the namespace `shop`, each
+    /// with a service. A Secret, a deployment of DNS, and a CRD without objects are installed with these applications.
     pub applications: bool,
-    /// Whether nodes and control plane renew their leases about every 10 s, and nodes report their status about every
-    /// 5 min.
+    /// Whether nodes and control plane renew their leases about every 10 s, and nodes report their status about every 5
+    /// min, as by default.
     pub leases: bool,
-    /// Time between two rollouts: one of the three deployments in turn gets a new image.
+    /// Time between two rollouts, 45 s by default: one of the three deployments in turn gets a new image.
     pub rollout_every: Option<Duration>,
-    /// Time between two changes of replicas: one of the three deployments in turn gets one replica more, or one less
-    /// again.
+    /// Time between two changes of replicas, 70 s by default: one of the three deployments in turn gets one replica
+    /// more, or one less again.
     pub scale_every: Option<Duration>,
-    /// Time between two writes of one of two configmaps, which are created at their first write.
+    /// Time between two writes of one of two configmaps, 4 s by default. The configmaps are created at their first
+    /// write.
     pub configmap_every: Option<Duration>,
-    /// Time between two creations of a short-lived configmap. Half a period after each creation, the oldest short-lived
-    /// configmap is deleted.
+    /// Time between two creations of a short-lived configmap, 18 s by default. Half a period after each creation, the
+    /// oldest short-lived configmap is deleted.
     pub temporary_every: Option<Duration>,
-    /// Time between two starts of a job. Each start deletes ended jobs, the oldest first, until three ended jobs are
-    /// left.
+    /// Time between two starts of a job, 60 s by default. Each start deletes ended jobs, the oldest first, until three
+    /// ended jobs are left.
     pub job_every: Option<Duration>,
-    /// Time between two steps in which one of two custom resources in turn goes to its next of three phases.
+    /// Time between two steps in which one of two custom resources in turn goes to its next of three phases; 20 s by
+    /// default.
     pub custom_every: Option<Duration>,
-    /// Many objects that change often; `None`: no load. The load begins after the warm-up.
+    /// Many objects that change often; `None`, the default: no load. The load begins after the warm-up.
     pub load: Option<Load>,
 }
 
-/// Many configmaps, `load-0` and so on, which change often. By chance one in 20 writes deletes its configmap; the next
-/// write of the same name creates it again.
+/// Many configmaps, `load-0` and so on, which change often. By chance one in 20 writes of an existing configmap deletes
+/// it. The next write of the same name creates it again.
 ///
 /// The load has no bound: memory grows by about 2 kB for each object, and for each write that etcd has not compacted.
 #[derive(Clone, Debug, PartialEq, Eq)]

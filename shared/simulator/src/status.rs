@@ -6,7 +6,8 @@ use crate::kinds::ResourceType;
 use crate::names::qualified;
 use crate::version::Version;
 
-/// A refusal of a request, as its Status object describes it.
+/// A refusal of a request, as its Status object describes it. A function that returns this error refuses the request
+/// that it handles, in the words of a real server.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ApiError {
     pub(crate) code: u16,

@@ -29,8 +29,8 @@ impl<'a> Truth<'a> {
         self.etcd.revision()
     }
 
-    /// Returns how many times etcd was restored from a snapshot. A revision from before a restore and one from after it
-    /// cannot be compared.
+    /// Returns how many times etcd was restored, from a snapshot or to its initial state. A revision from before a
+    /// restore and one from after it cannot be compared.
     pub fn restores(&self) -> u32 {
         self.etcd.restores()
     }

@@ -135,13 +135,13 @@ impl Version {
         self.is_at_least(21)
     }
 
-    /// Returns whether `sendInitialEvents` works (WatchList on by default).
+    /// Returns whether `sendInitialEvents` works (WatchList on by default): in 1.32, and since 1.34.
     pub(crate) fn has_watch_list(self) -> bool {
         self.minor == 32 || self.is_at_least(34)
     }
 
-    /// Returns whether the server knows the parameter `sendInitialEvents`; with the feature gate WatchList off, the
-    /// server refuses it.
+    /// Returns whether the server knows the parameter `sendInitialEvents` (since 1.27). With the feature gate WatchList
+    /// off, such a server refuses the parameter.
     pub(crate) fn knows_watch_list(self) -> bool {
         self.is_at_least(27)
     }
@@ -182,13 +182,15 @@ impl Version {
         self.is_at_least(33)
     }
 
-    /// Returns whether the watch cache's own watch of etcd has a gRPC stream to itself (SeparateCacheWatchRPC; off
-    /// again from 1.33).
+    /// Returns whether the watch cache's own watch of etcd has a gRPC stream to itself (SeparateCacheWatchRPC): from
+    /// 1.28.8, 1.29.3 and 1.30.0 on, and off again from 1.33.
     pub(crate) fn separates_cache_stream(self) -> bool {
         self.is_patched([(28, 8), (29, 3), (29, 3)]) || (30..=32).contains(&self.minor)
     }
 
-    /// Returns the source of a watch without a resourceVersion.
+    /// Returns the source of a watch without a resourceVersion. It is etcd for 1.27.0 to 1.27.12, 1.28.0 to 1.28.8 and
+    /// 1.29.0 to 1.29.3. It is a watch-list for 1.32, and since 1.34. For all other versions it is the watch cache as
+    /// it is.
     pub(crate) fn unset_watch(self) -> UnsetWatch {
         let straight_to_etcd =
             (27..=29).contains(&self.minor) && !self.is_patched([(27, 13), (28, 9), (29, 4)]);
@@ -255,6 +257,9 @@ impl FromStr for Version {
 
     /// Parses texts such as `1.27`, `1.27.3` and `v1.27.3`. A text without a patch means the first release of the minor
     /// version.
+    ///
+    /// # Errors
+    /// [`UnknownServerVersion`] for any other text, a minor version below 9 or above 37, or a patch above 255.
     fn from_str(text: &str) -> Result<Version, UnknownServerVersion> {
         let Some((minor, patch)) = minor_and_patch(text, "1.") else {
             let nearest_minor =
@@ -265,7 +270,8 @@ impl FromStr for Version {
     }
 }
 
-/// Parses minor and patch after the prefix `major`, such as `1.`; without a patch in the text, the patch is 0.
+/// Parses minor and patch after the prefix `major`, such as `1.`; without a patch in the text, the patch is 0. `None`
+/// if the text has another form, or a number above 255.
 pub(crate) fn minor_and_patch(text: &str, major: &str) -> Option<(u8, u8)> {
     let numbers = text.strip_prefix('v').unwrap_or(text);
     let rest = numbers.strip_prefix(major)?;

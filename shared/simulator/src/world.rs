@@ -57,9 +57,9 @@ pub struct World {
     wall: Wall,
     config: Config,
     queue: Queue<Event>,
-    /// The source of random numbers for servers and workload.
+    /// The source of random numbers for servers, workload, the seeds of clients, and the delays of their pings.
     random: Random,
-    /// The source of random numbers for the network.
+    /// The source of random numbers for the network, except for the way of a client's ping to its server.
     network_random: Random,
     kinds: Kinds,
     etcd: Etcd,
@@ -98,7 +98,7 @@ enum Event {
     /// A response on a watch stream of etcd reaches its apiserver; `None`: the stream breaks.
     FromEtcd(StreamKey, Option<Response>),
     Etcd(EtcdAlarm),
-    /// etcd compacts this revision, which was noted one compaction interval ago.
+    /// etcd compacts this revision, which was noted at least one compaction interval ago.
     Compact(u64),
     /// A write reaches the informers of the cluster's own controllers.
     Observed(Arc<Change>),
@@ -113,7 +113,8 @@ enum Event {
 
 impl World {
     /// Returns a cluster that has lived for the configured warm-up. Virtual time begins at the cluster's installation,
-    /// so it is now equal to the warm-up. The seed determines all random delays, names and choices.
+    /// so it is now equal to the warm-up. The seed determines all random delays, names and choices. Debug builds panic
+    /// for too many servers ([`Config::servers`]) or nodes ([`WorkloadConfig::nodes`](crate::WorkloadConfig::nodes)).
     pub fn new(config: Config, seed: u64) -> World {
         let warm_up = i64::try_from(micros(config.warm_up)).unwrap_or(i64::MAX);
         let mut world = World {
@@ -229,8 +230,9 @@ impl World {
 
     /// Opens a connection through the load balancer, which gives connections to the servers in rotation in turn.
     /// [`Arrival::Connected`] or [`Arrival::Refused`] answers, or [`Arrival::Closed`] if the connection is cut before.
-    /// The client may send requests at once. The connection is refused without a server in rotation now, or if its
-    /// server takes no connections when the dial arrives, as under [`Fault::Refuse`].
+    /// While a fault such as [`Fault::Stall`] holds the dial or its answer, no answer comes. The client may send
+    /// requests at once. The connection is refused without a server in rotation now, or if its server takes no
+    /// connections when the dial arrives, as under [`Fault::Refuse`].
     pub fn connect(&mut self, flow: Flow) -> ConnectionId {
         let in_rotation = self.in_rotation();
         // A load balancer without servers refuses, as a server that does not exist does.

@@ -19,8 +19,8 @@ pub struct Evidence {
     pub code: Text,
     /// The name of the finding's row in the catalogue of failures; empty if there is no code.
     pub name: Text,
-    /// What happened, in the words of the finding's last known update, as one sentence or more; empty if there is no
-    /// code. Hostile: show as text.
+    /// What happened, in the words of this occurrence's last known update, as one sentence or more; empty if there is
+    /// no code. Hostile: show as text.
     pub summary: String,
     /// Severity of this occurrence, or of the thing that the "why" explains.
     pub severity: Severity,
@@ -35,13 +35,15 @@ pub struct Evidence {
 pub struct Item {
     /// The id of the record.
     pub record: RecordId,
-    /// The record's lane and time; `None` if the record is not loaded, or no longer, or has no lane ([`lane_of`]). The
-    /// time of a step is [`Step::at`](crate::why::Step::at), which need not be the time of its record.
+    /// The record's lane and time; `None` if the record is not loaded, or no longer, or has no lane ([`lane_of`]). A
+    /// step of a "why" always has a place: [`Step::lane`](crate::why::Step::lane) and
+    /// [`Step::at`](crate::why::Step::at), which need not be those of its record.
     pub place: Option<(LaneId, Time)>,
     /// Three texts: the UTC time of `place` (`09:35:28.911`), the name of the lane, and a sentence about the record. If
     /// `place` is `None`, the first two are empty. Hostile: show as text.
     pub words: [String; 3],
-    /// How a "why" leads to this step from the step before; `None` for a record of a finding's evidence.
+    /// How a "why" leads to this step from the step before; for the first step the value means nothing. `None` for a
+    /// record of a finding's evidence.
     pub way: Option<Way>,
 }
 
@@ -84,7 +86,7 @@ impl Evidence {
 
     /// Returns whether the store by now has another summary, other records, or a loaded record for an item without a
     /// place. If the store no longer has the occurrence, only a newly loaded record counts. For a "why" the answer
-    /// means nothing.
+    /// means nothing. For an item whose record is loaded but has no lane, the answer stays `true`.
     #[must_use]
     pub fn is_behind(&self, store: &Store) -> bool {
         let told_anew = span(store, self.finding).is_some_and(|span| {

@@ -12,7 +12,8 @@ use crate::id::{LaneId, RecordId};
 use crate::store::{Epoch, Known, Store};
 
 /// The longest wait of a watch that does not count as trouble, in µs: 5 s. A longer wait is trouble, even without a
-/// finding. A backoff exceeds 5 s at the third or fourth failure in a row (docs/semantics/clients.md#reflector).
+/// finding. A backoff exceeds 5 s at the third or fourth failure in a row (docs/semantics/clients.md#reflector). The
+/// number has no other source.
 pub(crate) const LONG_WAIT_US: i64 = 5_000_000;
 
 /// Most cleared findings that are listed, the newest first, so that the list stays short. Older cleared findings are
@@ -25,7 +26,7 @@ pub const MAX_MUTED: usize = 256;
 /// whose banner then shows again if its finding is still open. The number has no source.
 const MAX_READ: usize = 16;
 /// Longest reason for a mute, in characters, so that a page stores at most 51,200 characters of reasons. A longer
-/// reason is cut at this length.
+/// reason is cut at this length. The number has no other source.
 pub const MAX_REASON_CHARS: usize = 200;
 
 /// The open findings of one row of the catalogue, each about another subject.
@@ -82,8 +83,8 @@ pub struct Item {
 
 impl Item {
     /// Returns `likely · since 09:31:22 · or F25, F26`. A finding that occurred more than once gives `likely · 4 times
-    /// since 09:31:22, last at 09:40:00`. `last at` is left out if first and last occurrence began in the same second,
-    /// and `or` if `alike` is empty. Times are UTC times of day.
+    /// since 09:31:22, last at 09:40:00`. `last at` is left out if first and last occurrence began at the same time of
+    /// day in seconds, and `or` if `alike` is empty. Times are UTC times of day.
     #[must_use]
     pub fn particulars(&self) -> String {
         let mut words = self.certainty.to_string();
@@ -362,9 +363,10 @@ pub(crate) fn named(subject: Option<&Text>) -> String {
     subject.map_or(CLUSTER, |subject| subject).to_owned()
 }
 
-/// Returns whether the finding that a record raised was open, cleared or not raised yet at a moment, as a sentence. For
-/// a record of an epoch that is unknown at that moment, the sentence is `Not raised yet.`, too. Returns `None` if the
-/// record raised no finding, or no loaded chapter shows that it did.
+/// Returns whether the finding that a record raised was open, cleared or not raised yet at a moment, as a sentence. Of
+/// a finding that was open when an earlier epoch ended, the sentence says that. For a record of an epoch that is
+/// unknown at that moment, the sentence is `Not raised yet.`, too. Returns `None` if the record raised no finding, or
+/// no loaded chapter shows that it did.
 #[must_use]
 pub fn stood(known: Known<'_>, raised: RecordId) -> Option<String> {
     let mut runs = known.epochs().iter();

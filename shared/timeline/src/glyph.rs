@@ -65,7 +65,8 @@ macro_rules! glyphs {
             }
 
             /// Returns the glyph's paths, in paint order; never empty. The halo is the first path, widened and painted
-            /// in the colour of the row's ground. A glyph whose first path is stroked has no halo.
+            /// in the colour of the row's ground. In an SVG, a glyph whose first path is stroked has no halo; on the
+            /// canvas it has one.
             #[must_use]
             pub const fn parts(self) -> &'static [Part] {
                 match self { $(Self::$name => &[$(Part { paint: Paint::$paint $(($width))?, path: $path }),*],)* }
@@ -108,7 +109,7 @@ glyphs! {
     ListStart = "list-start", "list starts", List, (4.25, 6.0), [Stroke(150) "M8.5 1.25H4.25V10.75H8.5"];
     /// Closing bracket of a list.
     ListEnd = "list-end", "list ends", List, (7.75, 6.0), [Stroke(150) "M3.5 1.25H7.75V10.75H3.5"];
-    /// A list after the watch's first list.
+    /// A list after the watch's first list; also the first list of an epoch, once it is compared with the epoch before.
     Relist = "relist", "relist", List, (3.9, 6.0), [Fill "M3 0h1.75v12H3zM7.25 0H9v12H7.25z"];
     /// The watch dials, or waits for an answer.
     Connecting = "connecting", "connecting", Stream, (6.0, 9.5), [Fill "M.5 8.5h2v2h-2zM5 8.5h2v2h-2zM9.5 8.5h2v2h-2z"];
@@ -126,13 +127,14 @@ glyphs! {
     Jump = "jump", "resourceVersion jump", Jump, (6.0, 4.0), [Stroke(150) "M.5 10.25H6V5", Fill "M2.2 5.4L6 .6L9.8 5.4Z"];
     /// A resourceVersion that went back.
     Reversal = "reversal", "resourceVersion went back", Error, (6.0, 8.0), [Stroke(150) "M.5 1.75H6V7", Fill "M1.5 6.2H10.5L6 11.8Z"];
-    /// A ghost: the watch holds the object, and it is not in the list.
+    /// A ghost: the watch holds the object, and the audit's read lacks it. Also an object that a simulated layer holds
+    /// and etcd does not.
     Ghost = "ghost", "ghost", Divergence, (6.0, 1.3), [Ground "M2 10.9V5.5A4 4 0 0 1 10 5.5V10.9L8 9.2L6 10.9L4 9.2Z", Stroke(150) "M2 10.6V5.3A4 4 0 0 1 10 5.3V10.6L8 9L6 10.6L4 9Z", Fill "M4 4.6h1.4v2H4zM6.6 4.6H8v2H6.6z"];
-    /// A missing object: it is in the list, and the watch does not hold it.
+    /// A missing object: the audit's read has the object, and the watch does not hold it.
     Missing = "missing", "missing", Divergence, (6.0, 9.0), [Stroke(150) "M.75 3.5V.75H3.5M8.5 .75H11.25V3.5M11.25 8.5V11.25H8.5M3.5 11.25H.75V8.5", Stroke(140) "M4.3 4.5A1.75 1.75 0 1 1 6.6 6.1Q6 6.4 6 7.3", Fill "M5.25 8.3h1.5v1.5h-1.5z"];
-    /// A stale object: the watch holds it at an older resourceVersion than the list's.
+    /// A stale object: the watch holds it at an older resourceVersion than the audit's read has.
     Stale = "stale", "stale", Divergence, (1.75, 6.0), [Stroke(175) "M5.75 2L1.75 6L5.75 10M10.5 2L6.5 6L10.5 10"];
-    /// The watch holds the object at a newer resourceVersion than the list's.
+    /// The watch holds the object at a newer resourceVersion than the audit's read has.
     ListOlder = "list-older", "list older", Divergence, (10.25, 6.0), [Stroke(175) "M1.5 2L5.5 6L1.5 10M6.25 2L10.25 6L6.25 10"];
     /// An audit read agrees with what the watch holds.
     ReadAgrees = "read-agrees", "read agrees", Bookmark, (6.0, 6.0), [Fill "M3.25 3.25h5.5v5.5h-5.5z"];

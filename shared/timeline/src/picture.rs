@@ -59,11 +59,13 @@ const TREE_WIDTH: Px = Px::whole(212);
 /// Height of the picture's head with title, range and losses, in px: the lowest of the head's 8 possible facts stands
 /// at 107 px.
 const HEAD_HEIGHT: Px = Px::whole(108);
-/// Height of the picture's foot, in px: two lines of text, 16 px apart, and the space around them.
+/// Height of the picture's foot, in px: two lines of text, 16 px apart, and the space around them. The number has no
+/// other source.
 const FOOT_HEIGHT: Px = Px::whole(56);
 /// Height of the line of the foot that names the source, in px: the same as the distance of the lines above it.
 const SOURCE_LINE: Px = Px::whole(16);
-/// Height of a line of the legend, in px. The highest sign of a legend is a plate of 13 px.
+/// Height of a line of the legend, in px. The highest sign of a legend is a plate of 13 px. The number has no other
+/// source.
 const LEGEND_LINE: Px = Px::whole(20);
 /// Least distance of a legend from the page's sides, in px, so that it does not touch the outline. The number has no
 /// source.

@@ -2,7 +2,7 @@
 //!
 //! A painter walks [`Scene::primitives`] from first to last and draws each; a painter decides nothing. The same list is
 //! drawn on the live canvas and into a saved picture. Coordinates are CSS px in steps of 1/64, y down, from the scene's
-//! top left corner. A painter snaps the left and top edges of rectangles to whole device px.
+//! top left corner. The canvas rounds all edges of rectangles to whole device px; an SVG does not.
 
 mod dump;
 mod hatch;

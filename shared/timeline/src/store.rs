@@ -7,7 +7,8 @@
 //!
 //! [`Store::coverage`] distinguishes stretches that are loaded, not loaded yet, expired, and never known. A budget of
 //! bytes bounds the store. Beyond the budget, the oldest chapters out of view are dropped. The time of a dropped
-//! chapter counts as [`Coverage::Dropped`], or as not loaded if the server has the chapter.
+//! chapter counts as not loaded if the server has the chapter. Otherwise it counts as [`Coverage::Dropped`] at the
+//! begin of its epoch, and elsewhere as not loaded, expired or lost.
 
 mod absorb;
 mod as_of;

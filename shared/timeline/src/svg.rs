@@ -29,7 +29,7 @@ pub fn svg(scene: &Scene, theme: Theme) -> String {
 }
 
 /// Like [`svg`], but the document is `width_px` wide, and its height is in proportion, rounded up to whole px. The
-/// scene's width must not be 0: otherwise the height is not a number, and nothing shows.
+/// scene's width must not be 0: otherwise the height is infinite or not a number, and nothing shows.
 #[must_use]
 pub fn svg_of_width(scene: &Scene, theme: Theme, width_px: u32) -> String {
     let width = f64::from(width_px);

@@ -9,7 +9,7 @@ use crate::scene::Px;
 /// differences of two times fit in an `i64`.
 const MOST_US: i64 = 1 << 61;
 /// Nearest zoom, in µs for each px; a nearer zoom is cut to this value. A view of 1,000 px then shows 5 ms, and the
-/// ruler's nearest labels, 1 ms apart, are 200 px apart.
+/// ruler's nearest labels, 1 ms apart, are 200 px apart. The number has no other source.
 const MIN_US_PER_PX: f64 = 5.0;
 /// Farthest zoom, in µs for each px: one day in 100 px. A farther zoom is cut to this value, because the ruler's
 /// farthest labels, 1 day apart, need 90 px.
@@ -43,11 +43,12 @@ pub struct View {
     /// The begin of a young log: the axis begins there and takes the spans of [`STEPS_S`]. `None` for any other log,
     /// once the last span is full, or once the viewer has panned, zoomed or resized.
     pub grows_from: Option<Time>,
-    /// The x of now while the view follows now, in px from the left edge, at least 0. [`View::at_now`] makes this x
-    /// whole. The value has no meaning while the view does not follow now.
+    /// The x of now while the view follows now, in px from the left edge. [`View::at_now`] makes this x whole. It is at
+    /// least 0, unless the free width is greater than 97.5 % of the width. The value has no meaning while the view does
+    /// not follow now.
     pub pen_px: f64,
     /// Width in px that stays free right of now while the view follows now, in addition to 2.5 % of the width. The
-    /// value is 0, or the width of the captions on a viewer's first visit.
+    /// value is 0, or the width for the captions while they are open.
     pub free_px: f64,
 }
 
@@ -164,7 +165,7 @@ impl View {
     }
 
     /// Returns the x of now while the axis moves along with now, in whole px: at 97.5 % of the width, less the free
-    /// width.
+    /// width. The result is negative if the free width is the greater of both.
     #[must_use]
     pub fn lead_px(&self) -> f64 {
         (self.width_px * (1.0 - LEAD) - self.free_px).floor()

@@ -27,10 +27,11 @@ pub(super) struct Case<'a> {
     left: OnceCell<Option<Judgement>>,
 }
 
-/// The streams to one server that ended together with the judged end, this end included.
+/// The streams to one server that ended together with the judged end, this end included, one for each watch. Streams
+/// whose ends explain themselves are left out, except those that a reset ended.
 pub(super) struct Group<'a> {
     pub(super) ended: Vec<&'a End>,
-    /// The number of streams to the server that lived on.
+    /// The number of streams to the server that lived on, and that had opened over 250 ms before the judged end.
     pub(super) alive: usize,
 }
 

@@ -31,14 +31,14 @@ pub(crate) struct Stream {
     pub(crate) remote: Option<Text>,
     pub(crate) since: Time,
     pub(crate) from: Option<ResourceVersion>,
-    /// The timeout that the stream's request asked for.
+    /// The timeout that the stream's request asked for; `None` if it asked for none, or is unknown.
     pub(crate) timeout_ms: Option<u64>,
     pub(crate) error: Option<ServerError>,
-    /// The last document of the stream that could not become an event.
+    /// The last document of the stream that could not become an event; `None` if there was none.
     pub(crate) unread: Option<Unread>,
-    /// The last pause in which watchscope did not read the stream.
+    /// The last pause in which watchscope did not read the stream; `None` if there was none.
     pub(super) pause: Option<Interruption>,
-    /// The last edit of the resource's CRD since the stream was opened.
+    /// The last edit of the resource's CRD since the stream was opened; `None` if there was none.
     pub(super) edit: Option<Interruption>,
 }
 
@@ -48,9 +48,9 @@ pub(super) struct Interruption {
     pub(super) seq: Seq,
     /// When the pause ended, or when the CRD was edited.
     pub(super) at: Time,
-    /// How long the pause took; 0 for an edit.
+    /// How long the pause took, with the pauses before it that might still matter when it ended; 0 for an edit.
     pub(super) lasted_ms: u64,
-    /// The last resourceVersion that the watch had received before it.
+    /// The last resourceVersion that the watch had received before it; `None` if it had received none.
     pub(super) seen: Option<ResourceVersion>,
 }
 
@@ -91,24 +91,27 @@ pub(crate) struct End {
     pub(crate) events: u64,
     /// The longest time that watchscope left the stream unread, if it was long enough to be recorded.
     pub(crate) unread_ms: Option<u64>,
-    /// The GOAWAY by which the server refused new streams on the connection.
+    /// The GOAWAY by which the server refused new streams on the connection; `None` if there was none.
     pub(crate) goaway: Option<Seq>,
-    /// A pause of watchscope that may explain the end: the stream delivered nothing after it, or ended soon after it.
+    /// A pause of watchscope that may explain the end: the stream delivered nothing after it, or ended at most 10 s
+    /// after it. `None` if there is no such pause.
     pub(crate) pause: Option<OwnPause>,
     /// The number of barren streams in a row that began at this stream's resourceVersion, this stream included. A
-    /// barren stream ended at once, without an event.
+    /// barren stream ended at once, without an event. 0 if this stream was not barren, or if its end was not orderly.
     pub(crate) barren: u32,
     /// The last edit of the resource's CRD, if it came at most 130 s before the end.
     pub(crate) edit: Option<Seq>,
     /// The number of streams in a row, this stream included, that ended before all their initial events had come (F37).
     pub(crate) cut_short: u32,
-    /// The end of the watch's previous stream, if strong evidence shows that its reader was slow (F36).
+    /// The end of the watch's previous stream, if F36 (a slow reader) is likely or definite for that end.
     pub(crate) slow_before: Option<Seq>,
-    /// The highest resourceVersion that any watch of the cluster had received when the stream ended.
+    /// The highest resourceVersion that any watch of the cluster had received when the stream ended; `None` if no watch
+    /// had received one. Watches of Events do not count, because a cluster may keep its events in another etcd.
     pub(super) highest: Option<u64>,
-    /// The 410 that the watch met when it resumed, and the list that shows that the watch cache was built anew.
+    /// The 410 that the watch met when it resumed, and the list that shows that the watch cache was built anew; `None`
+    /// unless both came.
     pub(crate) rebuilt: Option<[Seq; 2]>,
-    /// The judgement that was published last.
+    /// The judgement that was published last; `None` before the first.
     pub(super) published: Option<Judgement>,
 }
 

@@ -27,6 +27,6 @@ pub(super) enum FactKind {
     Replayed,
     /// The server does not serve the resource.
     NotServed,
-    /// The other side closed the connection.
+    /// The connection closed, and not because watchscope cancelled it.
     Closed,
 }

@@ -22,26 +22,31 @@ use super::own::is_plain;
 use super::runs::Runs;
 use crate::server_words;
 
-/// Time in µs within which ends of streams count as "together" (docs/semantics/streams.md#together). It is also the
-/// time after a resume within which events count as replayed at once. The number has no source. A longer time would
-/// group more ends of different causes; a shorter time would separate ends of one cause.
+/// Time in µs within which ends of streams count as "together" (docs/semantics/streams.md#together). So the judgement
+/// of an end that does not explain itself comes this time after the end at the earliest. It is also the time after a
+/// resume within which events count as replayed at once. The number has no source. A longer time would group more ends
+/// of different causes; a shorter time would separate ends of one cause.
 pub const TOGETHER_US: i64 = 250_000;
-/// Time in µs after an end at which its judgement is final. Until then a judgement may be published, and replaced
-/// (docs/semantics/streams.md#revised). This time includes a watch's first retry after a failure, which comes after 1.6
-/// s at most (docs/semantics/clients.md#reflector). It is also the time within which failed requests of several watches
-/// may be one finding.
+/// Time in µs after an end up to which its judgement may be published, and replaced
+/// (docs/semantics/streams.md#revised). After it a judgement is final, except a suspicion ([`SUSPICION_REVISED_US`]).
+/// This time includes a watch's first retry after a failure, which comes after 1.6 s at most
+/// (docs/semantics/clients.md#reflector); the rest has no source. It is also the time within which failed requests of
+/// several watches may be one finding.
 pub const REVISED_US: i64 = 2_000_000;
 /// Time in µs after an end at which a suspicion, or `unknown`, is final: 12.25 s (docs/semantics/streams.md#revised).
-/// If the watch meets a 410 when it resumes, its next list may show that the server's cache was built anew.
+/// If the watch meets a 410 when it resumes, its next list may show that the server's cache was built anew. The time is
+/// [`REVISED_US`], [`TOGETHER_US`], and the 10 s for which attribution waits for that list.
 pub const SUSPICION_REVISED_US: i64 = REVISED_US + TOGETHER_US + LIST_US;
-/// The most ends that are kept. A further end makes attribution forget the oldest end: the published judgement of that
-/// end stays, and later ends are not grouped with it. Findings wait for the judgement of at most as many ends. An end
-/// matters for 12.25 s at most, so the limit allows over 300 ends a second. The number has no other source.
+/// The most ends that are kept. A further end makes attribution forget the oldest end. The published judgement of that
+/// end stays, and later ends are not grouped with it; an end that has no judgement by then gets none. Findings wait for
+/// the judgement of at most as many ends. An end matters for 12.25 s at most, so the limit allows over 300 ends a
+/// second. The number has no other source.
 pub const MAX_ENDS: usize = 4_096;
 /// The most facts, and the most edited CRDs, that are kept. A further fact makes attribution forget the oldest fact. A
 /// further edit makes it forget edits older than 130 s, which end no stream any more. If no edit is that old, the
-/// further edit is not kept. Facts matter for 2.25 s after an end, and edits for 130 s, so the limit allows 1,800 facts
-/// and 30 edits a second. The number has no other source.
+/// further edit is not kept. Facts are kept for 2.25 s, or for 12.25 s while an end before them waits for a list. So
+/// the limit allows 1,800 facts a second, or 330 during such a wait. Edits matter for 130 s, so it allows 30 edits a
+/// second. The number has no other source.
 pub const MAX_FACTS: usize = 4_096;
 /// Time in µs after an edit of a CRD within which the watches of its resource may end because of the edit (F17;
 /// docs/semantics/streams.md#rule-definition-edited). The server waits up to two request timeouts, 120 s, before it
@@ -68,12 +73,12 @@ const CACHED_EVENTS: u64 = 100;
 const LIST_US: i64 = 10_000_000;
 
 /// A 410 that a watch got from a watch cache when it resumed after an orderly end of its stream. The value is kept
-/// until the watch's next list.
+/// until the watch's next list, for [`LIST_US`] at most.
 ///
-/// The list explains the 410. A cache drops events only while it holds at least [`CACHED_EVENTS`] of them, and each
-/// event has a revision of its own. So a cache whose newest revision is less than 100 above its oldest has dropped no
-/// event: it was built anew at the oldest revision. After many writes between the 410 and the list, the list's version
-/// is higher and proves nothing.
+/// The list explains the 410. A cache drops events only while it holds at least [`CACHED_EVENTS`] of them, and events
+/// of one resource hardly ever share a revision. So a cache whose newest revision is less than 100 above its oldest has
+/// most likely dropped no event. It was built anew at the oldest revision. After many writes between the 410 and the
+/// list, the list's version is higher and proves nothing.
 ///
 /// A cache ends its streams before it is built anew. So the end has another reason if any watch had received a version
 /// above the cache's oldest before the end: in this case the cache was built earlier. Behind a load balancer, for
@@ -112,7 +117,7 @@ pub(crate) struct StreamFacts {
     /// Servers that said that they shut down, by address.
     draining: BTreeMap<Text, Drain>,
     runs: Runs,
-    /// For each watch, the record of its last stream's end, if strong evidence shows that the reader was slow (F36).
+    /// For each watch, the record of its last stream's end, if F36 (a slow reader) is likely or definite for that end.
     slow: BTreeMap<WatchName, Seq>,
     /// The watches whose last request asked for initial events (watch-list).
     asks_initial: BTreeSet<WatchName>,
@@ -320,7 +325,7 @@ impl StreamFacts {
         }
     }
 
-    /// Returns when attribution stops waiting for the list that explains a watch's 410.
+    /// Returns when attribution stops waiting for the list that explains a watch's 410; `None` if it does not wait.
     pub(crate) fn awaits_list(&self, watch: &WatchName) -> Option<Time> {
         self.expiries.get(watch).map(|expiry| expiry.until)
     }
@@ -571,13 +576,14 @@ impl StreamFacts {
             .collect()
     }
 
-    /// Returns the end at an index.
+    /// Returns the end at an index from [`Self::judgeable`]. Panics if no end has the index.
     pub(crate) fn end(&self, place: usize) -> &End {
         &self.ends[place]
     }
 
-    /// Stores a judgement of the end at an index. Returns the watch and stream if row or certainty differ from the last
-    /// published judgement of this end.
+    /// Stores a judgement of the end at an index from [`Self::judgeable`]. Returns the watch and stream if row or
+    /// certainty differ from the last published judgement of this end, or if it has none; else `None`. Panics if no end
+    /// has the index.
     pub(crate) fn publish(
         &mut self,
         place: usize,
@@ -651,8 +657,9 @@ impl StreamFacts {
         })
     }
 
-    /// Returns `end` and the ends together with it that do not explain themselves, each watch once. Also returns the
-    /// number of streams that lived on. Only streams that `among` picks count for either.
+    /// Returns `end`, and the ends together with it that do not explain themselves or are resets, each watch once. Also
+    /// returns the number of streams that lived on, and that had opened over [`TOGETHER_US`] before `end`. Only streams
+    /// that `among` picks count for either, besides `end` itself.
     pub(super) fn together<'a>(
         &'a self,
         end: &'a End,
@@ -682,7 +689,7 @@ impl StreamFacts {
         (ended, alive)
     }
 
-    /// Returns the last edit of the CRD of an ended stream's resource.
+    /// Returns the last edit of the CRD of an ended stream's resource; `None` if the end or such an edit is not kept.
     pub(crate) fn last_edit(&self, ended: StreamId) -> Option<Moment> {
         let end = self.ends.iter().rev().find(|end| end.id == ended)?;
         self.edits.get(&end.stream.resource).copied()

@@ -1,7 +1,7 @@
 //! Rules about an end alone: its cause, its age, its ERROR, and a pause of watchscope.
 //!
 //! The rules in this file need neither the ends of other streams nor a wait. [`is_plain`] tries these rules before
-//! other streams are looked at.
+//! other streams are looked at. A rule returns `None` if it does not apply.
 
 use std::ops::RangeInclusive;
 

@@ -1,8 +1,8 @@
 //! The rules by which a stream's end is judged, in the order of docs/semantics/streams.md#rules.
 //!
-//! A replay of at least 10 events right after an early orderly end shows a slow reader
-//! (docs/semantics/streams.md#rule-slow-reader). After such a replay a slow reader is likely, even after two such ends
-//! in a row. A slow reader is definite only if watchscope measured its own slow reading.
+//! A replay of at least 10 events right after an early orderly end makes a slow reader likely
+//! (docs/semantics/streams.md#rule-slow-reader). Two such ends in a row make it no surer. A slow reader is definite
+//! only if watchscope also measured its own slow reading.
 //!
 //! The resume after an early orderly end may meet a 410 and no 429. In this case the next list shows whether the watch
 //! cache was built anew (F16, F17) or dropped old events (F11). A watch cache drops events only while it holds at least

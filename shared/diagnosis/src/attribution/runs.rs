@@ -8,8 +8,9 @@ use watchscope_model::{ResourceVersion, StreamId, Time, WatchName};
 
 use super::end::{Stream, is_barren};
 
-/// Number of events delivered at once by a resuming stream that shows that the server's buffer was full (F36). The
-/// number is the size of the smallest buffer of a watch (docs/semantics/servers.md#buffers).
+/// Least number of events that a resuming stream delivers at once for which a full buffer of the server is likely (F36;
+/// docs/semantics/streams.md#rule-slow-reader). The number is the size of the smallest buffer of a watch
+/// (docs/semantics/servers.md#buffers).
 pub(crate) const REPLAYED: u64 = 10;
 
 /// Counts of streams in a row: for each watch, one count of each kind.
@@ -25,7 +26,7 @@ pub(super) struct Runs {
 /// Barren streams of one watch in a row.
 #[derive(Clone, Debug, Default)]
 struct BarrenRun {
-    /// The resourceVersion at which all these streams began.
+    /// The resourceVersion at which all these streams began; `None` if they began without one.
     from: Option<ResourceVersion>,
     streams: u32,
 }
@@ -76,7 +77,7 @@ impl Runs {
     }
 
     /// Notes that a stream ended. Returns how many streams of its watch in a row were barren and began at the same
-    /// resourceVersion, this stream included; 0 if it was not barren.
+    /// resourceVersion, this stream included; 0 if it was not barren, or if its end was not orderly.
     pub(super) fn barren(&mut self, event: &StreamEnded, stream: &Stream) -> u32 {
         self.replays.remove(&event.stream);
         if !(is_barren(event) && event.cause == Cause::End) {

@@ -83,8 +83,8 @@ impl Auditor {
     }
 
     /// Takes the next record of the log; each record must be passed once. `before` is the fold of all records before
-    /// it. A record of a watch that the auditor does not know begins the audit of that watch, unless the watch is
-    /// stopped in `before`.
+    /// it. The start of a watch begins its audit, anew if the auditor knows the watch; its stop ends the audit. Any
+    /// other record of an unknown watch begins its audit, if `before` has the watch and it is not stopped there.
     pub fn observe(&mut self, before: &State, record: &Record) {
         let now = record.at;
         if let Event::Clock(Clock {

@@ -7,7 +7,7 @@ use watchscope_model::Time;
 
 /// Default for the most requests of the audit to a server in a minute, two a second. Further requests wait; only the
 /// request for the server's version, on a new connection, does not wait, but counts. The default is enough for six
-/// small watches (docs/audit.md#how-much-is-read).
+/// small watches (docs/audit.md#how-much-is-read). The number has no other source.
 pub const PER_MINUTE: usize = 120;
 /// Most requests in a minute for one watch; further requests wait. These 20 are two lists, 16 lookups and two reads
 /// that confirm. Only the server's budget limits second watches, requests for the server's version, a watch whose
@@ -19,11 +19,12 @@ const MINUTE_US: i64 = 60_000_000;
 /// longer wait, that wait counts. Many servers ask for a wait of 1 s, too
 /// (docs/semantics/requests.md#too-many-requests).
 const REST_MS: u64 = 1_000;
-/// Longest wait in ms after refusals in a row. More refusals do not lengthen the wait. So the audit sends requests to a
-/// recovered server again within a minute.
+/// Longest wait in ms after refusals in a row, unless the server asks for a longer one. More refusals do not lengthen
+/// the wait. So the audit sends requests to a recovered server again within a minute. The number has no other source.
 const LONGEST_REST_MS: u64 = 60_000;
 
-/// The times of the requests in the last minute, at most `most`.
+/// The times of the requests in the minute up to the last request. They are at most `most`, unless the limit was
+/// lowered or some requests did not wait for it.
 #[derive(Clone, Debug)]
 pub(super) struct Minute {
     most: usize,

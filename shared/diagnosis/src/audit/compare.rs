@@ -63,7 +63,7 @@ pub(super) fn compare(
 #[derive(Clone, Debug)]
 pub(super) struct Comparison {
     pub(super) at: ResourceVersion,
-    /// The continue token of the next page.
+    /// The continue token of the next page; `None` before the first page.
     pub(super) token: Option<String>,
     /// The differences that the first comparison found, if this is the second; else `None`.
     pub(super) first: Option<Vec<Difference>>,

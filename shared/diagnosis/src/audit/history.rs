@@ -20,7 +20,7 @@ use watchscope_model::{Object, ResourceVersion, Time};
 pub const KEPT_US: i64 = 600_000_000;
 /// Most steps of one watch; a further step replaces the oldest, and the states before that one become unknown. 20
 /// changes a second over ten minutes are 12,000 steps of about 400 bytes, 4.7 MiB (docs/benchmarks.md). The most steps
-/// take 13 MiB.
+/// take 13 MiB. The number has no other source.
 pub const MAX_STEPS: usize = 32_768;
 
 /// An object and its resourceVersion.
@@ -55,10 +55,10 @@ pub(super) struct History {
     steps: VecDeque<Step>,
     floor: Floor,
     /// The object that an inferred DELETED removed, until the ADDED comes from which that DELETED was inferred. The
-    /// inferred DELETED has the version of the ADDED.
+    /// inferred DELETED has the version of the ADDED. `None` if no such ADDED is to come.
     replaced: Option<Version>,
     /// The watch's progress when its stream last delivered an event older than the held object. Such an event is no
-    /// step.
+    /// step. `None` if there was none since the log last began.
     passed_over: Option<ResourceVersion>,
 }
 
@@ -70,7 +70,8 @@ pub(super) struct Past<'a> {
 }
 
 impl History {
-    /// Returns the per-key log of a watch in a fold: the state that it holds now is known, and no state before.
+    /// Returns the per-key log of a watch in a fold. If the watch has completed a list, the state that it holds now is
+    /// known, and no state before; otherwise no state is known.
     pub(super) fn since(watch: &Watch) -> Self {
         let floor = match &watch.progress {
             Some(progress)
@@ -255,7 +256,7 @@ fn is_reading(watch: &Watch) -> bool {
 }
 
 impl<'a> Past<'a> {
-    /// Returns what the watch held under an object's namespace and name at the past version.
+    /// Returns what the watch held under an object's namespace and name at the past version; `None` if it held nothing.
     pub(super) fn get(
         &self,
         object: &Arc<Object>,

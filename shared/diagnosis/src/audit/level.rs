@@ -2,13 +2,14 @@
 
 /// Most objects of a watch that counts as small, if lists may hide a ghost. Each object of a small watch is looked up
 /// every 56 s, which [`PER_WATCH`] allows beside two lists a minute and two reads that confirm. The objects of a larger
-/// watch are looked up less often. If lists come from etcd, a watch is small up to a page of objects ([`PAGE`]).
+/// watch are looked up less often. If lists come from etcd, a watch is small with fewer objects than a page ([`PAGE`]).
 ///
 /// [`PER_WATCH`]: super::PER_WATCH
 /// [`PAGE`]: super::PAGE
 pub const SMALL_WATCH: usize = 15;
-/// Most objects of a watch that [`Level::Full`] all looks up within two minutes, within a server's [`PER_MINUTE`]. The
-/// objects of a larger watch are looked up as [`Level::Light`] does.
+/// Most objects of a watch that [`Level::Full`] all looks up within two minutes, if lists may hide a ghost. 200
+/// objects, of one watch or of six together, fit into a server's [`PER_MINUTE`] beside the lists and second watches
+/// (docs/audit.md#how-much-is-read). The objects of a larger watch are looked up as [`Level::Light`] does.
 ///
 /// [`PER_MINUTE`]: super::PER_MINUTE
 pub const FULL_WATCH: usize = 200;

@@ -53,7 +53,8 @@ pub(super) struct Traffic {
     pub(super) reported_version: Option<ServerVersion>,
     /// The read that is under way; `None` if no read is.
     pub(super) flight: Option<(WatchName, Task)>,
-    /// The watch that a second watch checks now, and the resourceVersion at which the second watch began.
+    /// The watch that a second watch checks now, and the resourceVersion at which the second watch began; `None` if no
+    /// second watch is under way.
     pub(super) witness: Option<(WatchName, ResourceVersion)>,
     /// The connections of the last read and of the last second watch.
     pub(super) connections: [Option<ConnectionId>; 2],
@@ -70,7 +71,7 @@ impl Traffic {
     }
 
     /// Returns the newest Kubernetes version that may answer, which decides what a read may hide. If any server may
-    /// answer, this is the newest version that any server has reported.
+    /// answer, this is the newest version that any server has reported. `None` if it is unknown.
     pub(super) fn newest(&self, versions: &Versions) -> ServerVersion {
         match self.reported_version {
             Some(reported_version) if self.is_pinned || reported_version.is_none() => {
@@ -80,7 +81,8 @@ impl Traffic {
         }
     }
 
-    /// Returns the oldest Kubernetes version that may answer, which decides what can be requested.
+    /// Returns the oldest Kubernetes version that may answer, which decides what can be requested; `None` if it is
+    /// unknown.
     pub(super) fn oldest(&self, versions: &Versions) -> ServerVersion {
         match self.reported_version {
             Some(reported_version) if self.is_pinned => reported_version,

@@ -162,7 +162,8 @@ impl Members {
         }
     }
 
-    /// Returns one draft for all of these watches: as severe as the worst draft, as certain as the most certain.
+    /// Returns one draft for all of these watches: as severe as the worst draft, as certain as the most certain. `None`
+    /// without watches, or if the most certain draft has nothing to share.
     pub(super) fn together(&self) -> Option<FindingDraft> {
         let all = || self.0.values().map(|member| &member.found);
         let surest = all().min_by_key(|found| found.certainty.number())?;

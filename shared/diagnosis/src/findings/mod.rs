@@ -204,7 +204,8 @@ impl Findings {
         }
     }
 
-    /// Returns when [`Findings::conclude`] has something to judge or report; a past time means now.
+    /// Returns when [`Findings::conclude`] may have something to judge or report; a past time means now. `None` if
+    /// nothing is to come.
     pub(crate) fn wake_at(&self) -> Option<Time> {
         let timer = self.timers.first_at();
         [self.registry.wake_at(), timer].into_iter().flatten().min()

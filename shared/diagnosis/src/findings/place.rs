@@ -49,7 +49,7 @@ impl Place {
         self.server.clone().map(Subject::Server)
     }
 
-    /// Returns the address of the server that the connection reached.
+    /// Returns the address of the server that the connection reached; `None` if it is unknown.
     pub(super) fn address(&self) -> Option<&Text> {
         self.server.as_ref()
     }

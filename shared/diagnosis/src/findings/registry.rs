@@ -133,7 +133,7 @@ impl FindingRegistry {
         }
     }
 
-    /// Removes and returns a waiting finding with the same cause as one of a group.
+    /// Removes and returns a waiting finding with the same cause as one of a group; `None` if there is none.
     fn next_of(&mut self, row: Row, group: &[FindingDraft]) -> Option<FindingDraft> {
         let is_one = |found: &FindingDraft| {
             let mut group = group.iter();
@@ -258,7 +258,7 @@ impl FindingRegistry {
         self.wake(due);
     }
 
-    /// Returns whether a finding is open, for a watch alone or together with others.
+    /// Returns whether a finding is open, for a watch alone or together with others, or waits for other watches.
     pub(crate) fn stands(&self, row: Row, subject: Subject) -> bool {
         if let Subject::Watch(watch) = &subject {
             let of = (row, watch.clone());

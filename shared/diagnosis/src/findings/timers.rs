@@ -22,7 +22,9 @@ pub(super) enum Timer {
     Behind(Text),
 }
 
-/// The times that findings wait for, in order; at most one timer for each kind and subject.
+/// The times that findings wait for, in order. Each kind has at most one timer for each subject, except
+/// [`Timer::Settled`] and [`Timer::Ghost`]. Timers of these are due at most 12.25 s after the end of the stream, and
+/// about 2 s after a deletion or request.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Timers(BTreeSet<(Time, Timer)>);
 

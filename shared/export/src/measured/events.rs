@@ -8,8 +8,8 @@ use watchscope_timeline::format::{count, duration};
 use super::parts::{Counts, Durations, rate_words};
 use super::{Measure, Scope, name_of, when};
 
-/// The chart's title names a peak if it is at least this multiple of the median rate; smaller peaks are usual. The
-/// number has no source.
+/// The chart's title names a peak if it is at least this multiple of the median rate, and there are at least 10 events.
+/// The median is that of the buckets with a rate. Smaller peaks are usual. The number has no source.
 const PEAK: i64 = 3;
 
 /// The number of live changes by watch and bucket.
@@ -110,7 +110,7 @@ impl Events {
     }
 }
 
-/// Returns the rate per second, in thousandths, of a count in a time; `None` if `micros` is 0.
+/// Returns the rate per second, in thousandths, of a count in a time; `None` if `micros` is 0 or below.
 pub(crate) fn rate(count: u64, micros: i64) -> Option<i64> {
     if micros <= 0 {
         return None;

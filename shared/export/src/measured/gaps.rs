@@ -7,12 +7,12 @@ use watchscope_timeline::format::{clock, count, duration, number};
 
 use super::{Measure, Scope, name_of};
 
-/// The most gaps and seams that get a row, so that the chart is about as high as other charts. The chart's notes count
-/// the gaps without a row. The number has no other source.
+/// The most gaps and seams that get a row, the worst first, so that the chart is about as high as other charts. The
+/// chart's notes count the gaps without a row. The number has no other source.
 const ROWS: usize = 8;
 
-/// The longest gaps and seams, at most [`ROWS`], and counts of all gaps. Gaps that may have lost events come first,
-/// then open gaps, then seams, then resumed gaps.
+/// The worst gaps and seams, at most [`ROWS`], and counts of all gaps. Gaps that may have lost events come first, then
+/// open gaps, then seams, then resumed gaps; in each of these groups, the longest first.
 #[derive(Default)]
 pub(crate) struct Gaps {
     rows: Vec<Row>,

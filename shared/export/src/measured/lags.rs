@@ -13,17 +13,17 @@ use super::{MOST_LETTERS, Measure, Scope, when};
 
 /// The most events that wait for another server to deliver them; of more, the oldest are forgotten. A later delivery of
 /// a forgotten event counts as its first delivery. At 200 events a second, as of the pods of a large cluster
-/// (docs/semantics/servers.md#load), a server may be 20 s behind.
+/// (docs/semantics/servers.md#load), a server may be 20 s behind. The number has no other source.
 const REMEMBERED: usize = 4_096;
 /// The most servers that are compared. Further servers are not measured, and the chart's notes say so. The number has
 /// no source.
 const MOST_SERVERS: usize = 16;
-/// The least p95 of a server's lag, in microseconds, for the chart to call the server behind: a person notices such a
-/// lag. The number has no other source.
+/// The least p95 of a server's lag in its worst bucket, in microseconds, for the chart to call the server behind. A
+/// person notices such a lag. The number has no other source.
 const BEHIND_US: i64 = 1_000_000;
 
 /// The least lag that is drawn, in microseconds; a smaller lag is drawn as this lag. The first server to deliver an
-/// event has a lag of 0, which a logarithmic axis does not have.
+/// event has a lag of 0, which a logarithmic axis does not have. The number has no other source.
 const LEAST_US: i64 = 1_000;
 
 /// The key of an event: resource and scope of the watch, API group, namespace and name of the object, resourceVersion,

@@ -11,8 +11,8 @@ use watchscope_timeline::format::{count, duration};
 use super::parts::{Durations, Thinned};
 use super::{MOST_WATCHES, Measure, Scope, name_of};
 
-/// The chart's title names the slowest list if it took at least this multiple of the median time; smaller differences
-/// are usual. The number has no source.
+/// The chart's title names the slowest list if it took at least this multiple of the median time, and there are at
+/// least 3 lists. Smaller differences are usual. The number has no source.
 const SLOW: i64 = 3;
 
 /// Times of lists: a bounded series of dots for each kind of list. The measure also holds the requests of at most

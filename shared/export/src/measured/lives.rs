@@ -12,7 +12,8 @@ use super::parts::{Durations, Thinned};
 use super::{MOST_WATCHES, Measure, Scope, name_of};
 
 /// The least number of similar ages of a watch's streams for the chart's title to name them; fewer may be chance. The
-/// similar ages must also be two thirds of the watch's ages. The number has no source.
+/// similar ages must also be at least two thirds of the watch's ages. Only streams that did not reach their timeout
+/// count. The number has no source.
 const HABIT: u64 = 5;
 
 /// The least age that is drawn, in microseconds; a smaller age is drawn as this age. Records have ages in milliseconds,

@@ -30,11 +30,11 @@ pub(crate) use self::lives::Lives;
 pub(crate) use self::versions::Versions;
 use crate::taken::Taken;
 
-/// The number of time buckets that a chart with lines aims at; the chart has at most two more. With this number a
-/// bucket is about 4 px wide. The number has no source.
+/// The most whole time buckets in a chart with lines. Their length is a round one. With the parts at both ends, the
+/// chart has at most two more. A bucket is therefore at least about 4 px wide. The number has no source.
 const BUCKETS: i64 = 120;
-/// The number of time buckets that a chart with columns aims at; the chart has at most two more. With this number a
-/// column is about 13 px wide. The number has no source.
+/// The most whole time buckets in a chart with columns. Their length is a round one. With the parts at both ends, the
+/// chart has at most two more. A column is therefore at least about 13 px wide. The number has no source.
 const COLUMNS: i64 = 40;
 /// The most watches, names or unfinished lists for which a [`Measure`] holds separate numbers, so that its memory is
 /// bounded for any log. The numbers of further ones are added up or left out. 256 names with a number of 8 bytes for

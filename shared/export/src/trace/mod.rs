@@ -9,8 +9,8 @@
 //! ```
 //!
 //! The trace has each record once. A record's seq is the annotation `record` of an instant or of a slice's begin, or
-//! `end_record` of a slice's end. Left-out records are `loss` records in the export; the trace shows only their number,
-//! at the first one of each run.
+//! `end_record` of a slice's end. Left-out records are `loss` records in the export; the trace shows only the number of
+//! consecutive ones, at the first of them.
 //!
 //! Each run of the log's writer is a sequence of packets with its own clock. A clock snapshot ties the run's clock to
 //! the wall clock at the run's begin. A slice that is open at the end of a run or of the range is closed at that end.
@@ -18,8 +18,9 @@
 //! closed up to the end of the trace.
 //!
 //! Bounds: at most [`MOST_OBJECTS`] objects have a track; the events of further objects share a track and are counted.
-//! A parent has as many tracks of findings as findings that are open at once, and likewise for connections. Names have
-//! at most 200 letters, other texts 2,000; further letters are cut off. The file is made in memory.
+//! In each run, a parent has as many tracks of findings as findings that are open at once, and likewise for
+//! connections. Names have at most 200 letters, other texts 2,000; `…` replaces further letters. The file is made in
+//! memory.
 
 mod packets;
 mod proto;
@@ -45,6 +46,7 @@ pub fn trace(taken: &Taken) -> Result<Vec<u8>, DecodeError> {
     trace_with(taken, MOST_OBJECTS)
 }
 
+/// Like [`trace`], with another number of objects that have a track.
 fn trace_with(taken: &Taken, most_objects: usize) -> Result<Vec<u8>, DecodeError> {
     let mut packets = Packets::default();
     let mut tracks = Tracks::new(most_objects);

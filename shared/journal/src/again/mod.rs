@@ -78,8 +78,8 @@ struct Recorded {
 ///
 /// The records of the output get new seqs without holes, so the output is a log, too. Seqs inside records are changed
 /// to the new ones. If as many judgements are made at the same positions as were recorded, all seqs stay the same. A
-/// seq that no entry has belongs to a record whose kind this build does not know. A seq without an entry stays unused
-/// in the output, too.
+/// seq that no entry has belongs to a record whose kind this build does not know. For each such seq one stays unused in
+/// the output, too: directly before the next entry that is no judgement, or before a hole.
 ///
 /// It holds a fold, a diagnosis, at most 4,096 recorded judgements, and at most 4,096 overdue judgements plus those of
 /// one due time. The constants in the other files of this folder bound the earlier judgements and records that are
@@ -109,7 +109,8 @@ pub struct Again {
 
 impl Again {
     /// Begins with the fold of all records before the first recorded record; for a log from its first record on, an
-    /// empty fold. The first record of the output has the seq after the fold's.
+    /// empty fold. The first seq of the output is the one after the fold's. It stays unused if this build does not know
+    /// the kind of the first recorded record, unless a judgement gets it.
     #[must_use]
     pub fn new(opening: State) -> Self {
         let mut again = Self {
@@ -152,9 +153,9 @@ impl Again {
     }
 
     /// Processes the next recorded entry, and pushes the entries of the output that are decided by now to `out`, by
-    /// seq. No entry may be pushed: a recorded judgement waits for the next entry that is no judgement, or until 4,096
-    /// judgements wait. An entry whose seq is not above the last one is ignored. A time before that of the output's
-    /// last entry is raised to that time.
+    /// seq. There may be no such entry: a recorded judgement waits for the next entry that is no judgement, or until
+    /// 4,096 judgements wait. An entry whose seq is not above the last one is ignored. A time before that of the
+    /// output's last entry is raised to that time.
     pub fn take(&mut self, entry: Entry, out: &mut Vec<Entry>) {
         let (seq, at) = (entry.seq(), entry.at());
         if seq <= self.taken {
@@ -225,8 +226,8 @@ impl Again {
         &self.numbers
     }
 
-    /// Returns the seq that the next recorded record gets in the output, if no new judgement comes before it. Before
-    /// the first record, it is one above the seq of the opening fold.
+    /// Returns the seq that the next recorded record gets in the output, if no judgement, new or waiting, comes before
+    /// it. Before the first record, it is one above the seq of the opening fold.
     #[must_use]
     pub fn next_seq(&self) -> Seq {
         let passed = self.state.seq.0.saturating_add(self.unknown);

@@ -108,7 +108,8 @@ pub enum Step {
 pub struct Parting {
     /// The `reason` of [`watchscope_model::wire::Bye`]: a word of the protocol, such as `version`.
     pub reason: Text,
-    /// The time after which the viewer should connect again, in milliseconds; `None` if it should not.
+    /// The time after which the viewer should connect again, in milliseconds. If `None`, it should not connect again,
+    /// except after the reason `going-away`.
     pub retry_after_ms: Option<u64>,
 }
 

@@ -37,7 +37,7 @@ pub(super) struct Dropped;
 
 impl Source {
     /// Returns the part of the message with the index `part`; `None` after the last part. All parts together are the
-    /// message.
+    /// message. It fails if the ring no longer holds the chapter.
     fn part<'a>(&'a self, ring: &'a Ring, part: usize) -> Result<Option<&'a [u8]>, Dropped> {
         match self {
             Self::Message(message) => Ok((part == 0).then_some(message)),
@@ -119,7 +119,8 @@ impl Transfer {
         }
     }
 
-    /// Returns the next message, and whether it is the transfer's last.
+    /// Returns the next message, and whether it is the transfer's last. It fails if the ring no longer holds the
+    /// chapter.
     pub(super) fn next(&mut self, ring: &Ring) -> Result<(Bytes, bool), Dropped> {
         if let Source::Message(message) = &self.source
             && self.count == 1
@@ -145,7 +146,8 @@ impl Transfer {
         Ok((message.into(), self.index == self.count))
     }
 
-    /// Takes the next `limit` bytes, or all that are left if there are fewer.
+    /// Takes the next `limit` bytes, or all that are left if there are fewer. It fails if the ring no longer holds the
+    /// chapter.
     fn take(&mut self, ring: &Ring, limit: usize) -> Result<Vec<u8>, Dropped> {
         let mut data = Vec::with_capacity(limit);
         while data.len() < limit

@@ -5,9 +5,10 @@
 //! that, a live reader needs only its first opening, and numbers stay below the number of entries of the largest
 //! chapter.
 //!
-//! The definition of an object names the controller that the object has in the first `change` that names it. A `change`
-//! states a controller only if its object has another controller or none. A controller is itself an object of the
-//! dictionary.
+//! If a `change` is the first to name an object, the object's definition names the controller in that `change`. It
+//! names none if a snapshot or a record of another kind named the object first, or if the controller's definition names
+//! a controller itself. A `change` states a controller only if its object has another controller or none. A controller
+//! is itself an object of the dictionary.
 //!
 //! No snapshot holds patterns, so each chapter defines the patterns of its own changes.
 
@@ -39,9 +40,10 @@ pub(crate) struct Interner {
     unwritten_bytes: usize,
 }
 
-/// The most bytes of a text's definition beside the text itself: 5 for its number, and 4 for each of two lengths. The
-/// lengths are of the part shared with the text before, and of the rest. A length below 256 MiB, the largest payload of
-/// a frame, fits into 4 bytes. The size of an open segment includes the bytes of such definitions.
+/// The most bytes of a text's definition beside the text itself: 5 for its number, and 4 for each of two lengths. 5
+/// bytes hold the number as long as a chapter has fewer than 2^34 entries. The lengths are of the part shared with the
+/// text before, and of the rest. A length below 256 MiB, the largest payload of a frame, fits into 4 bytes. The size of
+/// an open segment includes the bytes of such definitions.
 const TEXT_BYTES: usize = 13;
 /// The most bytes of an object's definition beside its name and a uid that is no UUID. As for a text, 13 bytes are for
 /// the object's number and for the two lengths of its name. The numbers of namespace and controller take 5 each, and a

@@ -8,15 +8,16 @@
 //! ```
 //!
 //! New kinds and fields are only appended, and a part that a reader skips must not change how it reads the rest. For
-//! that reason no value inside a record depends on another value, with one exception. A resourceVersion is a distance
+//! that reason no value inside a record depends on another record, with one exception. A resourceVersion is a distance
 //! from that of the last `change` before it in the segment, or from 0; every reader knows the kind `change`. In a
 //! snapshot, the version of each object of a watch is a distance from that of the object before. All other
 //! resourceVersions in a snapshot are distances from 0.
 //!
 //! Most records are changes, and most fields of a change repeat. The watch, stream, type, origin, manager and
-//! subresource of a change form a *pattern* of the dictionary, written as one number. The dictionary's definition of an
-//! object names the controller that the object had in the first `change` that named it. A `change` states its object's
-//! controller only if it differs from the controller in the object's definition.
+//! subresource of a change form a *pattern* of the dictionary, written as one number. If a `change` is the first to
+//! name an object, the dictionary's definition of the object names the controller in that `change`. A controller that
+//! has a controller in its own definition is left out. A `change` states its object's controller only if it differs
+//! from the controller in the object's definition.
 //!
 //! Format 3 is format 4 without patterns; the fields of a `change` are written in their order. In format 2, each
 //! `change` also states its controller. In format 1, in addition, each resourceVersion is a distance from the one

@@ -114,8 +114,8 @@ impl Tables {
     }
 }
 
-/// The bytes that the reader charges for an allocation beside its content. 16 bytes are for the two reference counts,
-/// and 16 are an estimate of the allocator's overhead.
+/// The bytes that the reader charges for an allocation beside its content. 16 bytes are for the two reference counts on
+/// a host of 64 bits, and 16 are an estimate of the allocator's overhead.
 pub(crate) const ALLOCATION_BYTES: usize = 32;
 
 /// An upper bound of the bytes of one entry of a table. In the list it covers two slots, while the list grows to twice

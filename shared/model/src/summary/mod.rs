@@ -15,11 +15,12 @@ use crate::time::Time;
 use crate::vocabulary::Severity;
 
 /// The most bytes of an encoded summary: 16 KiB. [`MAX_TROUBLES`] troubles, 256 counts and the other fields need under
-/// 7 KiB of it. A reader of recordings refuses a longer summary; [`Summary::decode`] does not check the length.
+/// 7 KiB of it. A reader of recordings refuses a longer summary; [`Summary::decode`] does not check the length. The
+/// number has no other source.
 pub const MAX_SUMMARY_BYTES: usize = 16 << 10;
 /// The most kinds that a summary counts, [`UNKNOWN_KIND`] included. A summarizer counts records of further kinds as
 /// [`UNKNOWN_KIND`]; a join of summaries drops the counts of the highest kinds. [`Summary::decode`] refuses a summary
-/// with more. The number is far above the 35 kinds of this build.
+/// with more. The number has no source: it is far above the 35 kinds of this build.
 const MAX_KINDS: usize = 256;
 
 /// The summary of a chapter, or of several chapters as one. A catalogue also has summaries of stretches of lost

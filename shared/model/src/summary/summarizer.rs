@@ -10,13 +10,14 @@ use crate::id::Seq;
 use crate::time::Time;
 use crate::vocabulary::{Divergence, Severity, Standing};
 
-/// The kind number that counts records of kinds which this build does not know. Once 255 kinds are counted,
-/// `UNKNOWN_KIND` included, records of further kinds count under it, too. No kind of record has this number.
+/// The kind number that counts records of kinds which this build does not know. Once 255 kinds are counted, with or
+/// without `UNKNOWN_KIND`, records of further kinds count under it, too. No kind of record has this number.
 pub const UNKNOWN_KIND: u64 = 0;
 /// The number of troubles at which neighbours are joined until [`TROUBLES_KEPT`] are left. The number bounds the memory
 /// to about 200 kB; a summary keeps only [`MAX_TROUBLES`]. The number has no source.
 const TROUBLES_HELD: usize = 4_096;
-/// The number of troubles left after a join of neighbours: a quarter of [`TROUBLES_HELD`], so that joins are rare.
+/// The number of troubles left after a join of neighbours: a quarter of [`TROUBLES_HELD`], so that joins are rare. The
+/// share has no source.
 const TROUBLES_KEPT: usize = 1_024;
 /// The least length in µs of an open gap that counts as a warning, whatever its outcome: 60 s, as for findings
 /// ([`Row::usual_severity`](crate::Row::usual_severity)). A shorter gap counts as a note.

@@ -219,8 +219,8 @@ impl<K: Ord, V> Map<K, V> {
         }
     }
 
-    /// The entries whose keys lie in a range, in key order; none if the range ends before it begins. For such a range
-    /// the standard library's tree panics.
+    /// The entries whose keys lie in a range, in key order. There are none if the range ends before it begins, or
+    /// excludes its one key at both ends. For such ranges the standard library's tree panics.
     pub fn range<Q: Ord + ?Sized, R: RangeBounds<Q>>(&self, range: R) -> Iter<'_, K, V>
     where
         K: Borrow<Q>,
@@ -319,8 +319,8 @@ impl<T: Ord> Set<T> {
         self.0.contains_key(thing)
     }
 
-    /// The things in a range, sorted; none if the range ends before it begins. For such a range the standard library's
-    /// tree panics.
+    /// The things in a range, sorted. There are none if the range ends before it begins, or excludes its one thing at
+    /// both ends. For such ranges the standard library's tree panics.
     pub fn range<Q: Ord + ?Sized, R: RangeBounds<Q>>(&self, range: R) -> Keys<'_, T, ()>
     where
         T: Borrow<Q>,

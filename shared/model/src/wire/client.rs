@@ -55,8 +55,8 @@ messages! {
             /// live data.
             logs: Vec<LogId>,
         }
-        /// Pauses or resumes live data. A hidden tab pauses. When the viewer resumes and records were sealed during the
-        /// pause, the server moves it to the log's newest record.
+        /// Pauses or resumes live data. A hidden tab pauses. When the viewer resumes and lacks sealed records, the
+        /// server moves it to the log's newest record.
         4 Pause {
             /// Whether to pause; false to resume.
             paused: bool,

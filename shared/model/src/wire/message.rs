@@ -14,7 +14,7 @@ pub const PAGE_HEADER: &str = "x-watchscope-page";
 
 /// The most bytes of a message: 64 KiB, so that a live message waits for little of a large one. A server cuts a larger
 /// snapshot, segment or chapter into pieces ([`cut_into_pieces`](super::cut_into_pieces)). A server does not cut its
-/// other messages, which are small. A viewer's larger message is refused.
+/// other messages, which are small. A viewer's larger message is refused. The number has no other source.
 pub const MAX_MESSAGE_BYTES: usize = 64 << 10;
 
 /// The most bytes of the log's messages that a server sends to a viewer without acknowledgement: 1 MiB, or 16 of the
@@ -76,7 +76,7 @@ macro_rules! messages {
 pub(super) use messages;
 
 /// Decodes a message: `read` decodes the message's fields by its kind. Returns the message and the data after it;
-/// `None` if `read` does not know the kind.
+/// `None` if `read` does not know the kind. It fails with the first error in the message.
 pub(super) fn decode<T>(
     bytes: &[u8],
     read: impl FnOnce(u64, &mut Reader<'_>) -> Option<T>,

@@ -5,7 +5,8 @@ use super::server::{Piece, encode_server};
 use crate::codec::DecodeError;
 
 /// The most bytes of a large message that one piece carries; every piece but the last carries exactly this many. 64
-/// bytes of [`MAX_MESSAGE_BYTES`] are left for the piece's own fields, which take at most 22.
+/// bytes of [`MAX_MESSAGE_BYTES`] are left for the piece's kind, length and fields, which take at most 22. The 64 bytes
+/// have no other source.
 pub const PIECE_BYTES: usize = MAX_MESSAGE_BYTES - 64;
 
 /// Cuts a message into encoded pieces of at most [`MAX_MESSAGE_BYTES`], in order; `transfer` is the number of this

@@ -30,7 +30,8 @@ enum Type {
     Error,
 }
 
-/// Decodes a line. Apiservers write the event's type before its object; in the other order the object is read twice.
+/// Decodes a line. Apiservers write the event's type before its object; in the other order the object is read twice. It
+/// fails if the line is no event: not UTF-8, not JSON, of an unknown type, or with no object or two.
 pub(crate) fn decode_line<'a>(
     line: &'a [u8],
     decoder: &mut Decoder,

@@ -120,7 +120,8 @@ impl<'a> Agreed<'a> {
     }
 }
 
-/// Decodes a single object of any kind.
+/// Decodes a single object of any kind. It fails if the body is not UTF-8, not JSON, no object, or nested too deep. It
+/// also fails if a field that is read has a wrong type.
 pub(crate) fn decode_object<'a>(
     body: &'a [u8],
     decoder: &mut Decoder,
@@ -165,7 +166,7 @@ impl Decoder {
     }
 
     /// Reads the next object. If a part to redact has a form that the rules do not know, the object is still read, and
-    /// its body is withheld.
+    /// its body is withheld. It fails if the object is not JSON, or a field that is read has a wrong type.
     pub(super) fn object<'a>(&mut self, reader: &mut Reader<'a>) -> Result<Object<'a>, JsonError> {
         let start = reader.position();
         let first_cut = self.cuts.len();
@@ -200,7 +201,7 @@ impl Decoder {
     }
 
     /// Checks that `kind` is the requested one. `PartialObjectMetadata`, the kind of objects with metadata alone, is
-    /// accepted, too.
+    /// accepted, too. It fails for any other kind, and for `None`.
     pub(crate) fn check_kind(&self, kind: Option<&str>) -> Result<(), DecodeError> {
         match kind {
             Some("PartialObjectMetadata") => Ok(()),
@@ -262,6 +263,7 @@ fn read_metadata<'a>(
 }
 
 /// Reads annotations: cuts the last-applied annotation, and reads the annotation that marks the end of initial events.
+/// It fails if the value is neither an object nor null, or that mark is no text.
 fn read_annotations<'a>(
     reader: &mut Reader<'a>,
     cuts: &mut Cuts,
@@ -285,8 +287,8 @@ fn read_annotations<'a>(
     })
 }
 
-/// Reads the controller among the owners. Owners of an unknown form count as no controller, because nothing depends on
-/// them.
+/// Reads the controller among the owners; the last one, if there are several. Owners of an unknown form count as no
+/// controller, because nothing depends on them. It fails only if the owners are not JSON, or nested too deep.
 fn read_owner<'a>(reader: &mut Reader<'a>) -> Result<Option<OwnerHead<'a>>, JsonError> {
     let again = reader.clone();
     match read_controller(reader) {

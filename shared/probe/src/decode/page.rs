@@ -41,7 +41,7 @@ pub(crate) struct Broken<'a> {
 
 /// Decodes a page of a list. With `own_list_kind` the list may have any kind but Status and Table, because a CRD may
 /// choose the name of its list kind (`names.listKind`). The list kind of a built-in resource is always its kind plus
-/// `List`.
+/// `List`. It fails for a list of another kind, and if the body is not UTF-8, not JSON, or has no metadata.
 pub(crate) fn decode_page<'a>(
     body: &'a [u8],
     decoder: &mut Decoder,
@@ -129,7 +129,8 @@ fn read_item<'a>(reader: &mut Reader<'a>, decoder: &mut Decoder) -> Result<Item<
     }
 }
 
-/// Reads the namespace and name of an item that is otherwise broken.
+/// Reads the namespace and name of an item that is otherwise broken; `None` if it has no name. It fails if they cannot
+/// be read.
 fn read_name<'a>(reader: &mut Reader<'a>) -> Result<Option<PlaceName<'a>>, JsonError> {
     let (mut namespace, mut name) = (None, None);
     reader.object(|reader, key| {

@@ -52,7 +52,7 @@ impl<'a> Details<'a> {
     }
 }
 
-/// Reads a whole number; null is `None`.
+/// Reads a whole number; null is `None`. It fails for any other value, and for a number above 64 bits.
 fn number(reader: &mut Reader<'_>) -> Result<Option<u64>, JsonError> {
     if reader.peek()? == Next::Null {
         return reader.skip().map(|_| None);

@@ -27,7 +27,7 @@ pub(super) fn follow(
     }
 }
 
-/// Reads the value of a key, by the rule for the key if there is such a rule.
+/// Reads the value of a key, by the rule for the key if there is such a rule. It fails as [`follow`] does.
 pub(super) fn follow_at(
     reader: &mut Reader<'_>,
     places: &'static [(&'static str, Rule)],
@@ -40,7 +40,7 @@ pub(super) fn follow_at(
     }
 }
 
-/// Skips a value and cuts it. Null has no content and stays.
+/// Skips a value and cuts it. Null has no content and stays. It fails if the value is not JSON.
 pub(super) fn cut(reader: &mut Reader<'_>, cuts: &mut Cuts) -> Result<(), JsonError> {
     let is_null = reader.peek()? == Next::Null;
     let (place, size) = reader.skip_sized()?;
@@ -80,7 +80,7 @@ impl Place {
 }
 
 /// Reads any value. It cuts `value` in each element of an array `env`, and the last-applied annotation, at any depth.
-/// The reader's nesting limit bounds the recursion.
+/// The reader's nesting limit bounds the recursion. It fails if the value is not JSON, or a key cannot be judged.
 fn walk(reader: &mut Reader<'_>, place: Place, cuts: &mut Cuts) -> Result<(), JsonError> {
     match reader.peek()? {
         Next::Object => reader.object(|reader, key| {
@@ -105,7 +105,7 @@ pub(super) const FIELDS: &str = "fieldsV1";
 ///
 /// Elements are quoted as JSON in these keys, so the values to cut in an element must be cut here, too. Everything
 /// below the `value` of an element of `env` is cut. Keys that differ only in cut values become equal; no reader of the
-/// body uses these keys.
+/// body uses these keys. It fails as [`redact_key`] does, and if the value is not JSON.
 pub(super) fn fields(reader: &mut Reader<'_>, cuts: &mut Cuts) -> Result<(), JsonError> {
     walk_fields(reader, Place::Any, cuts)
 }
@@ -153,7 +153,8 @@ fn redact_key(
     Ok(Some(String::from_utf8_lossy(&redacted).into_owned()))
 }
 
-/// Skips an object of fields and cuts it, unless the object is empty.
+/// Skips an object of fields and cuts it, unless the object is empty. A value of another type is cut, except null. It
+/// fails if the value is not JSON.
 fn cut_unless_empty(reader: &mut Reader<'_>, cuts: &mut Cuts) -> Result<(), JsonError> {
     let start = reader.clone();
     let mut is_empty = reader.peek()? == Next::Object;

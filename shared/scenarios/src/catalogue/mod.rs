@@ -336,7 +336,8 @@ impl Row {
         self.at(secs, [start])
     }
 
-    /// Replaces the row's servers by one server of each of these versions.
+    /// Replaces the row's servers by one server of each of these versions. Panics for a text that is no simulated
+    /// version.
     fn servers(self, versions: &[&str]) -> Row {
         let read = |text: &&str| text.parse().expect("a version of the simulator's");
         let servers = versions.iter().map(read).collect();

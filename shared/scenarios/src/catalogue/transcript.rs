@@ -123,7 +123,7 @@ fn asked(request: &str) -> (u64, bool) {
 }
 
 /// Returns the resourceVersion up to which a reported belief goes, and the highest one in the belief. Of a belief's
-/// several parts, the one with the highest resourceVersion counts.
+/// several parts, the one with the highest resourceVersion counts. `None` if no part has a resourceVersion.
 fn versions(belief: &str) -> Option<(u64, u64)> {
     let parts: Vec<Value> = serde_json::from_str(belief).ok()?;
     let until = |part: &Value| part["resourceVersion"].as_str()?.parse::<u64>().ok();

@@ -25,7 +25,7 @@ pub use self::moment::{Moment, Sought};
 pub use self::player::{Found, LessonPlayer, Run, digest_of};
 
 /// The wall clock at a lesson's begin, in microseconds since 1970: 2027-01-01, midnight UTC. Beginning at midnight
-/// makes the clock on the page's ruler show minutes and seconds since the lesson began.
+/// makes the clock on the page's ruler show minutes and seconds since the lesson began. The date has no source.
 const MIDNIGHT_US: i64 = 1_798_761_600_000_000;
 /// How long the cluster runs before the lesson begins, so that the controllers' first writes are done. The number has
 /// no source.
@@ -66,7 +66,7 @@ struct Script {
 }
 
 /// A passage of the narration. A passage is shown from its own time on, until just before the time of the next passage,
-/// or until the lesson ends.
+/// or until the lesson ends. The first passage is also shown before its time.
 #[derive(Clone, Debug)]
 pub struct Passage {
     /// The passage's title.

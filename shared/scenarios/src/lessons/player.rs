@@ -19,13 +19,13 @@ use crate::run::Run as Driver;
 /// never changes what happens. The number has no source.
 const STEP: Duration = Duration::from_millis(10);
 /// The most bytes of the ring: 32 MiB, more than any lesson fills. Above this size the ring would drop the oldest
-/// records.
+/// records. The number has no other source.
 const RING_BYTES: u64 = 32 << 20;
 /// The time from one break to the next in a digest, in the cluster's time. The time lets each break take effect before
 /// the next. The number has no source.
 const BREAK_EVERY: Duration = Duration::from_secs(2);
 /// The most breaks that the person can perform in one run; a further one does nothing. A lesson has a few breaks and
-/// lasts 60 or 90 s, so no person needs more.
+/// lasts 60 or 90 s, so no person needs more. The number has no other source.
 const DEEDS_MOST: usize = 256;
 
 /// The parameters of a run of a lesson, besides the lesson itself. The same parameters and deeds give the same records.
@@ -354,7 +354,7 @@ impl LessonPlayer {
     }
 }
 
-/// Adds the next entry of a log to fold and sealer; returns the sealed segment if the entry filled it.
+/// Adds the next entry of a log to fold and sealer. Returns the sealed segment if the entry filled it, else `None`.
 fn seal(entry: &Entry, state: &mut State, sealer: &mut Sealer) -> Option<Sealed> {
     match entry {
         Entry::Record(record) => {

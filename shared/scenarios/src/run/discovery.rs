@@ -6,7 +6,8 @@ use watchscope_simulator::Request;
 use super::Run;
 
 impl Run {
-    /// Reads the discovery document of the probe's API group, like a client without aggregated discovery.
+    /// Reads the discovery documents of the probe's API group, like a client without aggregated discovery. Returns the
+    /// first version that serves the probe's resource; `None` if no version does.
     pub(super) fn discover(&mut self, index: usize) -> Option<Served> {
         let (group, plural) = self.clients[index].resource.clone();
         let versions = if group.is_empty() {

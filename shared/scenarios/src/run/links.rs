@@ -23,7 +23,8 @@ pub(super) struct ProbeLink {
     request: Option<(sim::RequestId, RequestId)>,
     /// Whether the server takes no new requests over the connection.
     is_leaving: bool,
-    /// The longest time for which the answer was left unread, in milliseconds; `None` if it was always read at once.
+    /// The longest time for which the probe left the answer to the request unread, in milliseconds; `None` if the probe
+    /// always read at once.
     pub(super) unread_ms: Option<u64>,
 }
 
@@ -92,7 +93,7 @@ impl Run {
     }
 
     /// Returns the connection of another probe, if this probe shares it. The connection has an id in the world, and
-    /// also an id in the log once it is open.
+    /// also an id in the log once it is open. `None` if there is no connection to share.
     fn shared_by(
         &self,
         index: usize,
@@ -298,7 +299,7 @@ impl Run {
     }
 
     /// Gives up a probe's connection whose server takes no new requests, if the connection is idle. Returns the
-    /// connection's id in the log if no probe uses the connection any more.
+    /// connection's id in the log if no probe uses the connection any more, else `None`.
     fn leave(&mut self, index: usize, channel: Channel) -> Option<ConnectionId> {
         let link = self.link(index, channel);
         let left = link.take_if(|link| link.is_leaving)?;
@@ -351,7 +352,7 @@ impl Run {
         }
     }
 
-    /// Returns the log's id of the request that is under way on a channel, if that request is `of`.
+    /// Returns the log's id of the request that is under way on a channel, if that request is `of`; else `None`.
     fn request(&mut self, index: usize, channel: Channel, of: sim::RequestId) -> Option<RequestId> {
         let (id, request) = self.link(index, channel).as_ref()?.request?;
         (id == of).then_some(request)
@@ -367,7 +368,7 @@ impl Run {
 }
 
 /// Returns the address of a simulated apiserver, by which watches are pinned to it: `10.0.0.N:6443`. N is the server's
-/// id plus 1. The function panics in debug builds for the id 65,535, which no server has.
+/// id plus 1. For the id 65,535, which no server has, debug builds panic, and others return N = 0.
 #[must_use]
 pub fn address_of(server: ServerId) -> Text {
     format!("10.0.0.{}:6443", server.0 + 1).into()

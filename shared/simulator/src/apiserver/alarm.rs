@@ -20,7 +20,7 @@ pub(crate) enum Alarm {
     GoOn(RequestId),
     /// The dispatcher of a resource reached the timeout of its wait for full watches; the number identifies the wait.
     DispatchTimeout(ResourceId, u32),
-    /// A watch that the dispatcher waited for has room.
+    /// A watch that the dispatcher waited for has room or is gone.
     ResumeDispatch(ResourceId),
     /// The next step of a resource's cacher; the number identifies the cacher's attempt.
     Cacher(ResourceId, u32, Step),

@@ -88,7 +88,8 @@ pub(super) fn common_headers(random: &mut Random) -> Vec<(String, String)> {
     ]
 }
 
-/// Returns the header that warns of a deprecated kind, which every answer about the kind has; `None` for other kinds.
+/// Returns the header that warns of a deprecated kind, for answers to reads and writes of the kind; `None` for other
+/// kinds.
 pub(super) fn deprecation(kind: &ResourceType) -> Option<(String, String)> {
     let text = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
     (kind.kind == "Endpoints").then(|| warning(text))

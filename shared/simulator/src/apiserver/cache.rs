@@ -20,7 +20,7 @@ pub(super) type Objects = BTreeMap<Arc<str>, Arc<Object>>;
 /// The most events that a replay copies from the ring at a time (`bufferSize` of apiserver
 /// `storage/cacher/watch_cache_interval.go`, 1.36). When these events are sent, the replay copies the next ones. If the
 /// ring has dropped the next ones, the watch ends (docs/semantics/servers.md#overrun). A watch also pauses each time
-/// after sending this number of first events.
+/// after sending this number of first events, unless sending takes no time.
 pub(super) const REPLAY_CHUNK: usize = 100;
 
 /// The watch cache of one resource.
@@ -31,9 +31,10 @@ pub(super) const REPLAY_CHUNK: usize = 100;
 pub(super) struct WatchCache {
     /// The revision up to which the cache believes to have all changes of its resource.
     revision: u64,
-    /// The revision of the cache's last list of etcd.
+    /// The revision that the cache's history begins after: that of its last list of etcd or its last `expire`. While
+    /// the cache keeps no history, the revision of its last change.
     list_revision: u64,
-    /// Whether the ring dropped events since the cache's last list of etcd.
+    /// Whether the ring dropped events since the cache's last list of etcd or its last `expire`.
     lost: bool,
     ring: VecDeque<Arc<Change>>,
     /// The number of the event at the ring's front, counted since the cache was made.
@@ -203,7 +204,8 @@ impl WatchCache {
         self.ring.range(later..)
     }
 
-    /// Takes the next events of a replay; none at the replay's end (docs/semantics/servers.md#overrun).
+    /// Takes the next events of a replay, at most [`REPLAY_CHUNK`]; none at the replay's end. Returns [`Overrun`] if
+    /// the ring has dropped the next event (docs/semantics/servers.md#overrun).
     pub(super) fn next_of(&self, replay: &mut Replay) -> Result<Vec<Arc<Change>>, Overrun> {
         if replay.next >= replay.end {
             return Ok(Vec::new());

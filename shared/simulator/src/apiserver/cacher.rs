@@ -26,7 +26,7 @@ pub(super) struct Cacher {
     pub(super) phase: Phase,
     /// When the cacher last became ready, or ceased to be ready.
     pub(super) since: Time,
-    /// Counts the cacher's attempts to list etcd, so that an alarm of an earlier attempt is recognised.
+    /// Counts the steps that the cacher has scheduled, so that an alarm of an earlier step is recognised.
     pub(super) attempt: u32,
     pub(super) watch: Option<WatcherId>,
     /// The last revision that the cacher's reflector saw.
@@ -93,8 +93,9 @@ impl Cacher {
 /// Returns the Retry-After of a cache that is not ready: `clamp(e^(0.06·s), 1, 30)` in whole seconds, with the downtime
 /// s in seconds (docs/semantics/requests.md#not-ready). A table has the downtimes at which Retry-After rises.
 pub(super) fn retry_after_secs(downtime: Duration) -> u32 {
-    /// Milliseconds of downtime from which Retry-After is 2, 3, … 30 s: ln(n) / 0.06 s for n seconds. A table gives the
-    /// same result on every machine, where a logarithm might not.
+    /// Milliseconds of downtime from which Retry-After is 2, 3, … 30 s: ln(n) / 0.06 s for n seconds, rounded up
+    /// (docs/semantics/requests.md#not-ready). A table gives the same result on every machine, where a logarithm might
+    /// not.
     const FROM_MS: [u64; 29] = [
         11_553, 18_311, 23_105, 26_824, 29_863, 32_432, 34_658, 36_621, 38_377, 39_965, 41_416,
         42_750, 43_985, 45_135, 46_210, 47_221, 48_173, 49_074, 49_929, 50_743, 51_518, 52_259,

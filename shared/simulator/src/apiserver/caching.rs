@@ -22,8 +22,8 @@ use crate::time::Time;
 /// Time from a failure of a cacher's reflector to its next list of etcd (`wait.Until`;
 /// docs/semantics/servers.md#cache-start).
 const RETRY_PERIOD: Duration = Duration::from_secs(1);
-/// Time from the first internal error of a streak during which a reflector resumes after each further one. An internal
-/// error after this time makes the reflector list again (`MaxInternalErrorRetryDuration`;
+/// Since 1.25: the time from the first internal error of a streak up to which a reflector resumes after each one. An
+/// internal error after this time makes the reflector list again (`MaxInternalErrorRetryDuration`;
 /// docs/semantics/servers.md#cache-retry).
 const INTERNAL_ERROR_RETRY: Duration = Duration::from_secs(30);
 /// Time without an internal error after which a streak of internal errors is over
@@ -40,7 +40,8 @@ impl Apiserver {
         self.cachers.keys().copied()
     }
 
-    /// Returns the state of a watch cache, a counter of the changes of its objects, and the objects.
+    /// Returns the state of a watch cache, a counter of the changes of its objects, and the objects. `None` if the
+    /// resource has no watch cache.
     pub(crate) fn cache_look(&self, resource: ResourceId) -> Option<(CacheLook, u64, &Objects)> {
         let cacher = self.cachers.get(&resource)?;
         let (objects, edits) = cacher.cache.contents();
@@ -160,8 +161,8 @@ impl Apiserver {
         }
     }
 
-    /// Returns the refusal of a read while the watch cache is not ready; `None` if the cache is ready. On servers
-    /// before 1.31 the read waits instead.
+    /// Returns the refusal of a read while the watch cache is not ready; `None` if the cache is ready or the resource
+    /// has no cache. On servers before 1.31 the read waits instead.
     pub(super) fn not_ready(&self, resource: ResourceId, ctx: &Context<'_>) -> Option<ApiError> {
         let cacher = self.cachers.get(&resource)?;
         if cacher.is_ready() {

@@ -33,7 +33,7 @@ const AS_GO_DECODES: GeneralPurpose = GeneralPurpose::new(
 );
 
 /// Decodes a continue token (`storage/continue.go`). Returns the key at which the next page begins, and the list's
-/// revision; `None` means the latest revision.
+/// revision; `None` means the latest revision. A token that is not valid is refused with 400.
 pub(super) fn decode_continue(
     token: &str,
     prefix: &str,

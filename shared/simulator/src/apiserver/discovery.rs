@@ -54,7 +54,7 @@ pub(crate) fn version(git_version: &str) -> Value {
     })
 }
 
-/// The answer to `/api`.
+/// Returns the answer to `/api`.
 pub(crate) fn core_versions() -> Value {
     json!({
         "kind": "APIVersions",
@@ -63,7 +63,7 @@ pub(crate) fn core_versions() -> Value {
     })
 }
 
-/// The answer to `/apis`.
+/// Returns the answer to `/apis`.
 pub(crate) fn groups(kinds: &Kinds) -> Value {
     let groups: Vec<Value> = by_group(kinds)
         .iter()
@@ -73,7 +73,7 @@ pub(crate) fn groups(kinds: &Kinds) -> Value {
     json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
 }
 
-/// The answer to `/apis/G`.
+/// Returns the answer to `/apis/G`; `None` if no type of the group is served.
 pub(crate) fn group(kinds: &Kinds, group: &str) -> Option<Value> {
     let all = by_group(kinds);
     let versions = all.get(group)?;
@@ -86,7 +86,7 @@ pub(crate) fn group(kinds: &Kinds, group: &str) -> Option<Value> {
     Some(entry)
 }
 
-/// The answer to `/api/v1` or `/apis/G/V`.
+/// Returns the answer to `/api/v1` or `/apis/G/V`; `None` if no type of the group version is served.
 pub(crate) fn resources(kinds: &Kinds, group: &str, version: &str) -> Option<Value> {
     let mut all = Vec::new();
     for (_, kind) in kinds
@@ -140,7 +140,7 @@ pub(crate) fn resources(kinds: &Kinds, group: &str, version: &str) -> Option<Val
     Some(list)
 }
 
-/// The answer to `/api` or `/apis` in the aggregated form of apidiscovery.k8s.io.
+/// Returns the answer to `/api` (`core`) or `/apis` in the aggregated form of apidiscovery.k8s.io.
 pub(crate) fn aggregated(kinds: &Kinds, core: bool, version: &str) -> Value {
     let groups: Vec<Value> = by_group(kinds)
         .iter()
@@ -173,7 +173,7 @@ pub(crate) fn aggregated(kinds: &Kinds, core: bool, version: &str) -> Value {
     })
 }
 
-/// The answer to `/openapi/v3`.
+/// Returns the answer to `/openapi/v3`.
 pub(crate) fn openapi_index(kinds: &Kinds) -> Value {
     let mut paths = Map::new();
     for (group, versions) in by_group(kinds) {
@@ -190,7 +190,8 @@ pub(crate) fn openapi_index(kinds: &Kinds) -> Value {
     json!({"paths": paths})
 }
 
-/// The answer to `/openapi/v3/api/v1` or `/openapi/v3/apis/G/V`: the PATCH of each type, with its parameters.
+/// Returns the answer to `/openapi/v3/api/v1` or `/openapi/v3/apis/G/V`: the PATCH of each type, with its parameters.
+/// `None` if no type of the group version is served.
 ///
 /// kubectl checks in this answer whether a type's PATCH has the parameter `fieldValidation`. If the PATCH has it,
 /// kubectl leaves validation to the server.

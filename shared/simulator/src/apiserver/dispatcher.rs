@@ -14,7 +14,7 @@ pub(super) const INCOMING: usize = 100;
 /// The time for waiting for full watches that a dispatcher gains per second (docs/semantics/servers.md#slow-watch).
 const BUDGET_PER_SECOND: Duration = Duration::from_millis(50);
 /// The most time for waiting for full watches that a dispatcher can save up. The dispatcher ends a watch that is still
-/// full when this time is spent (docs/semantics/servers.md#slow-watch).
+/// full when the saved time is spent (docs/semantics/servers.md#slow-watch).
 const BUDGET_MOST: Duration = Duration::from_millis(100);
 
 /// The dispatcher of a cacher, which gives each event to every watch.

@@ -47,7 +47,8 @@ impl Apiserver {
         }
     }
 
-    /// Returns the stream of a cacher's own watch, over which the server requests progress.
+    /// Returns the stream of a cacher's own watch, over which the server requests progress. `None` while the cacher has
+    /// no watch.
     pub(super) fn cacher_stream(&self, resource: ResourceId) -> Option<StreamKey> {
         let own = self
             .upstream

@@ -44,7 +44,8 @@ impl MediaType<'_> {
     }
 }
 
-/// Returns the first form that a request for objects accepts and that the server has.
+/// Returns the first form that a request for objects accepts and that the server has. A request without such a form is
+/// refused with 406, or with 501 if a real server has the form.
 pub(crate) fn representation(
     request: &Request,
     query: &Query,
@@ -112,7 +113,7 @@ fn is_not_modelled(media_type: &str) -> bool {
     )
 }
 
-/// Refuses a request that accepts only forms that a real server has and the simulator does not.
+/// Refuses with 501 a request that accepts a form that a real server has and the simulator does not.
 fn not_in_other_forms(accept: &str) -> Result<(), ApiError> {
     let mut asked = media_types(accept).into_iter();
     match asked.find(MediaType::is_not_modelled) {
@@ -124,8 +125,8 @@ fn not_in_other_forms(accept: &str) -> Result<(), ApiError> {
     }
 }
 
-/// Refuses a request about the server itself that accepts only forms that the simulator does not have. Every other such
-/// request gets JSON.
+/// Refuses with 501 a request about the server itself that accepts a form that only a real server has, and not JSON.
+/// Every other such request gets JSON.
 pub(crate) fn json_answer(request: &Request) -> Result<(), ApiError> {
     let accept = request.header_value("accept").unwrap_or("");
     if media_types(accept).iter().any(MediaType::is_json) {
@@ -147,7 +148,7 @@ pub(crate) fn aggregated_discovery(request: &Request) -> Option<&'static str> {
     }
 }
 
-/// Refuses a body that is not JSON. A real server reads protobuf and YAML too.
+/// Refuses a body that is not JSON: protobuf and YAML, which a real server reads, with 501, any other with 415.
 pub(crate) fn json_body(request: &Request) -> Result<(), ApiError> {
     let content_type = request
         .header_value("content-type")

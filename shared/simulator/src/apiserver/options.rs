@@ -79,7 +79,8 @@ impl Query {
 
 impl ListOptions {
     /// Parses, defaults and checks the parameters that a server of a version knows
-    /// (docs/semantics/requests.md#parameters).
+    /// (docs/semantics/requests.md#parameters). A malformed number is refused with 400, a forbidden combination with
+    /// 422.
     pub(crate) fn parse(query: &Query, version: Version) -> Result<ListOptions, ApiError> {
         let text = |name: &str| query.get(name).unwrap_or("").to_owned();
         let mut options = ListOptions {
@@ -206,7 +207,8 @@ impl ListOptions {
     }
 }
 
-/// Parses a resourceVersion; returns `None` if the text is empty.
+/// Parses a resourceVersion; returns `None` if the text is empty. The error is apimachinery's text for a
+/// resourceVersion that is no whole number of 64 bits.
 pub(crate) fn parse_revision(text: &str) -> Result<Option<u64>, String> {
     if text.is_empty() {
         return Ok(None);

@@ -7,7 +7,8 @@ use crate::status::{ApiError, bad_request};
 
 /// Returns the timeout that a client sets for a request that is not a watch. Returns `None`, so that the server's own
 /// timeout counts, without a timeout or for a timeout of zero or less. A timeout of at least the server's own gives
-/// `None`, too (`--request-timeout`, 60 s: docs/semantics/servers.md#request-timeout).
+/// `None`, too (`--request-timeout`, 60 s: docs/semantics/servers.md#request-timeout). A timeout that cannot be parsed
+/// is refused with 400.
 pub(super) fn patience(query: &Query) -> Result<Option<Duration>, ApiError> {
     let text = query.get("timeout").unwrap_or("");
     if text.is_empty() {

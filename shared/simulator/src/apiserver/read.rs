@@ -30,7 +30,7 @@ use crate::status::{
     too_large, too_large_for_etcd,
 };
 
-/// Time between two requests of progress from etcd while reads wait
+/// Time from the begin of a wait to a request of progress from etcd, and between two such requests while reads wait
 /// (docs/semantics/lists-and-watches.md#consistent-list).
 const PROGRESS_PERIOD: Duration = Duration::from_millis(100);
 
@@ -65,7 +65,8 @@ struct Page {
 }
 
 impl Apiserver {
-    /// Answers with one object: from etcd, or from the watch cache once the cache is as fresh as requested.
+    /// Answers with one object: from etcd, or from the watch cache once the cache is as fresh as requested. Without
+    /// such an object the refusal is 404.
     pub(super) fn get(
         &mut self,
         id: RequestId,
@@ -236,7 +237,9 @@ impl Apiserver {
         self.list_from_cache(id, read, ctx)
     }
 
-    /// Lists the watch cache now if the cache is ready and fresh enough, else once it is both.
+    /// Lists the watch cache now if the cache is ready and fresh enough, else once it is both. If the cache is not
+    /// ready, before 1.31 etcd serves a list that any revision satisfies, and any other list waits. Since 1.31 etcd
+    /// then serves a list with a limit and without selectors, and any other list is refused with 429.
     fn list_from_cache(
         &mut self,
         id: RequestId,
@@ -408,8 +411,9 @@ impl Apiserver {
         }
     }
 
-    /// Answers a read whose watch cache was not ready or fresh in time. A consistent list falls back to etcd, other
-    /// reads get 504, and a watch gets an ERROR 504 (docs/semantics/requests.md#too-large).
+    /// Answers a read whose watch cache was not ready or fresh in time. A consistent list falls back to etcd, or gets
+    /// 429 under [`Throttle::StaleCache`]. Any other get or list gets 504. A watch gets 504 if the cache was not ready,
+    /// else an ERROR 504 (docs/semantics/requests.md#too-large).
     pub(super) fn waited_enough(&mut self, id: RequestId, ctx: &mut Context<'_>) {
         let Some(waiting) = self.waiting.remove(&id) else {
             return;

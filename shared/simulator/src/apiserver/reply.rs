@@ -39,7 +39,8 @@ pub(super) enum Source {
     Cache,
     /// The events come from a watch of etcd for this client alone.
     Etcd(WatcherId),
-    /// No more events come: the resource's storage was rebuilt while the watch was open (F17 before 1.15).
+    /// No events come: the resource's storage was rebuilt while the watch was open (F17 before 1.15). Or a direct watch
+    /// waits for etcd's leader before its first events.
     Stranded,
 }
 
@@ -70,7 +71,8 @@ impl Reply {
         self.ended = true;
     }
 
-    /// Ends the reply's watch and returns the watch. The waiting parts are still sent.
+    /// Ends the reply's watch and returns the watch; `None` if the reply has no open watch. The waiting parts are still
+    /// sent.
     pub(super) fn end_watch(&mut self) -> Option<OpenWatch> {
         let watch = self.watch.take()?;
         self.ended = true;
@@ -90,7 +92,8 @@ impl Reply {
         self.was_watch
     }
 
-    /// Takes the next part of head or plain body; takes a chunk of the body only if there is `room`.
+    /// Takes the next part of head or plain body; takes a chunk of the body only if there is `room`. `None` if no part
+    /// may be sent now.
     pub(super) fn next_part(&mut self, room: bool) -> Option<Part> {
         if self.held {
             return None;

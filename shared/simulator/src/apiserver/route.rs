@@ -9,7 +9,7 @@ use crate::kinds::{Kinds, ResourceId};
 pub(crate) enum Route {
     /// The path `/version`.
     Version,
-    /// The paths `/healthz`, `/livez` and `/readyz`.
+    /// The paths `/healthz`, `/livez` and `/readyz`, and below each of them `etcd`, `log` and `ping`.
     Health,
     /// The path `/api`.
     Core,
@@ -17,11 +17,12 @@ pub(crate) enum Route {
     Groups,
     /// A path `/apis/G` of the API group G.
     Group(String),
-    /// The path `/api/v1`, or a path `/apis/G/V`: group and version.
+    /// A path `/api/V` or `/apis/G/V`: group and version, served or not; the group is empty for `/api/V`.
     GroupVersion(String, String),
     /// The path `/openapi/v3`.
     OpenApi,
-    /// The path `/openapi/v3/api/v1`, or a path `/openapi/v3/apis/G/V`: group and version.
+    /// A path `/openapi/v3/api/V` or `/openapi/v3/apis/G/V`: group and version, served or not; the group is empty for
+    /// `api`.
     OpenApiOf(String, String),
     /// The path of a collection, an object or a subresource.
     Resource(Target),
@@ -43,7 +44,7 @@ pub(crate) struct Target {
     pub(crate) namespace: String,
     /// The name of the object; empty for a collection.
     pub(crate) name: String,
-    /// The subresource: `status`, `scale`, `finalize`, or empty for the object itself.
+    /// The subresource: `status`, `scale`, `finalize`, `binding`, or empty for the object itself.
     pub(crate) subresource: String,
 }
 
@@ -227,8 +228,8 @@ fn group_not_modelled(group: &str, version: Option<&str>, kinds: &Kinds) -> Opti
     })
 }
 
-/// Returns the route of a path below a group and version if a real server has the path and the simulator does not model
-/// it.
+/// Returns the route of a path below a group and version that a real server has and the simulator does not model.
+/// `None` for any other.
 fn not_modelled(group: &str, version: &str, rest: &[&str], kinds: &Kinds) -> Option<Route> {
     // The parts after `proxy` are the proxied server's path.
     let proxied = rest.iter().position(|part| *part == "proxy");

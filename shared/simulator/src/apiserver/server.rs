@@ -38,7 +38,7 @@ pub(crate) enum Life {
     Serving,
     /// The server got SIGTERM. It still serves requests, and only `/readyz` fails.
     Unready,
-    /// The server takes no new requests.
+    /// The server refuses new requests, but not health probes, metrics and requests of apiservers.
     Refusing {
         /// Whether the server refuses with 429 (`--shutdown-send-retry-after`) instead of 503.
         sends_retry_after: bool,

@@ -108,7 +108,8 @@ impl Apiserver {
         self.begin_when_fresh(id, target.resource, watch, ctx)
     }
 
-    /// Begins a watch of the watch cache once the cache is ready and fresh enough.
+    /// Begins a watch of the watch cache once the cache is ready and fresh enough. Since 1.31 a cache that is not ready
+    /// refuses with 429.
     pub(super) fn begin_when_fresh(
         &mut self,
         id: RequestId,
@@ -524,7 +525,8 @@ impl Apiserver {
         self.drop_cacher(resource, ctx);
     }
 
-    /// Sends a bookmark if the watch's buffer is not full, and schedules the watch's next bookmark.
+    /// Sends a bookmark on a watch of the watch cache, and schedules the watch's next bookmark. Sends none if the
+    /// watch's buffer is full, the revision is not new, or a fault suppresses bookmarks.
     pub(super) fn bookmark(&mut self, id: RequestId, ctx: &mut Context<'_>) {
         let Some(reply) = self.replies.get_mut(&id) else {
             return;
@@ -562,7 +564,7 @@ impl Apiserver {
         schedule_bookmark(id, deadline, ctx);
     }
 
-    /// Takes the next part of a reply for the network, as far as there is `room`.
+    /// Takes the next part of a reply for the network, as far as there is `room`. `None` if no part may be sent now.
     pub(crate) fn next_part(
         &mut self,
         id: RequestId,

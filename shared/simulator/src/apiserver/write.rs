@@ -42,7 +42,7 @@ pub(super) fn create(
     Ok(committed(201, &object, form, target, warnings, ctx))
 }
 
-/// Binds a pod to a node; a pod can be bound only once.
+/// Binds a pod to a node; a pod can be bound only once, and a second binding is refused with 409.
 pub(super) fn bind(
     request: &Request,
     query: &Query,
@@ -304,7 +304,8 @@ impl WriteOptions {
     }
 }
 
-/// Deletes each object of a collection that the selectors match. Answers with the list of these objects.
+/// Deletes each object of a collection that the selectors match. Answers with the list of these objects. At the first
+/// refusal it stops and returns that refusal.
 pub(super) fn delete_collection(
     request: &Request,
     query: &Query,
@@ -378,7 +379,8 @@ fn summary(body: &[u8]) -> String {
     }
 }
 
-/// Returns the options of a deletion, and whether the deletion is a dry run.
+/// Returns the options of a deletion, and whether the deletion is a dry run. A malformed body or number is refused with
+/// 400, an invalid option with 422.
 fn delete_options(request: &Request, query: &Query) -> Result<(DeleteOptions, bool), ApiError> {
     let body = if request.body.is_empty() {
         let grace = match query.get("gracePeriodSeconds") {

@@ -28,15 +28,17 @@ pub struct Held {
 /// Bounded by the objects that the cluster delivered to the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Belief {
-    /// The part of the client that holds the belief: `cache` or `queue` of the mini-scheduler; empty for a belief of
-    /// the whole client.
+    /// The part of the client that holds the belief: `cache` or `queue` of the mini-scheduler; empty for every other
+    /// belief.
     pub part: &'static str,
-    /// The scope that the client lists or watches.
+    /// The scope whose objects the belief should equal: the one that the client lists or watches. The mini-scheduler's
+    /// `cache` and `queue` each have the pods that a field selector chooses.
     pub scope: Scope,
     /// The objects that the client holds, sorted by namespace, then name; empty before the client's first list or
     /// event.
     pub objects: BTreeMap<Key, Held>,
-    /// The resourceVersion up to which the client believes to have all changes; empty if the client keeps none.
+    /// The resourceVersion up to which the client believes to have all changes; empty if the client keeps none, or has
+    /// none yet.
     pub resource_version: String,
     /// A counter that rises by one with every change of the belief.
     edits: u64,

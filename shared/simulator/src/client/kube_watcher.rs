@@ -417,6 +417,7 @@ impl KubeWatcherProgram {
     }
 
     /// Returns when silence ends the exchange: silence of a stream's items, and up to version 3 silence of any read.
+    /// `None` without an exchange that silence ends.
     fn idle_at(&self) -> Option<Time> {
         let exchange = self.exchange.as_ref()?;
         let is_stream = exchange.status == 200 && !matches!(self.state, State::InitPage);

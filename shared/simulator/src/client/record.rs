@@ -9,8 +9,8 @@ use crate::time::Time;
 /// The most bytes of client records that may wait for the driver; a further record drops the oldest ones, which are
 /// counted. This bounds the memory of a world whose driver takes no records. The number has no source.
 const WAITING_BYTES_MOST: usize = 4 * 1024 * 1024;
-/// The approximate size of a record in bytes, without its texts. Each record counts towards [`WAITING_BYTES_MOST`] with
-/// this size plus the size of its texts. The number has no source.
+/// The approximate size of a record in bytes, without its request or beliefs. Each record counts towards
+/// [`WAITING_BYTES_MOST`] with this size, plus the bytes of its request or its beliefs. The number has no source.
 const RECORD_BYTES: usize = 128;
 
 /// The present activity of a client.

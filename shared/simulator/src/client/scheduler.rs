@@ -26,8 +26,8 @@ use crate::time::Time;
 
 /// The `schedulerName` of the pods that the mini scheduler schedules.
 pub(super) const SCHEDULER_NAME: &str = "mini-scheduler";
-/// Time after which a pod that could not be bound is tried again. The number has no source: a person can see a wait of
-/// this length in a picture.
+/// Time after which a pod that could not be bound is tried again. A person can see a wait of this length in a picture;
+/// the number has no other source.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 
 /// A notification as a filtering handler passes it on (`FilteringResourceEventHandler`).
@@ -183,7 +183,8 @@ impl MiniScheduler {
         self.binding = Some(Binding { call, pod, node });
     }
 
-    /// Returns the schedulable node with the fewest pods in the cache; of several equal nodes the first by name.
+    /// Returns the schedulable node with the fewest pods in the cache; of several equal nodes the first by name. `None`
+    /// if no node is schedulable.
     fn fitting_node(&self) -> Option<String> {
         let nodes = self.nodes.indexer().values();
         let fitting = nodes.filter(|node| !node.spec.unschedulable);

@@ -18,9 +18,9 @@ const PING_AFTER: Duration = Duration::from_secs(30);
 /// Time that an HTTP/2 ping may stay unanswered before the client gives the connection up
 /// (docs/semantics/servers.md#ping).
 const PING_TIMEOUT: Duration = Duration::from_secs(15);
-/// Silence after which Linux gives up an idle connection with the keepalive of client-go 1.9 to 1.18
-/// (`transport/cache.go`): 30 s, then nine probes (`tcp_keepalive_probes`) 30 s apart. The simulated kube-rs has the
-/// same time, without a source; its own timeout of 295 s ends a stream earlier.
+/// Silence after which Linux gives up an idle connection of a client-go that does not ping: 30 s (`transport/cache.go`,
+/// 1.9 to 1.18), then nine probes (`tcp_keepalive_probes`) 30 s apart. The simulated kube-rs has the same time, without
+/// a source; its own timeout of 295 s ends a stream earlier.
 const KEEPALIVE_GIVES_UP: Duration = Duration::from_secs(300);
 /// Time after which Linux gives up data that was sent and not acknowledged: 924.6 s for `tcp_retries2` = 15 (its
 /// `ip-sysctl`), in whole seconds.

@@ -25,7 +25,7 @@ const SLEEP: Duration = Duration::from_secs(5);
 /// (docs/semantics/cases.md#watch-pitfalls).
 const IDLE: Duration = Duration::from_secs(30 * 60);
 /// The version of client-go that the program uses. With this version a cut connection closes the channel without an
-/// ERROR event (docs/semantics/clients.md#read-errors).
+/// ERROR event (docs/semantics/clients.md#read-errors). The number has no other source.
 const CLIENT_GO: ClientGo = ClientGo::minor(28);
 
 /// The versions of `WatchDeployment` (docs/semantics/cases.md#watch-pitfalls).

@@ -256,7 +256,7 @@ pub(crate) struct Frame {
     pub(crate) object: Document,
 }
 
-/// The error for bytes of a watch that are not a frame.
+/// The error for bytes that are not a watch frame, a list or a Status, or that have a field of a wrong type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Undecodable;
 

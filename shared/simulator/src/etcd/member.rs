@@ -11,7 +11,7 @@ use crate::time::Time;
 /// misses more, the oldest count as applied. The number bounds the memory of a member. The number has no source.
 const MISSED_MOST: usize = 100_000;
 
-/// The differences between members of etcd. A member without a partition and without missed writes has no entry.
+/// The differences between members of etcd. A member that never was partitioned and never missed writes has no entry.
 ///
 /// Bounded: the map has one entry per server, with at most 100,000 missed writes each.
 #[derive(Debug, Default)]
@@ -91,7 +91,7 @@ impl Members {
             .is_none_or(|m| m.partitioned.is_none() && !m.missed.contains(&revision))
     }
 
-    /// Returns whether all members applied a revision.
+    /// Returns whether no member misses a revision (fault `MissWrites`). A partition does not count.
     pub(super) fn have(&self, revision: u64) -> bool {
         !self.0.values().any(|m| m.missed.contains(&revision))
     }

@@ -17,7 +17,7 @@ use crate::time::Time;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Compacted;
 
-/// Revisions that a member of etcd never applied (fault `MissWrites`); empty without that fault.
+/// Revisions that a member of etcd never applied; empty if the fault `MissWrites` never struck it.
 pub(crate) type Missed = BTreeSet<u64>;
 
 /// etcd's multi-version store of all keys.
@@ -58,7 +58,7 @@ impl Store {
         }
     }
 
-    /// Returns the revision of the last write.
+    /// Returns the revision of the last write, or the one that a bump or a recount has set; 1 before the first write.
     pub(crate) fn revision(&self) -> u64 {
         self.revision
     }
@@ -68,7 +68,7 @@ impl Store {
         self.compacted
     }
 
-    /// The present state of a key at a member that missed some writes.
+    /// Returns the present state of a key at a member that missed some writes; `None` if the key does not exist there.
     pub(crate) fn get(&self, key: &str, missed: &Missed) -> Option<&Arc<Object>> {
         let versions = self.keys.get(key)?;
         let applied = versions
@@ -78,7 +78,8 @@ impl Store {
         applied?.object.as_ref()
     }
 
-    /// The keys under `prefix` from `start` on, as they were at `revision`, in key order.
+    /// Returns the keys under `prefix` from `start` on, as they were at `revision`, in key order. Returns [`Compacted`]
+    /// if `revision` is below the compacted revision.
     pub(crate) fn range<'a>(
         &'a self,
         prefix: &'a str,
@@ -114,8 +115,8 @@ impl Store {
         self.history.iter()
     }
 
-    /// Returns whether the object's state before a change can still be read. etcd reads that state for `prevKV` when it
-    /// sends the change (docs/semantics/servers.md#prev-kv-read).
+    /// Returns whether the object's state before a change can still be read; `false`, too, if the object did not exist.
+    /// etcd reads that state for `prevKV` when it sends the change (docs/semantics/servers.md#prev-kv-read).
     pub(crate) fn has_previous(&self, change: &Change) -> bool {
         change.previous.is_some() && change.revision > self.compacted
     }
@@ -157,9 +158,10 @@ impl Store {
         change
     }
 
-    /// Drops the history below `revision`. Each key keeps its newest version at or below `revision` that all members
-    /// `have`, and all later versions. A watch that starts at `revision` can still get a deletion at `revision`, unless
-    /// etcd has the defect of etcd#18089.
+    /// Drops the history below `revision`, or below the store's revision if that is lower. Does nothing if this history
+    /// is already compacted. Each key keeps its newest version at or below `revision` that all members `have`, and all
+    /// later versions. A watch that starts at `revision` can still get a deletion at `revision`, unless etcd has the
+    /// defect of etcd#18089.
     pub(crate) fn compact(
         &mut self,
         revision: u64,
@@ -219,7 +221,7 @@ impl Store {
     }
 }
 
-/// Encodes an object with its new revision as the resourceVersion.
+/// Encodes an object with its new revision as the resourceVersion. Returns it, after `kind`.
 pub(super) fn stored(mut value: Value, revision: u64, kind: ChangeKind) -> (ChangeKind, Object) {
     let revision = json!(revision.to_string());
     set(&mut value, &["metadata", "resourceVersion"], revision);

@@ -69,7 +69,7 @@ pub(crate) enum Content {
     Events(Vec<WatchedChange>),
     /// A progress notification: etcd has sent all changes up to the header's revision.
     Progress,
-    /// The watch is over, because it starts below the compacted revision.
+    /// The watch is over, because the next revision that it needs is below the compacted one.
     Compacted,
     /// The watch is over, because the member has no leader.
     NoLeader,
@@ -125,7 +125,8 @@ pub(super) struct Stream {
     pub(super) watchers: BTreeSet<WatcherId>,
     /// Whether progress was requested and could not be sent (defect `NoProgressForIdleWatch`).
     pub(super) owes_progress: bool,
-    /// When the next periodic progress notification is due; `None` while nothing has happened since the last one.
+    /// When the next periodic progress notification is due. `None` while nothing has happened since the last one, or if
+    /// etcd sends none.
     pub(super) next_tick: Option<Time>,
     /// When the stream was opened. Periodic progress notifications are due at whole intervals after this time.
     pub(super) opened_at: Time,

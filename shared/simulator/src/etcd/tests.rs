@@ -7,8 +7,11 @@ use serde_json::json;
 
 use super::*;
 
+/// The id of pods: their index among the built-in types.
 const PODS: ResourceId = ResourceId(0);
+/// The id of configmaps: their index among the built-in types.
 const MAPS: ResourceId = ResourceId(2);
+/// The only apiserver of most tests.
 const SERVER: ServerId = ServerId(0);
 
 struct Rig {
@@ -137,8 +140,10 @@ fn key(resource: ResourceId) -> StreamKey {
     }
 }
 
-/// A time after which the send loop of a stream is free again.
+/// A time after which the send loop of a stream is free again: one response takes 10 µs by default, and the time for
+/// its bytes. The number has no other source.
 const MOMENT: Duration = Duration::from_millis(1);
+/// One hour, in which a quiet etcd must send nothing. The number has no source.
 const HOUR: Duration = Duration::from_secs(3600);
 
 #[test]
@@ -572,6 +577,7 @@ fn a_restore_goes_back_and_with_a_bump_marks_all_history_as_compacted() {
 
 #[test]
 fn a_round_catches_up_512_watchers_and_the_next_one_the_rest() {
+    /// The number of watchers: more than the 512 of one round, fewer than those of two. The number has no other source.
     const WATCHERS: u16 = 600;
     let mut rig = rig();
     rig.write("a");

@@ -31,10 +31,11 @@ use crate::message::ServerId;
 use crate::settings::EtcdConfig;
 use crate::time::{Time, micros};
 
-/// Time between two rounds that catch up unsynced watchers (`watchResyncPeriod`; docs/semantics/servers.md#watchers).
+/// Time between two rounds that catch up unsynced watchers (`watchResyncPeriod`; docs/semantics/servers.md#watchers),
+/// unless the last round made progress ([`SYNC_AGAIN`]).
 const SYNC_PERIOD: Duration = Duration::from_millis(100);
-/// Time to the next round while rounds make progress. Real etcd waits for as long as the last round took; a simulated
-/// round takes no time. The number has no source.
+/// Time to the next round after a round that left fewer unsynced watchers than before. Real etcd waits for as long as
+/// the last round took; a simulated round takes no time. The number has no source.
 const SYNC_AGAIN: Duration = Duration::from_millis(1);
 /// Time between two attempts to send the events that victims hold (`syncVictimsLoop` of `mvcc/watchable_store.go`,
 /// 3.6).
@@ -45,7 +46,7 @@ const WATCHERS_PER_ROUND: usize = 512;
 /// The most revisions in a batch (`watchBatchMaxRevs`); later rounds send further revisions
 /// (docs/semantics/servers.md#watchers). In the simulator a revision is one event.
 const REVISIONS_PER_BATCH: usize = 1000;
-/// The age up to which a read of etcd's history returns writes twice under the defect `DuplicateEvents`: etcd's commit
+/// The age below which a read of etcd's history returns writes twice under the defect `DuplicateEvents`: etcd's commit
 /// interval (`defaultBatchInterval` of `storage/backend/backend.go`, 3.6).
 const UNCOMMITTED: Duration = Duration::from_millis(100);
 
@@ -182,7 +183,8 @@ impl Watches {
         }
     }
 
-    /// Sends progress for all watches of a stream, as the stream's client requests with `RequestProgressAll`.
+    /// Sends progress for all watches of a stream, as the stream's client requests with `RequestProgressAll`. Sends
+    /// nothing if a watcher of the stream is not synced, or the channel is full.
     pub(super) fn request_progress(&mut self, key: StreamKey, around: Around<'_>) {
         let Some(stream) = self.streams.get(&key) else {
             return;

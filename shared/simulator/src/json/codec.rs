@@ -29,7 +29,8 @@ pub(crate) fn read(text: &[u8]) -> Result<Value, String> {
     serde_json::from_slice(text).map_err(|error| go::json_error(text, &error))
 }
 
-/// Parses the first JSON value of a text. Returns the value and the byte position of its end.
+/// Parses the first JSON value of a text. Returns the value and the byte position of its end; [`Unreadable`] without a
+/// whole value. A text of white space alone is [`Unreadable::Short`].
 pub(crate) fn read_first(text: &[u8]) -> Result<(Value, usize), Unreadable> {
     let mut values = serde_json::Deserializer::from_slice(text).into_iter();
     match values.next() {

@@ -108,7 +108,7 @@ pub(crate) fn record(
     set(new, &["metadata", "managedFields"], json!(entries));
 }
 
-/// Returns the fields of `new` that differ from `old`, without fields that have no manager.
+/// Returns the fields of `new` that differ from `old`, without fields that have no manager; `None` if no field is left.
 fn managed_difference(
     old: &Value,
     new: &Value,
@@ -198,7 +198,7 @@ impl<'a> Kind<'a> {
 }
 
 /// Returns the set of fields of `new` that are absent or different in `old`. A field that is absent in `old` is itself
-/// a member of the set, besides the fields below it.
+/// a member of the set, besides the fields below it. `None` if the set is empty.
 fn difference(old: Option<&Value>, new: &Value, kind: Kind<'_>) -> Option<Value> {
     if old == Some(new) {
         return None;

@@ -19,7 +19,7 @@ pub(crate) enum Patch {
     Strategic(Value),
 }
 
-/// The media type of a JSON merge patch (RFC 7386).
+/// The media type of a JSON merge patch (RFC 7396).
 const MERGE_PATCH: &str = "application/merge-patch+json";
 
 fn media_type(content_type: &str) -> &str {
@@ -27,7 +27,8 @@ fn media_type(content_type: &str) -> &str {
 }
 
 impl Patch {
-    /// Parses the body of a patch for an object of a kind.
+    /// Parses the body of a patch for an object of a kind. A body that is no such patch is refused with 400 or 422, an
+    /// unknown content type with 415, and server-side apply with 501.
     pub(crate) fn parse(
         content_type: &str,
         body: &[u8],
@@ -73,7 +74,8 @@ impl Patch {
         }
     }
 
-    /// Returns `object` as the patch changes it.
+    /// Returns `object` as the patch changes it. A JSON patch that does not fit is refused with 422, a strategic merge
+    /// patch that is not valid with 500.
     pub(crate) fn apply(&self, object: &Value, kind: &ResourceType) -> Result<Value, ApiError> {
         let mut patched = object.clone();
         match self {

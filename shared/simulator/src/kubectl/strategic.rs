@@ -28,7 +28,8 @@ pub(crate) fn merge(
     Ok(Value::Object(merged.unwrap_or_default()))
 }
 
-/// Merges a patch into a map; returns `None` if the patch deletes the map.
+/// Merges a patch into a map; returns `None` if the patch deletes the map. The error is the reason why the patch is not
+/// valid.
 fn merge_map(
     mut map: Map<String, Value>,
     patch: &Map<String, Value>,
@@ -118,6 +119,8 @@ fn merge_key(field: Option<&Field>) -> &'static str {
     field.and_then(|f| f.merge).unwrap_or("")
 }
 
+/// Merges the items of a patch into a list: by the list's merge key, or by value without a key. The error is the reason
+/// why the patch is not valid.
 fn merge_list(
     old: &[Value],
     change: &[Value],

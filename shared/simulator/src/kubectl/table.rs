@@ -373,7 +373,8 @@ fn pod_cells(value: &Value, name: Value, age: Value, clock: Clock) -> Vec<Value>
     ]
 }
 
-/// Returns the source of an Event object: `component, host`, or the event's reporter.
+/// Returns the source of an Event object: `component, host`, or the component alone without a host. Without a component
+/// the event's reporter takes its place.
 fn event_source(value: &Value) -> String {
     let source = |key| text(value, &["source", key]);
     let (component, host) = match (source("component"), source("host")) {
@@ -387,8 +388,8 @@ fn event_source(value: &Value) -> String {
     }
 }
 
-/// Returns the status that kubectl shows for a pod: the reason of a waiting or terminated container, else the pod's
-/// phase.
+/// Returns the status that kubectl shows for a pod: `Terminating` if its deletion was requested. Else it is the reason
+/// of the last waiting or terminated container that has one, else the pod's phase.
 fn pod_status(value: &Value) -> String {
     if at(value, &["metadata", "deletionTimestamp"]).is_some() {
         return "Terminating".to_owned();

@@ -7,6 +7,7 @@ use crate::kinds::{Kinds, Printer, ResourceType, go_type};
 use crate::status::{ApiError, FieldError, bad_request, invalid};
 
 /// Checks that an object has the type that its path names, and fills in `kind` and `apiVersion` if they are absent.
+/// Another type is refused with 400, or with 422 for another kind of a custom type.
 pub(super) fn check_type(
     body: &mut Value,
     kind: &ResourceType,

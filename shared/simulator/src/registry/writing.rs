@@ -20,7 +20,9 @@ use crate::status::{
 };
 use crate::time::{Time, Wall};
 
-/// The parts of the world that a write uses.
+/// The parts of the world that a write uses. A function of the registry refuses a write with an [`ApiError`] as a real
+/// server does. Most refusals are 404 without the object or its namespace, 400 or 422 for an invalid object, and 409
+/// for a conflict.
 pub(crate) struct Registry<'a> {
     pub(crate) etcd: &'a mut Etcd,
     pub(crate) kinds: &'a Kinds,
@@ -402,7 +404,8 @@ impl Registry<'_> {
         }
     }
 
-    /// Sets a new object's namespace, which must exist and must not be terminating.
+    /// Sets a new object's namespace. A namespace that does not exist is refused with 404, a terminating one with 403,
+    /// another one than the path's with 400.
     fn enter_namespace(
         &self,
         body: &mut Value,
@@ -463,7 +466,7 @@ fn is_unconditional(version: &str) -> bool {
     matches!(version, "" | "0")
 }
 
-/// Refuses a write that names another resourceVersion than that of the stored object.
+/// Refuses with 409 a write that names another resourceVersion than that of the stored object.
 fn refuse_stale(
     kind: &ResourceType,
     place: Place<'_>,

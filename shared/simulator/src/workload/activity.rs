@@ -198,7 +198,8 @@ fn start_job(round: u64, ctx: &mut Context<'_>) {
     }
 }
 
-/// Moves one of the custom resources `promotions` to its next phase, or creates it. The promotions take turns.
+/// Creates the custom resources `promotions` that are missing, and moves one of them to its next phase. The promotions
+/// take turns.
 fn custom(round: u64, ctx: &mut Context<'_>) {
     /// The phases of a custom resource `promotions`, in their order; after the last phase the first follows.
     const PHASES: [&str; 3] = ["Scheduled", "Active", "Ended"];

@@ -89,7 +89,8 @@ impl Context<'_> {
         objects
     }
 
-    /// Creates an object. A refusal is ignored: the controller tries again at the next change.
+    /// Creates and returns an object; `None` if the write is refused or the resource is not served. The controller
+    /// tries again at the next change.
     pub(super) fn create(
         &mut self,
         resource: &str,
@@ -103,7 +104,7 @@ impl Context<'_> {
             .ok()
     }
 
-    /// Changes an object if it still exists.
+    /// Changes and returns an object, if it still exists; `None` if it does not, or the write is refused.
     pub(super) fn modify(
         &mut self,
         resource: &str,

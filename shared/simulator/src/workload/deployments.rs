@@ -21,9 +21,9 @@ const TEMPLATE_HASH: &str = "pod-template-hash";
 /// The most pods that the replicaset controller creates at a time (`BurstReplicas` of `pkg/controller/replicaset`,
 /// 1.31). Events of these pods start the next reconciliation.
 const BURST: i64 = 500;
-/// The most pods that are made for one owner, even if the owner requests more; a greater `maxSurge` or `maxUnavailable`
-/// counts as this number, too. This bounds the memory of a world whose client requests too many pods. The number has no
-/// source.
+/// The most pods of one replicaset, even if more are requested. A greater number of replicas, `maxSurge` or
+/// `maxUnavailable` of a deployment counts as this number, too. This bounds the memory of a world whose client requests
+/// too many pods. The number has no source.
 const MOST_REPLICAS: i64 = 1000;
 /// The annotation with the number of a deployment's template, from 1.
 const REVISION: &str = "deployment.kubernetes.io/revision";

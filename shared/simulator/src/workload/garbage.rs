@@ -155,7 +155,8 @@ fn dependents(owner: &Object, ctx: &Context<'_>) -> Vec<(String, Arc<Object>)> {
         .collect()
 }
 
-/// Returns the object that an owner reference names, if the object has the reference's uid.
+/// Returns the object that an owner reference names, with its resource, if the object has the reference's uid; else
+/// `None`.
 fn find_owner(reference: &Value, name: &Name, ctx: &Context<'_>) -> Option<(String, Arc<Object>)> {
     let kind = text(reference, &["kind"]);
     let (_, kind) = ctx.kinds.served().find(|(_, k)| k.kind == kind)?;

@@ -22,7 +22,8 @@ pub(super) struct Application {
     port: u16,
 }
 
-/// The applications of the shop. The applications take turns in rollouts and in changes of replicas.
+/// The applications of the shop. The applications take turns in rollouts and in changes of replicas. The numbers of
+/// their pods and ports have no source.
 pub(super) const APPLICATIONS: [Application; 3] = [
     Application {
         name: "web",

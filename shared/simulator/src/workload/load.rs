@@ -14,8 +14,8 @@ use crate::settings::Load;
 /// Time between two rounds of the load; the time varies by up to 5 %. A round makes the writes that became due in 20
 /// ms. A shorter time means more events in the queue, a longer time larger bursts. The number has no source.
 pub(super) const PERIOD: Duration = Duration::from_millis(20);
-/// One in this number of writes deletes its configmap, by chance. The next write of that configmap creates it again.
-/// With this number some deletions show among many changes; it has no other source.
+/// Of the writes of configmaps that exist, one in this number deletes its configmap, by chance. The next write of that
+/// configmap creates it again. With this number some deletions show among many changes; it has no other source.
 const WRITES_PER_DELETION: usize = 20;
 /// The field manager of all writes of the load.
 const MANAGER: &str = "load";

@@ -28,7 +28,7 @@ pub(super) struct Table {
     pub(super) observe: fn(&mut Workload, &Arc<Change>, &mut Context<'_>),
     /// Runs a task of the workload that is due.
     pub(super) work: fn(&mut Workload, Task, &mut Context<'_>),
-    /// Installs the cluster's first objects.
+    /// Installs the cluster's first objects besides its four namespaces, and starts the activities.
     pub(super) install: fn(&mut Context<'_>),
     /// Begins the load, if the configuration has a load.
     pub(super) load: fn(&mut Context<'_>),

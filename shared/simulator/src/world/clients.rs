@@ -103,8 +103,8 @@ impl Client {
         earlier(self.machine.wake_at(), self.last_report.due)
     }
 
-    /// Returns a report if the client has changed since its last report. Inside a full window the function instead
-    /// notes when the next report is due.
+    /// Returns a report if the client spins, or has changed since its last report; else `None`. Inside a window that
+    /// takes no such report the function instead notes when the next report is due.
     fn report(&mut self, now: Time) -> Option<ClientReport> {
         let (phase, counts, edits) = (self.machine.phase(), self.counts(now), self.edits());
         let last = &self.last_report;

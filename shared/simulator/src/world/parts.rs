@@ -146,7 +146,8 @@ impl World {
         }
     }
 
-    /// Compacts `revision`, and schedules the next compaction, which compacts the revision that is present now.
+    /// Compacts `revision`, and schedules the next compaction, which compacts the revision that is present now. If etcd
+    /// has no leader, compacts nothing, and the next compaction compacts `revision`.
     pub(super) fn compact(&mut self, revision: u64) {
         let next = if self.etcd.is_leaderless() {
             revision

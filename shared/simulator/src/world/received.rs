@@ -103,7 +103,8 @@ struct Answer {
 /// The received records that wait for the driver, and the open responses.
 ///
 /// Bounded: of more than 16,384 records the oldest are dropped and counted. Of a body over 1 MiB only the status is
-/// recorded. The transcript has one [`Answer`] for each open request.
+/// recorded. The transcript has one [`Answer`] for each open request, and for each request that was open when its
+/// client was stopped ([`World::stop_client`]).
 #[derive(Debug, Default)]
 pub(super) struct Transcript {
     waiting: VecDeque<ReceivedRecord>,

@@ -125,7 +125,8 @@ impl World {
         }
     }
 
-    /// Gives a request to its server, unless a fault refuses the request before the server sees it.
+    /// Gives a request to its server, unless a fault refuses the request before the server sees it. A request above the
+    /// connection's cap waits.
     fn take_request(&mut self, connection: ConnectionId, id: RequestId, request: Request) {
         let cap = self.stream_cap(connection);
         let Some(request) = self.network.admit(connection, id, request, cap) else {
@@ -217,7 +218,7 @@ impl World {
         self.watch_idleness(connection);
     }
 
-    /// Schedules a check of whether a connection has been idle long enough for a middlebox to forget it.
+    /// If a fault ends idle connections, schedules a check of whether this connection has been idle for long enough.
     pub(super) fn watch_idleness(&mut self, connection: ConnectionId) {
         if let Some((after, _)) = self.idle_killer() {
             self.queue
@@ -342,7 +343,7 @@ impl World {
     }
 
     /// Returns the servers that get new connections from the load balancer: the ready servers, or if no server is
-    /// ready, all servers that listen.
+    /// ready, all servers that listen. Leaves out the servers under `Fault::OutOfRotation`.
     pub(super) fn in_rotation(&self) -> Vec<ServerId> {
         let is_out = |server: &ServerId| {
             let server = *server;
@@ -358,7 +359,7 @@ impl World {
         found
     }
 
-    /// Chooses and returns the server that answers the next request of a connection.
+    /// Chooses and returns the server that answers the next request of a connection; `None` if the connection is gone.
     pub(super) fn server_for_request(&mut self, connection: ConnectionId) -> Option<ServerId> {
         if self.faults.contains(&Fault::BalanceRequests) {
             let in_rotation = self.in_rotation();

@@ -19,10 +19,12 @@ use crate::time::Time;
 
 /// The longest time that a server waits for its open requests after it ceased to take new ones
 /// (docs/semantics/servers.md#request-timeout). A server that stopped listening when it ceased to take requests waits
-/// equally long for its connections. After this time the process is gone and its connections are cut.
+/// until the same time for its connections. Then its process is gone and its connections are cut. A server that refuses
+/// with 429 waits [`LEAVING_DRAINED`] longer.
 const LEAVING: Duration = Duration::from_secs(60);
-/// How long a server that refused with 429 waits for its connections once all its requests are over (apiserver
-/// `pkg/server/genericapiserver.go`, 1.36). After this time the process is gone and its connections are cut.
+/// How long a server that refused with 429 waits for its connections once all its requests are over, or [`LEAVING`] has
+/// passed (apiserver `pkg/server/genericapiserver.go`, 1.36). After this time the process is gone and its connections
+/// are cut.
 const LEAVING_DRAINED: Duration = Duration::from_secs(2);
 /// The least number of watches that a server ends per second during its shutdown (docs/semantics/servers.md#drain).
 const WATCHES_PER_SECOND: u32 = 200;
@@ -144,7 +146,8 @@ impl World {
         !self.stopping.contains_key(&server)
     }
 
-    /// Makes the server refuse new requests, since the shutdown's delay is over.
+    /// Makes the server refuse new requests, since the shutdown's delay is over. Returns the time to the next step;
+    /// `None` if the server does not shut down.
     fn take_no_more(&mut self, server: ServerId) -> Option<Duration> {
         let now = self.now;
         let watches = self.open_watches(server).count();
@@ -169,7 +172,8 @@ impl World {
     }
 
     /// Ends the server's next watch while the grace period lasts. Afterwards, or when no watch is left, waits at most
-    /// 60 s for open requests, then begins the next phase.
+    /// 60 s for open requests, then begins the next phase. Returns the time to the next step; `None` if the server does
+    /// not shut down.
     fn drain(&mut self, server: ServerId, since: Time, pace: Duration) -> Option<Duration> {
         let stopping = self.stopping.get(&server)?;
         let has_grace = self.now.since(since) < stopping.grace;
@@ -195,7 +199,8 @@ impl World {
         Some(Duration::ZERO)
     }
 
-    /// Waits for the server's connections to close; ends the process when they are closed, or at `until`.
+    /// Waits for the server's connections to close; ends the process when they are closed, or at `until`. Returns the
+    /// time to the next step; `None` once the process has ended.
     fn leave(&mut self, server: ServerId, until: Time) -> Option<Duration> {
         let is_alone = self.connections_to(server).is_empty();
         if !is_alone && self.now < until {

@@ -48,8 +48,8 @@ pub struct Row {
 pub struct Between {
     /// The sides with a column, as in [`Differences::sides`].
     pub sides: Vec<Side>,
-    /// The rows: the worst kind first, then by divergence, then the latest last record first; rows without a last
-    /// record come last. Empty if nothing differs.
+    /// The rows: the worst kind first, then by divergence, then the latest last record first. Among rows of one kind
+    /// and divergence, those without a last record come last. Empty if nothing differs.
     pub rows: Vec<Row>,
     /// The number of objects that a watch held at A or at B, as in [`Differences::objects`].
     pub objects: u64,

@@ -9,8 +9,8 @@ use crate::scene::{Align, Hatch, Px, Step, Stroke};
 use crate::store::Coverage;
 use crate::tokens::Token;
 
-/// Least width of an unknown stretch, in px, for words in it. Words also need their own width and 16 px more. A
-/// narrower stretch gets no words. The number has no source.
+/// Least width, in px, for words in a stretch without loaded records, and in the time before the first log. Words also
+/// need their own width and 16 px more. A narrower stretch gets no words. The number has no source.
 const WORDS_FROM: Px = Px::whole(100);
 /// Words in the time before the first log, if they fit.
 const BEFORE_WORDS: &str = "before watchscope started";

@@ -14,9 +14,9 @@ use crate::scene::{Align, Area, Primitive, Px, StretchKind, Stroke, Target};
 use crate::store::{Occurrence, Span};
 use crate::tokens::Token;
 
-/// Least distance of two chips, in px. Nearer chips of one code become one chip. Of nearer chips of two codes, the less
-/// severe becomes a tick; if both are equally severe, the older becomes the tick. The chip of the selected finding
-/// never becomes a tick. The number has no source.
+/// Least distance of two chips, in px. Nearer chips of one code become one chip, unless only one of them begins before
+/// the view. Of other nearer chips, the less severe becomes a tick; if both are equally severe, the older becomes the
+/// tick. The chip of the selected finding never becomes a tick. The number has no source.
 const APART: Px = Px::whole(2);
 /// The most subjects that the words of a merged chip name, so that the words fit beside it more often. The words name
 /// the subjects of the chip's oldest occurrences. The chip's number counts all. The limit has no source.

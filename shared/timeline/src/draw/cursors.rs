@@ -10,7 +10,8 @@ use crate::scene::{Area, Px, Scene};
 use crate::tokens::Token;
 use crate::view::View;
 
-/// Width and height of the flag of a cursor, in px: room for `A 09:35:28`.
+/// Width and height of the flag of a cursor, in px. The width has room for `A 09:35:28`, which takes 60 px, and for the
+/// space around it. The width has no other source. The height is that of a badge.
 pub const CURSOR_FLAG: (Px, Px) = (Px::whole(74), BADGE_HEIGHT);
 /// Opacity in percent of the ground that covers the time outside A to B. The number has no source.
 const DIM: u8 = 35;

@@ -48,7 +48,8 @@ pub struct Picture<'a> {
     pub rows: &'a Rows,
     /// The stretch of time in view.
     pub view: &'a View,
-    /// The time of the pen, the line of now: by the server's clock, or the time of the last message from the server.
+    /// The time of the pen, the line of now. On a page it is the present by the server's clock, or without a connection
+    /// the time of the last message. In an exported picture it is the end of the range.
     pub now: Time,
     /// Whether the page is connected to watchscope. While it is not, the time to the right of the pen is unknown, and
     /// is hatched.
@@ -65,11 +66,13 @@ pub struct Picture<'a> {
     /// The evidence of the selected finding, numbered on the lanes once `records` is loaded; `None` if no finding is
     /// selected.
     pub evidence: Option<&'a Evidence>,
-    /// All trouble, for the arrows on lanes with trouble outside of the view; `None` draws no arrows.
+    /// All trouble, for the arrows on lanes with trouble outside of the view, drawn once `records` is loaded. `None`
+    /// draws no arrows.
     pub troubles: Option<&'a Troubles>,
     /// The record of the evidence under the pointer, whose tag stands out; `None` if the pointer is on none.
     pub lit: Option<RecordId>,
-    /// What the viewer has marked: moment, range and cursors.
+    /// What the viewer has marked: moment, range and cursors. They are drawn once `records` is loaded. Until then only
+    /// the ruler's badge shows the moment.
     pub marked: Marked,
     /// Notes of viewers, drawn as flags once `records` is loaded.
     pub flagged: Flagged<'a>,
@@ -143,7 +146,7 @@ pub(crate) struct Drawer<'a> {
     pub(crate) covered: Vec<Area>,
     /// Time at the left edge less [`SPILL`].
     pub(crate) left: Time,
-    /// The earlier of the right edge and now, plus [`SPILL`].
+    /// The earlier of now and the time [`SPILL`] right of the right edge.
     pub(crate) right: Time,
     pub(crate) width: Px,
     /// The x at which the lanes end: that of the pen or that of the right edge, whichever is less.

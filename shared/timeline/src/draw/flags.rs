@@ -27,7 +27,7 @@ const APART: Px = Px::whole(2);
 const SPAN: (Px, Px) = (Px::whole(2), Px::whole(1));
 /// Font size of the numbers on flags, in px, so that they fit.
 const NUMBER_SIZE: u8 = 10;
-/// Least distance of a flag from the edges of the row, in px, so that the ring of the selected flag is whole.
+/// Least distance of a flag from the row's left and right edge, in px, so that the ring of the selected flag is whole.
 const MARGIN: Px = Px::whole(2);
 /// Distance beside a flag, in px, within which a click still selects it. The number has no source.
 const REACH: Px = Px::whole(2);

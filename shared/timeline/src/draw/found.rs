@@ -9,15 +9,16 @@ use crate::scene::{Area, Primitive, Px, Scene, Step, Stroke};
 use crate::tokens::Token;
 use crate::view::View;
 
-/// Half the width of a tick, in px. Two ticks touch if their centres are at most twice this apart.
+/// Half the width of a tick, in px. Two ticks touch if their centres are at most twice this apart. The number has no
+/// source.
 const HALF: Px = Px::whole(5);
-/// Height of a tick: 5.5 px, in 64ths of a px.
+/// Height of a tick: 5.5 px, in 64ths of a px. The number has no source.
 const HEIGHT: Px = Px(352);
-/// Height of the bar that joins ticks that touch, in px.
+/// Height of the bar that joins ticks that touch, in px. The number has no source.
 const BAR: Px = Px::whole(4);
-/// Half the width of the frame of the current hit: 9.5 px, in 64ths of a px.
+/// Half the width of the frame of the current hit: 9.5 px, in 64ths of a px. The number has no source.
 const FRAME_HALF: Px = Px(608);
-/// Line width of the current hit's frame: 1.5 px, in 64ths of a px.
+/// Line width of the current hit's frame: 1.5 px, in 64ths of a px. The number has no source.
 const FRAME_LINE: Px = Px(96);
 
 /// A hit of a search.
@@ -30,8 +31,9 @@ pub struct FoundMark {
 }
 
 /// Adds a tick for each of the marks to the scene of the lanes, on the upper edge of the row of its lane. For a lane
-/// without a row, the tick is on the row that stands for the lane: that of further or gone objects, the watch's, or
-/// that of quiet watches. The current hit has a frame instead of a tick.
+/// without a row, the tick is on the row that stands for the lane. That is the row of further or gone objects, the
+/// watch's, or that of quiet watches. A mark out of sight, or for which no row stands, has no tick. The current hit has
+/// a frame instead of a tick.
 ///
 /// `top` is the scene's upper edge, in px from the top of all rows. Ticks of one row that touch become one. So a row
 /// has at most one tick for each 11 px, and a scene has at most as many ticks as there are marks.
@@ -180,6 +182,7 @@ mod tests {
     use super::*;
     use crate::id::ObjectId;
 
+    /// The watch of the tests.
     const WATCH: WatchId = WatchId(0);
 
     fn row(id: LaneId, kind: RowKind, y: i32) -> Row {

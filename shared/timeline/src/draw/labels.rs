@@ -12,7 +12,7 @@ use crate::format::text_width;
 use crate::scene::{Align, Area, Primitive, Px, TextLine};
 
 /// Least distance of words from marks and other words, in px. Marks have a halo, and words may be wider than
-/// calculated.
+/// calculated. The number has no other source.
 const APART: Px = Px::whole(5);
 /// Most px by which words may be wider than calculated. Words in a still wider font are squeezed. The number has no
 /// source.

@@ -2,8 +2,8 @@
 //!
 //! Marks are merged only within cells of time that are aligned to powers of two of microseconds. So the merging of
 //! marks depends neither on the edge of the view nor on records that are not loaded, and does not shimmer when the view
-//! moves. A mark that follows the last mark of the cell before by less than [`APART`] belongs to that earlier cell. So
-//! no border separates marks that overlap.
+//! moves. A mark less than [`APART`] after a border belongs to the cell before it, if it follows the last mark of that
+//! cell by less than [`APART`]. So a border rarely separates marks that overlap.
 //!
 //! `strip.rs` has the other level of detail: the columns of a collapsed lane.
 
@@ -14,12 +14,13 @@ use crate::scene::Px;
 use crate::store::MarkKind;
 use crate::view::View;
 
-/// Marks nearer than this, centre to centre in px, are merged, because their glyphs overlap.
+/// Marks of one cell nearer than this, centre to centre in px, are merged, because their glyphs overlap. The number has
+/// no other source.
 const APART: Px = Px::whole(6);
-/// Least width of a cell, in px. A plate of three digits fits in a cell of this width, beside the glyphs of the
-/// neighbouring cells.
+/// Least width of a cell, in px. In such a cell a plate of two digits, 20 px wide, keeps clear of glyphs at both
+/// borders. A plate of three digits, 26 px wide, still lies between the borders. The number has no other source.
 const CELL_PX: f64 = 32.0;
-/// About half the width of a glyph, in px.
+/// About half the width of a glyph, in px: the triangle of a glyph of 10 px is 8.7 px wide.
 const GLYPH_HALF: Px = Px::whole(4);
 
 /// A mark and its position in the scene.
@@ -66,8 +67,8 @@ impl Cells {
         )
     }
 
-    /// Whether a mark belongs to the cell before its own, because it follows that cell's last mark by less than
-    /// [`APART`].
+    /// Whether a mark belongs to the cell before its own. It does if it lies less than [`APART`] after the border, and
+    /// follows that cell's last mark by less than [`APART`].
     pub(super) fn follows(self, at: Time, cell: i64, last: Option<&Placed>) -> bool {
         let near = |before: Time| at.micros_since(before) < self.apart_us;
         let own = self.at(at);

@@ -17,7 +17,8 @@ use crate::scene::{Area, Hatch, Primitive, Px, Step, StretchKind, Stroke, Target
 use crate::store::{Differs, Epoch, MarkKind, ObjectTrace, Span, VerdictSpan, WatchTrace};
 use crate::tokens::Token;
 
-/// Opacity in percent of the life of an object that does not change in view.
+/// Opacity in percent of the life of an object that does not change in view; that of any other object has 100. The
+/// number has no source.
 const UNCHANGED: u8 = 70;
 /// Distance of a quarter circle's control points from the quarter's ends: (4/3)(√2 - 1) of the radius, in 64ths of it.
 const CIRCLE: i32 = 35;
@@ -194,7 +195,7 @@ impl Drawer<'_> {
 
     /// Draws a life that is uncertain, as dots.
     fn dots(&mut self, x0: Px, x1: Px, y: Px) {
-        /// Distance from dot to dot, in px: a dot of 2 px and a space of 3 px.
+        /// Distance from dot to dot, in px: a dot of 2 px and a space of 3 px. The numbers have no source.
         const PERIOD_PX: i32 = 5;
         let mut from = x0;
         if x0 < -SPILL {

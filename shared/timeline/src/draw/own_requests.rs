@@ -15,8 +15,9 @@ use crate::tokens::Token;
 /// stopped. Such a request shows only where it began. A kube-apiserver answers within 60 s or not at all
 /// (docs/semantics/servers.md#request-timeout), and this limit is twice 60 s. A read of the audit may still end later.
 const GIVEN_UP_US: i64 = 120_000_000;
-/// Longest request in µs that is drawn: 3 min. A read of the audit takes at most 150 s (`backend/src/audit/reader.rs`).
-/// Records of requests farther than this from the view are not searched.
+/// Time in µs before and after the view in which records of requests are searched: 3 min. So a request of up to 3 min
+/// is drawn whole; of a longer request only the end near the view may show. A read of the audit takes at most 150 s
+/// (`backend/src/audit/reader.rs`).
 const LONGEST_US: i64 = GIVEN_UP_US + 60_000_000;
 
 impl Drawer<'_> {

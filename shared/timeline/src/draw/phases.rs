@@ -13,12 +13,12 @@ use crate::scene::{Align, Px, Step, StretchKind, Stroke, Target};
 use crate::store::{PhaseSpan, Span, WatchTrace};
 use crate::tokens::Token;
 
-/// Least distance from the opening to the closing bracket of a complete list, in px, so that they stand apart. A
-/// shorter list is drawn this wide, over the end of the line before the list.
+/// Least distance from the opening to the closing bracket of a list that is over, in px, so that they stand apart. A
+/// shorter list is drawn this wide, over the end of the line before the list. The number has no other source.
 const BRACKETS: Px = Px::whole(9);
 
-/// Distance in px up to which a wait belongs to an ERROR event. The words of such a wait leave out the reason that the
-/// event shows. The number has no source.
+/// Distance in px, included, up to which a wait belongs to an ERROR event. If the reason of such a wait is the event or
+/// the expired history, its words leave out the reason, which the event shows. The number has no source.
 const AT_ERROR: Px = Px::whole(6);
 
 /// The phases between two streams, drawn as low lines.

@@ -10,11 +10,11 @@ use crate::scene::{Area, Primitive, Px, Step, Stroke};
 use crate::store::Span;
 use crate::tokens::Token;
 
-/// Least distance in px between the two lines of a seam, which are 2 px wide, so that both show. A narrower seam is
-/// drawn this wide.
+/// Least distance in px between the middles of the two lines of a seam, which are 2 px wide, so that both show. A
+/// narrower seam is drawn this wide.
 const LEAST: Px = Px::whole(4);
 /// Distance in px that the words keep from both sides. Words that cannot keep this distance get a shorter form. If that
-/// does not fit either, they stand on a plate beside the seam.
+/// does not fit either, they stand on a plate beside the seam. The number has no source.
 const MARGIN: Px = Px::whole(8);
 /// Least width of the lanes on screen, in px, for words on a plate beside a seam. On narrower lanes names stand where
 /// the plate would lie, so no plate is drawn. The number has no source.
@@ -23,7 +23,7 @@ const PLATE_FROM: Px = Px::whole(600);
 /// (`cluster.connected` in docs/design/formats.md).
 const ANOTHER_CLUSTER: &str = "another cluster";
 /// Distance in px from line to line of the words in a seam, and of the first line from the top. The font of these words
-/// has 11 px.
+/// has 11 px. The number has no other source.
 const LINE_HEIGHT: i32 = 16;
 /// The dots after a stretch that was open at the end of its run: offset in px, and opacity in percent. The dots fade,
 /// because the stretch's real end is unknown. The numbers have no source.

@@ -14,7 +14,7 @@ use crate::tokens::Token;
 
 /// For each height from 1 px up, the least count n that reaches it. A count's height in px is 1 + 2.6 log2(1 + n),
 /// rounded. The logarithm lets both a single change and a burst of thousands show. Counts beyond the last entry get the
-/// last height, 34 px. A row's own limit may be lower.
+/// last height, 34 px. A row's own limit may be lower. The factor 2.6 has no source.
 const HEIGHT_FROM: [u32; 34] = [
     1, 1, 1, 1, 2, 3, 4, 5, 7, 9, 12, 16, 21, 28, 36, 47, 62, 81, 106, 138, 181, 236, 308, 402,
     525, 686, 896, 1170, 1527, 1994, 2603, 3398, 4437, 5792,

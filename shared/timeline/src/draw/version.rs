@@ -16,7 +16,7 @@ use crate::store::{StepMark, WatchTrace};
 use crate::tokens::Token;
 
 /// Least distance in px of a jump or reversal from the one before it, because nearer glyphs cover each other. Of nearer
-/// jumps and reversals the first is drawn, but a reversal is drawn instead of a jump.
+/// jumps and reversals the first is drawn, but a reversal is drawn instead of a jump. The number has no other source.
 const STEPS_APART: Px = Px::whole(6);
 
 /// Words in place of a line for resourceVersions without an order: those of aggregated APIs, even if they are numbers
@@ -381,8 +381,8 @@ impl Drawer<'_> {
     }
 }
 
-/// Room in px on each side of words that no line may cross, because a wider font than calculated takes up to this much
-/// more.
+/// Room in px on each side of words that no line may cross. Words may be up to 2 px wider than calculated
+/// (`MISRECKONED` in `labels.rs`). The number has no other source.
 const BESIDE: Px = Px::whole(4);
 /// Distance in px of the trace from the row's edges. The number has no source.
 const INSET: Px = Px::whole(6);

@@ -17,7 +17,8 @@ use crate::sorted::within;
 use crate::tokens::Token;
 
 /// Writes nearer than this, in px, are drawn as ticks, because their glyphs of 10 px with halos would touch. The
-/// selected write keeps its glyph.
+/// selected write keeps its glyph. In a picture of only the stopped propagations ([`Ways::Stopped`]) all other writes
+/// are density.
 const GLYPHS_APART: Px = Px::whole(12);
 
 impl Drawer<'_> {

@@ -15,8 +15,8 @@ use crate::view::View;
 /// The heading over the rows of layers.
 const HEADING: &str = "Inside the cluster";
 /// Most client programs, without crowds, whose connections and streams show by themselves, so that the rows fit on a
-/// screen. If there are more clients, the rows of connections and streams show only once the viewer opens them. The
-/// number has no source.
+/// screen. If there are more clients, or names stand above the lanes ([`Density::Labelled`]), these rows show only once
+/// the viewer opens them. The number has no source.
 const CLIENTS_OPEN_MOST: usize = 8;
 /// Most streams that are shown for a watch cache, so that its rows fit on a screen: the streams with the most waiting
 /// events. Other streams have no row. The number has no source.
@@ -24,7 +24,8 @@ const STREAMS_MOST: usize = 8;
 
 impl Lanes {
     /// Closes the rows under a layer if they are open, and opens them if they are closed. For a layer without rows, the
-    /// choice applies once it has some.
+    /// choice applies once it has some. The choice is stored as the opposite of the default: if the default changes, as
+    /// at the ninth client program, open and closed change places.
     pub fn toggle_layer(&mut self, layer: LayerId) {
         match self.toggled_layers.iter().position(|&id| id == layer) {
             Some(place) => {

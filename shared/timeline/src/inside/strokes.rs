@@ -62,8 +62,8 @@ impl Drawer<'_> {
         })
     }
 
-    /// Returns the stretches of points that `alike` finds equal, in px, without those that are too narrow to show or
-    /// end before the view.
+    /// Returns the stretches of points that `alike` finds equal, in px, without those that end before the view.
+    /// Stretches under 1 px are left out, too, unless the layer has failed in them.
     pub(super) fn stretches<'b>(
         &self,
         points: &'b [LevelPoint],

@@ -19,7 +19,7 @@ use crate::scene::{Align, Area, Primitive, Px, Step, Stroke};
 use crate::tokens::Token;
 
 /// Least distance in px between two lines to one client of writes that arrived or are travelling. A line nearer to the
-/// line before it is left out, because dense lines would look like a surface.
+/// line before it is left out, because dense lines would look like a surface. The number has no other source.
 const APART: Px = Px::whole(6);
 /// Opacity in percent of a propagation that has not arrived yet. The number has no source.
 const TRAVELLING_PERCENT: u8 = 40;

@@ -29,8 +29,8 @@ use crate::id::{ServerId, WatchId};
 use crate::scene::Px;
 use crate::store::Store;
 
-/// Findings of a watch that lags: apiservers apart (F31), or a proxy that holds events back (F44). A watch with one of
-/// these findings shows its resourceVersion in a row.
+/// Findings of a watch that lags: apiservers apart (F31), or a proxy that holds events back (F44). From one of these
+/// findings on, the watch shows its resourceVersion in a row, unless [`Kept::shows_version`] hides it.
 const LAGS: [row::Row; 2] = [row::Row::F31, row::Row::F44];
 
 /// The room for rows on screen.

@@ -118,7 +118,8 @@ impl Kept {
         under
     }
 
-    /// Whether the watch is quiet: it has had no news, and the viewer neither opened nor closed it.
+    /// Whether the watch is quiet: it has had no news and no row of its resourceVersion, and did not open by itself.
+    /// The viewer has neither opened nor closed it.
     pub(super) fn is_quiet(&self, choice: Option<Choice>) -> bool {
         self.news == Seq(0) && !self.is_open && choice.is_none() && !self.has_version
     }

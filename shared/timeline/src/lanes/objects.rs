@@ -13,7 +13,7 @@ pub(super) struct VisibleObject {
     pub(super) object: ObjectId,
     /// The mark of the object's divergence, if it has a confirmed one in view.
     pub(super) mark: Option<(Glyph, Token)>,
-    /// How many changes of the object are loaded.
+    /// How many loaded changes of the object a stream delivered.
     pub(super) count: u64,
     /// The time of the object's last loaded mark; 0 if none is loaded.
     pub(super) last: Time,

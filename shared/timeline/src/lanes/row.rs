@@ -109,15 +109,16 @@ pub struct Row {
     /// The row's name. Hostile: show as text.
     pub name: Text,
     /// The number at the row's right; `None` if the row has none. For a watch or an object, this is the number of its
-    /// loaded changes that a stream delivered. For the row of findings it is the number of findings in view (those of
-    /// one code count as one), for own requests the number of loaded requests. For a crowd it is the number of its
-    /// clients, for any other layer that of its objects, if it has some.
+    /// loaded changes that a stream delivered. For the row of findings it is the number of findings in view; those of
+    /// one code count as one. For own requests it is the number of loaded requests. For a crowd it is the number of its
+    /// clients, for an apiserver that of its watch caches. For any other layer it is the number of its objects. A layer
+    /// other than a crowd has no number instead of 0.
     pub count: Option<u64>,
-    /// Whether the rows that this row stands for are shown; `None` if it stands for no rows.
+    /// Whether the rows that stand under this row, or that it stands for, are shown; `None` if there can be none.
     pub expanded: Option<bool>,
     /// The most severe event of the row in view, as a mark in the tree; `None` if the row has no error, refusal, lost
-    /// gap or confirmed divergence. A layer has a mark while it holds ghosts. The mark of the row of findings shows
-    /// their severity.
+    /// gap or confirmed divergence. A layer has a mark while it holds ghosts, a crowd while one of its clients does.
+    /// The row of findings has a mark if a finding in view has the severity divergence or error.
     pub mark: Option<(Glyph, Token)>,
     /// Code and severity of the most severe finding about the row's lane that is open at the head and not muted. `None`
     /// if there is none, and for all rows except those of watches, clients and crowds.

@@ -75,11 +75,11 @@ pub enum Sorting {
     /// The watch with the worst trouble first, among all trouble that is loaded or in the fold at the head, without
     /// muted findings; of equally bad trouble, the latest first. Watches without trouble come last.
     Trouble,
-    /// The watch with the latest change first; watches without a change come last. A broken stream, an ERROR, and the
-    /// end of a gap without a resume count, too.
+    /// The watch with the latest change first; watches without a change come last. A broken stream and an ERROR count,
+    /// too. So does a gap when it ends without a resume, or begins because no stream can be opened.
     LastChange,
     /// The greatest rate first: all changes since the watch was first started, divided by the hours since its last
-    /// start. Of objects, those with the most loaded changes come first.
+    /// start. Of objects, those with the most loaded changes that a stream delivered come first.
     Rate,
 }
 

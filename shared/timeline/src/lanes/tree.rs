@@ -31,8 +31,8 @@ const CHOICES_MOST: usize = 1_000;
 pub struct Lanes {
     /// The height of rows, and whether names stand above the rows.
     pub density: Density,
-    /// Height of the screen area for the rows. Watches open by themselves while all rows fit into this height. `None`:
-    /// unlimited.
+    /// Height of the screen area for the rows. Watches open by themselves while all rows fit into this height. Quiet
+    /// watches that do not fit fold into one row. `None`: unlimited.
     pub height: Option<Px>,
     /// Opens every watch with all its objects in view, whatever the height: for lessons, and pictures of a failure. A
     /// choice of the viewer for a watch takes precedence.
@@ -41,11 +41,11 @@ pub struct Lanes {
     /// shows the lanes of the whole recording. The flag has no effect with `shows_all`.
     pub is_held: bool,
     /// The selected lane; `None` if no lane is selected. A selected watch or object has a row in any view once
-    /// `records` is set, unless the filter hides it. A selected object that is not pinned has no row while its watch is
-    /// closed. A selected object that the viewer hid has no row while a filter is set, or with `shows_all`.
+    /// `records` is set, unless the filter hides it. Two kinds of selected objects that are not pinned may lack a row:
+    /// those of a closed watch, and hidden ones while a filter is set or with `shows_all`.
     pub selected: Option<LaneId>,
-    /// The functions that make all rows except strips and findings: [`RECORDS`](crate::records::RECORDS), or `None`
-    /// before they are loaded.
+    /// The functions that make all rows except that of findings: [`RECORDS`](crate::records::RECORDS), or `None` before
+    /// they are loaded. Until then the rows are that of findings and the strips that [`Lanes::rows`] names.
     pub records: Option<&'static RowTable>,
     /// Findings that the viewer muted; [`Row::finding`](super::row::Row::finding) leaves them out.
     pub muted: Muted,
@@ -91,12 +91,12 @@ impl Lanes {
     }
 
     /// Sets a filter: only lanes that match it are shown, and the watch of each matching object. An empty text shows
-    /// all lanes. A closed watch still shows no objects under it. A lane's name must contain each word, and must not
-    /// contain the word of `-word` or `!word`. For an object, the name of its watch may contain the word, too, or its
-    /// namespace may be the word. `kind=pods` and `kind≠events` (`:`, `!=` and `resource` work as well) are about the
-    /// resource, in singular or plural. Spaces separate words, and ASCII case does not count, except in `kind` itself.
-    /// The filter never hides pinned lanes, findings, own requests and the row of quiet watches; it always hides
-    /// connections and layers.
+    /// all lanes. A closed watch still shows no objects under it; objects that the grouping puts into other sections
+    /// show. A lane's name must contain each word, and must not contain the word of `-word` or `!word`. For an object,
+    /// the name of its watch may contain the word, too, or its namespace may be the word. `kind=pods` and `kind≠events`
+    /// (`:`, `!=` and `resource` work as well) are about the resource, in singular or plural. Spaces separate words,
+    /// and ASCII case does not count, except in `kind` itself. The filter never hides pinned lanes, findings, own
+    /// requests and the row of quiet watches; it always hides connections and layers.
     pub fn set_filter(&mut self, text: &str) {
         self.filter = Filter::parse(text);
     }
@@ -222,7 +222,8 @@ impl Lanes {
     /// Returns the rows for a view, and moves the state of the lanes on with the log; see [`Arrangement`]. `now` is the
     /// time of the pen, the line of now. Without [`Lanes::records`] the result has the row of findings, and by name a
     /// strip for each watch that was wanted in the view. A watch was wanted in the view if in some epoch its last start
-    /// is not after the view's end, and its stop not before the view's begin.
+    /// is not after the view's end. It must not have stopped before the view's begin. Without a finding in view, the
+    /// row of findings is missing before the store met a watch, with a filter, and with [`Lanes::shows_all`].
     pub fn rows(&mut self, store: &Store, view: &View, now: Time) -> Rows {
         let window = (view.left(), view.right().min(now));
         let mut builder = RowBuilder {

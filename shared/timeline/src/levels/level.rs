@@ -23,14 +23,15 @@ pub(crate) struct Level {
     pub(crate) client: Option<ClientPhase>,
     /// Whether the layer is a watch cache that no longer exists.
     pub(crate) is_gone: bool,
-    /// The etcd revision that the layer has reached; 0 if the layer reports none. For a client that keeps no revision,
-    /// the newest revision of an object that it holds.
+    /// The etcd revision that the layer has reached; 0 if the layer reports none. For a client with several beliefs,
+    /// this is the least of their revisions. For a client that keeps no revision, it is the newest revision of an
+    /// object that the client holds.
     pub(crate) revision: u64,
     /// Whether the layer is a client that keeps no revision.
     pub(crate) keeps_no_revision: bool,
     /// The first revision of the layer's history.
     pub(crate) from: u64,
-    /// The number of objects that the layer holds.
+    /// The number of objects that the layer holds; for an apiserver, the number of its watch caches.
     pub(crate) objects: u64,
     /// The buffer of the slowest of the watches that the layer feeds.
     pub(crate) waiting: Waiting,
@@ -38,7 +39,8 @@ pub(crate) struct Level {
     pub(crate) feeds: u64,
     /// For a client in a loop without waits: the iterations since the client started.
     pub(crate) iterations: u64,
-    /// How many of the layer's objects are not in etcd.
+    /// How many of the layer's objects are not in etcd; for a client with several beliefs, the greatest of their
+    /// numbers.
     pub(crate) ghosts: u64,
     /// How many of the layer's connections are cut; one end may not know it yet.
     pub(crate) cut: u64,
@@ -79,7 +81,8 @@ impl Waiting {
 pub(crate) enum Tone {
     /// The layer follows etcd.
     Open,
-    /// The layer is a client that connects or lists, in order to follow etcd.
+    /// The layer prepares to follow etcd. It is a client that connects or lists, a watch cache that initializes, or an
+    /// apiserver with a watch cache that is not ready.
     Asking,
     /// The layer waits, sleeps, has ended, or has no stream.
     Resting,

@@ -18,19 +18,20 @@ use super::trace::{LayerTrace, WriteMark};
 use crate::format::number;
 use crate::id::LayerId;
 
-/// Time in µs after which a write that has not arrived no longer counts as travelling. Clients report every 100 ms, so
-/// 2 s leave time for several reports.
+/// Time in µs after a write, beyond which a write that has not arrived no longer counts as travelling. Most clients
+/// report every 100 ms, so 2 s leave time for several reports. The number has no other source.
 const UNDER_WAY_US: i64 = 2_000_000;
-/// Time in µs after a write came to the watch cache. For a client that has had no stream since then, no stream counts
-/// as delivering the write. A client that merely connects again has a stream within this time. The number has no
-/// source.
+/// Time in µs from a write's arrival in the watch cache; in etcd, if the client reads past the cache. From this time
+/// on, a write that the client lacks counts as stopped, if no stream of the client was open since the arrival
+/// ([`End::NoStream`]). A client that merely connects again has a stream within this time. The number has no source.
 const NO_STREAM_US: i64 = 500_000;
 /// Most µs from the time when an informer's revision reached a write to the time when its store had the object. If it
 /// was longer, the time of the store counts. A write whose object is deleted within this time may never be reported,
 /// because a client's holdings are reported every 100 ms. The number has no other source.
 const STORED_US: i64 = 1_000_000;
-/// Time in µs after a write came to the watch cache. A stream that ends or stalls within this time may have lost the
-/// write. Otherwise the write counts as waiting in the buffer, or as lost at the client. The number has no source.
+/// Time in µs, included, after a write came to the watch cache, or to etcd if the client reads past the cache. A stream
+/// that ends or stalls within this time may have lost the write. Otherwise the write counts as waiting in the buffer,
+/// or as lost at the client. The number has no source.
 const ALONG_US: i64 = 1_000_000;
 
 /// A client program as the target of writes.
@@ -59,7 +60,8 @@ pub(crate) struct Follower<'a> {
 /// The propagation of a write to one client: where the write was, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Propagation {
-    /// The watch cache on the path; `None` if the client reads from etcd, or its resource is not cached.
+    /// The watch cache on the path; `None` if the client reads from etcd, its resource is not cached, or no stream is
+    /// known.
     pub(crate) cache: Option<Stop>,
     /// The stream from the watch cache or from etcd to the client; `None` if no stream is known.
     pub(crate) stream: Option<Stop>,

@@ -69,7 +69,8 @@ impl LayerTrace {
         Some((place, &levels[place].level))
     }
 
-    /// Returns when a layer reached a write's revision; `None` if its last loaded level is still below that revision.
+    /// Returns when a layer reached a write's revision; `None` if no loaded level that holds at the write or later
+    /// reaches that revision.
     pub(crate) fn reached(&self, layer: LayerId, write: &WriteMark) -> Option<Time> {
         let points = self.levels(layer);
         let after = points.partition_point(|point| point.moment.at < write.moment.at);

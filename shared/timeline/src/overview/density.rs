@@ -13,7 +13,8 @@ const COLUMN_PX: usize = STRIP_COLUMN_PX as usize;
 /// Least width in px at which a listed chapter gets a step of its own: three columns. The changes of narrower chapters
 /// add up in columns. The number has no source.
 const STEP_PX: i64 = 6;
-/// Width in px from which steps stand 1 px apart. So the space of 1 px takes at most a twelfth of a step.
+/// Width in px from which steps stand 1 px apart. So the space of 1 px takes at most a twelfth of a step. The number
+/// has no other source.
 const APART_FROM_PX: i64 = 12;
 
 /// Changes in each part of the strip.

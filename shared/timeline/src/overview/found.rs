@@ -7,15 +7,17 @@ use super::scale::{BREAK_PX, Overview};
 use crate::scene::{Area, Primitive, Px, Scene};
 use crate::tokens::Token;
 
-/// Width of a tick, in px.
+/// Width of a tick, in px. The number has no source.
 const TICK_PX: i64 = 2;
-/// Width of the current hit's tick, in px.
+/// Width of the current hit's tick, in px: 1 px more than [`TICK_PX`], so that it stands out. The number has no other
+/// source.
 const CURRENT_PX: i64 = 3;
-/// Opacity of ticks in percent; the current hit's tick has 100.
+/// Opacity of ticks in percent; the current hit's tick has 100. The number has no source.
 const FAINT: u8 = 75;
 
 /// Adds a tick for each of the times to the scene of a strip. Ticks that touch become one, so the strip's width bounds
-/// their number. All hits before the axis share one tick, left of the break. The current hit has a wider tick.
+/// their number. All hits before the axis share one tick, left of the break. A hit after the strip's end has its tick
+/// at the right edge. The current hit has a wider tick.
 pub fn found_ticks(scene: &mut Scene, scale: &Overview, times: &[Time], current: Option<Time>) {
     let last = scale.pixels() as i64 - CURRENT_PX;
     let before = (scale.before_px() - BREAK_PX - CURRENT_PX).max(0);

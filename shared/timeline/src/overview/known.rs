@@ -10,7 +10,7 @@ use crate::store::{Coverage, Stretch};
 /// Least width of a seam, in px: two lines of 2 px, with their middles 4 px apart. A narrower seam is drawn this wide.
 const SEAM_PX: i64 = 6;
 /// Least width of a stretch that watchscope lost, in px, so that it shows at any scale. A narrower stretch is drawn
-/// this wide.
+/// this wide. The number has no other source.
 const LOST_PX: i64 = 3;
 
 /// The coverage of the time that a strip shows.

@@ -19,10 +19,11 @@ use crate::store::{Coverage, Store};
 use crate::tokens::Token;
 use crate::view::View;
 
-/// Least height of a strip, in px, at which the density has 11 px. A lower strip is drawn this high.
+/// Least height of a strip, in px, at which the density has 11 px. A lower strip is drawn this high. The number has no
+/// other source.
 const LEAST_HEIGHT_PX: i64 = 44;
 /// Height of a strip, in px, from which its rows stand farther apart: 2 px instead of 1. The density then has at least
-/// 17 px.
+/// 17 px. The number has no other source.
 const ROOMY_PX: i64 = 56;
 /// Height of the row of hours and labels, in px: room for words of 11 px.
 const LABELS_PX: i64 = 14;

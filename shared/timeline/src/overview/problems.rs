@@ -12,9 +12,11 @@ use super::troubles::{Found, TroubleMark, each};
 use crate::store::Store;
 use crate::tokens::Token;
 
-/// Least width of a divergence, in px, so that it shows at any scale. A narrower divergence is drawn this wide.
+/// Least width of a divergence, in px, so that it shows at any scale. A narrower divergence is drawn this wide. The
+/// number has no other source.
 const LEAST_DIVERGENCE_PX: usize = 3;
-/// Least width of a lost gap, in px: two edges of 2 px and the ground between them. A narrower gap is drawn this wide.
+/// Least width of a lost gap, in px: two edges of 2 px, and 2 px of ground between them. A narrower gap is drawn this
+/// wide.
 const LEAST_GAP_PX: usize = 6;
 
 /// Colours of problem ticks, the least severe first.

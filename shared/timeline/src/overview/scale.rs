@@ -15,21 +15,22 @@ pub const REACH_US: i64 = 36_000 * SECOND_US;
 /// number has no source.
 const LEAST_US: i64 = 60 * SECOND_US;
 /// Least width of the strip, in px, so that the frame of the view fits and no division is by 0. A narrower view gets a
-/// strip of this width.
+/// strip of this width. The number has no other source.
 const LEAST_WIDTH_PX: f64 = 16.0;
 /// Greatest width of the strip, in px; a wider view gets a strip of this width. The limit bounds the work and the
 /// primitives of a scene. No screen has more px; the number has no other source.
 const MOST_WIDTH_PX: f64 = 16_384.0;
 /// Least free room right of now, in px, so that the line of now shows and a handle on it can be gripped. A strip of
-/// less than 64 px may leave less.
+/// less than 64 px may leave less. The number has no other source.
 const LEAD_PX: i64 = 12;
 /// Divisor of the strip's reach: one sixteenth of the reach is added before the log if older records have expired. The
 /// added part shows that older records existed. The number has no source.
 const EXPIRED_SHARE: i64 = 16;
-/// Least width of the view's frame, in px, so that a pointer can grip it. A narrower frame is drawn this wide.
+/// Least width of the view's frame, in px, so that a pointer can grip it. A narrower frame is drawn this wide. The
+/// number has no other source.
 const LEAST_WINDOW_PX: i64 = 6;
 /// How far outside of the frame a handle can be gripped, in px. Inside the frame the reach is the same, but at most a
-/// third of the frame's width, so that dragging the middle moves the frame.
+/// third of the frame's width, so that dragging the middle moves the frame. The number has no source.
 const HANDLE_REACH_PX: f64 = 8.0;
 
 /// Width of a density column, in px: that of a strip's columns.

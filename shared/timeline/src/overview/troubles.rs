@@ -14,7 +14,8 @@ const OPEN: Time = Time(i64::MAX);
 /// first begin to the last end, with severity and kind of the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TroubleMark {
-    /// When the problem began; for a finding of a loaded record, the time of the record that raised it.
+    /// When the problem began; for a finding of a loaded record, the time of the record that raised it. For a problem
+    /// that was open already when the first listed chapter that shows it opened, the time of that opening.
     pub at: Time,
     /// When the problem ended, or until when it is known to last; `Time(i64::MAX)` while the problem is open.
     pub until: Time,
@@ -25,8 +26,9 @@ pub struct TroubleMark {
 }
 
 /// Returns all known problems by rising begin, then by rising severity; empty if none is known. A problem that lasts
-/// over several chapters is listed once, where it began. Muted findings are listed too. The result has at most 32
-/// problems for each listed chapter, and one for each problem of loaded records that no listed chapter holds.
+/// over several chapters is listed once, in the first of them that is listed, unless a summary joins it with others.
+/// Muted findings are listed too. The result has at most 32 problems for each listed chapter, and one for each problem
+/// of loaded records that no listed chapter holds.
 #[must_use]
 pub fn troubles(store: &Store) -> Vec<TroubleMark> {
     let mut marks = Vec::new();

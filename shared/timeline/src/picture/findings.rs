@@ -11,15 +11,16 @@ use crate::tokens::Token;
 
 use super::page::{Cut, EDGE, Look, Page, shortened};
 
-/// Height of the heading of the list of findings, in px: a line of text and the space around it.
+/// Height of the heading of the list of findings, in px: a line of text and the space around it. The number has no
+/// other source.
 const FINDING_HEADING: Px = Px::whole(28);
-/// Height of a line of the list of findings, in px. The font of its text has 11 px.
+/// Height of a line of the list of findings, in px. The font of its text has 11 px. The number has no other source.
 const FINDING_LINE: i32 = 16;
 /// Where the code of a finding begins in the list of findings, in px from the left edge of the text: right of two times
 /// of day. The number has no source.
 const FINDING_CODE: Px = Px::whole(152);
 /// Where the words of a finding begin in the list of findings, in px from the left edge of the text: 40 px right of its
-/// code. The words are cut at the right edge of the text.
+/// code. The words are cut at the right edge of the text. The distance has no source.
 const FINDING_WORDS: Px = Px::whole(192);
 /// Most findings that are listed, so that the picture stays a page: the oldest. Further findings are only counted. The
 /// number has no source.

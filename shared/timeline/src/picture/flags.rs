@@ -15,14 +15,15 @@ pub const FLAGS_MOST: usize = 40;
 /// Most lines of a note's text in a picture, so that one note does not fill the picture. The last drawn line of a
 /// longer text ends with `…`. The number has no source.
 const LINES_MOST: usize = 8;
-/// Height of the row of flags, in px: that of a flag, 14 px, and 8 px of space.
+/// Height of the row of flags, in px: that of a flag, 14 px, and 8 px of space. The space has no source.
 const ROW: Px = Px::whole(22);
 /// Least width of a column of texts, in px. As many columns are drawn as fit, at least one and at most four. The number
 /// has no source.
 const COLUMN: i32 = 300;
-/// Height of a line of a note's text, in px. The font of the text has 11 px.
+/// Height of a line of a note's text, in px. The font of the text has 11 px. The number has no other source.
 const LINE: i32 = 14;
-/// Where a note's text begins, in px from the left of its column: right of the note's flag of 14 px.
+/// Where a note's text begins, in px from the left of its column: right of the note's flag of 14 px. The number has no
+/// other source.
 const INDENT: Px = Px::whole(22);
 
 /// A note in a picture.

@@ -17,12 +17,13 @@ pub enum Hatch {
     LostWide,
     /// A gap in which events may be lost, in a collapsed watch, whatever its width.
     LostStrip,
-    /// Time that watchscope itself lost or did not see.
+    /// Records that watchscope itself lost or cannot read: the stretch without them, or a mark at the record that
+    /// counts them.
     Own,
     /// Records that are not loaded yet, or a first list of an epoch while the end of the epoch before is not loaded.
     /// Also the time after now while the page is not connected.
     NotLoaded,
-    /// A divergence that is neither a ghost nor missing: stale, list older, or of an unknown kind.
+    /// A confirmed divergence that is neither a ghost nor missing: stale, list older, or of an unknown kind.
     Stale,
 }
 

@@ -21,7 +21,7 @@ pub enum Target {
         count: u32,
     },
     /// Several occurrences of findings that share one chip, each named by the record that raised it, the oldest first.
-    /// There are at least two occurrences; the width of the view bounds their number.
+    /// There are at least two occurrences; all occurrences that reach into the view may be among them.
     Findings(Vec<RecordId>),
     /// A stretch, named by the record that it began with. This record need not be loaded.
     Stretch(StretchKind, RecordId),

@@ -15,9 +15,11 @@ use crate::id::{LaneId, RecordId};
 /// or `columns`: code that reads a range outside of them panics.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scene {
-    /// Width of the scene. Primitives may reach beyond the width; the painter cuts them off.
+    /// Width of the scene. Primitives may reach beyond the width; the edge of the canvas or of the SVG cuts them off,
+    /// or a [`Primitive::Clip`].
     pub width: Px,
-    /// Height of the scene. Primitives may reach beyond the height; the painter cuts them off.
+    /// Height of the scene. Primitives may reach beyond the height. They are cut off as those beyond the width, or
+    /// another scene is painted over them.
     pub height: Px,
     /// What to draw, in paint order.
     pub primitives: Vec<Primitive>,

@@ -83,7 +83,9 @@ pub struct TextLine {
     pub halo: Option<Token>,
     /// The part of the text that stands at x.
     pub align: Align,
-    /// Greatest width of the text; wider text is squeezed to this width. `None`: unlimited.
+    /// Greatest width of the text; `None`: unlimited. The canvas squeezes a wider text to this width. In an SVG, a text
+    /// with less than 3 px of room above its calculated width has a fixed width. Any other text keeps its natural width
+    /// there.
     pub max_width: Option<Px>,
 }
 
@@ -138,7 +140,8 @@ pub enum Primitive {
         ink: Token,
         /// The colour of the row's ground, which fills hollow glyphs.
         ground: Token,
-        /// Whether the glyph has a halo in the colour of the ground. A glyph whose first part is stroked has no halo.
+        /// Whether the glyph has a halo in the colour of the ground. In an SVG, a glyph whose first part is stroked has
+        /// none.
         halo: bool,
     },
     /// A hatched area. The pattern begins at (`anchor`, top of the area), so it moves with the time that it covers.

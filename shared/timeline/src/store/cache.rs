@@ -21,7 +21,7 @@ pub const DEFAULT_BUDGET_BYTES: usize = 384 << 20;
 const CHAPTER_BYTES: usize = 1 << 20;
 /// Share of the budget, in fifths, that the encoded bytes in view may take: two. Beyond this share no more chapters are
 /// requested, and chapters in view may be dropped. The traces of chapters take about five quarters of the encoded
-/// bytes.
+/// bytes, so both together take nine tenths of the budget.
 const SHOWN_FIFTHS: usize = 2;
 /// Divisor of the budget: the size is checked again after each 1/128 of it that was read, because a check looks at all
 /// traces. For a small budget, 1/128 of it is also the size at which the live log is cut. The number has no source.

@@ -9,8 +9,8 @@ use super::chapter::Chapter;
 use super::epoch::Epoch;
 
 /// Most chapters that are requested to show a stretch of time; older chapters are not requested. At about 1 MiB each,
-/// 160 chapters take two fifths of [`DEFAULT_BUDGET_BYTES`](super::DEFAULT_BUDGET_BYTES), and their traces about half
-/// of that budget.
+/// 160 chapters take about two fifths of [`DEFAULT_BUDGET_BYTES`](super::DEFAULT_BUDGET_BYTES), and their traces about
+/// half of that budget.
 pub const MOST_AT_ONCE: usize = 160;
 
 /// The coverage of a stretch of time: whether its records are loaded, and why not.

@@ -47,6 +47,9 @@ impl Store {
 impl Chapter {
     /// Returns the chapter's frames; the first frame has its opening snapshot. A chapter that begins at a cut of the
     /// live log has no opening, so its records are encoded anew.
+    ///
+    /// # Errors
+    /// A [`DecodeError`] if a frame of such a chapter cannot be read. Any other chapter is returned as it is.
     fn frames(&self, log: &LogId, epoch: &EpochId) -> Result<Vec<u8>, DecodeError> {
         let Some(cut) = &self.cut else {
             return Ok(self.bytes.read().into_owned());

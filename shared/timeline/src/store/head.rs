@@ -87,8 +87,8 @@ impl Store {
     }
 
     /// Returns when something last happened by the head's fold. A change that a stream delivered, an ERROR and a broken
-    /// stream count. A refusal that begins a gap, the end of a gap without a resume, and the first raising of an open
-    /// finding count too. `None` if none of these happened, and before the first snapshot.
+    /// stream count. A gap counts when it begins because no stream can be opened, or ends without a resume. The first
+    /// raising of an open finding counts, too. `None` if none of these happened, and before the first snapshot.
     #[must_use]
     pub fn last_news(&self) -> Option<Time> {
         let state = self.state()?;

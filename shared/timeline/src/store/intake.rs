@@ -48,10 +48,10 @@ fn may_be_trouble(event: &Event) -> bool {
 impl Store {
     /// Reads a head snapshot (the frame after `Snapshot`). The live log continues from this snapshot.
     ///
-    /// If the store does not know the epoch, a new epoch begins, and all that is open in the old one is known until its
-    /// last record. A known epoch goes on as the live epoch, with records missing if the snapshot is ahead of its last
-    /// record. If another epoch becomes live, chapters of the other epochs that are not loaded count as expired until
-    /// the server lists them again. The snapshot's inside state is read with the next segment, and no chapter is
+    /// If the store does not know the epoch, a new epoch begins. All that is open in the old one is then known until
+    /// its last record. A known epoch goes on as the live epoch, with records missing if the snapshot is ahead of its
+    /// last record. If another epoch becomes live, chapters of the other epochs that are not loaded count as expired
+    /// until the server lists them again. The snapshot's inside state is read with the next segment, and no chapter is
     /// dropped before that.
     ///
     /// # Errors
@@ -96,7 +96,7 @@ impl Store {
     }
 
     /// Reads the next live segment; returns how many records were in it, inside records and unknown kinds included. If
-    /// the store is above its budget afterwards, it drops chapters ([`Store::new`]).
+    /// the store is above its budget when its size is next checked ([`Store::new`]), it drops chapters.
     ///
     /// # Errors
     /// [`StoreError::NoSnapshot`] if there is no snapshot to continue from; [`StoreError::Decode`] if the frame, or the
@@ -179,10 +179,10 @@ impl Store {
     /// Reads a chapter of the past (the frames after `Chapter`); returns how many of its records were new, inside
     /// records and unknown kinds included. The number is 0 if the chapter has no records, or the store holds all of
     /// them or dropped them for good. Records of the newest live chapter, and later records, are skipped: segments
-    /// bring them. If the store is above its budget afterwards, it drops chapters ([`Store::new`]).
+    /// bring them. If the store is above its budget when its size is next checked ([`Store::new`]), it drops chapters.
     ///
-    /// The store may hold some of the chapter's records already, because the server cuts chapters by size, while the
-    /// page holds live records from snapshot to snapshot.
+    /// The store may hold some of the chapter's records already. The server cuts chapters by size, while the page holds
+    /// live records from snapshot to snapshot.
     ///
     /// # Errors
     /// [`StoreError::Decode`] if the chapter cannot be read, [`StoreError::UnknownEpoch`] if its epoch is unknown.
@@ -197,6 +197,10 @@ impl Store {
         Ok(new)
     }
 
+    /// Reads a chapter as [`Store::chapter`] does, without dropping chapters and without comparing lists over seams.
+    ///
+    /// # Errors
+    /// As those of [`Store::chapter`].
     pub(super) fn take_chapter(&mut self, bytes: &[u8]) -> Result<usize, StoreError> {
         self.names.await_many();
         let taken = self.read_chapter(bytes);
@@ -204,6 +208,11 @@ impl Store {
         taken
     }
 
+    /// Reads a chapter; returns how many of its records were new. The caller announces new names before the call, and
+    /// sorts them after it.
+    ///
+    /// # Errors
+    /// As those of [`Store::chapter`].
     fn read_chapter(&mut self, bytes: &[u8]) -> Result<usize, StoreError> {
         let (head, mut rest) = split_frame(bytes)?;
         self.names

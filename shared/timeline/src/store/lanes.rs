@@ -28,7 +28,7 @@ impl Store {
 
     /// Returns a lane's name, such as `shop/pods` or `shop/pods shop/web-0`. The name never changes: tests, links and
     /// lessons find the lane by it. The name is empty for a layer that the store does not know. Hostile: show as text.
-    /// Panics as [`Store::lane_names`] does, also for a server's number that another store gave.
+    /// Panics as [`Store::lane_names`] does, also for a server that this store does not have.
     #[must_use]
     pub fn lane_key(&self, lane: LaneId) -> String {
         let (watch, object) = self.lane_names(lane);
@@ -68,7 +68,7 @@ impl Store {
     }
 
     /// Returns the address of the server of a lane of connections, as records have it (`10.0.0.1:6443`); `None` for
-    /// other lanes. Panics if another store gave the server's number.
+    /// other lanes. Panics if this store has no such server.
     #[must_use]
     pub fn lane_server(&self, lane: LaneId) -> Option<&Text> {
         match lane {
@@ -140,14 +140,16 @@ impl Store {
 
     /// Returns the record after (`forward`) or before `id` in a lane, in the same epoch. `None` at the first or last
     /// record, for an unknown epoch, and for a lane of several objects or watches. `id` itself need not be in the lane.
-    /// The records of an object's lane are its loaded changes; those of a lane of connections are the openings of known
-    /// connections, even if these lie before all loaded records. The records of a watch are its loaded changes,
-    /// bookmarks and complete lists; those of its resourceVersion are the same, without changes by a list. The records
-    /// of the lane of findings are the loaded records that raised a finding; those of the lane of own requests are all
-    /// loaded records of such requests. The records of a layer are its loaded changes. A layer's level at the begin of
-    /// a loaded chapter counts as a record, too: the last record before the chapter, or the last known change. Before
-    /// the first record of an epoch this record has seq
-    /// 0. Panics if another store gave the server's number.
+    ///
+    /// The records of an object are its loaded changes. Those of a watch are its loaded changes, bookmarks and complete
+    /// lists. Those of its resourceVersion are the same, without changes by a list. Those of connections are the
+    /// openings of known connections, even if these lie before all loaded records. Those of findings are the loaded
+    /// records that raised a finding. Those of own requests are all loaded records of such requests. Those of a layer
+    /// are its loaded changes. A layer's level at the begin of a loaded chapter counts as a record, too. This is the
+    /// last record before the chapter, or the last known change. For a chapter that begins an epoch, the seq of this
+    /// record is 0.
+    ///
+    /// Panics if this store has no such server.
     #[must_use]
     pub fn neighbour(&self, lane: LaneId, id: RecordId, forward: bool) -> Option<RecordId> {
         let seqs = self.lane_seqs(lane, id.epoch)?;
@@ -164,8 +166,8 @@ impl Store {
 
     /// Returns the last record in a lane at or before a time, in the newest epoch that has one; `None` if there is no
     /// such record. The records of a lane are those of [`Store::neighbour`], which need not all be loaded. For own
-    /// requests, and lanes of several objects or watches, the result is always `None`. Panics if another store gave the
-    /// server's number.
+    /// requests, and lanes of several objects or watches, the result is always `None`. Panics if this store has no such
+    /// server.
     #[must_use]
     pub fn last_before(&self, lane: LaneId, at: Time) -> Option<RecordId> {
         let epochs = self.epochs.iter().rev();

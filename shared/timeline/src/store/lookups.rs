@@ -131,9 +131,10 @@ impl Store {
     }
 
     /// Returns the time of the first loaded record after `at` if `is_next`; otherwise that of the last loaded record
-    /// before `at`. Records at `at` itself, inside records and unknown kinds do not count. Reads at most the two
-    /// nearest chapters; `None` if these have no such record. If epochs overlap in time, the earlier epoch counts for
-    /// the first record after `at`, the later epoch for the last record before it.
+    /// before `at`. Records at `at` itself, inside records and unknown kinds do not count. A dropped record counts if
+    /// the bytes of a loaded chapter still contain it ([`Store::each_record_of`]). Reads at most the two nearest
+    /// chapters; `None` if these have no such record. If epochs overlap in time, the earlier epoch counts for the first
+    /// record after `at`, the later epoch for the last record before it.
     #[must_use]
     pub fn record_beside(&self, at: Time, is_next: bool) -> Option<Time> {
         let chapters = self.epochs.iter().flat_map(|epoch| {
@@ -169,8 +170,8 @@ impl Store {
     }
 
     /// Returns the folds of all records and of all inside records up to the record `id`, which is included. `None` if
-    /// the record's chapter is not loaded, or the inside state at the chapter's begin cannot be read. Reads that
-    /// chapter.
+    /// the record's chapter is not loaded, or if the chapter, or the inside state at its begin, cannot be read. Reads
+    /// that chapter.
     #[must_use]
     pub fn fold_at(&self, id: RecordId) -> Option<(State, Layers)> {
         let mut chapters = self.epoch(id.epoch)?.chapters.iter();

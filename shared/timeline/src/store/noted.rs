@@ -25,8 +25,9 @@ impl Store {
         self.notes.extend(notes.filter(|note| note.key.log == *log));
     }
 
-    /// Drops the notes whose records are neither loaded nor known to be at the server: these records left the server's
-    /// ring, and no history keeps them. Notes of an unknown epoch stay.
+    /// Drops the notes whose records are neither loaded nor known to be at the server. A record is known to be there if
+    /// a kept chapter in the server's list has it. It is also known to be there if it is in the server's ring, and this
+    /// page did not drop it. Notes of an unknown epoch stay.
     pub fn let_notes_go(&mut self) {
         let Self { epochs, notes, .. } = self;
         notes.retain(|key| {

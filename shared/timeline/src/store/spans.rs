@@ -30,7 +30,8 @@ impl<T> Span<T> {
         self.end.is_none() && self.until == LIVE
     }
 
-    /// Returns when the span ended, or if its end is not known, until when it is known to last; at most `now`.
+    /// Returns when the span ended. If its end is not known, returns until when the span is known to last, at most
+    /// `now`.
     pub(crate) fn end_at(&self, now: Time) -> Time {
         self.end.map_or(self.until.min(now), |end| end.at)
     }

@@ -84,7 +84,8 @@ impl Trace {
         self.watches[place].get_or_insert_default()
     }
 
-    /// Returns a watch's trace; `None` if no record of the watch is loaded in this epoch.
+    /// Returns a watch's trace; `None` if no chapter of this epoch that was ever loaded has the watch, neither in its
+    /// opening nor in a record.
     pub(crate) fn watch(&self, id: WatchId) -> Option<&WatchTrace> {
         self.watches.get(id.0 as usize)?.as_deref()
     }

@@ -63,7 +63,8 @@ impl Shown {
 /// later time is cut to `now`; for a reversed range, only stretches that cover it are returned. A stretch counts if it
 /// reaches into the range. At most `most` rows are returned; of more, the oldest are left out. Of changes, bookmarks
 /// and lists only the newest `most` are considered, those of hidden objects included. So fewer rows than `most` may be
-/// returned, and older rows of other kinds may be among them.
+/// returned, and older rows of other kinds may be among them. A loss that concerns no single watch is in the lane of
+/// that shown watch which the store met first.
 #[must_use]
 pub fn in_view(store: &Store, rows: &Rows, range: (Time, Time), now: Time, most: usize) -> InView {
     let shown = Shown::of(rows);
@@ -94,9 +95,9 @@ pub fn in_view(store: &Store, rows: &Rows, range: (Time, Time), now: Time, most:
     }
 }
 
-/// Returns all occurrences of findings that loaded chapters show, the newest first: the occurrences raised in these
-/// chapters, and the last occurrence of each finding that was open at a chapter's begin. Of more than 10,000, the
-/// oldest are left out. Occurrences of findings that are still open end at `now`.
+/// Returns all occurrences of findings that loaded chapters show, the newest first. These are the occurrences raised in
+/// the chapters, and the last occurrence of each finding that was open at a chapter's begin. Of more than 10,000, the
+/// oldest are left out. An occurrence that is still open ends at `now`.
 #[must_use]
 pub fn findings(store: &Store, now: Time) -> InView {
     let mut rows = Vec::new();

@@ -50,9 +50,9 @@ pub(super) struct OfWatch {
 }
 
 impl Troubles {
-    /// Gathers all trouble that is not muted. A gap that a muted finding is about is not listed, and neither is the
-    /// finding. Trouble of chapters that are not loaded is listed even if it is muted: their summaries do not name
-    /// findings. `now` decides whether an open wait has lasted over 5 s.
+    /// Gathers all trouble that is not muted. A gap, refusal or wait that a muted finding is about is not listed, and
+    /// neither is the finding. Trouble of chapters that are not loaded is listed even if it is muted: their summaries
+    /// do not name findings. `now` decides whether an open wait has lasted over 5 s.
     #[must_use]
     pub fn read(store: &Store, muted: &Muted, now: Time) -> Self {
         let (all, due) = gather(store, muted, now);
@@ -147,7 +147,7 @@ impl Troubles {
     }
 
     /// Returns whether the total is exact: no trouble comes from the summary of a chapter that is not loaded. The total
-    /// of an empty list is exact.
+    /// of an empty list is exact, but the default list counts as not exact.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.is_exact

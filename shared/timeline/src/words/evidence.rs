@@ -11,7 +11,8 @@ use crate::phrases::name_in;
 use crate::store::Store;
 
 /// Most records after an audit read that are searched for the read's verdict: verdicts that end earlier verdicts may
-/// come before it. If the verdict comes later, the read has no words of a verdict. The number has no source.
+/// come before it. The search also ends before the first record that is no verdict on the same watch. If it finds no
+/// verdict, the read has no words of a verdict. The number has no source.
 const VERDICTS_BEHIND: u64 = 8;
 
 impl Evidence {

@@ -47,12 +47,13 @@ impl Kind {
 }
 
 /// Returns the problems between `from` and `to`, edges included. The words are as those of [`super::state::problems`],
-/// but a row of findings says how many times its findings were raised: `· 3 times`. Muted error findings are left out.
-/// Confirmed divergences come first, by the word of their kind, then error findings of at most 3 catalogue rows, the
-/// first by code. Lost gaps follow, then refused and waiting watches. Lost gaps of chapters that are not loaded count,
-/// too. A watch that waits or is refused counts only if it does so at the moment `at`, because a watch that went on is
-/// no problem. A watch at several servers counts once for each. Watches that only check others do not count. Open
-/// stretches last until `now`. The result is empty if there are no problems.
+/// except for a row of findings. It says how many stretches, each from a raising to a clearing, its findings have in
+/// the range: `· 3 times`. Muted error findings are left out. Confirmed divergences come first, by the word of their
+/// kind, then error findings of at most 3 catalogue rows, the first by code. Lost gaps follow, then refused and waiting
+/// watches. Lost gaps of chapters that are not loaded count, too. A watch that waits or is refused counts only if it
+/// does so at the moment `at`: a watch that went on is no problem. A watch at several servers counts once for each.
+/// Watches that only check others do not count. Open stretches last until `now`. The result is empty if there are no
+/// problems.
 #[must_use]
 pub fn problems_in(
     store: &Store,
@@ -188,7 +189,7 @@ pub struct RangeWords {
     /// The duration of the stretch, in the words of [`duration`]: `1 min 36 s`.
     pub lasted: String,
     /// The content of the stretch, each part with its colour: `214 changes`, then lost, resumed and open gaps, then `2
-    /// findings`. The list is never empty: it is `no changes` if there is nothing.
+    /// findings`. [`range_words`] never returns an empty list: it is `no changes` if there is nothing.
     pub parts: Vec<(String, Token)>,
     /// Whether no records of the stretch are loaded or at the server. Records that the stretch only touches at an edge
     /// do not count.
@@ -249,7 +250,8 @@ pub fn range_words(store: &Store, (from, to): (Time, Time), now: Time) -> RangeW
     }
 }
 
-/// Whether the server has records of a part of a stretch of time that are not loaded yet.
+/// Whether the server has records of a part of a stretch of time that are not loaded yet. A part that only touches an
+/// edge of the stretch does not count.
 #[must_use]
 pub fn is_loading(store: &Store, range: (Time, Time), now: Time) -> bool {
     has_coverage(store, range, now, |coverage| {

@@ -25,8 +25,8 @@ pub struct Presence {
     pub held: bool,
     /// The answer in a sentence, with its UTC time of day.
     pub answer: String,
-    /// The grounds of the answer: each with a name and a sentence; a divergence is first. Never empty. Hostile: show as
-    /// text.
+    /// The grounds of the answer: each with a name and a sentence; a divergence is first. [`presence`] always returns
+    /// at least one. Hostile: show as text.
     pub grounds: Vec<(&'static str, String)>,
     /// The record that brought the object, or removed it. The record need not be loaded; [`presence`] always returns
     /// one.

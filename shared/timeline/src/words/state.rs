@@ -281,7 +281,7 @@ pub enum Empty {
     NothingYet {
         /// How many watches have a stream; a watch at several servers counts once.
         watches: u64,
-        /// Since when the watch that was started first is wanted.
+        /// The earliest time at which one of the watches was last started.
         since: Time,
     },
     /// The filter hides all lanes but those of findings, own requests and layers.
@@ -302,9 +302,9 @@ pub enum Empty {
     Expired {
         /// The time in the middle of the view.
         at: Time,
-        /// The oldest time whose records are kept.
+        /// The end of that time, from which on records are kept.
         oldest: Time,
-        /// How long before now the oldest kept time is, in µs.
+        /// How long before now the time without records ends, in µs.
         kept_us: i64,
     },
 }

@@ -71,10 +71,10 @@ fn other_subject(store: &Store, trouble: &Trouble) -> String {
 }
 
 /// Returns `Problem 2 of 9` for an index of [`Troubles::all`]. The first number is [`Troubles::number`], which is 0 for
-/// an index without an entry. The words are `Last of 9` if that number is the total, and `The only problem` if both are
-/// 1. An entry that counts several troubles has the number of the first of these, so such an entry is never the last.
-///    The total is `about 40` while chapters with trouble are not loaded. If `place` is `None`, the words are `9
-///    problems`, or `0 problems` for an empty list.
+/// an index without an entry. The words are `Last of 9` if that number is the total, but `The only problem` if the
+/// total is 1. An entry that counts several troubles has the number of the first of these, so such an entry is never
+/// the last. The total is `about 40` if it is not exact ([`Troubles::is_exact`]). If `place` is `None`, the words are
+/// `9 problems`, or `0 problems` for an empty list.
 #[must_use]
 pub fn trouble_count(troubles: &Troubles, place: Option<usize>) -> String {
     let about = if troubles.is_exact() { "" } else { "about " };

@@ -30,14 +30,16 @@ pub(crate) const BEHIND_US: i64 = 120_000_000;
 /// hide the restore.
 const MOVED_US: i64 = 1_000_000;
 /// Time in ms from one round of a watch to the next. The level `full` halves this time, unless requests are scarce and
-/// lists may come from a watch cache. A watch whose list has n pages waits n times as long. So at level `light`, two of
-/// a watch's 20 requests a minute are lists (docs/audit.md#how-much-is-read).
+/// lists may come from a watch cache. Each page of objects that the watch holds ([`PAGE`]) adds the same time again, up
+/// to [`MOST_LISTED`](super::MOST_LISTED) objects; a larger watch waits once. So at level `light`, two of a watch's 20
+/// requests a minute are lists (docs/audit.md#how-much-is-read).
 const ROUND_MS: u64 = 30_000;
 /// Number of waiting tasks from which on a viewer's request for an object adds no lookup. The request gets a reply all
 /// the same. A round by itself has a few dozen tasks. The number has no other source.
 const MAX_TASKS: usize = 64;
-/// Most doublings of the wait of a watch whose requests are refused (401, 403): 64 times the period, about half an
-/// hour. More refusals do not lengthen the wait. The number has no source.
+/// Most doublings of the wait of a watch whose requests are refused (401, 403): 64 times the period. That is 32 min at
+/// level `light`, and 16 min at level `full` while it reads every 15 s. More refusals do not lengthen the wait. The
+/// number has no source.
 const MOST_DOUBLED: u32 = 6;
 
 impl WatchAudit {

@@ -27,7 +27,7 @@ const MOST_REMEMBERED: usize = 1_024;
 
 /// Most suspect objects that are remembered. Of more suspects, those whose owner was deleted are dropped first, then
 /// those with the latest deletionTimestamp. In a large watch every other one of 16 lookups a minute is of a suspect, so
-/// all 64 are looked up within eight minutes.
+/// all 64 are looked up within eight minutes. The number has no other source.
 const MOST_SUSPECTS: usize = 64;
 
 /// Why an object may be a ghost. The most serious reason comes first.
@@ -93,8 +93,9 @@ impl Samples {
     }
 
     /// Returns the next object to look up: of the held objects and those with a `missing` verdict, the one whose last
-    /// lookup is the longest ago. Among equally long ago, missing and suspect objects come first. If the watch has too
-    /// many objects to look all up in time, every other lookup is of a suspect.
+    /// lookup is the longest ago; `None` if there is none. Among equally long ago, suspect objects come first, then
+    /// missing ones. A watch that holds over [`MOST_REMEMBERED`] objects gets its held objects in their order. If the
+    /// watch has too many objects to look all up in time, every other lookup is of a suspect.
     pub(super) fn next(&mut self, watch: &Watch, level: Level, now: Time) -> Option<Arc<Object>> {
         let held = watch.objects.len();
         self.suspects

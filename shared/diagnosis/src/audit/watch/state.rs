@@ -19,7 +19,8 @@ use crate::audit::reasons::Reason;
 
 /// Time in µs after a read that was ahead of the watch at which the audit reads again. A server whose watch cache is
 /// behind waits 3 s at most (docs/semantics/servers.md#fresh-wait), so if the watch is still behind at the second read,
-/// the reason is another.
+/// the reason is another. The fourth second has no source. It is also the time for which a sweep waits for the watch's
+/// next stream.
 pub(super) const AGAIN_US: i64 = 4_000_000;
 /// Most objects that are looked up at a viewer's request for a watch, if there is no sweep; further objects are not
 /// looked up. With the list and the reads that confirm, these lookups are about a watch's requests of one minute
@@ -103,7 +104,7 @@ pub(super) struct Round {
 #[derive(Clone, Debug)]
 pub(super) struct Sampling {
     pub(super) samples: Samples,
-    /// When the next sample, a single object, is looked up.
+    /// When the next sample, a single object, is looked up; `None` if none is due.
     pub(super) next_at: Option<Time>,
     /// The number of samples that were equal and are not published yet.
     pub(super) unpublished: u64,
@@ -112,20 +113,21 @@ pub(super) struct Sampling {
 /// The connections of the watch. A stream over another connection may come from a server with another etcd.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Connections {
-    /// The connection of the last watch request.
+    /// The connection of the last watch request; `None` before the first.
     pub(super) last: Option<ConnectionId>,
     /// Whether the last watch request went over another connection than that of the previous stream.
     pub(super) is_moved: bool,
-    /// When a newest list is requested because the watch has moved to another connection.
+    /// When a newest list is requested because the watch has moved to another connection; `None` if none is due.
     pub(super) list_at: Option<Time>,
 }
 
 /// The state of second watches of the same objects.
 #[derive(Clone, Debug)]
 pub(super) struct Witness {
-    /// When the next second watch is made.
+    /// When the next second watch is due; `None` at a level other than `full`.
     pub(super) next_at: Option<Time>,
-    /// The resourceVersion up to which the last second watch was compared.
+    /// The resourceVersion at which the next second watch begins: the watch's progress when the last one was due.
+    /// `None` before the first was due.
     pub(super) compared_to: Option<ResourceVersion>,
 }
 
@@ -134,7 +136,7 @@ pub(super) struct Witness {
 pub(super) struct Exits {
     /// The newest [`LOOKED_AFTER`] objects, each with the version of its DELETED.
     pub(super) objects: VecDeque<(Arc<Object>, ResourceVersion)>,
-    /// When these objects are looked up.
+    /// When these objects are looked up; `None` if no lookup is due.
     pub(super) next_at: Option<Time>,
     /// The lookups of objects that left the selector in the last minute.
     pub(super) minute: Minute,
@@ -156,14 +158,18 @@ pub(super) struct Limits {
 /// The last conclusions of the audit of the watch.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Concluded {
-    /// The last resourceVersion at which all objects were found equal.
+    /// The resourceVersion at which the last list at an exact version showed no difference. `None` if it or a newest
+    /// list showed one, or a viewer's request came since. While a newest list below the watch's progress is to be
+    /// repeated, it is that progress. So the repeated read is a newest list, too.
     pub(super) agreed: Option<ResourceVersion>,
-    /// Since when consistent lists are below the watch's progress, because etcd's revision went back.
+    /// Since when consistent lists are below the watch's progress, because etcd's revision went back; `None` if the
+    /// last newest list was not below it.
     pub(super) went_back: Option<Time>,
     /// If versions have no order: whether the last list differed. Such a list is repeated once before anything is
     /// published.
     pub(super) has_differed: bool,
-    /// The last reason why nothing could be decided. The same reason is published only once in a row.
+    /// The last reason why nothing could be decided. The same reason is published only once in a row. `None` if the
+    /// last record was another one, or a viewer's request came since.
     pub(super) undecided: Option<(AuditMethod, Reason)>,
 }
 

@@ -1,8 +1,8 @@
 //! A sweep: GETs to etcd for every object of a watch. `watchscope audit` needs a sweep when lists may come from the
 //! watch cache and so cannot prove that nothing is wrong.
 //!
-//! A sweep covers the objects that the watch held when the sweep began, so it ends however much is written. The watch's
-//! stream delivers later changes.
+//! A sweep covers the objects that the watch held or that had a `missing` verdict when the sweep began. So it ends
+//! however much is written. The watch's stream delivers later changes.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(crate) struct Sweep {
     pub(super) at: ResourceVersion,
     pub(super) total: u64,
     pub(super) remaining: VecDeque<LookupTarget>,
-    /// The object that is being looked up.
+    /// The object that is being looked up; `None` if none is.
     pub(super) current: Option<LookupTarget>,
     /// When the next object of the sweep is looked up.
     pub(crate) next_at: Time,

@@ -17,6 +17,7 @@ pub(super) fn cleared(verdict: &Verdict) -> Verdict {
 }
 
 /// Returns the open verdict that a change clears, because the watch no longer holds the compared state of the object.
+/// `None` if the change clears none.
 pub(crate) fn overtaken(watch: &Watch, change: &Change) -> Option<Verdict> {
     let standing = &watch.verdict_on(&change.object)?.verdict;
     let is_replay = watch
@@ -36,7 +37,7 @@ pub(super) enum Judged {
     Known,
 }
 
-/// Returns the open verdict of exactly this difference.
+/// Returns the open verdict of exactly this difference; `None` if there is none.
 pub(super) fn standing<'a>(found: &Difference, watch: &'a Watch) -> Option<&'a Verdict> {
     let open = watch.verdict_on(&found.object).map(|open| &open.verdict);
     open.filter(|standing| {

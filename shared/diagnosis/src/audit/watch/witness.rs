@@ -21,7 +21,7 @@ use crate::audit::reasons::{Reason, SecondWatch};
 const WITNESS_MS: u64 = 60_000;
 
 impl WatchAudit {
-    /// Returns when the next second watch is due.
+    /// Returns when the next second watch is due; `None` at a level other than `full`.
     pub(crate) fn witness_at(&self) -> Option<Time> {
         self.witness.next_at
     }

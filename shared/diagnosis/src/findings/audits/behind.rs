@@ -15,7 +15,7 @@ use crate::findings::registry::FindingRegistry;
 use crate::limits::{AHEAD_US, TOO_LARGE_US};
 use crate::text::seconds;
 
-/// Returns what watches share whose server is behind newer reads (F31).
+/// Returns what watches share whose server is behind newer reads (F31); `None` if the server is unknown.
 pub(super) fn behind_reads(watch: &WatchName, state: &State) -> Option<Shared> {
     let place = Place::of(watch, state)?;
     let server = place.server_words();

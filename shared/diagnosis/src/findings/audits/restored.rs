@@ -57,7 +57,8 @@ type Resource = (Text, Text);
 impl Below {
     /// Returns the number of servers to which watches of the resource are pinned, if each answered with a newest list
     /// below what it had delivered; else `None`. A server that cannot be reached has not answered. Also returns `None`
-    /// if a watch of the resource is not pinned to a server.
+    /// if no watch of the resource is pinned to a server. Stopped watches, and watches that are not pinned, do not
+    /// count.
     pub(super) fn answers(&self, before: &State) -> Option<usize> {
         let watches = before.watches.values();
         let of_it = watches.filter(|watch| {

@@ -15,7 +15,8 @@ use super::restored::Restored;
 /// watch. The number has no source.
 const CHANGES_KEPT: usize = 256;
 /// Time in µs within which the audit's results for several watches may have one cause. The audit reads one watch after
-/// the other, and comes to each within a minute. The number has no other source.
+/// the other; it comes to each of six small watches of a server within a minute (docs/audit.md#how-much-is-read). The
+/// number has no other source.
 pub(super) const TURN_US: i64 = 60_000_000;
 
 /// The results of the audit: objects that are confirmed to be wrong, streams that deliver nothing, and an etcd that
@@ -40,7 +41,7 @@ pub(crate) struct Audits {
 pub(super) struct Grounds {
     /// The watch's last changes, at most [`CHANGES_KEPT`].
     changes: VecDeque<(Arc<Object>, Seq)>,
-    /// The last read of the audit that differed from what the watch held.
+    /// The last read of the audit that differed from what the watch held; `None` if none did.
     pub(super) read: Option<Seq>,
     /// For each object whose verdict is raised and not confirmed, the first read that differed.
     pub(super) first_reads: BTreeMap<(Option<Text>, Text), Seq>,

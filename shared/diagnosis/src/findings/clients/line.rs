@@ -43,7 +43,7 @@ impl<'a> RequestLine<'a> {
     }
 }
 
-/// Returns the resource and key of the object at a path of the API.
+/// Returns the resource and key of the object at a path of the API; `None` for a path of no single object.
 pub(super) fn read_path(path: &str) -> Option<(String, String)> {
     let mut parts = path.trim_matches('/').split('/');
     let group = match parts.next()? {

@@ -29,10 +29,11 @@ pub(super) const CIRCLE: usize = 3;
 /// Most objects of a client that are compared with deleted objects (F19): the first that its report names. A client's
 /// record names at most this many objects of each resource (`NAMED_MOST` of the simulator).
 pub(super) const NAMED: usize = 64;
-/// Most deletions, and most GETs without an object, that are remembered. A further deletion or GET replaces the oldest,
-/// which from then on proves no ghost. The limit bounds the memory. The number has no source.
+/// Most deletions, most GETs answered with 404, and most GETs without an answer that are remembered. A further one
+/// replaces the oldest of its kind, which from then on proves no ghost. The limit bounds the memory. The number has no
+/// source.
 const GONE: usize = 1_024;
-/// Time in µs after a deletion from which a held object is a ghost (F19). Within this time the client may not have
+/// Time in µs after a deletion above which a held object is a ghost (F19). Within this time the client may not have
 /// handled the deletion yet. The number has no source: a client's reports come 0.1 s apart, or 1 s if it spins.
 pub(super) const GHOST_US: i64 = 2_000_000;
 
@@ -48,7 +49,7 @@ pub(super) struct Client {
     pub(super) iterations: u64,
     pub(super) handled: u64,
     pub(super) reported_at: Time,
-    /// The client's last request.
+    /// The client's last request; `None` before the first.
     pub(super) last_request: Option<LastRequest>,
     pub(super) watched_paths: BTreeSet<String>,
     /// The scope that the client watches, by resource.
@@ -58,7 +59,8 @@ pub(super) struct Client {
     pub(super) unfinished: Vec<Seq>,
     /// Whether the client has begun to read initial events since its last request.
     pub(super) is_syncing: bool,
-    /// The list that the client made since its last report; `None` if it made none.
+    /// The client's list that no report of held objects has followed yet; `None` if there is none. A report in the
+    /// phase `listing` does not count. Of a list of several pages it is the first page.
     pub(super) listed: Option<Listed>,
     /// The versions from which the client watched after its last lists.
     pub(super) circle: VecDeque<WatchedFrom>,
@@ -79,7 +81,7 @@ pub(super) struct Client {
 pub(super) struct LastRequest {
     pub(super) seq: Seq,
     pub(super) at: Time,
-    /// The resourceVersion of the request; `None` if it has none.
+    /// The resourceVersion of the request; `None` if it has none, or one that is not a number.
     pub(super) version: Option<u64>,
     pub(super) is_watch: bool,
     /// Whether the request is a watch without a resourceVersion to begin from and without a bookmark at the end of the

@@ -21,7 +21,7 @@ use crate::limits::IDLE_US;
 use crate::server_words;
 
 /// Time in µs after an end at which no better attribution can come, except for a suspicion that waits for a list
-/// (docs/semantics/streams.md#revised).
+/// (docs/semantics/streams.md#revised): 2 s for revisions, after the 0.25 s in which ends count as together.
 const SETTLED_US: i64 = REVISED_US + TOGETHER_US;
 /// Most servers that are remembered as gone. A further server is not remembered. The limit bounds the memory. The
 /// number has no source.
@@ -55,7 +55,8 @@ struct BarrenRun {
     ends: Vec<Seq>,
 }
 
-/// The ends of the last seconds, at most [`MAX_ENDS`]: a further end drops the oldest.
+/// The ends of the last seconds, at most [`MAX_ENDS`]. A further end drops that of the stream that opened first, which
+/// gets no finding.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ended {
     pub(super) pending: BTreeMap<StreamId, Pending>,
@@ -486,7 +487,8 @@ impl Ended {
     }
 
     /// Returns what an ended stream shared with others that may have ended for the same cause. The finding waits for
-    /// streams that are open over the same connection, and for ends that may get the same row.
+    /// streams that are open over the same connection, and for ends that may get the same row. `None` if the row has no
+    /// shared findings, or it is unknown where the stream's requests went.
     fn shared(
         &self,
         row: Row,

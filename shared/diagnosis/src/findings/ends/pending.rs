@@ -11,8 +11,9 @@ use crate::findings::place::Place;
 /// Time in ms without progress above which a watch's version may have expired because its resource is quiet (F12). It
 /// is the least time for which etcd keeps a revision (docs/semantics/servers.md#compaction).
 pub(super) const QUIET_TYPE_MS: u64 = 300_000;
-/// Time in µs after an edit of a CRD within which a gap may come from the edit (F17). An edit ends the watches of its
-/// resource (docs/semantics/versions.md#crd-edit). The number has no source.
+/// Time in µs after an edit of a CRD up to which a gap that begins may come from the edit (F17). An edit after the gap
+/// began counts, too. An edit ends the watches of its resource (docs/semantics/versions.md#crd-edit). The number has no
+/// source.
 const EDITED_US: i64 = 1_000_000;
 /// Time in µs above which a watch without a stream is a warning, whatever ended its stream: a period of bookmarks
 /// (docs/semantics/lists-and-watches.md#bookmark-period).
@@ -25,13 +26,13 @@ const EXPIRED: &str =
 /// The course of a stream up to its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Course {
-    /// The version at which the stream began; 0 if that version has no order.
+    /// The version at which the stream began; 0 if that version has no order. `None` if the stream is unknown.
     pub(crate) from: Option<u64>,
-    /// When an event, a bookmark or a list last moved the watch's progress.
+    /// When an event, a bookmark or a list last moved the watch's progress; `None` if that is unknown.
     pub(crate) moved_at: Option<Time>,
     /// When the gap of the watch began: at this end, or at an earlier end.
     pub(crate) gap_at: Time,
-    /// The last edit of the resource's CRD.
+    /// The last edit of the resource's CRD; `None` if no edit is kept.
     pub(crate) edit: Option<Moment>,
 }
 
@@ -44,7 +45,7 @@ pub(crate) struct Where {
 }
 
 impl Where {
-    /// Returns where the requests of a watch's stream go.
+    /// Returns where the requests of a watch's stream go; `None` for an unknown watch, and for the audit's requests.
     pub(crate) fn of(name: &WatchName, before: &State) -> Option<Self> {
         let connection = before.watches.get(name)?.connection;
         let mut watches = before.watches.iter();
@@ -82,7 +83,7 @@ pub(super) struct Outcome {
     pub(super) from: Option<String>,
     pub(super) fate: Fate,
     pub(super) at: Time,
-    /// The row of another end in the same gap that explains why the history was gone, so that the watch listed.
+    /// The row of an end in this gap that explains why the history was gone; `None` if no end explains it.
     pub(super) explained_by: Option<Row>,
 }
 
@@ -162,14 +163,14 @@ pub(super) struct LatestJudgement {
     pub(super) row: Option<Row>,
     pub(super) certainty: Certainty,
     pub(super) evidence: Vec<Seq>,
-    /// The stream whose end began the gap that this end lies in.
+    /// The stream whose end began the gap that this end lies in; `None` if this end began it, or no gap is open.
     pub(super) began: Option<StreamId>,
 }
 
 /// The facts of an ERROR event about history and leader.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ErrorFacts {
-    /// The oldest resourceVersion from which the watch cache can resume a watch.
+    /// The oldest resourceVersion from which the watch cache can resume a watch; `None` if the event does not say it.
     pub(super) oldest: Option<u64>,
     /// Whether etcd has no leader. Only a watch that bypasses the watch cache gets this ERROR
     /// (docs/semantics/requests.md#no-leader).
@@ -214,7 +215,8 @@ impl Pending {
         self.course.moved_at.map(|at| self.at.millis_since(at))
     }
 
-    /// Returns the edit of the CRD after which the server may have no older history; `None` if no edit is near the gap.
+    /// Returns the edit of the CRD after which the server may have no older history. `None` if there was no edit in the
+    /// gap or up to [`EDITED_US`] before it.
     pub(super) fn edited(&self) -> Option<Seq> {
         let edit = self.course.edit?;
         (edit.at.plus_micros(EDITED_US) >= self.course.gap_at).then_some(edit.seq)

@@ -22,9 +22,9 @@ pub(super) const STORM: usize = 5;
 /// Time in µs within which [`STORM`] refusals are a storm (F15). It is shorter than the 12 s that [`STORM`] refusals of
 /// one watch take, so a storm hits several watches.
 pub(super) const STORM_US: i64 = 10_000_000;
-/// Time in µs within which lists that each follow a 410 and make no progress are a livelock (F14). The delays between
-/// three such lists are 9.6 s at most (docs/semantics/clients.md#reflector); the rest of the time is for lists of many
-/// pages. Livelocks of several watches within this time may also be one finding.
+/// Time in µs within which three lists that each follow a 410 and make no progress are a livelock (F14). The delays
+/// between the first three such lists are 9.6 s at most (docs/semantics/clients.md#reflector). The rest of the time is
+/// for lists of many pages, and has no source. Livelocks of several watches within this time may also be one finding.
 pub(super) const LISTS_AFTER_EXPIRY_US: i64 = 60_000_000;
 /// Number of streams over one connection from which on the connection may be at the other side's limit (F50). RFC 9113
 /// recommends a limit of 100 or more.
@@ -37,22 +37,23 @@ pub(super) const SURE: u64 = 2;
 #[derive(Clone, Debug, Default)]
 pub(super) struct RequestState {
     pub(super) open: Option<OpenRequest>,
-    /// Where the watch's last request went: connection, server and resource.
+    /// Where the watch's last request went: connection, server and resource; `None` if that is unknown.
     pub(super) place: Option<Place>,
     pub(super) asks_bookmarks: bool,
     /// The watch's right to list. RBAC has a verb for each right (docs/semantics/requests.md#rights).
     pub(super) list: Right,
     /// The watch's right to watch.
     pub(super) watch: Right,
-    /// Refusals of the audit's list while the watch's stream goes on (F41).
+    /// Refusals of the audit's list while the watch's stream goes on (F41); `None` if there are none.
     pub(super) leak: Option<Leak>,
     /// The number of times in a row that the server did not know the watch's credentials (401).
     pub(super) unknown: u64,
-    /// The first of the answers in a row that the watch's resource is not found (404).
+    /// The first of the answers in a row that the watch's resource is not found (404); `None` if there are none.
     pub(super) not_found: Option<Moment>,
     /// The watch's refusals in a row with 429.
     pub(super) throttled: Streak,
-    /// The watch's answers in a row that the server's watch cache of the resource is not ready.
+    /// The watch's answers in a row that the server's watch cache of the resource is not ready; `None` if there are
+    /// none.
     pub(super) unready: Option<Unready>,
     /// Failures of lists in a row because the server cannot read or convert an object.
     pub(super) list_failures: Streak,
@@ -63,11 +64,11 @@ pub(super) struct RequestState {
     pub(super) secret_failures: Streak,
     /// The last lists of the watch that followed a 410.
     pub(super) lists_after_expiry: VecDeque<ListAfterExpiry>,
-    /// The connection of the watch's open stream.
+    /// The connection of the watch's open stream; `None` without one, or if it was opened before the fold.
     pub(super) stream_connection: Option<ConnectionId>,
-    /// The slot on a connection that the watch's last stream freed when it ended.
+    /// The slot on a connection that the watch's last stream freed when it ended; `None` if it freed none.
     pub(super) freed: Option<Freed>,
-    /// The audit's list for the watch that has no answer yet.
+    /// The audit's last list for the watch, if it has no answer yet.
     pub(super) audit_list: Option<RequestId>,
     /// When the watch's last stream ended; `None` once the next stream begins.
     pub(super) ended_at: Option<Time>,
@@ -229,7 +230,8 @@ impl Requests {
     }
 
     /// Returns what the watch shares with other watches that may fail from the same cause. If there may be such
-    /// watches, the finding waits for them. `None` if the row has no shared finding, or the watch's server is unknown.
+    /// watches, the finding waits for them. `None` if the row has no shared finding. Also `None` if the connection or
+    /// server that watches would share is unknown, or where the watch's requests go at all.
     pub(super) fn shared(&self, row: Row, watch: &WatchName, now: Time) -> Option<Shared> {
         let place = self.watches.get(watch)?.place.as_ref()?;
         let subject = reach(row, place)?;

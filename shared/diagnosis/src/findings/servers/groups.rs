@@ -22,7 +22,9 @@ const REMEMBERED: usize = 1_024;
 pub(super) struct Group {
     pub(super) members: BTreeMap<WatchName, Member>,
     pub(super) events: BTreeMap<EventKey, Event>,
-    /// No event up to this version is remembered, because all watches of the group have delivered it or it was dropped.
+    /// No event up to this version is added any more. All watches of the group delivered an event of this version, or
+    /// the event was dropped. Or a server reached the version before the fold or a restore. Earlier events that were
+    /// added before may still wait.
     pub(super) floor: u64,
     /// When the watches of the group are compared again; `None` if no time is set.
     pub(super) due: Option<Time>,

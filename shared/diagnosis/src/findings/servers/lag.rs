@@ -62,7 +62,7 @@ pub(super) struct Member {
     /// Where the watch's requests go; `None` if that is unknown.
     pub(super) place: Option<Place>,
     /// The watch's open stream, once it is known which events the stream has to deliver. A stream that begins with
-    /// initial events has to deliver events only after these.
+    /// initial events has to deliver events only after these. `None` before that, and without a stream.
     pub(super) stream: Option<Stream>,
     /// Whether the watch has an open stream.
     pub(super) is_open: bool,
@@ -168,7 +168,7 @@ impl Member {
         registry.clear(row, Subject::Watch(watch.clone()), self.last_event, &why);
     }
 
-    /// Returns what the watch shares with other watches that are behind for the same reason.
+    /// Returns what the watch shares with other watches that are behind for the same reason; `None` if that is unknown.
     pub(super) fn shared(&self) -> Option<Shared> {
         let (subject, summary) = if self.is_direct {
             let server = &self.server;

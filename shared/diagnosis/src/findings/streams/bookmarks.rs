@@ -31,7 +31,7 @@ pub(super) const NO_BOOKMARK: Row = Row::F34;
 /// Time in µs after which stopped initial events lack the bookmark that ends them (F35;
 /// docs/semantics/lists-and-watches.md#watch-list). A server sends 13,000 initial events within about 1 s
 /// (docs/semantics/servers.md#load), so a pause this long is not a usual one between two events. The probe waits for
-/// the same time.
+/// the same time. The number has no other source.
 const NO_END_US: i64 = 10_000_000;
 /// The row of the finding about initial events without the bookmark that ends them.
 const NO_END: Row = Row::F35;
@@ -81,8 +81,8 @@ impl Streams {
         self.streams.insert(event.stream, open);
     }
 
-    /// Notes that a stream ended. Returns the version at which the stream began, and when an event or a bookmark last
-    /// moved the watch's progress.
+    /// Notes that a stream ended. Returns the version at which the stream began; 0 if that version has no order. Also
+    /// returns when an event or a bookmark last moved the watch's progress. `None` stands for what is unknown.
     pub(crate) fn ended(
         &mut self,
         event: &StreamEnded,
@@ -286,7 +286,7 @@ impl Streams {
     }
 
     /// Returns another watch that had delivered a version above `version` before a moment, and that version. Watches of
-    /// the same resource are preferred.
+    /// the same resource are preferred. `None` if no remembered version is above it.
     fn beyond(&self, watch: &WatchName, version: u64, before: Time) -> Option<(u64, &WatchName)> {
         let events = self.memories.iter().flat_map(|(by, memory)| {
             let recent = memory.recent.iter();

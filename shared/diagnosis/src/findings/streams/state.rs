@@ -35,7 +35,7 @@ pub(super) struct StreamState {
     pub(super) bookmark_due: Option<Time>,
     /// Whether the stream's own events can prove that a bookmark is due.
     pub(super) can_prove: bool,
-    /// When the stream's first and last live events came.
+    /// When the stream's first and last live events came; `None` before the first.
     pub(super) moved: Option<Span>,
     /// Whether a finding says that the stream lacks a bookmark, and nothing came since. Such a stream may be dead
     /// (F04).
@@ -83,7 +83,7 @@ pub(super) struct Delivered {
 pub(crate) struct Start {
     /// The version at which the stream began.
     pub(crate) from: u64,
-    /// The first version that the stream delivered.
+    /// The version of the stream's first event; if a bookmark came first, one above the bookmark's version.
     pub(crate) until: u64,
 }
 
@@ -96,7 +96,7 @@ pub(super) struct Memory {
     pub(super) deleted_old: VecDeque<Uid>,
     /// Objects that left the watch's selector.
     pub(super) left: VecDeque<Uid>,
-    /// When a bookmark last moved the watch's progress.
+    /// When a bookmark last moved the watch's progress; `None` if none did.
     pub(super) bookmarked_at: Option<Time>,
     /// The starts of the watch's last streams, as versions; at most [`STARTS`].
     pub(super) starts: VecDeque<Start>,
@@ -150,7 +150,8 @@ impl Streams {
         beyond.next().map(|seen| seen.version)
     }
 
-    /// Returns the start of the stream that should have delivered the event of a version first.
+    /// Returns the start of the stream that should have delivered the event of a version first; `None` if no remembered
+    /// start is around that version.
     pub(crate) fn start_around(&self, watch: &WatchName, version: u64) -> Option<Start> {
         let mut starts = self.memories.get(watch)?.starts.iter().copied();
         starts.find(|start| (start.from + 1..start.until).contains(&version))

@@ -51,7 +51,7 @@ impl Delta {
 #[derive(Debug)]
 pub(crate) struct Queue {
     changes: Changes,
-    /// Whether the reflector's first list was queued.
+    /// Whether the reflector's first list, or a change before it, was queued.
     is_populated: bool,
     /// The number of entries of the first list that are still queued.
     initial: usize,

@@ -21,7 +21,8 @@ use crate::time::Time;
 /// The `limit` of a list's page, in objects (docs/semantics/clients.md#reflector-list).
 const PAGE_SIZE: &str = "500";
 /// The least age at which the end of a stream without an event is no error (docs/semantics/clients.md#reflector-end).
-/// After an earlier end the reflector waits and then lists; if it was reading initial events, it lists at once.
+/// After an earlier end the reflector waits, and then begins a round anew with a list or watch-list. If it was reading
+/// initial events, it lists at once.
 const SHORT_WATCH: Duration = Duration::from_secs(1);
 
 /// An operation of the reflector on its store.

@@ -17,7 +17,8 @@ use crate::message::{Request, RequestId};
 use crate::time::Time;
 
 /// The most retries of a request (docs/semantics/clients.md#rest-layer). After the last retry the program gets the
-/// failure. If the last attempt of a watch timed out, was reset or just ended, the program gets an empty watch.
+/// failure. If the last attempt of a watch was reset or just ended, the program gets an empty watch. So it does after a
+/// timeout in versions that hide timeouts ([`ClientGo::swallows_timeouts`]).
 const RETRIES_MOST: u32 = 10;
 /// The wait before a retry after a cut, as if the server had sent `Retry-After: 1`
 /// (docs/semantics/clients.md#rest-layer; `rest/with_retry.go`).

@@ -29,8 +29,8 @@ impl StreamWatcher {
         self.frames.take(bytes).map_err(|_| RawEnd::Undecodable)
     }
 
-    /// Returns what the program gets before its result channel is closed: nothing, or an ERROR 500 that the client
-    /// makes itself.
+    /// Returns what the program gets before its result channel is closed: nothing (`None`), or an ERROR 500 that the
+    /// client makes itself.
     ///
     /// Since 1.15.0 every read error becomes an ERROR event, except the errors of `IsProbableEOF`. These are an end of
     /// file, in a frame or not, a reset, and a connection that the client closed. Since the releases of

@@ -271,7 +271,10 @@ impl fmt::Display for ClientGo {
 impl FromStr for ClientGo {
     type Err = UnknownVersion;
 
-    /// Parses texts such as `1.25`, `v1.25` and `1.9.2`.
+    /// Parses texts such as `1.25`, `v1.25` and `1.9.2`; the result is that of [`ClientGo::release`].
+    ///
+    /// # Errors
+    /// [`UnknownVersion`] for any other text, a minor version below 9 or above 36, or a patch above 65,535.
     fn from_str(text: &str) -> Result<ClientGo, UnknownVersion> {
         let mut parts = text.strip_prefix('v').unwrap_or(text).split('.');
         let (major, minor) = (parts.next(), parts.next());

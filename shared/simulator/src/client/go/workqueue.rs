@@ -10,13 +10,16 @@ use super::super::belief::Key;
 use crate::time::Time;
 
 /// The per-key limiter's wait after a first failure. Each further failure doubles the wait, up to `MAX_DELAY`
-/// (client-go's `DefaultTypedControllerRateLimiter`, 1.36, from which all constants of this file are).
+/// (client-go's `DefaultTypedControllerRateLimiter`, 1.36).
 const BASE_DELAY: Duration = Duration::from_millis(5);
-/// The per-key limiter's longest wait. Further failures do not lengthen this wait.
+/// The per-key limiter's longest wait (client-go's `DefaultTypedControllerRateLimiter`, 1.36). Further failures do not
+/// lengthen this wait.
 const MAX_DELAY: Duration = Duration::from_secs(1000);
-/// Time in which the overall limiter lets one key through: ten keys per second.
+/// Time in which the overall limiter lets one key through: ten keys per second (client-go's
+/// `DefaultTypedControllerRateLimiter`, 1.36).
 const TOKEN_EVERY: Duration = Duration::from_millis(100);
-/// The most keys that the overall limiter lets through at once; each further key waits [`TOKEN_EVERY`] longer.
+/// The most keys that the overall limiter lets through at once (client-go's `DefaultTypedControllerRateLimiter`, 1.36).
+/// Each further key waits [`TOKEN_EVERY`] longer.
 const BURST: u32 = 100;
 
 /// A workqueue of object keys. The number of existing keys bounds it.
@@ -40,7 +43,7 @@ impl WorkQueue {
         }
     }
 
-    /// Takes the next key to work on.
+    /// Takes the next key to work on; `None` if the queue is empty.
     pub(crate) fn get(&mut self) -> Option<Key> {
         let key = self.queue.pop_front()?;
         self.dirty.remove(&key);
