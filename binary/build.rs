@@ -1,5 +1,5 @@
-//! Copies the built page from `dist/` to `$OUT_DIR/ui`, where it is embedded. If there is none, it writes a stub that says
-//! how to build it (cfg `ui_stub`), so that the program builds all the same.
+//! Copies the built page from `dist/` to `$OUT_DIR/ui`, where it is embedded. If there is none, a release build ends with the
+//! way to build it. Any other build gets a stub that says so (cfg `ui_stub`): tests and checks need no page.
 //!
 //! It also passes the commit on to the program: git's, else that of the file which cargo writes into a package, else none.
 
@@ -10,6 +10,9 @@ use std::{env, fs, io};
 const STUB: &str = "<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>watchscope</title>\
     <link rel=\"icon\" href=\"data:,\"></head>\n<body>\n<p>This watchscope was built without its page. \
     Build it with <code>cargo xtask build</code>.</p>\n</body>\n</html>\n";
+
+const NO_PAGE: &str = "dist/ holds no page: build it and install the program with `cargo xtask install`, \
+    or `cargo xtask build --release`";
 
 fn main() -> io::Result<()> {
     println!("cargo::rustc-check-cfg=cfg(ui_stub)");
@@ -27,12 +30,12 @@ fn main() -> io::Result<()> {
     if dist.join("index.html").is_file() {
         copy_folder(dist, &ui)
     } else {
-        println!("cargo::rustc-cfg=ui_stub");
         if env::var_os("PROFILE").is_some_and(|profile| profile == "release") {
-            println!(
-                "cargo::warning=dist/ holds no page: embedding a stub; `cargo xtask build` builds the page first"
-            );
+            // cargo prints the line, and ends the build.
+            println!("cargo::error={NO_PAGE}");
+            return Ok(());
         }
+        println!("cargo::rustc-cfg=ui_stub");
         fs::write(ui.join("index.html"), STUB)
     }
 }

@@ -114,6 +114,12 @@ impl HostPort {
         is_this.then_some(scheme)
     }
 
+    /// The port; none stands for the scheme's default port.
+    #[must_use]
+    pub fn port(&self) -> Option<u16> {
+        self.port
+    }
+
     fn port_by(&self, scheme: Scheme) -> u16 {
         self.port.unwrap_or(scheme.port())
     }

@@ -33,7 +33,7 @@ fn shell(name: &str) -> Result<WatchscopeBinary, Missing> {
 }
 
 /// Returns a `PATH` that begins with these folders.
-fn path_with(folders: &[&Path]) -> Result<OsString> {
+pub(crate) fn path_with(folders: &[&Path]) -> Result<OsString> {
     let rest = std::env::var_os("PATH").unwrap_or_default();
     let folders = folders.iter().map(|folder| folder.to_path_buf());
     Ok(std::env::join_paths(

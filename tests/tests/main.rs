@@ -26,6 +26,7 @@ mod harness;
 mod history;
 mod hostile;
 mod http;
+mod in_cluster;
 mod kubeconfig;
 mod kubelets;
 mod lessons;

@@ -9,6 +9,7 @@ use rustix::process::Signal;
 use watchscope_tests::{Launch, Served, WatchscopeBinary, free_port, or_skip};
 
 use crate::http;
+use crate::in_cluster::StandIn;
 use crate::simulated::Simulated;
 
 const LONG: Duration = Duration::from_secs(60);
@@ -38,16 +39,22 @@ const ENDING: &[&str] = &[
 /// Command lines of servers, which run until a signal.
 const SERVING: &[&str] = &[
     "demo --listen 127.0.0.1:PORT",
+    "open --port PORT",
     "replay REC --listen 127.0.0.1:PORT",
     "serve pods --listen 127.0.0.1:PORT",
     "simulate --listen 127.0.0.1:PORT",
 ];
 
-/// A simulated cluster, a recording of it and a running instance.
+/// What the stand-in for kubectl forwards to: a server on the port before the colon, in its last word.
+const FORWARDED: &str = "for ports; do :; done; port=${ports%%:*}; echo \"Forwarding from 127.0.0.1:$port -> 8080\"; \
+                         exec 'WATCHSCOPE' demo --listen 127.0.0.1:$port";
+
+/// A simulated cluster, a recording of it, a running instance, and a stand-in for kubectl that finds this instance in a pod.
 struct Scene {
     binary: WatchscopeBinary,
     simulated: Simulated,
     served: Served,
+    kubectl: StandIn,
     folder: tempfile::TempDir,
     recording: PathBuf,
 }
@@ -56,6 +63,8 @@ impl Scene {
     async fn start(binary: WatchscopeBinary) -> Result<Self> {
         let simulated = Simulated::start(&binary, 0).await?;
         let served = Served::start(binary.with(&["demo"])).await?;
+        let program = binary.path().to_str().context("UTF-8")?;
+        let kubectl = StandIn::of(&binary, &FORWARDED.replace("WATCHSCOPE", program))?;
         let folder = tempfile::tempdir()?;
         let recording = folder.path().join("a.wscope");
         let path = recording.to_str().context("UTF-8")?;
@@ -66,6 +75,7 @@ impl Scene {
             binary,
             simulated,
             served,
+            kubectl,
             folder,
             recording,
         })
@@ -83,7 +93,7 @@ impl Scene {
         };
         let words: Vec<String> = line.split(' ').map(filled).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let launch = self.binary.with(&words);
+        let launch = self.kubectl.before(self.binary.with(&words))?;
         Ok(launch
             .env("XDG_RUNTIME_DIR", self.served.watchscope.home())
             .kubeconfig(&self.simulated.kubeconfig))

@@ -1,4 +1,4 @@
-//! `build` and `demo`: build the page, then the binary that carries it.
+//! `build`, `install` and `demo`: build the page, then the binary that carries it.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -9,6 +9,9 @@ use crate::page::{self, PageProfile};
 use crate::project::Project;
 use crate::setup::{Installs, targets};
 use crate::shell;
+
+/// The arguments of `cargo install` before those of the person: our package, with the versions of Cargo.lock.
+const INSTALL: [&str; 3] = ["--path", "binary", "--locked"];
 
 /// Builds page and binary, for this machine or another target, and prints the binary's path.
 pub(crate) fn build(
@@ -46,6 +49,14 @@ pub(crate) fn demo(
     page::build(project, installs, profile)?;
     let binary = binary(project, false, None)?;
     become_command(Command::new(binary).arg("demo").args(arguments))
+}
+
+/// Builds the page, and installs the program with it where `cargo install` puts programs.
+pub(crate) fn install(project: &Project, installs: Installs, arguments: &[String]) -> Result<()> {
+    page::build(project, installs, PageProfile::Release)?;
+    let mut command = project.cargo("install");
+    command.args(INSTALL).args(arguments);
+    shell::step("installing watchscope", || shell::run(&mut command))
 }
 
 /// Builds the binary with the page that lies in dist/. Returns its path.
@@ -90,4 +101,81 @@ fn become_command(command: &mut Command) -> Result<()> {
 #[cfg(not(unix))]
 fn become_command(command: &mut Command) -> Result<()> {
     shell::run(command)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+    use std::process::Output;
+
+    use super::*;
+
+    fn root() -> &'static Path {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+        root.expect("xtask lies in a folder of the workspace")
+    }
+
+    #[test]
+    fn what_is_installed_is_the_program_of_this_workspace() {
+        let [flag, package, _] = INSTALL;
+        assert_eq!(flag, "--path");
+        let manifest = fs::read_to_string(root().join(package).join("Cargo.toml")).unwrap();
+        let manifest: toml::Table = manifest.parse().unwrap();
+        assert_eq!(manifest["bin"][0]["name"].as_str(), Some("watchscope"));
+        assert!(root().join("Cargo.lock").is_file());
+    }
+
+    /// Compiles the build script of the program as cargo does, without cargo.
+    fn build_script(folder: &Path) -> PathBuf {
+        let script = folder.join("build-script");
+        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+        let mut command = Command::new(rustc);
+        command
+            .args(["--edition", "2024", "--crate-name", "build_script", "-o"])
+            .arg(&script)
+            .arg(root().join("binary/build.rs"));
+        shell::run(&mut command).unwrap();
+        script
+    }
+
+    /// Runs the build script in `folder/package`, so that `folder/dist` is the page.
+    fn run(script: &Path, folder: &Path, profile: &str) -> Output {
+        let package = folder.join("package");
+        fs::create_dir_all(&package).unwrap();
+        let mut command = Command::new(script);
+        command.current_dir(package).env("PROFILE", profile);
+        command.env("OUT_DIR", folder).output().unwrap()
+    }
+
+    #[test]
+    fn without_a_page_only_a_debug_build_gets_a_stub() {
+        let temporary = tempfile::tempdir().unwrap();
+        let folder = temporary.path();
+        let script = build_script(folder);
+        let embedded = folder.join("ui/index.html");
+        let is_stub = |output: &Output| {
+            let said = String::from_utf8_lossy(&output.stdout);
+            said.lines().any(|line| line == "cargo::rustc-cfg=ui_stub")
+        };
+
+        let debug = run(&script, folder, "debug");
+        assert!(debug.status.success() && is_stub(&debug), "{debug:?}");
+        assert!(embedded.is_file());
+
+        let release = run(&script, folder, "release");
+        let said = String::from_utf8_lossy(&release.stdout);
+        assert!(!is_stub(&release) && !embedded.exists(), "{said}");
+        let line = said.lines().find(|line| line.starts_with("cargo::error="));
+        insta::assert_snapshot!(line.unwrap(), @"cargo::error=dist/ holds no page: build it and install the program with `cargo xtask install`, or `cargo xtask build --release`");
+
+        fs::create_dir(folder.join("dist")).unwrap();
+        fs::write(folder.join("dist/index.html"), "the page").unwrap();
+        let release = run(&script, folder, "release");
+        assert!(
+            release.status.success() && !is_stub(&release),
+            "{release:?}"
+        );
+        assert_eq!(fs::read_to_string(embedded).unwrap(), "the page");
+    }
 }

@@ -1,4 +1,4 @@
-//! The project's tasks: `cargo xtask demo|build|check|test|mutate|bench`.
+//! The project's tasks: `cargo xtask demo|build|install|check|test|mutate|bench`.
 //!
 //! Each task sets up what it needs first, so a clean checkout with a Rust toolchain is enough. Progress goes to
 //! standard error; standard output carries only the task's result.
@@ -34,7 +34,7 @@ use crate::setup::Installs;
 #[derive(Parser)]
 #[command(
     name = "cargo xtask",
-    about = "Build, show, check, test and measure watchscope"
+    about = "Build, show, install, check, test and measure watchscope"
 )]
 struct Arguments {
     /// Install nothing: what is missing is skipped by name, or an error where nothing works without it.
@@ -63,6 +63,12 @@ enum Task {
         /// Build the binary for this target, into target/TARGET/; x86_64-unknown-linux-musl makes it static.
         #[arg(long)]
         target: Option<String>,
+    },
+    /// Build the page, and install the program with it into ~/.cargo/bin.
+    Install {
+        /// Passed on to `cargo install`, such as --root FOLDER.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
     },
     /// Formatting, clippy for host and wasm32, boundaries, rooms, words, citations, decisions, licences, documentation.
     Check {
@@ -122,6 +128,7 @@ fn run(task: Task, installs: Installs) -> anyhow::Result<ExitCode> {
         Task::Build { release, target } => {
             build::build(&project, installs, release, target.as_deref())?;
         }
+        Task::Install { arguments } => build::install(&project, installs, &arguments)?,
         Task::Check { only: None } => check::check(&project, installs)?,
         Task::Check {
             only: Some(Listed::Words),

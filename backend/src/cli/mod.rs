@@ -3,6 +3,7 @@
 mod args;
 mod audit;
 mod begin;
+mod browser;
 mod complete;
 mod completion;
 mod exit;
@@ -11,11 +12,14 @@ mod export;
 mod file;
 mod judged;
 mod judging;
+mod kubectl;
 mod lessons;
 mod man;
+mod open;
 mod out;
 mod page;
 mod plugin;
+mod pods;
 mod record;
 mod recorded;
 mod replay;
@@ -77,6 +81,7 @@ pub async fn run(page: EmbeddedPage, commit: Option<&'static str>) -> ExitCode {
         Command::Audit(args) => audit::audit(args).await,
         Command::Simulate(args) => simulate::simulate(args).await,
         Command::Lessons(args) => lessons::lessons(&args),
+        Command::Open(args) => open::open(args).await,
         Command::Token(args) => print_token(args).await,
         Command::Explain(args) => explain::explain(&args),
         Command::Version(args) => version::version(&args, commit),

@@ -8,6 +8,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use super::args::ListenArgs;
+use super::browser;
 use super::exit::Failure;
 use crate::control::{ControlSocket, Folders};
 use crate::history::HistoryState;
@@ -211,14 +212,11 @@ impl Page {
         let mut out = std::io::stdout().lock();
         // A closed standard output needs no link. The page is served all the same.
         let _ = writeln!(out, "{link}").and_then(|()| out.flush());
-        if !self.args.no_open && !is_in_cluster && std::io::stdout().is_terminal() {
+        if !is_in_cluster && browser::is_wanted(self.args.no_open) {
             let link = self
                 .sessions
-                .new_link(self.base.clone(), BROWSER_LINK_LIFETIME)
-                .to_string();
-            if let Err(error) = open::that_detached(link) {
-                tracing::info!("no browser was opened ({error}); open the link above");
-            }
+                .new_link(self.base.clone(), BROWSER_LINK_LIFETIME);
+            browser::show(&link.to_string());
         }
         if self.embedded.is_stub {
             tracing::warn!(

@@ -401,8 +401,8 @@ async fn append_records(records: Vec<WorldRecord>, log: &LogHandle) -> Result<()
 /// The source of the configuration.
 pub(super) fn lookup(args: &ClusterArgs) -> ConfigSource {
     ConfigSource::Lookup(ConfigLookup {
-        kubeconfig: args.kubeconfig.clone(),
-        context: args.context.clone(),
+        kubeconfig: args.config.kubeconfig.clone(),
+        context: args.config.context.clone(),
         environment: Environment::from_process(),
     })
 }

@@ -85,6 +85,24 @@ impl fmt::Display for Link {
     }
 }
 
+impl FromStr for Link {
+    type Err = BadLink;
+
+    fn from_str(text: &str) -> Result<Self, BadLink> {
+        let (base, secret) = match text.split_once("#t=") {
+            Some((base, secret)) => (base, Some(Secret::of_a_link(secret).ok_or(BadLink)?)),
+            None => (text, None),
+        };
+        let base = base.parse().map_err(|_| BadLink)?;
+        Ok(Self { base, secret })
+    }
+}
+
+/// Error: the text is no link of a watchscope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a link of a watchscope, such as http://127.0.0.1:8080/#t=SECRET")]
+pub struct BadLink;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,6 +148,28 @@ mod tests {
             "http://",
         ] {
             assert!(bad.parse::<Base>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_link_that_another_watchscope_printed_is_read_back() {
+        let secret = Secret::random();
+        let text = format!("http://127.0.0.1:8081/#t={}", secret.expose());
+        let link: Link = text.parse().unwrap();
+        assert_eq!(link.to_string(), text);
+        assert_eq!(link.base.host().port(), Some(8081));
+        let without: Link = "https://scope.test/".parse().unwrap();
+        assert!(without.secret.is_none() && without.base.host().port().is_none());
+        let long = format!("http://a/#t={}", "x".repeat(129));
+        for bad in [
+            "",
+            "http://127.0.0.1:8081/#t=",
+            "http://127.0.0.1:8081/#t=short",
+            "http://127.0.0.1:8081/#t=a secret of two words and more",
+            "http://127.0.0.1:8081/x#t=a-secret-of-enough-characters",
+            &long,
+        ] {
+            assert!(bad.parse::<Link>().is_err(), "{bad}");
         }
     }
 }

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 mod link;
 mod secret;
 
-pub use link::{BadBase, Base, Link};
+pub use link::{BadBase, BadLink, Base, Link};
 pub use secret::{Secret, TokenFile, TokenFileError};
 
 use crate::origin::Scheme;

@@ -13,6 +13,8 @@ use subtle::ConstantTimeEq as _;
 const SECRET_BYTES: usize = 32;
 /// The fewest characters of a token in a token file: 22 of base64 carry 128 bits. So do 32 hexadecimal digits.
 const MIN_TOKEN_CHARS: usize = 22;
+/// The most characters of a secret in the link of another watchscope. This version's have 43.
+const MAX_LINK_SECRET_CHARS: usize = 128;
 /// The most bytes of a token file that are read.
 const MAX_TOKEN_FILE_BYTES: u64 = 4096;
 
@@ -30,6 +32,13 @@ impl Secret {
         let mut bytes = [0; SECRET_BYTES];
         getrandom::fill(&mut bytes).expect("the operating system gives randomness");
         Self(URL_SAFE_NO_PAD.encode(bytes))
+    }
+
+    /// The secret of a link of another watchscope. `None` unless it is 22 to 128 visible ASCII characters.
+    pub(super) fn of_a_link(text: &str) -> Option<Self> {
+        let is_long = (MIN_TOKEN_CHARS..=MAX_LINK_SECRET_CHARS).contains(&text.len());
+        let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic());
+        (is_long && is_plain).then(|| Self(text.to_owned()))
     }
 
     /// The text, for the link and the cookie only.

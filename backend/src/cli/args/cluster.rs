@@ -18,15 +18,24 @@ pub(crate) const EVERYTHING: &str = "*";
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Cluster")]
 pub(crate) struct ClusterArgs {
+    /// The kubeconfig, and its context.
+    #[command(flatten)]
+    pub(crate) config: KubeconfigArgs,
+    /// Speak HTTP/1.1 with the cluster, a connection for each watch [default: HTTP/2 if the cluster speaks it]
+    #[arg(long, env = "WATCHSCOPE_HTTP1")]
+    pub(crate) http1: bool,
+}
+
+/// The kubeconfig, and its context.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Cluster")]
+pub(crate) struct KubeconfigArgs {
     /// Path of the kubeconfig file [default: $KUBECONFIG, ~/.kube/config, in-cluster]
     #[arg(long, env = "WATCHSCOPE_KUBECONFIG", value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
     /// Context of the kubeconfig to use [default: its current one]
     #[arg(long, env = "WATCHSCOPE_CONTEXT", value_name = "NAME")]
     pub(crate) context: Option<String>,
-    /// Speak HTTP/1.1 with the cluster, a connection for each watch [default: HTTP/2 if the cluster speaks it]
-    #[arg(long, env = "WATCHSCOPE_HTTP1")]
-    pub(crate) http1: bool,
 }
 
 /// What to watch, and how.

@@ -4,6 +4,7 @@ mod cluster;
 mod export;
 mod history;
 mod listen;
+mod open;
 mod recordings;
 mod values;
 
@@ -14,11 +15,13 @@ use std::time::Duration;
 use clap::{Arg, Args, CommandFactory as _, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub(super) use self::cluster::{
-    AuditLevelArgs, ClusterArgs, EVERYTHING, MemoryArgs, Redact, SimulatedArgs, WhatArgs,
+    AuditLevelArgs, ClusterArgs, EVERYTHING, KubeconfigArgs, MemoryArgs, Redact, SimulatedArgs,
+    WhatArgs,
 };
 pub(super) use self::export::{ExportArgs, FormArg, HideArg};
 use self::history::HistoryArgs;
 pub(super) use self::listen::ListenArgs;
+pub(super) use self::open::OpenArgs;
 use self::recordings::RecordingsArgs;
 use self::values::{duration, port};
 use crate::web::listen::address;
@@ -155,6 +158,18 @@ pub(super) enum Command {
          of any watchscope, or open its address with #lesson=NAME."
     )]
     Lessons(LessonsArgs),
+    /// Open the page of the watchscope in a cluster, through kubectl
+    #[command(after_help = format!(
+        "Examples:\n\
+         \x20 watchscope open                       the one in the namespace watchscope\n\
+         \x20 watchscope open -n team --port 9000   another one, on this port\n\n\
+         kubectl forwards a port of 127.0.0.1 to the pod and asks watchscope there for a link: one use, ten \
+         minutes. Standard output carries the link; the browser that is opened uses it. Ctrl-C ends the forwarding. \
+         You need the verb list on pods, and create on pods/exec and pods/portforward.\n\n\
+         --namespace and --port belong to one use: no variable and no line of the configuration file sets them. \
+         {PLACES}"
+    ))]
+    Open(OpenArgs),
     /// Print a fresh link to the page of a running watchscope
     #[command(after_help = "A link is good for one use within ten minutes.\n\n\
          Examples:\n\

@@ -54,7 +54,17 @@ fn every_option_has_a_variable_of_its_name_unless_it_belongs_to_one_use() {
     assert_eq!(
         without,
         [
-            "out", "from", "to", "form", "context", "title", "revoke", "output", "out"
+            "out",
+            "from",
+            "to",
+            "form",
+            "context",
+            "title",
+            "namespace",
+            "port",
+            "revoke",
+            "output",
+            "out"
         ]
     );
 }

@@ -23,7 +23,7 @@ async fn values(line: &str) -> String {
 
 #[tokio::test]
 async fn commands_come_first_and_hidden_ones_never() {
-    assert_snapshot!(values("").await, @"serve demo watch record replay export audit simulate lessons token explain version completion man help :4");
+    assert_snapshot!(values("").await, @"serve demo watch record replay export audit simulate lessons open token explain version completion man help :4");
     assert_snapshot!(asked("exp").await, @r"
     export	Write a stretch of recordings as a picture, a timeline, a table or lines
     explain	Explain a failure of the catalogue: how it looks, and what to do
@@ -135,6 +135,6 @@ fn each_value_has_its_source() {
     Resources: resources metadata_only
     Shells: shell
     Stories: story
-    Unknown: selector field_selector servers watch_timeout bytes size_bytes bodies_bytes age listen allow_host health_listen seed server_version etcd_version load log for_duration from to lanes context title size zone url
+    Unknown: selector field_selector servers watch_timeout bytes size_bytes bodies_bytes age listen allow_host health_listen seed server_version etcd_version load log for_duration from to lanes context title size zone port url
     ");
 }
