@@ -4,17 +4,20 @@
 //! watchscope, this program and the page (Chromium without GPU, 1920x1080) run on the same machine.
 //! At 1,000 events a second the page is as a person opens it, and nothing of this program runs in it. Its share is
 //! Chromium's `ThreadTime`: the CPU time of the main thread of the page's renderer.
-//! At 20,000 events a second, and in the burst, all lanes are open. Frame work is the time, between two frames of the
-//! browser, of the page's animation frame, of its handlers of messages, and of the tasks that these leave behind. Lag is
-//! the time from a record's `at` at the server to the frame after the one that drew it, for each record.
+//! At 20,000 events a second, and in the burst, all lanes are open. Frame work is the time of the page's animation frame,
+//! of the messages that it handled since the browser's frame before, and of the tasks that these leave behind. Frames of
+//! the browser without an animation frame of the page do not count. Lag is the time from a record's `at` at the server to
+//! the frame after the one that drew it, for each record.
 //! The page loses nothing if it then holds as many records as the log has.
-//! WATCHSCOPE_BENCH_PROFILE names a file for a CPU profile of the 20,000 events a second.
+//! WATCHSCOPE_BENCH_PROFILE names a folder for CPU profiles and pictures of both paces. Build the page with
+//! WATCHSCOPE_PAGE_NAMES=1 for readable names in the profiles.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
     reason = "a benchmark speaks to a person"
 )]
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
@@ -49,7 +52,12 @@ const WATCH_LIVE: &str = "
         ...own,
         set(listener) { own.set.call(this, event => bench.timed(() => listener(event))); },
     });
-    let kept = null, before = 0, last = 0;
+    const timed = window.requestAnimationFrame;
+    let kept = null, before = 0, last = 0, hasDrawn = false;
+    window.requestAnimationFrame = callback => timed(now => {
+        hasDrawn = true;
+        callback(now);
+    });
     bench.painted = [];
     new PerformanceObserver(list => kept?.tasks.push(...list.getEntries().map(of => of.duration)))
         .observe({type: 'longtask'});
@@ -60,9 +68,10 @@ const WATCH_LIVE: &str = "
         return ended;
     };
     const turn = now => {
-        kept?.script.push(bench.script);
+        if (hasDrawn) kept?.script.push(bench.script);
         kept?.intervals.push(now - before);
         bench.script = 0;
+        hasDrawn = false;
         before = now;
         frame(turn);
         const {painted} = JSON.parse(window.watchscope?.summary() ?? '{}');
@@ -78,6 +87,9 @@ const WATCH_LIVE: &str = "
 async fn main() -> Result<()> {
     let stage = Stage::start(&OBJECTS).await?;
     calm(&stage).await?;
+    if std::env::args().nth(1).as_deref() == Some("calm") {
+        return Ok(());
+    }
     let script = format!("{WATCH_FRAMES}{WATCH_LIVE}");
     let tab = Tab::open(SIZE_PX.0, SIZE_PX.1, &script).await?;
     tab.goes_live(&stage.fresh_link().await?).await?;
@@ -93,22 +105,33 @@ async fn calm(stage: &Stage) -> Result<()> {
     let cdp = tab.driver().cdp();
     tab.goes_live(stage.link().text()).await?;
     cdp.send_raw("Performance.enable", json!({})).await?;
-    let thread_s = async || -> Result<f64> {
+    let metrics = async || -> Result<Vec<(String, f64)>> {
         let answer = cdp.send_raw("Performance.getMetrics", json!({})).await?;
-        let metrics = answer["metrics"].as_array().context("metrics")?;
-        let time = metrics.iter().find(|of| of["name"] == "ThreadTime");
-        time.and_then(|of| of["value"].as_f64()).context("a time")
+        let metrics = answer["metrics"].as_array().context("metrics")?.iter();
+        let metric = |of: &Value| Some((of["name"].as_str()?.to_owned(), of["value"].as_f64()?));
+        Ok(metrics.filter_map(metric).collect())
     };
     let count = (WARM_UP + MEASURED + Duration::from_secs(1)).as_secs() * CALM_PER_S;
     let measure = async {
         tokio::time::sleep(WARM_UP).await;
-        let (began, before) = (std::time::Instant::now(), thread_s().await?);
+        let profile = Profile::start(&tab).await?;
+        let (began, before) = (std::time::Instant::now(), metrics().await?);
         tokio::time::sleep(MEASURED).await;
-        let used_s = thread_s().await? - before;
-        anyhow::Ok(used_s / began.elapsed().as_secs_f64())
+        let (passed_s, after) = (began.elapsed().as_secs_f64(), metrics().await?);
+        profile.end(&tab, "calm").await?;
+        let pairs = before.into_iter().zip(after);
+        let a_second =
+            pairs.map(|((name, before), (_, after))| (name, (after - before) / passed_s));
+        anyhow::Ok(a_second.collect::<Vec<_>>())
     };
-    let (fed, share) = tokio::join!(stage.feed(&OBJECTS, count, CALM_PER_S), measure);
+    let (fed, a_second) = tokio::join!(stage.feed(&OBJECTS, count, CALM_PER_S), measure);
     fed?;
+    let a_second = a_second?;
+    for (name, value) in a_second.iter().filter(|(_, value)| *value != 0.0) {
+        eprintln!("{name}: {value:.3} a second");
+    }
+    let share = a_second.iter().find(|(name, _)| name == "ThreadTime");
+    let (_, share) = share.context("a time")?;
     let summary = tab.summary().await?;
     ensure!(summary["following"] == true, "{summary}");
     eprintln!("load average {}; {summary}", load_average());
@@ -117,11 +140,45 @@ async fn calm(stage: &Stage) -> Result<()> {
         row(
             "following 1,000 events/s: CPU of the renderer's main thread, of a core",
             SHARE_BAR_PERCENT,
-            share? * 100.0,
+            share * 100.0,
             "%"
         )
     );
     Ok(())
+}
+
+/// A CPU profile, if WATCHSCOPE_BENCH_PROFILE names the folder for it.
+struct Profile(Option<PathBuf>);
+
+impl Profile {
+    async fn start(tab: &Tab) -> Result<Self> {
+        let folder = std::env::var_os("WATCHSCOPE_BENCH_PROFILE").map(PathBuf::from);
+        if folder.is_some() {
+            let cdp = tab.driver().cdp();
+            cdp.send_raw("Profiler.enable", json!({})).await?;
+            cdp.send_raw("Profiler.start", json!({})).await?;
+        }
+        Ok(Self(folder))
+    }
+
+    /// Writes `NAME.cpuprofile` and `NAME.png`.
+    async fn end(self, tab: &Tab, name: &str) -> Result<()> {
+        let Some(folder) = self.0 else {
+            return Ok(());
+        };
+        let answer = tab
+            .driver()
+            .cdp()
+            .send_raw("Profiler.stop", json!({}))
+            .await?;
+        let path = folder.join(name);
+        std::fs::write(
+            path.with_extension("cpuprofile"),
+            answer["profile"].to_string(),
+        )?;
+        tab.driver().screenshot(&path.with_extension("png")).await?;
+        Ok(())
+    }
 }
 
 /// The frames between `bench.begin()` and `bench.end()`, and the longest task of more than 50 ms in milliseconds.
@@ -148,23 +205,13 @@ impl Kept {
 
 async fn flood(stage: &Stage, tab: &Tab) -> Result<()> {
     let first = stage.head().await? + 1;
-    let profile = std::env::var_os("WATCHSCOPE_BENCH_PROFILE");
-    let cdp = tab.driver().cdp();
     let measure = async {
         tokio::time::sleep(WARM_UP).await;
-        if profile.is_some() {
-            cdp.send_raw("Profiler.enable", json!({})).await?;
-            cdp.send_raw("Profiler.start", json!({})).await?;
-        }
+        let profile = Profile::start(tab).await?;
         tab.script("bench.begin()").await?;
         tokio::time::sleep(MEASURED).await;
         let kept = Kept::end(tab).await?;
-        if let Some(path) = &profile {
-            let answer = cdp.send_raw("Profiler.stop", json!({})).await?;
-            std::fs::write(path, answer["profile"].to_string())?;
-            let picture = std::path::Path::new(path).with_extension("png");
-            tab.driver().screenshot(&picture).await?;
-        }
+        profile.end(tab, "flood").await?;
         anyhow::Ok(kept)
     };
     let count = (WARM_UP + MEASURED).as_secs() * FLOOD_PER_S;

@@ -14,7 +14,7 @@ impl Model {
             self.link.backfill.interrupted();
         }
         self.effects.push(Effect::Show);
-        self.changed();
+        self.heard();
     }
 
     /// Handles an open socket: the connection resumes from the store's last record.

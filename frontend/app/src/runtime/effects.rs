@@ -61,7 +61,10 @@ impl Browser {
             Effect::ArmAfter { wait_ms } => self.callbacks.arm_after(elements, wait_ms),
             Effect::WarmUp => self.warm_up(model),
             Effect::Paint => self.paint(model),
-            Effect::ShowDate(date) => self.tree.show_date(elements, date),
+            Effect::ShowDate(date) => {
+                self.tree.show_date(elements, date);
+                self.tree.show(elements, model.tree_rows(), true);
+            }
             Effect::Theme => {
                 theme::apply(elements, model.screen.theme);
                 // A canvas keeps the values that the system's colours had when it first drew with them.
@@ -106,7 +109,7 @@ impl Browser {
 
     fn paint(&mut self, model: &Model) {
         let elements = self.elements;
-        self.tree.show(elements, model.tree_rows());
+        self.tree.show(elements, model.tree_rows(), false);
         self.tree.focus(elements, model.pick.focused);
         elements.scroll(model.scroll_px, model.thumb());
         let size = model.screen.size;
