@@ -1,5 +1,6 @@
 //! The parts that browser benchmarks share: [`Feeder`], watchscope in front of it, and the page in Chromium.
 
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, Result, ensure};
@@ -339,6 +340,42 @@ impl Tab {
             Ok(summary)
         })
         .await
+    }
+}
+
+/// A CPU profile of a tab, if `WATCHSCOPE_BENCH_PROFILE` names the folder for it.
+#[derive(Debug)]
+pub struct Profile(Option<PathBuf>);
+
+impl Profile {
+    /// Starts the profile, if there is a folder for it.
+    pub async fn start(tab: &Tab) -> Result<Self> {
+        let folder = std::env::var_os("WATCHSCOPE_BENCH_PROFILE").map(PathBuf::from);
+        if folder.is_some() {
+            let cdp = tab.driver().cdp();
+            cdp.send_raw("Profiler.enable", json!({})).await?;
+            cdp.send_raw("Profiler.start", json!({})).await?;
+        }
+        Ok(Self(folder))
+    }
+
+    /// Ends the profile, and writes `NAME.cpuprofile` and `NAME.png`.
+    pub async fn end(self, tab: &Tab, name: &str) -> Result<()> {
+        let Some(folder) = self.0 else {
+            return Ok(());
+        };
+        let answer = tab
+            .driver()
+            .cdp()
+            .send_raw("Profiler.stop", json!({}))
+            .await?;
+        let path = folder.join(name);
+        std::fs::write(
+            path.with_extension("cpuprofile"),
+            answer["profile"].to_string(),
+        )?;
+        tab.driver().screenshot(&path.with_extension("png")).await?;
+        Ok(())
     }
 }
 

@@ -23,7 +23,7 @@ use watchscope_model::Seq;
 use watchscope_model::chapter::ChapterWriter;
 use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_model::wire::{
-    Availability, Catalogue, Moved, Segment, encode_server, push_catalogue_entry,
+    Availability, Catalogue, Heartbeat, Moved, Segment, encode_server, push_catalogue_entry,
 };
 use watchscope_timeline::Theme;
 
@@ -291,6 +291,30 @@ fn a_still_picture_requests_no_frame() {
     host.send(Msg::Person(Person::Act(Action::TogglePause)));
     host.frame(100.0);
     assert_eq!(host.frame(1_000.0), [] as [&str; 0]);
+}
+
+#[test]
+fn a_heartbeat_that_says_nothing_new_requests_no_frame() {
+    let (host, _) = Host::shows(&log(), 5);
+    host.send(Msg::Loaded(&UNPUBLISHED));
+    host.frame(100.0);
+    let beat = |ring_bytes: u64| {
+        host.done();
+        let heartbeat = Heartbeat {
+            head: Seq(5),
+            at: now(10.0).local,
+            ring_bytes,
+            ring_capacity: 100,
+            first: Seq(1),
+            first_at: common::START,
+        };
+        host.send(Msg::Message(encode_server(&heartbeat.into(), &[])));
+        host.done().contains(&"frame".to_owned())
+    };
+    assert!(beat(10));
+    host.frame(200.0);
+    assert!(!beat(10));
+    assert!(beat(20), "the status bar names the bytes of the ring");
 }
 
 #[test]

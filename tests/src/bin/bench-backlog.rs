@@ -5,12 +5,15 @@
 //! An opening is a fresh browser that goes to a link to the newest five minutes. They are drawn whole in the frame after
 //! the one that drew all of them, and pan in the frame after the first pan that is drawn whole. The overview shows all
 //! once it is painted with all chapters.
-//! Then all lanes are open and all records in view. The browser gets wheels as from a touchpad, one after the other. Input to
+//! Then all lanes are open and all records in view. The mouse drags the picture, keys zoom it, then wheels do, one event
+//! after the other. Wheels have no bar, because an empty page gets an injected wheel only after 17 to 33 ms. Input to
 //! frame is the time from the browser's timestamp of an event to the end of the frame that draws it, with layout and
 //! paint. Click to panel is that time from the release of the mouse to the frame with the facts of the clicked record. A
 //! fetched body is there in the frame that shows the object and its difference to the version before.
 //! An idle page shows a paused live log in which nothing happens, or a recording. Each frame that it requests counts,
 //! over 30 s.
+//! WATCHSCOPE_BENCH_PROFILE names a folder for CPU profiles and pictures of the clicks. Build the page with
+//! WATCHSCOPE_PAGE_NAMES=1 for readable names in the profiles.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -25,7 +28,7 @@ use tokio::time::sleep;
 use watchscope_tests::change_file::write_run;
 use watchscope_tests::change_load::BUSY;
 use watchscope_tests::stage::{
-    Stage, Tab, load_average, percentile, row, row_without_bar, sorted, wall_clock_ms,
+    Profile, Stage, Tab, load_average, percentile, row, row_without_bar, sorted, wall_clock_ms,
 };
 use watchscope_tests::{Served, WatchscopeBinary, eventually};
 
@@ -36,15 +39,18 @@ const RECORDS: u64 = 1_000_000;
 const PER_S: u64 = 2_000;
 const NEWEST_US: i64 = 300_000_000;
 const SIZE_PX: (u32, u32) = (1_920, 1_080);
-const OPENINGS: usize = 5;
+const OPENINGS: usize = 1;
 const OPENED_BAR_MS: f64 = 1_000.0;
 const OVERVIEW_BAR_MS: f64 = 3_000.0;
-const WHEELS: u64 = 600;
-/// The least wait between a handled wheel and the next one, and how much longer it may be. It varies, so that wheels come
-/// at any time between two frames.
-const WHEEL_MS: u64 = 16;
-const WHEEL_SPREAD_MS: u64 = 17;
-const WHEEL_BAR_MS: f64 = 25.0;
+/// The events of each gesture that count.
+const EVENTS: u64 = 300;
+/// The least wait between a handled event and the next one, and by how much it varies, so that events come at any time
+/// between two frames.
+const EVENT_MS: u64 = 16;
+const SPREAD_MS: u64 = 17;
+const INPUT_BAR_MS: f64 = 25.0;
+/// The height of gestures in the page, in px.
+const MIDDLE_Y: f64 = 600.0;
 const CLICKS: u64 = 100;
 const CLICK_BAR_MS: f64 = 50.0;
 const FETCHED_BAR_MS: f64 = 100.0;
@@ -100,19 +106,22 @@ const WATCH_OPENING: &str = "
     requestAnimationFrame(look);
 ";
 
-/// Keeps how long each wheel took to the end of the frame that draws it, and the parts of that time: to the handler, to
+/// Keeps how long each move, key and wheel took to the end of the frame that draws it, and the parts of that time: to the handler, to
 /// the frame, in the frame. After `bench.until(test)`, `bench.taken` gets
 /// the time from the next release of the mouse to the end of the first frame for which the test holds.
 const WATCH_INPUT: &str = "
-    const bench = window.bench = {wheels: [], released: null, taken: null};
+    const bench = window.bench = {inputs: [], released: null, taken: null};
     let pending = [], wanted = null;
-    addEventListener('wheel', event => pending.push([event.timeStamp, performance.now()]), {capture: true, passive: true});
+    for (const type of ['pointermove', 'keydown', 'wheel']) {
+        const heard = event => pending.push([event.timeStamp, performance.now()]);
+        addEventListener(type, heard, {capture: true, passive: true});
+    }
     addEventListener('pointerup', event => { bench.released = event.timeStamp; }, {capture: true});
     const {port1, port2} = new MessageChannel();
     // The message comes after the frame's layout and paint.
     port1.onmessage = ({data: [events, began]}) => {
         const now = performance.now();
-        for (const [at, heard] of events) bench.wheels.push([now - at, heard - at, began - heard, now - began]);
+        for (const [at, heard] of events) bench.inputs.push([now - at, heard - at, began - heard, now - began]);
         if (wanted && bench.released !== null && wanted()) {
             bench.taken = now - bench.released;
             wanted = null;
@@ -152,7 +161,7 @@ async fn main() -> Result<()> {
     let tab = Tab::open(SIZE_PX.0, SIZE_PX.1, WATCH_INPUT).await?;
     tab.goes_live(&stage.fresh_link().await?).await?;
     tab.opens_whole(LANES).await?;
-    wheels(&tab, records).await?;
+    hands(&tab, records).await?;
     drop(tab);
     clicks(&stage, &log).await?;
     idle(&stage).await
@@ -224,8 +233,48 @@ async fn openings(stage: &Stage, log: &Span) -> Result<()> {
     Ok(())
 }
 
-/// Pans and zooms by wheels over all records in view.
-async fn wheels(tab: &Tab, records: u64) -> Result<()> {
+/// How a person moves the picture.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Hand {
+    Drag,
+    Key,
+    Wheel,
+}
+
+impl Hand {
+    /// Returns the command that gives the browser the event of this number, and its parameters. Events go back and forth.
+    fn event(self, number: u64) -> (&'static str, Value) {
+        let there = number % 100;
+        let there = there.min(100 - there);
+        let back = number / 50 % 2 == 0;
+        match self {
+            Self::Drag => (
+                "Input.dispatchMouseEvent",
+                mouse("mouseMoved", 600.0 + 12.0 * there as f64, MIDDLE_Y, 1),
+            ),
+            Self::Key => {
+                let (code, key) = if back { ("KeyW", "w") } else { ("KeyS", "s") };
+                let pressed = json!({"type": "keyDown", "code": code, "key": key});
+                ("Input.dispatchKeyEvent", pressed)
+            }
+            Self::Wheel => {
+                let wheel = json!({
+                    "type": "mouseWheel", "x": 900, "y": MIDDLE_Y, "deltaX": 0,
+                    "deltaY": if back { -6 } else { 6 }, "modifiers": 2,
+                });
+                ("Input.dispatchMouseEvent", wheel)
+            }
+        }
+    }
+}
+
+/// Returns the parameters of an event of the mouse with its left button.
+fn mouse(kind: &str, x: f64, y: f64, buttons: u8) -> Value {
+    json!({"type": kind, "x": x, "y": y, "button": "left", "buttons": buttons, "clickCount": 1})
+}
+
+/// Pans and zooms over all records in view.
+async fn hands(tab: &Tab, records: u64) -> Result<()> {
     tab.key("0").await?;
     tab.until("all records are loaded", |now| {
         now["records"].as_u64() >= Some(records)
@@ -234,56 +283,59 @@ async fn wheels(tab: &Tab, records: u64) -> Result<()> {
     // Stops following.
     tab.key(" ").await?;
     sleep(SETTLES).await;
-    for is_zoom in [false, true] {
-        // The first hundred let the browser compile hot code.
-        tab.script("bench.wheels.length = 0").await?;
-        for number in 0..WHEELS + 100 {
-            if number == 100 {
-                tab.script("bench.wheels.length = 0").await?;
-            }
-            let spread_ms = number * 7 % WHEEL_SPREAD_MS;
-            sleep(Duration::from_millis(WHEEL_MS + spread_ms)).await;
-            let back = if number / 50 % 2 == 0 { -1 } else { 1 };
-            let (across, along) = if is_zoom {
-                (0, 6 * back)
-            } else {
-                (12 * back, 0)
-            };
-            let wheel = json!({
-                "type": "mouseWheel", "x": 900, "y": 500, "deltaX": across, "deltaY": along,
-                "modifiers": if is_zoom { 2 } else { 0 },
-            });
-            tab.driver()
-                .cdp()
-                .send_raw("Input.dispatchMouseEvent", wheel)
-                .await?;
-        }
-        sleep(Duration::from_millis(100)).await;
-        let taken = tab.script("return bench.wheels").await?;
-        let taken: Vec<[f64; 4]> = serde_json::from_value(taken)?;
+    for (hand, name) in [
+        (Hand::Drag, "pan by the mouse"),
+        (Hand::Key, "zoom by keys"),
+        (Hand::Wheel, "zoom by injected wheels"),
+    ] {
+        let taken = gesture(tab, hand).await?;
         let part = |place: usize| sorted(taken.iter().map(|of| of[place]).collect());
-        let name = if is_zoom { "zoom" } else { "pan" };
-        for (place, part_of) in ["to the handler", "to the frame", "in the frame"]
+        for (place, to) in ["all", "to the handler", "to the frame", "in the frame"]
             .iter()
             .enumerate()
         {
-            said(&format!("{name}, {part_of}"), &part(place + 1));
+            said(&format!("{name}, {to}"), &part(place));
         }
-        let taken = part(0);
-        ensure!(
-            taken.len() >= WHEELS as usize / 2,
-            "only {} wheels came",
-            taken.len()
-        );
-        said(name, &taken);
+        let p95 = percentile(&part(0), 0.95);
         let figure = format!("{name} over {records} records in {LANES} lanes: input to frame, p95");
         println!(
             "{}",
-            row(&figure, WHEEL_BAR_MS, percentile(&taken, 0.95), "ms")
+            match hand {
+                Hand::Wheel => row_without_bar(&figure, p95, "ms"),
+                Hand::Drag | Hand::Key => row(&figure, INPUT_BAR_MS, p95, "ms"),
+            }
         );
     }
     eprintln!("{}", tab.summary().await?);
     Ok(())
+}
+
+/// Returns how long each event of a gesture took to the end of its frame, and the parts of that time.
+async fn gesture(tab: &Tab, hand: Hand) -> Result<Vec<[f64; 4]>> {
+    let cdp = tab.driver().cdp();
+    if hand == Hand::Drag {
+        let press = mouse("mousePressed", 600.0, MIDDLE_Y, 1);
+        cdp.send_raw("Input.dispatchMouseEvent", press).await?;
+    }
+    // The first hundred let the browser compile hot code.
+    for number in 0..EVENTS + 100 {
+        if number == 100 {
+            tab.script("bench.inputs.length = 0").await?;
+        }
+        sleep(Duration::from_millis(EVENT_MS + number * 7 % SPREAD_MS)).await;
+        let (command, event) = hand.event(number);
+        cdp.send_raw(command, event).await?;
+    }
+    sleep(Duration::from_millis(100)).await;
+    let taken = tab.script("return bench.inputs").await?;
+    let taken: Vec<[f64; 4]> = serde_json::from_value(taken)?;
+    let came = taken.len() as u64;
+    ensure!(came > EVENTS / 2, "only {came} events came");
+    if hand == Hand::Drag {
+        let release = mouse("mouseReleased", 600.0, MIDDLE_Y, 0);
+        cdp.send_raw("Input.dispatchMouseEvent", release).await?;
+    }
+    Ok(taken)
 }
 
 fn said(name: &str, taken: &[f64]) {
@@ -335,8 +387,8 @@ async fn clicks(stage: &Stage, log: &Span) -> Result<()> {
             FETCHED_BAR_MS,
         ),
     ] {
-        let mut taken = Vec::new();
-        let mut seq = 0;
+        let (mut taken, mut seq) = (Vec::new(), 0);
+        let profile = Profile::start(&tab).await?;
         for number in 0..CLICKS + 10 {
             let share = (number * 37 % CLICKS) as f64 / CLICKS as f64;
             let mark = tab
@@ -357,15 +409,11 @@ async fn clicks(stage: &Stage, log: &Span) -> Result<()> {
             if number >= 10 {
                 taken.push(at);
             }
-            if number == 0 && is_object {
-                eprintln!(
-                    "{}",
-                    tab.script("return document.querySelector('.detail').textContent")
-                        .await?
-                );
-            }
             sleep(Duration::from_millis(150)).await;
         }
+        profile
+            .end(&tab, if is_object { "fetched" } else { "local" })
+            .await?;
         let taken = sorted(taken);
         said(name, &taken);
         println!("{}", row(name, bar, percentile(&taken, 0.95), "ms"));
@@ -380,14 +428,13 @@ async fn clicks(stage: &Stage, log: &Span) -> Result<()> {
 /// Clicks a place, and returns the milliseconds until the panel shows a version.
 async fn click(tab: &Tab, x: f64, y: f64, version: &str, is_object: bool) -> Result<f64> {
     let cdp = tab.driver().cdp();
-    let mouse = |kind: &str, buttons: u8| json!({"type": kind, "x": x, "y": y, "button": "left", "buttons": buttons, "clickCount": 1});
     let still = json!({"type": "mouseMoved", "x": x, "y": y});
     cdp.send_raw("Input.dispatchMouseEvent", still).await?;
-    cdp.send_raw("Input.dispatchMouseEvent", mouse("mousePressed", 1))
+    cdp.send_raw("Input.dispatchMouseEvent", mouse("mousePressed", x, y, 1))
         .await?;
     let awaited = vec![json!(version), json!(is_object)];
     tab.driver().execute(AWAIT, awaited).await?;
-    cdp.send_raw("Input.dispatchMouseEvent", mouse("mouseReleased", 0))
+    cdp.send_raw("Input.dispatchMouseEvent", mouse("mouseReleased", x, y, 0))
         .await?;
     eventually("the panel shows it", LONG, async || {
         let taken = tab.script("return bench.taken").await?;

@@ -17,13 +17,12 @@
     reason = "a benchmark speaks to a person"
 )]
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 use watchscope_tests::stage::{
-    DrivenFrames, Frames, Stage, Tab, WATCH_FRAMES, at_ms, load_average, percentile, row,
+    DrivenFrames, Frames, Profile, Stage, Tab, WATCH_FRAMES, at_ms, load_average, percentile, row,
     row_without_bar, sorted,
 };
 
@@ -145,40 +144,6 @@ async fn calm(stage: &Stage) -> Result<()> {
         )
     );
     Ok(())
-}
-
-/// A CPU profile, if WATCHSCOPE_BENCH_PROFILE names the folder for it.
-struct Profile(Option<PathBuf>);
-
-impl Profile {
-    async fn start(tab: &Tab) -> Result<Self> {
-        let folder = std::env::var_os("WATCHSCOPE_BENCH_PROFILE").map(PathBuf::from);
-        if folder.is_some() {
-            let cdp = tab.driver().cdp();
-            cdp.send_raw("Profiler.enable", json!({})).await?;
-            cdp.send_raw("Profiler.start", json!({})).await?;
-        }
-        Ok(Self(folder))
-    }
-
-    /// Writes `NAME.cpuprofile` and `NAME.png`.
-    async fn end(self, tab: &Tab, name: &str) -> Result<()> {
-        let Some(folder) = self.0 else {
-            return Ok(());
-        };
-        let answer = tab
-            .driver()
-            .cdp()
-            .send_raw("Profiler.stop", json!({}))
-            .await?;
-        let path = folder.join(name);
-        std::fs::write(
-            path.with_extension("cpuprofile"),
-            answer["profile"].to_string(),
-        )?;
-        tab.driver().screenshot(&path.with_extension("png")).await?;
-        Ok(())
-    }
 }
 
 /// The frames between `bench.begin()` and `bench.end()`, and the longest task of more than 50 ms in milliseconds.

@@ -11,6 +11,7 @@ use crate::core::effect::Effect;
 use crate::core::model::Model;
 use crate::core::msg::{Msg, Painted};
 use crate::core::screen::Size;
+use crate::core::tree_rows::Thumb;
 use crate::paint::painter::Painter;
 use crate::source::connection;
 
@@ -25,6 +26,8 @@ pub(super) struct Browser {
     painter: Option<Painter>,
     /// The size that the canvas has.
     fitted: Size,
+    /// The shift of the rows in px, and the thumb, that the document has.
+    scrolled: Option<(i32, Option<Thumb>)>,
     /// When the handling of the message began, and when its effects began, in milliseconds since the page's start.
     started_ms: f64,
     updated_ms: f64,
@@ -40,6 +43,7 @@ impl Browser {
             tree: Tree::default(),
             painter: None,
             fitted: Size::default(),
+            scrolled: None,
             started_ms: 0.0,
             updated_ms: 0.0,
         }
@@ -111,7 +115,11 @@ impl Browser {
         let elements = self.elements;
         self.tree.show(elements, model.tree_rows(), false);
         self.tree.focus(elements, model.pick.focused);
-        elements.scroll(model.scroll_px, model.thumb());
+        let scrolled = (-model.scroll_px as i32, model.thumb());
+        if self.scrolled != Some(scrolled) {
+            self.scrolled = Some(scrolled);
+            elements.scroll(scrolled.0, scrolled.1);
+        }
         let size = model.screen.size;
         self.fit(size);
         if size.has_area() {
