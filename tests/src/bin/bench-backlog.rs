@@ -39,11 +39,11 @@ const RECORDS: u64 = 1_000_000;
 const PER_S: u64 = 2_000;
 const NEWEST_US: i64 = 300_000_000;
 const SIZE_PX: (u32, u32) = (1_920, 1_080);
-const OPENINGS: usize = 1;
+const OPENINGS: usize = 5;
 const OPENED_BAR_MS: f64 = 1_000.0;
 const OVERVIEW_BAR_MS: f64 = 3_000.0;
 /// The events of each gesture that count.
-const EVENTS: u64 = 300;
+const EVENTS: u64 = 600;
 /// The least wait between a handled event and the next one, and by how much it varies, so that events come at any time
 /// between two frames.
 const EVENT_MS: u64 = 16;
@@ -246,7 +246,7 @@ impl Hand {
     fn event(self, number: u64) -> (&'static str, Value) {
         let there = number % 100;
         let there = there.min(100 - there);
-        let back = number / 50 % 2 == 0;
+        let back = number / 10 % 2 == 0;
         match self {
             Self::Drag => (
                 "Input.dispatchMouseEvent",
