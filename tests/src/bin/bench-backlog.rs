@@ -2,14 +2,14 @@
 //!
 //! A loopback apiserver sends 2,000 modifications a second of 1,000 objects in ten watches, until the log has 1 million
 //! records. Then nothing more happens. Chromium has no GPU and a page of 1920x1080.
-//! An opening is a fresh browser that goes to a link to the newest five minutes. They are drawn whole in the frame after
-//! the one that drew all of them, and pan in the frame after the first pan that is drawn whole. The overview shows all
-//! once it is painted with all chapters.
-//! Then all lanes are open and all records in view. The mouse drags the picture, keys zoom it, then wheels do, one event
-//! after the other. Wheels have no bar, because an empty page gets an injected wheel only after 17 to 33 ms. Input to
-//! frame is the time from the browser's timestamp of an event to the end of the frame that draws it, with layout and
-//! paint. Click to panel is that time from the release of the mouse to the frame with the facts of the clicked record. A
-//! fetched body is there in the frame that shows the object and its difference to the version before.
+//! An opening is a fresh browser that goes to a link to the newest five minutes. They count as drawn whole in the frame
+//! after the one that drew all of them. They pan in the frame after the first pan that is drawn whole. The overview shows
+//! all once it is painted with all chapters.
+//! Then all lanes are open and all records in view. The mouse drags the picture, keys zoom it, then wheels do, an event
+//! after the other. Wheels have no bar, because an empty page gets an injected wheel only after 17 to 33 ms.
+//! Input to frame is the time from the browser's timestamp of an event to the end of the frame that draws it, with
+//! layout and paint. Click to panel begins with the release of the mouse. It ends with the frame that shows the facts of
+//! the record, or the fetched object and its difference to the version before.
 //! An idle page shows a paused live log in which nothing happens, or a recording. Each frame that it requests counts,
 //! over 30 s.
 //! WATCHSCOPE_BENCH_PROFILE names a folder for CPU profiles and pictures of the clicks. Build the page with
@@ -44,8 +44,8 @@ const OPENED_BAR_MS: f64 = 1_000.0;
 const OVERVIEW_BAR_MS: f64 = 3_000.0;
 /// The events of each gesture that count.
 const EVENTS: u64 = 600;
-/// The least wait between a handled event and the next one, and by how much it varies, so that events come at any time
-/// between two frames.
+/// The least wait between a handled event and the next one, and by how much it varies. So events come at any time between
+/// two frames.
 const EVENT_MS: u64 = 16;
 const SPREAD_MS: u64 = 17;
 const INPUT_BAR_MS: f64 = 25.0;
@@ -106,9 +106,9 @@ const WATCH_OPENING: &str = "
     requestAnimationFrame(look);
 ";
 
-/// Keeps how long each move, key and wheel took to the end of the frame that draws it, and the parts of that time: to the handler, to
-/// the frame, in the frame. After `bench.until(test)`, `bench.taken` gets
-/// the time from the next release of the mouse to the end of the first frame for which the test holds.
+/// Keeps how long each move, key and wheel took to the end of the frame that draws it. The parts of that time are: to the
+/// handler, to the frame, in the frame. After `bench.until(test)`, `bench.taken` gets the time from the next release of
+/// the mouse to the end of the first frame for which the test holds.
 const WATCH_INPUT: &str = "
     const bench = window.bench = {inputs: [], released: null, taken: null};
     let pending = [], wanted = null;

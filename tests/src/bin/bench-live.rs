@@ -4,8 +4,8 @@
 //! watchscope, this program and the page (Chromium without GPU, 1920x1080) run on the same machine.
 //! At 1,000 events a second the page is as a person opens it, and nothing of this program runs in it. Its share is
 //! Chromium's `ThreadTime`: the CPU time of the main thread of the page's renderer.
-//! At 20,000 events a second, and in the burst, all lanes are open. Frame work is the time of the page's animation frame,
-//! of the messages that it handled since the browser's frame before, and of the tasks that these leave behind. Frames of
+//! At 20,000 events a second, and in the burst, all lanes are open. Frame work is the time of the page's animation frame
+//! and of the messages since the browser's frame before, with the tasks that these leave behind. Frames of
 //! the browser without an animation frame of the page do not count. Lag is the time from a record's `at` at the server to
 //! the frame after the one that drew it, for each record.
 //! The page loses nothing if it then holds as many records as the log has.
@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 use watchscope_tests::stage::{
     DrivenFrames, Frames, Profile, Stage, Tab, WATCH_FRAMES, at_ms, load_average, percentile, row,
     row_without_bar, sorted,
@@ -114,7 +115,7 @@ async fn calm(stage: &Stage) -> Result<()> {
     let measure = async {
         tokio::time::sleep(WARM_UP).await;
         let profile = Profile::start(&tab).await?;
-        let (began, before) = (std::time::Instant::now(), metrics().await?);
+        let (began, before) = (Instant::now(), metrics().await?);
         tokio::time::sleep(MEASURED).await;
         let (passed_s, after) = (began.elapsed().as_secs_f64(), metrics().await?);
         profile.end(&tab, "calm").await?;
@@ -180,7 +181,7 @@ async fn flood(stage: &Stage, tab: &Tab) -> Result<()> {
         anyhow::Ok(kept)
     };
     let count = (WARM_UP + MEASURED).as_secs() * FLOOD_PER_S;
-    let began = std::time::Instant::now();
+    let began = Instant::now();
     let (fed, kept) = tokio::join!(stage.feed(&OBJECTS, count, FLOOD_PER_S), measure);
     fed?;
     let kept = kept?;
@@ -241,7 +242,7 @@ async fn lags(stage: &Stage, frames: &Frames, first: u64, last: u64) -> Result<V
 async fn burst(stage: &Stage, tab: &Tab) -> Result<()> {
     let last = stage.head().await? + BURST;
     tab.script("bench.begin()").await?;
-    let began = std::time::Instant::now();
+    let began = Instant::now();
     // This is faster than anything can send.
     stage.feed(&OBJECTS, BURST, 100_000_000).await?;
     let sent_s = began.elapsed().as_secs_f64();

@@ -21,8 +21,8 @@ const REDUCED_MOTION_MS: f64 = 1_000.0;
 /// The records in a millisecond above which they come as a flood. Below it each record is drawn at once, so that a person
 /// sees it within two frames.
 const FLOOD_PER_MS: f64 = 0.75;
-/// The wait between two pictures of a flood, in pictures' own time: no single record is seen then, and the picture should
-/// leave the core to others.
+/// The wait between two pictures of a flood, in pictures' own time. No person sees a single record then, and the core is
+/// left to others.
 const FLOOD_PICTURES: f64 = 40.0;
 /// The most that this wait takes, in milliseconds. Records are then drawn within 250 ms of their receipt.
 const FLOOD_MS: f64 = 160.0;
