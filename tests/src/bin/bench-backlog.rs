@@ -246,7 +246,7 @@ impl Hand {
     fn event(self, number: u64) -> (&'static str, Value) {
         let there = number % 100;
         let there = there.min(100 - there);
-        let back = number / 10 % 2 == 0;
+        let back = (number / 10).is_multiple_of(2);
         match self {
             Self::Drag => (
                 "Input.dispatchMouseEvent",
