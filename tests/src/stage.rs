@@ -1,11 +1,13 @@
 //! The parts that browser benchmarks share: [`Feeder`], watchscope in front of it, and the page in Chromium.
 
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, Result, ensure};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use thirtyfour::WebDriver;
+use thirtyfour::{By, WebDriver};
 use tokio::time::{Instant, sleep_until};
 use watchscope_model::Time;
 
@@ -71,16 +73,33 @@ impl Stage {
         line["head"].as_u64().context("a head")
     }
 
-    /// Modifies objects, evenly in time and in a fixed shuffled order, until the log has `count` records.
+    /// Modifies objects at [`FILL_PER_S`], like [`Self::feed`], until the log has `count` records.
     pub async fn fill(&self, objects: &[u32], count: u64) -> Result<()> {
+        self.fill_at(objects, count, FILL_PER_S).await
+    }
+
+    /// Modifies objects at a pace in records per second, like [`Self::feed`], until the log has `count` records.
+    pub async fn fill_at(&self, objects: &[u32], count: u64, per_s: u64) -> Result<()> {
         let head = self.head().await?;
         ensure!(head < count, "the log has {head} records already");
+        self.feed(objects, count - head, per_s).await?;
+        eventually("the log has all records", LONG, async || {
+            let head = self.head().await?;
+            ensure!(head == count, "{head} of {count}");
+            Ok(())
+        })
+        .await
+    }
+
+    /// Sends modifications of objects, evenly in time and in a fixed shuffled order. They may still be on their way
+    /// when it returns.
+    pub async fn feed(&self, objects: &[u32], count: u64, per_s: u64) -> Result<()> {
         let mut chance = 1_u32;
         let all: u32 = objects.iter().sum();
         let begun = Instant::now();
-        for number in 0..count - head {
+        for number in 0..count {
             // Sent without a pause, they would all arrive in a few bursts.
-            sleep_until(begun + Duration::from_micros(number * 1_000_000 / FILL_PER_S)).await;
+            sleep_until(begun + Duration::from_micros(number * 1_000_000 / per_s)).await;
             // The generator of Numerical Recipes; its high bits are good enough to spread marks.
             chance = chance.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             let mut object = ((u64::from(chance) * u64::from(all)) >> 32) as u32;
@@ -91,12 +110,7 @@ impl Stage {
             }
             self.feeder.modify(kind, object).await?;
         }
-        eventually("the log has all records", LONG, async || {
-            let head = self.head().await?;
-            ensure!(head == count, "{head} of {count}");
-            Ok(())
-        })
-        .await
+        Ok(())
     }
 
     /// Returns a link that nobody has used yet.
@@ -132,14 +146,14 @@ pub const CLOCKS_MS: f64 = 2.0;
 /// Keeps (last painted record, time of the frame after it) for each frame that painted new records.
 const WATCH_PAINTED: &str = "
     const frame = window.requestAnimationFrame.bind(window);
-    window.bench = [];
+    const bench = window.bench = {painted: []};
     let last = 0;
     window.requestAnimationFrame = callback => frame(now => {
         callback(now);
         const {painted} = JSON.parse(window.watchscope?.summary() ?? '{}');
         if (painted > last) {
             last = painted;
-            frame(() => window.bench.push([painted, performance.timeOrigin + performance.now()]));
+            frame(() => bench.painted.push([painted, performance.timeOrigin + performance.now()]));
         }
     });
 ";
@@ -155,7 +169,7 @@ const CLOCK: &str = "
 ";
 
 /// The last record that each frame painted, and the wall clock in ms at the frame after it.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
 pub struct Frames(Vec<(u64, f64)>);
 
 impl Frames {
@@ -195,6 +209,13 @@ pub fn at_ms(record: &Value) -> Result<f64> {
     Ok(at.0 as f64 / 1_000.0)
 }
 
+/// Stores all watches as the page stores opened ones, and loads the page again.
+const OPEN_WHOLE: &str = "
+    const names = [...document.querySelectorAll('.row.watch')].map(row => row.dataset.lane);
+    localStorage.setItem('watchscope-opened', names.map(name => `*${name}\\n`).join(''));
+    location.reload();
+";
+
 /// A tab with the page.
 #[derive(Debug)]
 pub struct Tab(Browser);
@@ -210,17 +231,53 @@ impl Tab {
     /// If the page's clock is more than [`CLOCKS_MS`] from this machine's.
     pub async fn with_frame_times(stage: &Stage) -> Result<Self> {
         let tab = Self::open(1_600, 1_000, WATCH_PAINTED).await?;
-        tab.driver().goto(stage.link().text()).await?;
-        tab.until("the page is live", |summary| {
+        tab.goes_live(stage.link().text()).await?;
+        tab.has_our_clock().await?;
+        Ok(tab)
+    }
+
+    /// Opens a link and waits until the page is connected.
+    pub async fn goes_live(&self, link: &str) -> Result<()> {
+        self.driver().goto(link).await?;
+        self.until("the page is live", |summary| {
             summary["connection"] == "Live"
         })
         .await?;
-        let off = tab.script(CLOCK).await?.as_f64().context("a difference")?;
+        Ok(())
+    }
+
+    /// An error if the page's clock is more than [`CLOCKS_MS`] from this machine's.
+    pub async fn has_our_clock(&self) -> Result<()> {
+        let off = self.script(CLOCK).await?;
+        let off = off.as_f64().context("a difference")?;
         ensure!(
             off.abs() <= CLOCKS_MS,
             "the page's clock is {off} ms from the wall clock"
         );
-        Ok(tab)
+        Ok(())
+    }
+
+    /// Opens all watches whole, as a person could one by one. Returns when the page has at least `rows` rows.
+    pub async fn opens_whole(&self, rows: u64) -> Result<()> {
+        let known = "return document.querySelectorAll('.row.watch').length";
+        eventually("the watches have rows", LONG, async || {
+            let watches = self.script(known).await?;
+            ensure!(watches.as_u64() > Some(0), "{watches} watches");
+            Ok(())
+        })
+        .await?;
+        self.script(OPEN_WHOLE).await?;
+        self.until("all lanes are open", |summary| {
+            summary["connection"] == "Live" && summary["rows"].as_u64() >= Some(rows)
+        })
+        .await?;
+        Ok(())
+    }
+
+    /// Presses a key on the picture.
+    pub async fn key(&self, key: &str) -> Result<()> {
+        let canvas = self.driver().find(By::Css("canvas.chart")).await?;
+        Ok(canvas.send_keys(key).await?)
     }
 
     /// Returns the frames so far, once this record is painted and the frame after it has come.
@@ -233,7 +290,7 @@ impl Tab {
         })
         .await?;
         eventually("the frame after the last", LONG, async || {
-            let seen = self.script("return window.bench").await?;
+            let seen = self.script("return window.bench.painted").await?;
             let frames = Frames(serde_json::from_value(seen)?);
             frames.after(seq)?;
             Ok(frames)
@@ -283,6 +340,42 @@ impl Tab {
             Ok(summary)
         })
         .await
+    }
+}
+
+/// A CPU profile of a tab, if `WATCHSCOPE_BENCH_PROFILE` names the folder for it.
+#[derive(Debug)]
+pub struct Profile(Option<PathBuf>);
+
+impl Profile {
+    /// Starts the profile, if there is a folder for it.
+    pub async fn start(tab: &Tab) -> Result<Self> {
+        let folder = std::env::var_os("WATCHSCOPE_BENCH_PROFILE").map(PathBuf::from);
+        if folder.is_some() {
+            let cdp = tab.driver().cdp();
+            cdp.send_raw("Profiler.enable", json!({})).await?;
+            cdp.send_raw("Profiler.start", json!({})).await?;
+        }
+        Ok(Self(folder))
+    }
+
+    /// Ends the profile, and writes `NAME.cpuprofile` and `NAME.png`.
+    pub async fn end(self, tab: &Tab, name: &str) -> Result<()> {
+        let Some(folder) = self.0 else {
+            return Ok(());
+        };
+        let answer = tab
+            .driver()
+            .cdp()
+            .send_raw("Profiler.stop", json!({}))
+            .await?;
+        let path = folder.join(name);
+        std::fs::write(
+            path.with_extension("cpuprofile"),
+            answer["profile"].to_string(),
+        )?;
+        tab.driver().screenshot(&path.with_extension("png")).await?;
+        Ok(())
     }
 }
 
@@ -379,4 +472,10 @@ pub fn load_average() -> String {
 pub fn row(figure: &str, bar: f64, measured: f64, unit: &str) -> String {
     let verdict = if measured <= bar { "met" } else { "missed" };
     format!("| {figure} | at most {bar} {unit} | {measured:.1} {unit} | {verdict} |")
+}
+
+/// Returns a row for a figure without a bar.
+#[must_use]
+pub fn row_without_bar(figure: &str, measured: f64, unit: &str) -> String {
+    format!("| {figure} | no bar | {measured:.1} {unit} |  |")
 }

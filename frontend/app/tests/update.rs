@@ -12,7 +12,7 @@ use common::Log;
 use host::{Host, SIZE, UNPUBLISHED, log, now, welcome};
 use watchscope_app::core::effect::{Effect, PanelEffect};
 use watchscope_app::core::model::Model;
-use watchscope_app::core::msg::Msg;
+use watchscope_app::core::msg::{Msg, Painted};
 use watchscope_app::core::person::Person;
 use watchscope_app::core::queue::Queue;
 use watchscope_app::core::screen::{Size, Surroundings, ThemeChoice};
@@ -20,9 +20,10 @@ use watchscope_app::core::update::update;
 use watchscope_app::input::actions::Action;
 use watchscope_app::source::connection::Input;
 use watchscope_model::Seq;
+use watchscope_model::chapter::ChapterWriter;
 use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_model::wire::{
-    Availability, Catalogue, Moved, Segment, encode_server, push_catalogue_entry,
+    Availability, Catalogue, Heartbeat, Moved, Segment, encode_server, push_catalogue_entry,
 };
 use watchscope_timeline::Theme;
 
@@ -293,6 +294,30 @@ fn a_still_picture_requests_no_frame() {
 }
 
 #[test]
+fn a_heartbeat_that_says_nothing_new_requests_no_frame() {
+    let (host, _) = Host::shows(&log(), 5);
+    host.send(Msg::Loaded(&UNPUBLISHED));
+    host.frame(100.0);
+    let beat = |ring_bytes: u64| {
+        host.done();
+        let heartbeat = Heartbeat {
+            head: Seq(5),
+            at: now(10.0).local,
+            ring_bytes,
+            ring_capacity: 100,
+            first: Seq(1),
+            first_at: common::START,
+        };
+        host.send(Msg::Message(encode_server(&heartbeat.into(), &[])));
+        host.done().contains(&"frame".to_owned())
+    };
+    assert!(beat(10));
+    host.frame(200.0);
+    assert!(!beat(10));
+    assert!(beat(20), "the status bar names the bytes of the ring");
+}
+
+#[test]
 fn no_frame_comes_between_a_message_and_its_picture() {
     let log = log();
     let (host, mut writer) = Host::shows(&log, 2);
@@ -303,6 +328,43 @@ fn no_frame_comes_between_a_message_and_its_picture() {
     let done = host.frame(116.0);
     assert!(done[0].starts_with("paint"), "{done:?}");
     assert_eq!(host.model.borrow().frame.painted_head, 5);
+}
+
+#[test]
+fn a_flood_of_records_is_drawn_at_a_pace_that_pictures_bear_and_a_person_is_answered_at_once() {
+    let mut log = log();
+    let (host, mut writer) = Host::shows(&log, 5);
+    host.send(Msg::Loaded(&UNPUBLISHED));
+    host.frame(100.0);
+    let flood = |log: &mut Log, writer: &mut ChapterWriter, count: u64| {
+        let from = log.records.len();
+        for version in 0..count {
+            let (change, origin) = (ChangeType::Modified, Origin::Live);
+            log.change(9.0, "shop/pods", change, origin, "cart-0", 1_000 + version);
+        }
+        host.live(log, writer, from);
+    };
+    for _ in 0..99 {
+        host.send(Msg::Painted(Painted {
+            at_ms: 100.0,
+            scene_ms: 2.0,
+            frame_ms: 6.0,
+        }));
+    }
+    host.done();
+    host.send(Msg::Step);
+    host.done();
+    // 400 in 400 ms: the next picture waits.
+    flood(&mut log, &mut writer, 400);
+    assert_eq!(host.frame(500.0).last().unwrap(), "frame in 160 ms");
+    flood(&mut log, &mut writer, 20);
+    let asks = |host: &Host| host.done().contains(&"frame".to_owned());
+    assert!(!asks(&host));
+    assert_eq!(host.person(Person::Redraw), ["frame"]);
+    // 20 in a second: the next picture comes at once again.
+    host.frame(1_500.0);
+    flood(&mut log, &mut writer, 1);
+    assert!(asks(&host));
 }
 
 // Layout.

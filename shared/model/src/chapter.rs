@@ -501,6 +501,14 @@ impl ChapterReader {
     /// The errors of [`Self::segment`], except that an error in the records is not found.
     pub fn skip(&mut self, frame: &[u8]) -> Result<(), DecodeError> {
         let (frame, _) = split_frame(frame)?;
+        self.skip_frame(frame)
+    }
+
+    /// Like [`Self::skip`], for a frame that the caller has already split off.
+    ///
+    /// # Errors
+    /// As [`Self::skip`], but for those of [`split_frame`].
+    pub fn skip_frame(&mut self, frame: Frame<'_>) -> Result<(), DecodeError> {
         let (reader, count) = self.read_definitions(frame)?;
         self.next = Seq(self.next.0.saturating_add(count as u64));
         reader.finish(())

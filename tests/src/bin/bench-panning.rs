@@ -37,13 +37,6 @@ const BAR_SCRIPT_MS: f64 = 12.0;
 const BAR_MEDIAN_MS: f64 = 17.5;
 const BAR_WORST_MS: f64 = 50.0;
 
-/// Opens all watches whole: stores them as the page stores opened watches, and loads the page again.
-const OPEN_WHOLE: &str = "
-    const names = [...document.querySelectorAll('.row.watch')].map(row => row.dataset.lane);
-    localStorage.setItem('watchscope-opened', names.map(name => `*${name}\\n`).join(''));
-    location.reload();
-";
-
 /// Pans for this many frames; returns the script time and the interval of each.
 const PAN: &str = "
     const [frames, reachPx] = arguments;
@@ -85,28 +78,19 @@ async fn main() -> Result<()> {
     let (first_us, last_us) = span(&stage).await?;
 
     let tab = Tab::open(SIZE_PX.0, SIZE_PX.1, WATCH_FRAMES).await?;
-    tab.driver().goto(stage.link().text()).await?;
-    tab.until("the page is live", |summary| {
-        summary["connection"] == "Live"
-    })
-    .await?;
+    tab.goes_live(stage.link().text()).await?;
     let size = tab.script("return [innerWidth, innerHeight]").await?;
     ensure!(
         size == json!([SIZE_PX.0, SIZE_PX.1]),
         "the page is {size} px"
     );
-    // Opens all objects of all watches, as a person could.
     let watches = tab.until("the watches have rows", |summary| {
         summary["rows"].as_u64() > Some(12)
     });
     watches.await?;
-    tab.script(OPEN_WHOLE).await?;
-    tab.until("all lanes are open", |summary| {
-        summary["connection"] == "Live" && summary["rows"].as_u64() >= Some(LANES)
-    })
-    .await?;
+    tab.opens_whole(LANES).await?;
     // Shows everything from the first record on.
-    key(&tab, "0").await?;
+    tab.key("0").await?;
     tab.until("all records are loaded", |summary| {
         summary["records"] == RECORDS
     })
@@ -116,7 +100,7 @@ async fn main() -> Result<()> {
         .await?;
     let width = width.as_f64().context("a width")?;
     // Stops following, so that the zoom keeps the left edge.
-    key(&tab, " ").await?;
+    tab.key(" ").await?;
     let wanted = (last_us - first_us) / (width * SHARE);
     let reach_px = width * (1.0 - SHARE) / 2.0;
     loop {
@@ -204,14 +188,6 @@ async fn look(tab: &Tab, factor: f64, by_px: f64) -> Result<()> {
         .execute(LOOK, vec![json!(factor), json!(by_px)])
         .await?;
     Ok(())
-}
-
-async fn key(tab: &Tab, key: &str) -> Result<()> {
-    let canvas = tab
-        .driver()
-        .find(thirtyfour::By::Css("canvas.chart"))
-        .await?;
-    Ok(canvas.send_keys(key).await?)
 }
 
 /// Returns the times of the first and the last record, in microseconds.

@@ -177,7 +177,7 @@ async fn measure(binary: &WatchscopeBinary, file: &Path, scale: &Scale) -> Resul
     .await?;
     let now = tab.summary().await?;
     eprintln!("open: {now}");
-    key(&tab, "0").await?;
+    tab.key("0").await?;
     let mut before = 0;
     // All of it is loaded, or as much as the page holds: then nothing more comes for three seconds.
     let records = eventually("all records are loaded", LONG, async || {
@@ -305,11 +305,6 @@ async fn drive(tab: &Tab, name: &str, bar_ms: f64, is_profiled: bool) -> Result<
 
 async fn frames(tab: &Tab, count: u32) -> Result<DrivenFrames> {
     DrivenFrames::by(tab, DRIVE, vec![json!(count)]).await
-}
-
-async fn key(tab: &Tab, key: &str) -> Result<()> {
-    let canvas = tab.driver().find(By::Css("canvas.chart")).await?;
-    Ok(canvas.send_keys(key).await?)
 }
 
 /// The memory of the page's tab, in bytes.

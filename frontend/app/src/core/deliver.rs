@@ -18,6 +18,9 @@ impl Model {
             self.link.held.push(delivery);
             return None;
         }
+        if !self.is_only_a_sign(&delivery) {
+            self.heard();
+        }
         match delivery {
             Delivery::Welcome(welcome) => {
                 self.link.clock.reset();
@@ -128,6 +131,18 @@ impl Model {
             Delivery::Bye(_) => {}
         }
         None
+    }
+
+    /// Whether it is a heartbeat that says nothing new but the time. A page in which nothing happens draws no frame for
+    /// it.
+    fn is_only_a_sign(&self, delivery: &Delivery) -> bool {
+        let Delivery::Heartbeat(heartbeat) = delivery else {
+            return false;
+        };
+        self.link.heartbeat.as_ref().is_some_and(|known| {
+            let bytes = (heartbeat.ring_bytes, heartbeat.ring_capacity);
+            heartbeat.first == known.first && bytes == (known.ring_bytes, known.ring_capacity)
+        })
     }
 
     /// Returns a view of the whole recording, with a fortieth of its length, and at least 0.5 s, free at each end.

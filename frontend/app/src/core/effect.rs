@@ -26,7 +26,7 @@ pub enum Effect {
     Paint,
     /// Move the elements that lie over the picture: it was painted.
     Drawn,
-    /// Show the date over the lane tree.
+    /// Show the date over the lane tree, and the counts in it.
     ShowDate(String),
     /// Update the panels that changed.
     Show,

@@ -18,6 +18,16 @@ const SMOOTH_MS: f64 = 34.0;
 const MOTION_MS: f64 = 40.0;
 /// The least time between two such frames if the system asks for reduced motion, in milliseconds.
 const REDUCED_MOTION_MS: f64 = 1_000.0;
+/// The records in a millisecond above which they come as a flood. Below it each record is drawn at once, so that a person
+/// sees it within two frames.
+const FLOOD_PER_MS: f64 = 0.75;
+/// The wait between two pictures of a flood, in pictures' own time. No person sees a single record then, and the core is
+/// left to others.
+const FLOOD_PICTURES: f64 = 40.0;
+/// The most that this wait takes, in milliseconds. Records are then drawn within 250 ms of their receipt.
+const FLOOD_MS: f64 = 160.0;
+/// The pictures of a flood between two updates of the panels. An update of 90 counts in the tree takes as long as a picture.
+const PICTURES_PER_PUBLISH: f64 = 6.0;
 /// The least time between two updates of the panels, in milliseconds.
 const PUBLISH_MS: f64 = 250.0;
 /// The least time between two pictures of the overview, in milliseconds. A dragged view makes the overview stale in
@@ -36,6 +46,12 @@ impl Model {
     pub fn changed(&mut self) {
         self.frame.is_unpublished = true;
         self.arm();
+    }
+
+    /// Marks the panels stale, and asks for a frame at the pace of records.
+    pub(super) fn heard(&mut self) {
+        self.frame.is_unpublished = true;
+        self.arm_after(self.frame.pace_ms);
     }
 
     /// Marks the picture stale and asks for a frame.
@@ -81,7 +97,10 @@ impl Model {
             (second.overview)(self);
         }
         self.ask_for_past();
-        if self.frame.is_unpublished && now_ms - self.frame.published_ms >= PUBLISH_MS {
+        let passed_ms = now_ms - self.frame.published_ms;
+        let publish_ms = PUBLISH_MS.max(self.frame.pace_ms * PICTURES_PER_PUBLISH);
+        if self.frame.is_unpublished && passed_ms >= publish_ms {
+            self.set_pace(passed_ms);
             self.frame.published_ms = now_ms;
             self.frame.is_unpublished = false;
             let date = format::date(self.view.right().min(now));
@@ -215,7 +234,24 @@ impl Model {
             (None, None) if is_dirty => 0.0,
             (None, None) => return,
         };
-        self.arm_after(if is_dirty { 0.0 } else { wait_ms });
+        self.arm_after(match self.frame.pace_ms {
+            _ if is_dirty => 0.0,
+            0.0 => wait_ms,
+            // More records will come.
+            pace_ms => pace_ms,
+        });
+    }
+
+    /// Chooses the pace of pictures by the records that came in the last `passed_ms` milliseconds.
+    fn set_pace(&mut self, passed_ms: f64) {
+        let head = self.store.state().map_or(0, |state| state.seq.0);
+        let came = head.saturating_sub(self.frame.published_head);
+        self.frame.published_head = head;
+        self.frame.pace_ms = if came as f64 > FLOOD_PER_MS * passed_ms {
+            (self.frame.frame_ms * FLOOD_PICTURES).min(FLOOD_MS)
+        } else {
+            0.0
+        };
     }
 
     fn arm_after(&mut self, wait_ms: f64) {

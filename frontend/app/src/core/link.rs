@@ -5,8 +5,9 @@ use super::model::Model;
 use crate::source::connection::{self, Input, Status};
 
 impl Model {
-    /// Gives the connection an input and handles its effects.
+    /// Gives the connection an input and handles its effects. A new status and a delivery ask for a frame.
     pub fn input(&mut self, input: Input<'_>) {
+        let before = self.link.connection.status();
         self.step(input);
         let wake_ms = self.link.connection.wake_ms();
         self.effects.push(Effect::WakeAt(wake_ms));
@@ -14,7 +15,9 @@ impl Model {
             self.link.backfill.interrupted();
         }
         self.effects.push(Effect::Show);
-        self.changed();
+        if self.link.connection.status() != before {
+            self.heard();
+        }
     }
 
     /// Handles an open socket: the connection resumes from the store's last record.

@@ -145,6 +145,10 @@ pub struct FramePolicy {
     /// Whether a timer is running that will request a frame.
     pub(super) is_waiting: bool,
     pub(super) published_ms: f64,
+    /// The number of the last record at that time.
+    pub(super) published_head: u64,
+    /// The least time between two pictures that only records make stale, in milliseconds.
+    pub(super) pace_ms: f64,
     /// When the overview was drawn last, in milliseconds since the page's start.
     pub(super) overview_ms: f64,
     pub(super) is_overview_stale: bool,
@@ -170,6 +174,8 @@ impl Default for FramePolicy {
             is_armed: false,
             is_waiting: false,
             published_ms: f64::NEG_INFINITY,
+            published_head: 0,
+            pace_ms: 0.0,
             overview_ms: f64::NEG_INFINITY,
             is_overview_stale: true,
             is_unpublished: true,

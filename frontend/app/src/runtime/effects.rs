@@ -11,6 +11,7 @@ use crate::core::effect::Effect;
 use crate::core::model::Model;
 use crate::core::msg::{Msg, Painted};
 use crate::core::screen::Size;
+use crate::core::tree_rows::Thumb;
 use crate::paint::painter::Painter;
 use crate::source::connection;
 
@@ -25,6 +26,8 @@ pub(super) struct Browser {
     painter: Option<Painter>,
     /// The size that the canvas has.
     fitted: Size,
+    /// The shift of the rows in px, and the thumb, that the document has.
+    scrolled: Option<(i32, Option<Thumb>)>,
     /// When the handling of the message began, and when its effects began, in milliseconds since the page's start.
     started_ms: f64,
     updated_ms: f64,
@@ -40,6 +43,7 @@ impl Browser {
             tree: Tree::default(),
             painter: None,
             fitted: Size::default(),
+            scrolled: None,
             started_ms: 0.0,
             updated_ms: 0.0,
         }
@@ -61,7 +65,10 @@ impl Browser {
             Effect::ArmAfter { wait_ms } => self.callbacks.arm_after(elements, wait_ms),
             Effect::WarmUp => self.warm_up(model),
             Effect::Paint => self.paint(model),
-            Effect::ShowDate(date) => self.tree.show_date(elements, date),
+            Effect::ShowDate(date) => {
+                self.tree.show_date(elements, date);
+                self.tree.show(elements, model.tree_rows(), true);
+            }
             Effect::Theme => {
                 theme::apply(elements, model.screen.theme);
                 // A canvas keeps the values that the system's colours had when it first drew with them.
@@ -106,9 +113,13 @@ impl Browser {
 
     fn paint(&mut self, model: &Model) {
         let elements = self.elements;
-        self.tree.show(elements, model.tree_rows());
+        self.tree.show(elements, model.tree_rows(), false);
         self.tree.focus(elements, model.pick.focused);
-        elements.scroll(model.scroll_px, model.thumb());
+        let scrolled = (-model.scroll_px as i32, model.thumb());
+        if self.scrolled != Some(scrolled) {
+            self.scrolled = Some(scrolled);
+            elements.scroll(scrolled.0, scrolled.1);
+        }
         let size = model.screen.size;
         self.fit(size);
         if size.has_area() {

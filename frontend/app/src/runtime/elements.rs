@@ -45,9 +45,8 @@ impl Elements {
     }
 
     /// Moves the rows of the lane tree, and the scroll bar's thumb, with the lanes.
-    pub(crate) fn scroll(&self, scroll_px: f64, thumb: Option<Thumb>) {
+    pub(crate) fn scroll(&self, shift: i32, thumb: Option<Thumb>) {
         // Styles are set by script, which the content security policy allows.
-        let shift = -scroll_px as i32;
         self.rows
             .style()
             .set_css_text(&format!("transform:translateY({shift}px)"));

@@ -68,7 +68,7 @@ impl Chapter {
         };
         while !rest.is_empty() {
             let (frame, after) = split_frame(rest).ok()?;
-            for entry in reader.entries(frame.bytes).ok()?.iter().flatten() {
+            for entry in reader.frame_entries(frame).ok()?.iter().flatten() {
                 if !wanted(entry, &state) {
                     return Some((state, layers));
                 }

@@ -62,7 +62,7 @@ impl Chapter {
         while !rest.is_empty() {
             let (frame, after) = split_frame(rest)?;
             let first = reader.next_seq();
-            for (seq, entry) in (first.0..).map(Seq).zip(reader.entries(frame.bytes)?) {
+            for (seq, entry) in (first.0..).map(Seq).zip(reader.frame_entries(frame)?) {
                 last_at = entry.as_ref().map_or(last_at, Entry::at);
                 match entry {
                     Some(Entry::Record(record)) => writer.push(&record),

@@ -32,12 +32,12 @@ impl Store {
         let (mut reader, mut rest) = opened(chapter, &bytes)?;
         while !rest.is_empty() {
             let (frame, after) = split_frame(rest).ok()?;
-            let first = reader.next_seq();
-            let entries = reader.entries(frame.bytes).ok()?;
-            if reader.next_seq() > id.seq {
-                let place = usize::try_from(id.seq.0.checked_sub(first.0)?).ok()?;
-                return entries.into_iter().nth(place)?;
+            if ChapterReader::end_of(frame).ok()? > id.seq {
+                let place = id.seq.0.checked_sub(reader.next_seq().0)?;
+                let entries = reader.frame_entries(frame).ok()?;
+                return entries.into_iter().nth(usize::try_from(place).ok()?)?;
             }
+            reader.skip_frame(frame).ok()?;
             rest = after;
         }
         None
@@ -74,7 +74,7 @@ impl Store {
         };
         // What was taken into the store can be decoded.
         while let Ok((frame, after)) = split_frame(rest) {
-            let Ok(entries) = reader.entries(frame.bytes) else {
+            let Ok(entries) = reader.frame_entries(frame) else {
                 return;
             };
             entries
@@ -110,8 +110,14 @@ impl Store {
                 };
                 'chapter: while let Ok((frame, after)) = split_frame(rest) {
                     rest = after;
+                    if ChapterReader::end_of(frame).is_ok_and(|end| end <= next.seq) {
+                        if reader.skip_frame(frame).is_err() {
+                            break;
+                        }
+                        continue;
+                    }
                     let first = reader.next_seq();
-                    let Ok(entries) = reader.entries(frame.bytes) else {
+                    let Ok(entries) = reader.frame_entries(frame) else {
                         break;
                     };
                     for (seq, entry) in (first.0..).zip(entries) {
