@@ -13,9 +13,9 @@ use crate::machine::{Input, Step};
 /// few requests, and holds little beside the frames. The number has no source.
 const READ_BYTES: u64 = 1 << 20;
 /// The most bytes of frames that are read of a chapter in `O` and `S` blocks. The first block that exceeds this number
-/// is reported as damage, and the chapter ends before that block. An opening has at most 64 MiB, and the log closes a
-/// chapter when its segments exceed its opening. The number has no source: it is twice the 128 MiB of opening and
-/// segments together.
+/// is reported as damage, and the chapter ends before that block. A block has at most 64 MiB, and so has an opening.
+/// The log closes a chapter when its segments exceed both 1 MiB and its opening, so both together take about 128 MiB at
+/// most. The number has no source: it is twice that.
 const MAX_FRAMES_BYTES: usize = 256 << 20;
 
 /// A chapter that was read.

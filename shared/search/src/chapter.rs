@@ -93,7 +93,8 @@ impl ChapterSearch {
     /// bodies match, rising; it may be empty.
     ///
     /// # Errors
-    /// If the frame is not a head frame, or is damaged.
+    /// If the frame is not a head frame, or its dictionary or a field before the dictionary is damaged. The fold in the
+    /// frame is not read, so damage in the fold is no error.
     pub fn open(
         query: &Query,
         head: Frame<'_>,

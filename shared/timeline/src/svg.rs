@@ -9,8 +9,9 @@ use crate::scene::{
 };
 use crate::tokens::{Theme, Token};
 
-/// The font families of the page, the preferred one first: the system's own font, then those of the usual systems. The
-/// first font that a viewer's system has is used.
+/// The font families of the page, the preferred one first: those of the usual systems, then the viewer's system font,
+/// then any sans-serif font. The first font that a viewer's system has is used. The list is that of `--sans` in
+/// assets/styles.css.
 const SANS: &str =
     "-apple-system,'Segoe UI',Roboto,'Noto Sans','Liberation Sans',Arial,system-ui,sans-serif";
 

@@ -76,14 +76,16 @@ struct Recorded {
 /// Judges one run of a recorded log again. The caller passes the recorded entries in their order, and gets them back
 /// with new judgements among them.
 ///
-/// The records of the output get new seqs without holes, so the output is a log, too. Seqs inside records are changed
-/// to the new ones. If as many judgements are made at the same positions as were recorded, all seqs stay the same. A
-/// seq that no entry has belongs to a record whose kind this build does not know. For each such seq one stays unused in
-/// the output, too: directly before the next entry that is no judgement, or before a hole.
+/// The records of the output get new seqs without holes, so the output is a log, too. Seqs inside attributions,
+/// findings, gaps and losses of withheld records are changed to the new ones ([`Numbers`]). Seqs inside other records,
+/// such as a note or a loss of bodies, stay as recorded. If as many judgements are made at the same positions as were
+/// recorded, all seqs stay the same. A seq that no entry has belongs to a record whose kind this build does not know.
+/// For each such seq one stays unused in the output, too: directly before the next entry that is no judgement, or
+/// before a hole.
 ///
 /// It holds a fold, a diagnosis, at most 4,096 recorded judgements, and at most 4,096 overdue judgements plus those of
 /// one due time. The constants in the other files of this folder bound the earlier judgements and records that are
-/// remembered. At a bound the oldest item is forgotten, or further items are not listed; a record is never lost.
+/// remembered. Each constant says what happens at its bound; a record is never lost.
 #[derive(Clone, Debug)]
 pub struct Again {
     /// The fold of the records in the output.

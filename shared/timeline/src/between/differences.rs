@@ -48,9 +48,10 @@ pub struct Difference {
 /// The differences between two moments. The objects of both folds bound them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Differences {
-    /// The sides that know something of at least one row's object, at A or at B: etcd, watch caches, the watch, at most
-    /// 4 clients. Caches are sorted by their server's number, those that exist at B before others; clients are those
-    /// that exist at B, sorted by name. Without rows, no side is listed.
+    /// The sides that know something of at least one row's object, at A or at B: etcd, watch caches, the watch, and
+    /// clients. Caches are sorted by their server's number, those that exist at B before others. Clients are the first
+    /// 4 by name of those that exist at B ([`CLIENTS_MOST`](super::CLIENTS_MOST)); others are left out. Without rows,
+    /// no side is listed.
     pub sides: Vec<Side>,
     /// The objects that differ, sorted by kind, divergence, watch, namespace and name; an object of two watches has two
     /// rows. Empty if no object differs.

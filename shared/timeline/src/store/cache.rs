@@ -95,8 +95,9 @@ impl Store {
         self.version
     }
 
-    /// Returns a number that rises whenever trouble may have changed. The number stays the same while only objects
-    /// change.
+    /// Returns a number that rises whenever a change of the store may have changed its trouble. The number stays the
+    /// same while only objects change. It also stays the same when a wait becomes trouble because it lasts over 5 s;
+    /// [`Troubles::is_behind`](crate::troubles::Troubles::is_behind) notices that, too.
     #[must_use]
     pub fn trouble_version(&self) -> u64 {
         self.trouble_version

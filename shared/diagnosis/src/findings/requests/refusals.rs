@@ -20,8 +20,8 @@ const STORM_IN_A_ROW: u64 = 3;
 /// Time in µs after which a watch cache that has refused [`STORM`] requests in a row as not ready no longer counts as
 /// just beginning anew (F15). Such caches of one server within this time are one finding. The number has no source.
 const UNREADY_US: i64 = 20_000_000;
-/// Time in µs without a refusal by a server after which its next answer ends a storm (F15). This time is as long as
-/// [`STORM_US`], within which refusals count for a storm.
+/// Time in µs without a 429 by a server after which its next 200 ends a storm (F15), unless one of its watch caches is
+/// not ready. This time is as long as [`STORM_US`], within which refusals count for a storm.
 const CALM_US: i64 = 10_000_000;
 
 impl Requests {
