@@ -56,8 +56,12 @@ async fn a_note_that_is_written_in_one_tab_is_seen_in_another_changed_and_withdr
     tab.is_live().await?;
     tab.press("o").await?;
     lists(&tab, &[]).await?;
-    let keeping = tab.text("[data-part=notes-keeping]").await?;
-    assert!(keeping.starts_with("Without --history"), "{keeping}");
+    eventually("the panel says how long notes are kept", LONG, async || {
+        let keeping = tab.text("[data-part=notes-keeping]").await?;
+        ensure!(keeping.starts_with("Without --history"), "{keeping:?}");
+        Ok(())
+    })
+    .await?;
 
     driver.switch_to_window(first.clone()).await?;
     tab.press("m").await?;
