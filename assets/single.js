@@ -8,8 +8,7 @@
 import init, { unpacked } from "./{{unpacker.js}}";
 import { make } from "./{{elements.js}}";
 import { read } from "./{{recordings.js}}";
-
-const FORMAT = "deflate-raw";
+import { FORMAT, streamed } from "./{{streams.js}}";
 
 const held = (name) => document.getElementById(name)?.textContent;
 // A character is seven bits. shared/export/src/seven_bits.rs writes them; there the three values that a document would
@@ -26,10 +25,7 @@ const decoded = (text) => {
   }
   return bytes;
 };
-const inflated = (bytes) => {
-  const stream = new Blob([bytes]).stream();
-  return new Response(stream.pipeThrough(new DecompressionStream(FORMAT))).arrayBuffer();
-};
+const inflated = (bytes) => new Response(streamed(bytes, new DecompressionStream(FORMAT))).arrayBuffer();
 
 // The parts of the page by name: modules, the worker's program, styles and findings. single.rs writes them: a line of
 // JSON with their names and lengths, then their bytes.

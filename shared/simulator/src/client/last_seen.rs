@@ -3,7 +3,7 @@
 //!
 //! The synthetic ADDED events at the watch's start are not in the order of their resourceVersions, so the last one may
 //! be months old. A resume from such an old resourceVersion replays history, with deletions of objects that exist
-//! again. If the server instead refuses the resume with 410, the loop repeats the same request every second for ever
+//! again. If the server instead refuses the resume with 410, the loop repeats the same request each second, without end
 //! (F11, F13).
 
 use std::time::Duration;

@@ -2,8 +2,8 @@
 //! (docs/semantics/clients.md#retry-watcher).
 //!
 //! The RetryWatcher watches again from the last resourceVersion, at most once a second, and hides bookmarks. It ends
-//! for good at an ERROR event with 410, at 401 and at 403 (F48). The RetryWatcher repeats for ever a request that is
-//! answered with HTTP 410 (F13). It never finds deletions that it missed.
+//! for good at an ERROR event with 410, at 401 and at 403 (F48). After an answer with HTTP 410 it repeats the request
+//! without end (F13). It never finds deletions that it missed.
 
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
 //! `WatchDeployment` (docs/semantics/cases.md#watch-pitfalls) in its three versions, over client-go's StreamWatcher,
 //! which hides why a stream ended.
 //!
-//! The first version returns when the result channel closes, and is silent for ever (F03). The second version
-//! continues, and logs in a loop that never waits (F02). The last version sleeps 5 s after each end and watches again
-//! without a resourceVersion (F19). The last version's idle timer of 30 minutes ends a silent watch; each event
+//! The first version returns when the result channel closes, and then sends no request any more (F03). The second
+//! version continues, and logs in a loop that never waits (F02). The last version sleeps 5 s after each end and watches
+//! again without a resourceVersion (F19). The last version's idle timer of 30 minutes ends a silent watch; each event
 //! restarts the timer.
 
 use std::time::Duration;

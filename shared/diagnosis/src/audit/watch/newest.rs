@@ -1,4 +1,4 @@
-//! Judges the newest list (a list without a resourceVersion), as far as it can prove anything.
+//! Compares a watch with its newest list (a list without a resourceVersion), and judges what the list can prove.
 
 use watchscope_model::ResourceVersion;
 use watchscope_model::event::Audit;
