@@ -4,8 +4,12 @@ use std::cell::RefCell;
 
 use leptos::prelude::document;
 use wasm_bindgen::JsCast as _;
+use wasm_bindgen::closure::Closure;
 use watchscope_timeline::Token;
-use web_sys::{Element, HtmlCanvasElement, HtmlElement, KeyboardEvent, PointerEvent, WheelEvent};
+use web_sys::{
+    Element, HtmlCanvasElement, HtmlElement, KeyboardEvent, PointerEvent, ResizeObserver,
+    WheelEvent,
+};
 
 use super::events::{grip, wheel_px};
 use super::listen::on;
@@ -56,6 +60,7 @@ pub(super) fn listen() {
         }
     });
     on(&canvas, "keydown", |event: KeyboardEvent| key(&event));
+    follow_width(&canvas);
     STRIP.set(Some(Strip {
         area: area.unchecked_into(),
         words,
@@ -99,17 +104,27 @@ fn key(event: &KeyboardEvent) {
     act(person);
 }
 
-/// Paints the model's overview. If the canvas has a new width, requests a new picture first.
-pub(super) fn paint(model: &Model) {
-    let width_px = STRIP.with_borrow(|strip| {
-        let canvas = &strip.as_ref()?.canvas;
-        Some(f64::from(canvas.client_width())).filter(|width_px| *width_px >= 1.0)
+/// Requests an overview of the canvas's width whenever that changes. To read the width with each picture made the
+/// browser lay out the page twice in a frame: at 1,000 records a second that took 2 % of a core.
+fn follow_width(canvas: &HtmlCanvasElement) {
+    let resized = Closure::<dyn FnMut()>::new(|| {
+        let width_px = STRIP.with_borrow(|strip| {
+            let canvas = &strip.as_ref()?.canvas;
+            Some(f64::from(canvas.client_width())).filter(|width_px| *width_px >= 1.0)
+        });
+        if let Some(width_px) = width_px {
+            act(Person::SizeOverview { width_px });
+        }
     });
-    if let Some(width_px) = width_px
-        && model.panels.overview.width_px != Some(width_px)
-    {
-        act(Person::SizeOverview { width_px });
+    if let Ok(observer) = ResizeObserver::new(resized.into_js_value().unchecked_ref()) {
+        observer.observe(canvas);
+        // The browser collects an observer that nothing holds.
+        std::mem::forget(observer);
     }
+}
+
+/// Paints the model's overview.
+pub(super) fn paint(model: &Model) {
     STRIP.with_borrow_mut(|strip| {
         if let (Some(strip), Some((_, scene))) = (strip, &model.panels.overview.drawn) {
             strip.tell(&model.panels.overview.words);

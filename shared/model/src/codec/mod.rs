@@ -41,6 +41,8 @@ pub(crate) mod varint;
 pub(crate) mod writer;
 
 pub use checksum::checksum;
-pub use frame::{DecodeError, FORMAT_VERSION, Frame, FrameKind, MAX_FRAME_BYTES, split_frame};
+pub use frame::{
+    DecodeError, FORMAT_VERSION, Frame, FrameKind, MAX_FRAME_BYTES, split_frame, split_known_frame,
+};
 pub use reader::Reader;
 pub use writer::Writer;

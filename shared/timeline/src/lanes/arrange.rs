@@ -19,10 +19,10 @@ use watchscope_model::{ConnectionId, Seq, State, Time, WatchName};
 
 use super::choice::{Choice, Choices};
 use super::in_view::is_wanted;
-use super::kept::{Kept, Moment};
+use super::kept::{Kept, Moment, OBJECTS_MOST};
 use super::order::{Made, Order};
 use super::row::{Density, RowKind};
-use super::setup::{Folding, Setup};
+use super::setup::{Folding, Grouping, Setup};
 use super::trouble::{Trouble, troubles};
 use crate::findings::Muted;
 use crate::id::{ServerId, WatchId};
@@ -148,7 +148,10 @@ pub(super) fn arrange(
         after.open(store, state, wishes, room, moment);
     }
     after.judge(store, state, wishes);
-    after.fold(store, wishes, room);
+    let free = after.fold(store, wishes, room);
+    if is_live {
+        after.widen(store, state, wishes, free, room.density, moment);
+    }
     after
         .order
         .update(store, state, wishes.setup, moment, &found);
@@ -410,17 +413,20 @@ impl Arrangement {
         }
     }
 
-    /// Folds the quiet watches without room into one row; the last watches by name fold first.
-    fn fold(&mut self, store: &Store, wishes: Wishes<'_>, room: Room) {
+    /// Folds the quiet watches without room into one row; the last watches by name fold first. Returns the height that
+    /// is left on the screen; `None` if it is unlimited.
+    fn fold(&mut self, store: &Store, wishes: Wishes<'_>, room: Room) -> Option<Px> {
         let (height, quiet) = self.height(store, wishes, room);
         let mut stand = quiet;
+        let mut left = None;
         if let Some(most) = room.height {
             let one = room.density.whole_height(RowKind::Strip).0.max(1);
-            let free = (most - height).0.max(0);
+            let mut free = (most - height).0.max(0);
             if quiet as i32 > free / one {
-                let last = room.density.whole_height(RowKind::Quiet).0;
-                stand = ((free - last).max(0) / one) as usize;
+                free = (free - room.density.whole_height(RowKind::Quiet).0).max(0);
+                stand = (free / one) as usize;
             }
+            left = Some(Px(free - stand as i32 * one));
         }
         for &watch in store.names().watches_by_name() {
             let choice = wishes.choice(store, watch);
@@ -429,6 +435,57 @@ impl Arrangement {
             if kept.is_shown && kept.is_quiet(choice) {
                 kept.is_folded = stand == 0;
                 stand = stand.saturating_sub(1);
+            }
+        }
+        left
+    }
+
+    /// Gives open watches rows for more than [`OBJECTS_MOST`] objects while the height `free` has room. Each watch gets
+    /// an equal share, or what it can use if that is less. Grouped lanes get none: their objects stand in other sections,
+    /// with headings.
+    fn widen(
+        &mut self,
+        store: &Store,
+        state: &State,
+        wishes: Wishes<'_>,
+        free: Option<Px>,
+        density: Density,
+        moment: Moment,
+    ) {
+        let names = store.names();
+        let height = |kind| density.whole_height(kind).0.max(1);
+        // One row stays free for a selected object that has none.
+        let mut free = free.map_or(0, |free| free.0 - height(RowKind::Object));
+        let mut wants: Vec<(usize, WatchId)> = Vec::new();
+        for &watch in names.watches_by_name() {
+            let kept = &self.watches[watch.0 as usize];
+            let choice = wishes.choice(store, watch);
+            let mut want = 0;
+            if kept.is_shown && kept.is_open(choice) {
+                if !kept.gone.is_empty() {
+                    free -= height(RowKind::Gone);
+                }
+                if choice != Some(Choice::Whole) && wishes.setup.grouping == Grouping::None {
+                    want = kept.wanted.saturating_sub(OBJECTS_MOST);
+                }
+            }
+            wants.push((want, watch));
+        }
+        tree::sort(&mut wants);
+        let mut rows = (free.max(0) / height(RowKind::Object)) as usize;
+        let mut after = wants.iter().filter(|(want, _)| *want > 0).count();
+        for (want, watch) in wants {
+            let extra = if want > 0 { want.min(rows / after) } else { 0 };
+            rows -= extra;
+            after -= usize::from(want > 0);
+            let kept = &mut self.watches[watch.0 as usize];
+            if kept.extra != extra {
+                kept.extra = extra;
+                let known = state.watches.get(names.watch_name(watch));
+                let choice = wishes.choice(store, watch);
+                if kept.is_open(choice) {
+                    kept.choose(store, watch, known, choice, wishes.setup.sorting, moment);
+                }
             }
         }
     }

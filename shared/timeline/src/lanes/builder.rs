@@ -5,7 +5,7 @@ use watchscope_model::vocabulary::Severity;
 use watchscope_model::{Text, Time};
 
 use super::in_view::worst_mark;
-use super::kept::{Kept, OBJECTS_MOST};
+use super::kept::Kept;
 use super::objects::VisibleObject;
 use super::row::{Density, Row, RowKind, Rows};
 use crate::format::{count, number};
@@ -134,7 +134,7 @@ impl RowBuilder {
     /// Adds the row that stands for a watch's objects without rows of their own.
     pub(super) fn more(&mut self, watch: WatchId, kept: &Kept, is_whole: bool) {
         let name = if is_whole {
-            format!("only {OBJECTS_MOST}")
+            format!("only {}", kept.most())
         } else {
             format!("and {} more", number(kept.others as u64))
         };

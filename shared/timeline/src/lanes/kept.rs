@@ -12,10 +12,15 @@ use crate::id::{ObjectId, WatchId};
 use crate::scene::Px;
 use crate::store::{MarkKind, Store, WatchTrace};
 
-/// Most objects that an open watch shows, so that several watches fit on a screen, unless the viewer opened all of the
-/// watch. The selected object may be one more, and a filter or a picture of all rows shows more. One more row stands
-/// for the other objects. The number has no source.
+/// Most objects that an open watch shows while rows need the room of the screen, so that several watches fit on it. A
+/// screen with more room shows more ([`Kept::most`]), and a viewer may open all of the watch. The selected object may be
+/// one more, and a filter or a picture of all rows shows more. One more row stands for the other objects. The number has
+/// no source.
 pub(crate) const OBJECTS_MOST: usize = 12;
+/// The least time between two choices after which an object loses its row to another one that changed later, in
+/// microseconds. A person cannot read rows that change faster, and in a busy watch each picture would have other rows.
+/// A verdict brings an object in at once. The number is that of [`super::order`]: rows move at most once a second.
+const GIVES_WAY_US: i64 = 1_000_000;
 /// Time in µs after its deletion from which an object is folded into the row of gone objects. During these 60 s a
 /// viewer can see the deletion. The number has no source.
 const GONE_US: i64 = 60_000_000;
@@ -60,6 +65,12 @@ pub(super) struct Kept {
     /// How many of `objects` changed or have a verdict. The other entries of `objects` are held objects, shown because
     /// the viewer opened the watch.
     changed: usize,
+    /// The most objects that have rows beyond [`OBJECTS_MOST`], because the screen has room for them.
+    pub(super) extra: usize,
+    /// How many objects would have a row if there were room.
+    pub(super) wanted: usize,
+    /// When an object last lost its row to another one.
+    gave_way_at: Time,
     /// All objects that are not gone, in their order; only while the viewer has opened all of the watch.
     pub(super) whole: Vec<ObjectId>,
     /// The number of objects without a row, without those that are gone.
@@ -77,8 +88,11 @@ pub(super) struct Kept {
     pub(super) is_folded: bool,
 }
 
-/// Counts of records and marks, the viewer's choice, and the sorting.
-type ChosenBy = (u64, usize, Option<Choice>, Sorting);
+/// Counts of records and marks, the viewer's choice, the sorting, and the most objects with rows.
+type ChosenBy = (u64, usize, Option<Choice>, Sorting, usize);
+
+/// The rank of an object with a verdict: above all others.
+const DOUBTED: u64 = u64::MAX;
 
 /// What is known of an object that may have a row.
 struct Candidate {
@@ -101,17 +115,22 @@ impl Kept {
         self.has_version && !is_closed && (!all_are_folded || self.is_open(choice))
     }
 
-    /// Returns the height of the rows under the watch's own row.
+    /// Returns the most objects that have rows, unless the viewer opened all of the watch.
+    pub(super) fn most(&self) -> usize {
+        OBJECTS_MOST + self.extra
+    }
+
+    /// Returns the height of the rows under the watch's own row, with at most [`OBJECTS_MOST`] objects.
     pub(super) fn under(&self, density: Density) -> Px {
         let height = |kind| density.whole_height(kind);
         let mut under = Px::ZERO;
         if self.has_version {
             under = under + height(RowKind::Version);
         }
-        for _ in &self.objects {
+        for _ in self.objects.iter().take(OBJECTS_MOST) {
             under = under + height(RowKind::Object);
         }
-        if self.others > 0 {
+        if self.others > 0 || self.objects.len() > OBJECTS_MOST {
             under = under + height(RowKind::More);
         }
         // The row of gone objects is left out: it depends on how much of the log is loaded, and what opens does not.
@@ -129,10 +148,11 @@ impl Kept {
         (self.chosen_by.2, self.chosen_by.3) != (choice, sorting)
     }
 
-    /// Chooses the objects that have rows, at most [`OBJECTS_MOST`]. Objects with a verdict come first. Objects that
+    /// Chooses the objects that have rows, at most [`Kept::most`]. Objects with a verdict come first. Objects that
     /// changed follow, the latest first (or the most changes first, if sorted by rate), and then objects that differ
-    /// over a seam. Rows are sorted again only when an object enters or the sorting changes. Objects deleted at least
-    /// 60 s ago are gone: they have no row.
+    /// over a seam. Rows are sorted again only when an object enters or the sorting changes. If there is no room for an
+    /// object that enters, another one loses its row, at most once in [`GIVES_WAY_US`]. Objects deleted at least 60 s
+    /// ago are gone: they have no row.
     pub(super) fn choose(
         &mut self,
         store: &Store,
@@ -146,7 +166,8 @@ impl Kept {
         let traces = store.watch_traces(watch);
         let records = known.map_or(0, |known| known.counts.total());
         let marks = traces.iter().map(|trace| trace.marks.len()).sum();
-        let by = (records, marks, choice, sorting);
+        let most = self.most();
+        let by = (records, marks, choice, sorting, most);
         let goes = self.gone_next.is_some_and(|at| moment.now >= at);
         if self.chosen_by == by && !goes {
             return;
@@ -154,35 +175,59 @@ impl Kept {
         let all = names.objects_by_name(watch);
         let waited_us = moment.now.micros_since(self.chosen_at);
         let is_asked = self.differs(choice, sorting);
-        let is_sorted_anew = self.chosen_by.3 != sorting;
+        let is_sorted_anew = (self.chosen_by.3, self.chosen_by.4) != (sorting, most);
         if all.len() > SMALL && !is_asked && (0..PACE_US).contains(&waited_us) {
             return;
         }
-        (self.chosen_by, self.chosen_at) = (by, moment.now);
         let (candidates, gone) = self.candidates(store, watch, known, &traces, sorting, moment);
         let mut top: Vec<((u64, Seq), ObjectId)> = Vec::new();
         for candidate in &candidates {
             let Some(key) = candidate.key else {
                 continue;
             };
-            let place = top.iter().position(|(other, _)| *other < key);
-            let place = place.unwrap_or(top.len());
-            if place < OBJECTS_MOST {
-                top.truncate(OBJECTS_MOST - 1);
+            let place = top.partition_point(|(other, _)| *other >= key);
+            if place < most {
+                top.truncate(most - 1);
                 top.insert(place, (key, candidate.object));
             }
         }
+        let ranked = candidates.iter().filter(|of| of.key.is_some()).count();
         let stood = &self.objects[..self.changed];
-        let enters = top.iter().any(|(_, object)| !stood.contains(object));
-        let mut objects: Vec<ObjectId> = if enters || is_sorted_anew {
+        let entering = top.iter().filter(|(_, object)| !stood.contains(object));
+        let (mut enters, mut is_doubted) = (false, false);
+        for ((rank, _), _) in entering {
+            (enters, is_doubted) = (true, is_doubted || *rank == DOUBTED);
+        }
+        // If all that changed have room, none gives way.
+        let gives_way = enters && ranked > most && stood.len() >= most;
+        let rested_us = moment.now.micros_since(self.gave_way_at);
+        let waits =
+            gives_way && !is_doubted && !is_sorted_anew && (0..GIVES_WAY_US).contains(&rested_us);
+        let mut objects: Vec<ObjectId> = if waits {
+            let ranks = |object: &&ObjectId| {
+                let mut ranked = candidates.iter().filter(|of| of.key.is_some());
+                ranked.any(|of| of.object == **object)
+            };
+            stood.iter().filter(ranks).copied().collect()
+        } else if enters || is_sorted_anew {
             top.iter().map(|&(_, object)| object).collect()
         } else {
             let stays = |object: &&ObjectId| top.iter().any(|(_, other)| other == *object);
             stood.iter().filter(stays).copied().collect()
         };
+        // A choice that waits is made again with the next picture.
+        if !waits {
+            self.chosen_by = by;
+        }
+        self.chosen_at = moment.now;
+        if gives_way && !waits {
+            self.gave_way_at = moment.now;
+        }
         self.changed = objects.len();
-        for candidate in candidates.iter().filter(|_| choice.is_some()) {
-            if objects.len() == OBJECTS_MOST {
+        let is_opened = choice.is_some();
+        self.wanted = if is_opened { candidates.len() } else { ranked };
+        for candidate in candidates.iter().filter(|_| is_opened) {
+            if objects.len() >= most {
                 break;
             }
             if candidate.is_held && !objects.contains(&candidate.object) {
@@ -286,7 +331,7 @@ impl Kept {
             candidates.push(Candidate {
                 object,
                 key: if is_doubted {
-                    Some((u64::MAX, Seq(0)))
+                    Some((DOUBTED, Seq(0)))
                 } else {
                     changed
                 },

@@ -145,7 +145,8 @@ impl Lanes {
         }
     }
 
-    /// Opens a watch with all its objects if `is_whole`, otherwise with at most 12 objects and the selected one, as the
+    /// Opens a watch with all its objects if `is_whole`, otherwise with at most 12 objects (more if the screen has
+    /// room) and the selected one, as the
     /// viewer's choice. Gone objects stay in the row of gone objects.
     pub fn set_whole(&mut self, store: &Store, watch: WatchId, is_whole: bool) {
         let name = store.names().watch_name(watch).clone();

@@ -1,7 +1,7 @@
 //! A chapter: consecutive records as encoded bytes, and how they are read again.
 
 use watchscope_model::chapter::ChapterReader;
-use watchscope_model::codec::split_frame;
+use watchscope_model::codec::split_known_frame;
 use watchscope_model::{Entry, Layers, Seq, State, Time};
 
 use super::encoded::Encoded;
@@ -60,14 +60,14 @@ impl Chapter {
                 (reader, state, layers, &*bytes)
             }
             None => {
-                let (head, rest) = split_frame(&bytes).ok()?;
-                let (reader, opening) = ChapterReader::open(head.bytes).ok()?;
+                let (head, rest) = split_known_frame(&bytes).ok()?;
+                let (reader, opening) = ChapterReader::open_frame(head).ok()?;
                 let layers = reader.layers(&opening.state, &opening.layers).ok()?;
                 (reader, opening.state, layers, rest)
             }
         };
         while !rest.is_empty() {
-            let (frame, after) = split_frame(rest).ok()?;
+            let (frame, after) = split_known_frame(rest).ok()?;
             for entry in reader.frame_entries(frame).ok()?.iter().flatten() {
                 if !wanted(entry, &state) {
                     return Some((state, layers));

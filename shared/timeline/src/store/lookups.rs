@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use watchscope_model::chapter::ChapterReader;
-use watchscope_model::codec::split_frame;
+use watchscope_model::codec::split_known_frame;
 use watchscope_model::{Entry, EpochId, Layers, Record, Seq, State, Time};
 
 use super::cache::Store;
@@ -31,7 +31,7 @@ impl Store {
         let bytes = chapter.bytes.read();
         let (mut reader, mut rest) = opened(chapter, &bytes)?;
         while !rest.is_empty() {
-            let (frame, after) = split_frame(rest).ok()?;
+            let (frame, after) = split_known_frame(rest).ok()?;
             if ChapterReader::end_of(frame).ok()? > id.seq {
                 let place = id.seq.0.checked_sub(reader.next_seq().0)?;
                 let entries = reader.frame_entries(frame).ok()?;
@@ -73,7 +73,7 @@ impl Store {
             return;
         };
         // What was taken into the store can be decoded.
-        while let Ok((frame, after)) = split_frame(rest) {
+        while let Ok((frame, after)) = split_known_frame(rest) {
             let Ok(entries) = reader.frame_entries(frame) else {
                 return;
             };
@@ -108,7 +108,7 @@ impl Store {
                 let Some((mut reader, mut rest)) = opened(chapter, &bytes) else {
                     continue;
                 };
-                'chapter: while let Ok((frame, after)) = split_frame(rest) {
+                'chapter: while let Ok((frame, after)) = split_known_frame(rest) {
                     rest = after;
                     if ChapterReader::end_of(frame).is_ok_and(|end| end <= next.seq) {
                         if reader.skip_frame(frame).is_err() {
@@ -254,14 +254,14 @@ impl Store {
     }
 }
 
-/// Returns a reader that has read a chapter's head frame, and the chapter's other frames. `None` if the head cannot be
+/// Returns a reader that has read the dictionary of a chapter's head frame, and the chapter's other frames. `None` if the head cannot be
 /// read.
 fn opened<'a>(chapter: &Chapter, bytes: &'a [u8]) -> Option<(ChapterReader, &'a [u8])> {
     match &chapter.cut {
         Some(cut) => Some((cut.reader.clone(), bytes)),
         None => {
-            let (head, rest) = split_frame(bytes).ok()?;
-            Some((ChapterReader::open(head.bytes).ok()?.0, rest))
+            let (head, rest) = split_known_frame(bytes).ok()?;
+            Some((ChapterReader::open_dictionary(head).ok()?.0, rest))
         }
     }
 }

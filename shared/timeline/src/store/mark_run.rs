@@ -7,6 +7,8 @@
 //! ```
 //! A picture of millions of marks adds up groups and blocks, and reads single marks only at the edges of its columns.
 
+use std::ops::Range;
+
 use watchscope_model::{Seq, Time};
 
 use super::grow::push;
@@ -58,6 +60,19 @@ impl Sums {
     }
 
     fn add(&mut self, at: Time, kind: MarkKind, version: u64) {
+        self.count(kind);
+        if kind.moves_version() && version != NO_VERSION {
+            self.join_versions(Versions {
+                since: at,
+                least: version,
+                most: version,
+                last: version,
+            });
+        }
+    }
+
+    #[inline]
+    fn count(&mut self, kind: MarkKind) {
         let counts = if kind.is_by_list() {
             &mut self.listed
         } else {
@@ -67,14 +82,6 @@ impl Sums {
             counts[class] += 1;
         }
         self.bookmarks += u32::from(matches!(kind, MarkKind::Bookmark | MarkKind::InitialEnd));
-        if kind.moves_version() && version != NO_VERSION {
-            self.join_versions(Versions {
-                since: at,
-                least: version,
-                most: version,
-                last: version,
-            });
-        }
     }
 
     /// Adds the sums of the marks that follow.
@@ -221,14 +228,49 @@ impl MarkRun {
             if let Some((whole, size)) = whole {
                 sums.join(&whole[place / size]);
                 place += size;
-            } else if self.at(place) < end {
-                sums.add(self.at(place), self.kind(place), self.version(place));
-                place += 1;
             } else {
-                break;
+                let stop = to.min((place / BLOCK + 1) * BLOCK);
+                let offset = end.0.saturating_sub(self.base.0);
+                let earlier = self.at[place..stop].partition_point(|&at| i64::from(at) < offset);
+                self.add_each(place..place + earlier, sums);
+                place += earlier;
+                if place < stop {
+                    break;
+                }
             }
         }
         place
+    }
+
+    /// Adds single marks to `sums`. The columns are read as slices and the versions are joined once, since the edges of
+    /// a picture's columns are most of its work.
+    fn add_each(&self, places: Range<usize>, sums: &mut Sums) {
+        let offsets = &self.version[places.clone()];
+        if offsets.contains(&FAR) {
+            for place in places {
+                sums.add(self.at(place), self.kind(place), self.version(place));
+            }
+            return;
+        }
+        let mut moved: Option<(usize, [u32; 3])> = None;
+        for (place, (&kind, &offset)) in places.clone().zip(self.kind[places].iter().zip(offsets)) {
+            sums.count(kind);
+            if kind.moves_version() {
+                let (_, [least, most, last]) = moved.get_or_insert((place, [offset; 3]));
+                (*least, *most, *last) = ((*least).min(offset), (*most).max(offset), offset);
+            }
+        }
+        if let Some((first, offsets)) = moved {
+            let [least, most, last] =
+                offsets.map(|offset| self.base.1.wrapping_add(u64::from(offset)));
+            let since = self.at(first);
+            sums.join_versions(Versions {
+                since,
+                least,
+                most,
+                last,
+            });
+        }
     }
 
     /// Returns the index of the first bookmark or end of initial events from `from` on, before `to`.

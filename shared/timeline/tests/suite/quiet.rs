@@ -201,18 +201,90 @@ fn carts() -> (Log, Vec<String>) {
     (log, all)
 }
 
+/// The height of the rows of findings, an open watch, its resourceVersion, twelve objects, and what stands for others.
+const FULL: i32 = 26 + 26 + 40 + 12 * 18 + 18;
+
+/// Returns the names of the objects that have rows.
+fn objects(rows: &Rows) -> Vec<String> {
+    let objects = rows.rows.iter().filter(|row| row.kind == RowKind::Object);
+    objects.map(|row| row.name.to_string()).collect()
+}
+
 #[test]
-fn at_most_twelve_objects_have_rows_the_last_changed_first_and_the_rest_are_counted() {
+fn a_screen_with_more_room_shows_more_objects_the_same_number_of_each_watch() {
+    let (mut log, all) = carts();
+    let store = log.store();
+    let changed: Vec<String> = all[..15].iter().rev().cloned().collect();
+    for height in [FULL, FULL + 60, 600, 800] {
+        let rows = rows_at(&store, &mut lanes(height), 30.0);
+        let shown = objects(&rows);
+        assert_eq!(shown, changed[..shown.len()], "{height}");
+        let bar = if height == FULL { 12 } else { 14 };
+        assert!(shown.len() >= bar, "{height}: {shown:?}");
+        assert!(
+            rows.height <= Px::whole(height),
+            "{height}: {:?}",
+            rows.height
+        );
+    }
+    // What the viewer opened shows objects that have not changed, too.
+    let mut opened = lanes(800);
+    let rows = rows_at(&store, &mut opened, 30.0);
+    let watch = rows.rows.iter().find_map(|row| row.id.watch()).unwrap();
+    opened.set_whole(&store, watch, false);
+    assert_eq!(objects(&rows_at(&store, &mut opened, 31.0)).len(), 20);
+    // A second watch takes its part, and the first keeps the objects that changed last.
+    let names: Vec<String> = (0..40).map(|number| format!("job-{number:02}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    log.opened(31.0, "shop/jobs", 2, &names, 2_000);
+    for (place, name) in names.iter().enumerate() {
+        modified(&mut log, 32.0, "shop/jobs", name, 2_001 + place as u64);
+    }
+    let rows = rows_at(&log.store(), &mut lanes(800), 40.0);
+    let of = |kind: &str| {
+        objects(&rows)
+            .iter()
+            .filter(|name| name.starts_with(kind))
+            .count()
+    };
+    assert_eq!(of("cart"), 15);
+    assert!((16..26).contains(&of("job")), "{}", of("job"));
+    assert!(rows.height <= Px::whole(800), "{:?}", rows.height);
+}
+
+#[test]
+fn in_a_busy_watch_objects_give_way_at_most_once_a_second() {
+    let (mut log, all) = carts();
+    let mut lanes = lanes(FULL);
+    let mut shown = |log: &Log, now| objects(&rows_at(&log.store(), &mut lanes, now));
+    let before = shown(&log, 24.5);
+    // cart-00 enters at once, since nothing gave way before. cart-01 waits for a second.
+    modified(&mut log, 25.0, PODS, "cart-00", 2_000);
+    let first = shown(&log, 25.1);
+    assert_eq!(first[0], "cart-00");
+    assert_eq!(first[1..], before[..11]);
+    modified(&mut log, 25.2, PODS, "cart-01", 2_001);
+    assert_eq!(shown(&log, 25.3), first);
+    // No record comes after it, and still it enters.
+    let second = shown(&log, 26.2);
+    assert_eq!((&*second[0], &*second[1]), ("cart-01", "cart-00"));
+    assert_eq!(shown(&log, 26.3), second);
+    // A verdict does not wait.
+    modified(&mut log, 26.4, PODS, "cart-02", 2_002);
+    let (ghost, confirmed) = (Divergence::Ghost, Standing::Confirmed);
+    log.verdict(26.4, PODS, &all[19], ghost, confirmed);
+    assert_eq!(shown(&log, 26.5)[..2], ["cart-19", "cart-02"]);
+}
+
+#[test]
+fn where_room_is_short_at_most_twelve_objects_have_rows_the_last_changed_first_and_the_rest_are_counted()
+ {
     let (log, all) = carts();
     let store = log.store();
-    let mut lanes = lanes(800);
-    let objects = |rows: &Rows| -> Vec<String> {
-        let objects = rows.rows.iter().filter(|row| row.kind == RowKind::Object);
-        objects.map(|row| row.name.to_string()).collect()
-    };
+    let mut lanes = lanes(FULL);
     let rows = rows_at(&store, &mut lanes, 30.0);
-    let last: Vec<String> = all[3..15].iter().rev().cloned().collect();
-    assert_eq!(objects(&rows), last);
+    let latest: Vec<String> = all[3..15].iter().rev().cloned().collect();
+    assert_eq!(objects(&rows), latest);
     let last = rows.rows.last().unwrap();
     assert_eq!((&*last.name, last.expanded), ("and 8 more", Some(false)));
     // A click opens it.
