@@ -22,8 +22,9 @@ impl Span {
 }
 
 /// The time that all charts of one export show, so that their time axes are equal. Dots, marks, seams and a band
-/// outside of this time are drawn at the nearer edge. Lines and columns end at the edge; a column wholly outside has no
-/// width, but its outline is drawn. A chart of [`Plot::Bars`] has no axis of time and shows nothing of the frame.
+/// outside of this time are drawn at the nearer edge. Lines and columns end at the edge. A column wholly outside has no
+/// width, but the outline of its fill is drawn, if it has one. A chart of [`Plot::Bars`] has no axis of time and shows
+/// nothing of the frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// The time of the whole axis.
@@ -32,7 +33,7 @@ pub struct Frame {
     /// time is the whole axis.
     pub reported: Option<Span>,
     /// Seams in order of time: stretches in which nobody watched. No line crosses a seam, however short the seam is.
-    /// Empty if there was no seam. The caller bounds the number of seams, because each is drawn.
+    /// Empty if there was no seam. Each seam is drawn, so the scene grows with their number.
     pub seams: Vec<Span>,
 }
 

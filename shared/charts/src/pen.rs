@@ -9,14 +9,15 @@ use plotters::style::{RGBColor, ShapeStyle};
 use watchscope_timeline::Token;
 use watchscope_timeline::scene::Hatch;
 
-/// Units of plotters' coordinates in a px: plotters counts in whole units, so that each unit is an eighth of a px. The
-/// number divides the 64 steps of a [`Px`](watchscope_timeline::Px), and has no other source.
+/// The number of units of plotters' coordinates in a px. A unit is an eighth of a px, because plotters places all it
+/// draws at whole units. The number divides the 64 steps of a [`Px`](watchscope_timeline::Px), and has no other source.
 pub(crate) const UNITS: i32 = 8;
 
-/// Dashes, by the number that a pen has as its pattern, which is not the number of a line; number 0 is solid. The two
-/// lengths of each are those of a dash and of a space, in px. The lengths have no source.
+/// Dashes of lines, by the pattern number of a [`Pen`]; the first is solid. The two lengths of each are those of a dash
+/// and of a space, in px. A pattern number of 4 or more stands for one of [`HATCHES`]. The lengths have no source.
 const DASHES: [Option<(u8, u8)>; 4] = [None, Some((5, 3)), Some((2, 2)), Some((8, 3))];
-/// Hatches of areas. Their numbers follow those of the dashes. Another hatch counts as the first one.
+/// Hatches of areas. The pattern number of the first is the number of [`DASHES`]. [`Pen::hatch`] takes any other hatch
+/// as the first one. A pattern number behind the last one is read as [`Hatch::Lost`].
 const HATCHES: [Hatch; 3] = [Hatch::Resumed, Hatch::Lost, Hatch::Stale];
 
 /// An ink with its opacity in percent, and with its dash or hatch.
@@ -110,7 +111,8 @@ impl Pen {
     }
 }
 
-/// Returns pen and width of a line by its index. Lines differ in width, in dash and in colour.
+/// Returns pen and width of a line by its index, from 0; the width is in eighths of a px. Lines differ in width, in
+/// dash and in colour. All lines from the fourth on look alike, except "others".
 pub(crate) fn line_of(place: usize, is_others: bool) -> (Pen, u32) {
     let (strong, weak) = (Pen::of(Token::Text1), Pen::of(Token::Stream));
     match place {

@@ -15,8 +15,8 @@ use crate::pen::{Pen, UNITS, line_of};
 use crate::plot::{self, divergence, dot, fill, label_width, plot, seam_lines, style_of};
 use crate::text::{fitted, lines};
 
-/// Width of every chart, in px, so that their time axes are equal. Titles and notes that are wider take two lines. A
-/// text for which two lines are too short ends in `…`. The number has no source.
+/// Width of every chart, in px, so that their time axes are equal. A title or note that is too wide for one line takes
+/// two; the unit has one line. A text for which its lines are too short ends in `…`. The number has no source.
 pub const CHART_WIDTH: Px = Px::whole(640);
 /// The name of the series that stands for those without room in the legend.
 pub(crate) const OTHERS: &str = "others";

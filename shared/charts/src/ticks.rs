@@ -11,8 +11,9 @@ const HOUR_US: i64 = 60 * MINUTE_US;
 /// A day, in microseconds.
 const DAY_US: i64 = 24 * HOUR_US;
 
-/// Round lengths of time, in microseconds, rising. Each length shorter than a day divides a day, so its ticks stand at
-/// round times. A length above the last one is a multiple of 365 days. The choice of lengths has no other source.
+/// Round lengths of time, in microseconds, rising: the distances between the ticks of a time axis and of a linear axis
+/// of durations. Each length shorter than a day divides a day, so the ticks of a time axis stand at round times. A
+/// length above the last one is a multiple of 365 days. The choice of lengths has no other source.
 const TIME_STEPS: [i64; 33] = [
     MILLISECOND_US,
     2 * MILLISECOND_US,
@@ -50,8 +51,8 @@ const TIME_STEPS: [i64; 33] = [
 ];
 
 /// Durations at which a log axis has ticks, in microseconds, rising. Each duration is 6 to 10 times the one before, and
-/// its label has one unit and no fraction. A duration above the last tick stands at the end of the axis. The choice of
-/// durations has no other source.
+/// its label has one unit and no fraction. A duration below the first or above the last of them stands at that end of
+/// the axis. The choice of durations has no other source.
 const LOG_TICKS: [i64; 16] = [
     1,
     10,
@@ -72,14 +73,15 @@ const LOG_TICKS: [i64; 16] = [
 ];
 
 /// The most steps between the ticks of a time axis, so it has at most 9 ticks. For a longer span, the steps are longer.
-/// In a chart of 640 px, ticks are at least 67 px apart, and a label with seconds takes 46 px. A label with
-/// milliseconds takes about 68 px and may touch its neighbour. The number has no other source.
+/// In a chart of 640 px, the axis is 536 px wide, so ticks are about 67 px or more apart. A label with seconds is about
+/// 46 px wide. A label with milliseconds is about 68 px wide and may touch its neighbour. The number has no other
+/// source.
 pub const MOST_TICKS: i64 = 8;
 
 /// Returns the shortest round length of time, in microseconds, that fits at most `most` times into `span_us`. The
 /// length is at least 1 ms, even for a span of 0 or below. If no length of the table is long enough, the result is a
-/// multiple of 365 days, not always the shortest. A `most` below 1 counts as 1; for a `most` above 1,000, the length
-/// may fit a few times more than `most`.
+/// multiple of 365 days, not always the shortest. A `most` below 1 counts as 1. For a `most` above 1,000, the length
+/// may fit up to a thousandth more often than `most` times.
 #[must_use]
 pub fn time_step(span_us: i64, most: i64) -> i64 {
     let most = most.max(1);
@@ -93,7 +95,7 @@ pub fn time_step(span_us: i64, most: i64) -> i64 {
 }
 
 /// Returns the round times of a stretch, rising, and their distance in microseconds. Both ends belong to the stretch.
-/// At most [`MOST_TICKS`] + 1 times are returned. None is returned if no whole millisecond lies in the stretch, or if
+/// At most [`MOST_TICKS`] + 1 times are returned. The list is empty if no whole millisecond lies in the stretch, or if
 /// it ends before it begins.
 #[must_use]
 pub fn time_ticks(from: Time, to: Time) -> (Vec<Time>, i64) {

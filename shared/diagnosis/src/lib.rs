@@ -121,8 +121,8 @@ impl Diagnosis {
     /// [`Diagnosis::wake_at`], and there may be none at that time.
     ///
     /// An attribution says why a stream ended. An attribution is repeated with a better judgement if a later event
-    /// gives one: within [`REVISED_US`] after the end, or within [`SUSPICION_REVISED_US`] for a suspicion. Findings are
-    /// raised, updated and cleared.
+    /// gives one. [`REVISED_US`] says until when, and [`SUSPICION_REVISED_US`] for a suspicion. Findings are raised,
+    /// updated and cleared.
     #[must_use]
     pub fn conclude(&mut self, now: Time) -> Vec<Event> {
         let now = self.awake.of(now);

@@ -16,8 +16,8 @@ use watchscope_timeline::words::event_words;
 use crate::by_hand::ByHand;
 use crate::taken::Taken;
 
-/// The most rows of a table, so that it can be pasted and printed; the table's last line counts further rows. The
-/// number has no source.
+/// The most rows of a table, so that it can be pasted and printed: the first ones. The table's last line counts further
+/// rows. Rows for a new day or a restart do not count. The number has no source.
 pub(crate) const MOST_ROWS: usize = 1_000;
 /// The most records that are evidence whose words are held in memory: the first ones, run by run. A report has only the
 /// seqs of further records, and says so. The bound holds for any log. The number has no source.

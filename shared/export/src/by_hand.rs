@@ -13,8 +13,9 @@ use watchscope_recording::Watched;
 
 use crate::taken::Taken;
 
-/// The most lost gaps, and the most objects with a verdict, of a watch that get a command. So a person can run all
-/// commands. Only the first of each get one; gaps from the same resourceVersion share one. The number has no source.
+/// The most commands for lost gaps of a watch, and the most for its objects with a verdict, so that a person can run
+/// all. The first resourceVersions and objects get a command. Gaps from the same resourceVersion share one; a gap from
+/// an unknown one gets none. The number has no source.
 const MOST_OF_WATCH: usize = 3;
 /// The checks of one watch.
 #[derive(Default)]

@@ -2,8 +2,8 @@
 
 use watchscope_model::Time;
 
-/// The length of the charts' time as a multiple of the range, unless a person chooses another length. With this number,
-/// which has no source, the range is a tenth of a chart, about 54 px.
+/// The length of the charts' time as a multiple of the range, unless a person chooses another length. A shorter
+/// recording makes it shorter. With this number, which has no source, the range is a tenth of a chart, about 54 px.
 const CONTEXT: i64 = 10;
 
 /// Returns the time that charts show around a range, as begin and end of the charts' time. The charts' time always

@@ -15,10 +15,10 @@ use crate::taken::{Says, Taken};
 /// the others in the order in which they were raised. Each table has at most 1,000 rows, and a last line counts further
 /// rows. Rows for a new day or a restart do not count towards the 1,000. A sentence stands in place of an empty table.
 ///
-/// After the tables come commands that repeat the checks of each watch that a finding names. They check the watch's
-/// first 3 lost gaps with a known resourceVersion, and its first 3 objects with a verdict. If no finding names a watch,
-/// there are no commands. The first 400 letters of each text outside the commands are kept; `…` replaces further
-/// letters.
+/// After the tables come commands that repeat the checks of each watch that a finding names. They check the first 3
+/// known resourceVersions from which the watch could not resume, and its first 3 objects with a verdict. If no finding
+/// names a watch, there are no commands. The first 400 letters of each text outside the commands are kept; `…` replaces
+/// further letters.
 ///
 /// # Errors
 /// If a frame cannot be read.

@@ -27,7 +27,8 @@ pub struct Size {
     /// Width of the picture in px. In a picture of less than 319 px the lanes would be under 1 px wide, so the picture
     /// is drawn wider and scaled down.
     pub width_px: u32,
-    /// Least height of the picture in px; more lanes make the picture higher, up to 8,192 px of lanes.
+    /// Least height of the picture in px. Lanes, notes and findings may make the picture higher; the lanes have at most
+    /// 8,192 px.
     pub height_px: u32,
 }
 
@@ -53,10 +54,10 @@ pub enum Shown<'a> {
     },
 }
 
-/// Draws the picture as SVG, with title, notes and caption. The caption says what is hidden, and counts the rows
-/// without room. The caption names the hash of the source file if nothing is hidden. Lanes have at most 8,192 px; above
-/// 384 MiB of records, the picture lacks some records. The first 40 notes are drawn; further notes are counted. The
-/// time range is that of [`View::between`].
+/// Draws the picture as SVG, with title, notes, findings and caption. The caption says what is hidden, and counts the
+/// rows without room. The caption names the hash of the source file if the hash is known and nothing is hidden. Lanes
+/// have at most 8,192 px; above 384 MiB of records, the picture lacks some records. The first 40 current notes and the
+/// 40 oldest findings are drawn; further ones are counted. The time range is that of [`View::between`].
 ///
 /// # Errors
 /// [`StoreError`] if a frame cannot be read.

@@ -18,7 +18,7 @@ use crate::letters;
 use crate::taken::{Says, Taken};
 
 /// The most rows of a timeline that stands before the charts, where it takes about one page. A longer timeline stands
-/// after the charts. The number has no other source.
+/// after the charts. Rows for a new day or a restart do not count. The number has no other source.
 const SHORT_ROWS: usize = 40;
 /// The most pieces of evidence of a finding that are written, so that its row fits on a page; the report counts further
 /// pieces. The number has no source.

@@ -88,8 +88,9 @@ impl Taken {
         Self { source, ..self }
     }
 
-    /// Keeps those of `notes` that persons made about the range and whose own records are in none of the runs. The kept
-    /// notes replace the notes from an earlier call.
+    /// Keeps those of `notes` that persons made about the range and whose own records are in none of the runs. Replaced
+    /// and withdrawn notes are among them, and so are notes of records that the runs leave out. The kept notes replace
+    /// the notes from an earlier call.
     #[must_use]
     pub fn with_notes(self, notes: &Notes) -> Self {
         let runs = self.runs.iter().map(|run| &run.run);
@@ -107,9 +108,9 @@ impl Taken {
     }
 
     /// Narrows the export to some watches, and to records about no watch and no client. Names without a watch in the
-    /// export are ignored. Notes about other watches and inside records are left out; the source's hash stays. Returns
-    /// `None` if the range has no record at all, left-out records included; an export that [`Taken::new`] made from an
-    /// excerpt always has one.
+    /// export are ignored. Inside records are left out, and so are notes about other watches; the source's hash stays.
+    /// Returns `None` if the range has no record at all, left-out records included; an export that [`Taken::new`] made
+    /// from an excerpt always has one.
     ///
     /// # Errors
     /// If a frame cannot be read, or if the runs are of several logs.

@@ -163,7 +163,7 @@ impl Rewriter for Hider {
 
 /// Returns the class of the text in a header's value.
 fn class_of_header(name: &str) -> TextClass {
-    /// Headers, in lower case, with values that are words of a protocol.
+    /// Headers, in lower case, with values that are words of a protocol. These values stay as they are.
     const FIXED: [&str; 2] = ["content-type", "retry-after"];
     /// Headers, in lower case, with uids: the uid of the request (`audit-id`), and those of its flow schema and
     /// priority level (KEP-1040).

@@ -326,7 +326,7 @@ impl ChapterReader {
     ///
     /// # Errors
     /// The errors of [`split_frame`]; [`DecodeError::Tag`] if the frame is no head frame; the first error in its
-    /// payload.
+    /// payload. The layers stay encoded, so damage in them is no error here.
     pub fn open(frame: &[u8]) -> Result<(Self, Opening), DecodeError> {
         let (frame, _) = split_frame(frame)?;
         Self::open_frame(frame)
@@ -335,7 +335,8 @@ impl ChapterReader {
     /// Like [`Self::open`], for a frame that the caller has already split off.
     ///
     /// # Errors
-    /// [`DecodeError::Tag`] if it is no head frame; the first error in its payload.
+    /// [`DecodeError::Tag`] if it is no head frame; the first error in its payload. Damage in the layers is no error
+    /// here.
     pub fn open_frame(frame: Frame<'_>) -> Result<(Self, Opening), DecodeError> {
         if frame.kind != FrameKind::Head {
             return Err(DecodeError::Tag(b'S'));
@@ -412,8 +413,8 @@ impl ChapterReader {
     ///
     /// # Errors
     /// The errors of [`split_frame`]; [`DecodeError::Tag`] if the frame is no segment; [`DecodeError::Discontinuous`]
-    /// if it is not the next segment; the first error in its payload. After an error in the payload the reader is
-    /// unusable.
+    /// if it is not the next segment; the first error in its payload. The fields of a record that becomes `None` are
+    /// not read, so damage in them is no error. After an error in the payload the reader is unusable.
     pub fn segment(&mut self, frame: &[u8]) -> Result<Vec<Option<Record>>, DecodeError> {
         let (frame, _) = split_frame(frame)?;
         self.read_segment(frame)

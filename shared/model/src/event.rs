@@ -22,8 +22,8 @@ use crate::vocabulary::{
     LossPlace, Origin, Phase, PhaseReason, Severity, Standing,
 };
 
-/// The most watches that a finding names, so that its record stays small. If the finding concerns more watches, its
-/// field `watches` counts all of them. The number has no source.
+/// The most watches that a finding names, so that its record stays small. Of more watches, the first in the order of
+/// [`Finding::names`] are named, and the field `watches` counts all. The number has no source.
 pub const MAX_NAMES: usize = 16;
 
 classed_fields! {
@@ -303,11 +303,11 @@ events! {
         subresource "subresource": Option<Text> as Fixed,
         /// The size of the object in bytes, as it came; absent for an inferred DELETED.
         bytes "bytes": Option<u64>,
-        /// Whether the watch's selectors do not match the object, by its labels or its name. Absent if they match it,
-        /// if that is unknown, and for a DELETED.
+        /// Whether the watch's selectors do not match the object, by its labels, its name or its namespace. Absent if
+        /// they match it, if that is unknown, and for a DELETED.
         stray "stray": Option<bool>,
         /// The object's controller: the reference in `metadata.ownerReferences` with `controller: true`. Absent if the
-        /// object has no controller, and for an inferred DELETED.
+        /// object has no controller, if a reference has an unknown form, and for an inferred DELETED.
         owner "owner": Option<Owner>,
     }
     /// A bookmark: the stream has delivered every event up to the bookmark's resourceVersion, included

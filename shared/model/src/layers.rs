@@ -22,8 +22,9 @@ use crate::map::Map;
 use crate::rewrite::{Rewrite, Rewriter, classed_fields};
 use crate::vocabulary::{CachePhase, ChangeType, Way};
 
-/// The most objects of one resource that etcd's layer or a cache's layer keeps by name, so that snapshots stay small.
-/// Further objects are only counted. The number has no source.
+/// The most objects of one resource that the fold of etcd's layer or of a cache's layer keeps by name, so that
+/// snapshots stay small. Further objects are only counted. A snapshot in a file may name more, and the frame bounds
+/// those. The number has no source.
 pub const OBJECTS_KEPT: usize = 4_096;
 
 classed_fields! {
@@ -143,9 +144,9 @@ struct_fields!(
 
 /// Objects of one resource by namespace and name, each at a revision.
 ///
-/// At most [`OBJECTS_KEPT`] objects are kept by name; further objects are only counted, and the count is approximate
-/// from then on. Each change of an object that is not kept adds 1 to the count. Each deletion of such an object takes 1
-/// away, unless no object is only counted.
+/// At most [`OBJECTS_KEPT`] objects are kept by name, unless a decoded snapshot names more. Further objects are only
+/// counted, and the count is approximate from then on. Each change of an object that is not kept adds 1 to the count.
+/// Each deletion of such an object takes 1 away, unless no object is only counted.
 #[derive(Clone, Debug, Default)]
 pub struct Stock {
     named: BTreeMap<Place, u64>,

@@ -228,8 +228,8 @@ impl Notes {
     }
 
     /// Adds a note; returns whether it was added. A note is not added if its author is no person, or its record is held
-    /// already. If [`MAX_NOTES`] records are held, the earliest of these and the new one is dropped. A text over
-    /// [`MAX_NOTE_BYTES`] is cut.
+    /// already. If [`MAX_NOTES`] records are held, the earliest record is dropped: a held one, or the new one. A text
+    /// over [`MAX_NOTE_BYTES`] is cut.
     pub fn insert(&mut self, note: KeptNote) -> bool {
         if note.note.author != Author::Person || self.by_key.contains_key(&note.key) {
             return false;

@@ -4,18 +4,19 @@
 use watchscope_model::Time;
 use watchscope_model::chance::Chance;
 
-/// Delays in ms after failures, before jitter: 0.8 s, doubling to 30 s, as in client-go's reflector
-/// (docs/semantics/clients.md#reflector). The last delay repeats.
+/// Delays in ms after failures and expired histories (410): 0.8 s, doubling to 30 s, as in client-go's reflector
+/// (docs/semantics/clients.md#reflector). Jitter of up to the same time comes on top. The last delay repeats.
 const FAILURE_MS: &[u64] = &[800, 1_600, 3_200, 6_400, 12_800, 25_600, 30_000];
-/// Delays in ms after refusals, before jitter: 30 s, then 60 s. The last delay repeats. Only a person or a controller
-/// can change the answer. The delays have no source: the first is the longest delay after failures.
+/// Delays in ms after refusals: 30 s, then 60 s. Jitter of up to the same time comes on top. The last delay repeats.
+/// Only a person or a controller can change the answer. The delays have no source: the first is the longest delay after
+/// failures.
 const REFUSAL_MS: &[u64] = &[30_000, 60_000];
-/// The time in ms from the end of the last delay after which the next failure or refusal counts as the first. The time
-/// is 2 min, as in client-go's reflector (docs/semantics/clients.md#reflector).
+/// The time in ms from the end of the last delay from which on the next failure or refusal counts as the first. The
+/// time is 2 min, as in client-go's reflector (docs/semantics/clients.md#reflector).
 const HEALTHY_MS: u64 = 120_000;
-/// The time in ms from the end of the last delay within which an expired history (410) counts as repeated: the list did
-/// not help. A later expiry counts as the first. The number has no source: a watch cache aims at 75 s of history
-/// (docs/semantics/servers.md#ring), so a list that helps lasts longer.
+/// The time in ms from the end of the last delay within which an expired history (410) counts as repeated. The list did
+/// then not help, and the next delay is longer. From this time on an expiry counts as the first. The number has no
+/// source: a watch cache aims at 75 s of history (docs/semantics/servers.md#ring), so a list that helps lasts longer.
 const LASTING_MS: u64 = 60_000;
 
 /// Delays that grow from one failure to the next.

@@ -10,10 +10,10 @@ use crate::port::{Channel, Effect, Get};
 use crate::probe::{Asked, LIST_SILENCE_MS, Probe, State, Task, Turn};
 use crate::spec::Freshness;
 
-/// The time in ms after a watch's own timeout at which the probe gives up on its response head. At the same time the
-/// probe gives up on a silent stream that no side watch can check. A proxy may hold the head back until the first event
-/// (k/k#75837; docs/semantics/requests.md#late-headers). But the server itself ends a watch at the watch's timeout
-/// (docs/semantics/requests.md#parameters). The number has no source.
+/// The time in ms after a watch's own timeout at which the probe gives up on its response head. From the same time on
+/// the probe gives up on a stream that is suspected dead and that no side watch can check. A proxy may hold the head
+/// back until the first event (k/k#75837; docs/semantics/requests.md#late-headers). But the server itself ends a watch
+/// at the watch's timeout (docs/semantics/requests.md#parameters). The number has no source.
 const WATCH_GRACE_MS: u64 = 30_000;
 /// The least time in ms between two loads of credentials, so that many refusals cause one run of an exec plugin. A load
 /// that would come earlier is left out. The time is as long as the first delay after a refusal, so a refusal after such

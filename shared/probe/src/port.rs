@@ -236,9 +236,10 @@ pub struct Context<'a> {
 /// The results of steps. Each step appends its results. The driver clears the output after it has taken everything, so
 /// that buffers are reused.
 ///
-/// The input and the watch bound its size. A piece of a stream gives at most the events of its documents and their
-/// bodies. The end of a page gives the events of its items. The end of a list, or of initial events, also gives one
-/// deletion for each held object that the list lacks.
+/// The input and the watch bound its size. A piece of a stream gives the events of its documents with their bodies, and
+/// a few events about losses, gaps and the stream's end. The end of a page gives the events of its items. The end of a
+/// list, or of initial events, also gives one deletion for each held object that the list lacks. The end of initial
+/// events also gives the events that were deferred until then.
 #[derive(Debug, Default)]
 pub struct Output {
     /// The acts for the driver, in the order in which it carries them out; it may be empty.

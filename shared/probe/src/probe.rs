@@ -23,8 +23,9 @@ use crate::side::Side;
 use crate::spec::{ProbeConfig, WatchSpec};
 use crate::stream::{OwnEnd, Stream};
 
-/// The silence in ms after which a list is given up. The server's own limit on a request is 60 s
-/// (docs/semantics/servers.md#request-timeout). The additional 30 s have no source.
+/// The time in ms without a byte after which the page of a list is given up, counted from its request or its last
+/// bytes. The probe then waits, and requests the page again over a new connection. The server's own limit on a request
+/// is 60 s (docs/semantics/servers.md#request-timeout). The additional 30 s have no source.
 pub(crate) const LIST_SILENCE_MS: u64 = 90_000;
 
 /// The instrumented client of one watch.

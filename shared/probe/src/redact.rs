@@ -33,12 +33,13 @@ pub(crate) enum Rule {
 }
 
 /// The annotation with the configuration that was last applied. This annotation may hold a copy of any value of the
-/// object, so its value is cut in each object and pod template.
+/// object. So its value is cut in the metadata of each object, pod template and job template. In an object of an
+/// unknown kind it is cut at any position.
 pub(crate) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// Annotations: [`LAST_APPLIED`] is cut.
 static ANNOTATIONS: Rule = Rule::At(&[(LAST_APPLIED, Rule::Cut)]);
-/// `metadata` of a template.
+/// `metadata` of a template: [`ANNOTATIONS`] holds for its annotations.
 static METADATA: Rule = Rule::At(&[("annotations", Rule::As(&ANNOTATIONS))]);
 /// A list of containers: the values of environment variables are cut.
 static CONTAINERS: Rule = Rule::Each(&Rule::At(&[(

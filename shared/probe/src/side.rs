@@ -21,7 +21,7 @@ use crate::probe::{Probe, Turn};
 use crate::refusal::retry_after_ms;
 
 /// The `timeoutSeconds` of a side watch. The server should send a bookmark 2 s before the watch's end
-/// (docs/semantics/checks.md#side-watch), so this is the shortest timeout that brings one.
+/// (docs/semantics/checks.md#side-watch). So this is the shortest timeout in whole seconds with time for a bookmark.
 const TIMEOUT_S: u32 = 3;
 /// The time in ms after which a side watch is given up, its dial included. Events that it had delivered before it was
 /// given up still count as proof. The time is as long as an HTTP/2 ping may stay unanswered

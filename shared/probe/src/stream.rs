@@ -13,21 +13,22 @@ use crate::list::Learned;
 use crate::probe::{Asked, Probe, Task, Turn};
 use crate::refusal::message_of;
 
-/// The silence in ms after which a stream with bookmarks is suspected dead: bookmarks come about once a minute
-/// (docs/semantics/clients.md#probe-silence). The number has no source: it is one and a half minutes, so that a late
-/// bookmark raises no suspicion.
+/// The silence in ms after which a stream that has delivered a bookmark is suspected dead, and a side watch checks it.
+/// Bookmarks come about once a minute (docs/semantics/clients.md#probe-silence). The number has no source: it is one
+/// and a half minutes, so that a late bookmark raises no suspicion.
 const SILENCE_WITH_BOOKMARKS_MS: u64 = 90_000;
-/// The silence in ms after which a stream without bookmarks is suspected dead; such a stream may be silent while
-/// nothing happens. The number is the longest timeout that client-go asks for
+/// The silence in ms after which a stream that has delivered no bookmark is suspected dead, and a side watch checks it.
+/// Such a stream may be silent while nothing happens. The number is the longest timeout that client-go asks for
 /// (docs/semantics/servers.md#client-timeout).
 const SILENCE_MS: u64 = 600_000;
-/// The age in ms at which a resumed stream without an ERROR counts as accepted: servers send 410 at once
+/// The time in ms since its opening from which on a resumed stream without an ERROR counts as accepted, and its gap
+/// closes. A stream that delivers a document counts earlier. Servers send 410 at once
 /// (docs/semantics/servers.md#cache-resume). The number has no source.
 pub(crate) const ACCEPTED_MS: u64 = 2_000;
-/// The time in ms at which the end bookmark of initial events is overdue (F35). The time counts from the first live
-/// event, or, before such an event, from the stream's last bytes. kube-apiserver sends 13,000 initial events within
-/// about 1 s (docs/semantics/servers.md#load). The number has no source: it is ten times the 1 s in which
-/// kube-apiserver sends 13,000 events.
+/// The time in ms at which the end bookmark of initial events is overdue (F35). The probe then ends the stream, and
+/// uses lists from then on. The time counts from the first live event, or, before such an event, from the stream's last
+/// bytes. The number has no source: it is ten times the 1 s in which kube-apiserver sends 13,000 initial events
+/// (docs/semantics/servers.md#load).
 const INITIAL_SILENCE_MS: u64 = 10_000;
 /// The time in ms after an ERROR at which the probe ends the stream, if the server has not. A stream ends after an
 /// ERROR (docs/semantics/requests.md#errors). The number has no source: it leaves time for the server's end of the

@@ -16,9 +16,9 @@ const SHORT_MS: u64 = 2_000;
 /// docs/semantics/streams.md#rule-barren). Diagnosis has the same bound. One or two short streams without a document
 /// may occur by chance. The number has no source.
 const BARE_STREAMS: u32 = 3;
-/// The number of watch-list streams without an end bookmark after which the probe lists instead (F37). One stream
-/// without an end bookmark may occur by chance. Diagnosis rates F37 as likely from the second one on
-/// (docs/semantics/streams.md#rule-initial-events-cut-again).
+/// The number of consecutive watch-list streams without an end bookmark after which the probe lists instead (F37). One
+/// such stream may occur by chance. Streams that the probe ended itself, or that an ERROR ended, do not count.
+/// Diagnosis rates F37 as likely from the second one on (docs/semantics/streams.md#rule-initial-events-cut-again).
 const UNFINISHED_STREAMS: u32 = 2;
 /// The least time in ms between the requests of two streams, once two consecutive streams were short
 /// (docs/semantics/clients.md#probe-resume). Jitter of up to the same time comes on top. client-go's RetryWatcher waits

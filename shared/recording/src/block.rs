@@ -17,7 +17,7 @@ pub struct Header {
     /// The number of bytes of the payload in the file, at most [`MAX_STORED_BYTES`].
     pub stored_bytes: u32,
     /// The number of bytes of the deflated part once inflated, at most [`MAX_RAW_BYTES`]. In a block without a deflated
-    /// part, the writer states the number of bytes of the payload; no reader checks it.
+    /// part, the writer states the number of bytes of the payload; no reader compares the two.
     pub raw_bytes: u32,
     /// CRC-32 of the payload, as stored in the file.
     pub checksum: u32,

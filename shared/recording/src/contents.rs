@@ -26,12 +26,12 @@ pub struct Contents {
     /// chapter with neither a readable opening nor a closed block with a readable summary is left out.
     pub chapters: Vec<ChapterEntry>,
     /// The file's blocks whose header was read, or that a good index lists, in the order of the file. Their payloads
-    /// may be damaged. The list has at most [`MAX_BLOCKS`](crate::MAX_BLOCKS) blocks, and the index at the end. The
+    /// may be damaged. A scan lists at most [`MAX_BLOCKS`](crate::MAX_BLOCKS) blocks, and the index at the end. The
     /// list ends with the first block of a chapter over [`MAX_CHAPTERS`].
     pub blocks: Vec<BlockPlace>,
     /// The notes of the file's `N` blocks, in the order of the file: notes of persons whose records lie outside its
-    /// chapters. The list has at most [`MAX_NOTES`](watchscope_model::notes::MAX_NOTES) notes. The file's other notes
-    /// are left out and reported in [`damaged`](Self::damaged).
+    /// chapters. A scan lists at most [`MAX_NOTES`](watchscope_model::notes::MAX_NOTES) notes; it leaves out the file's
+    /// other notes, and reports them in [`damaged`](Self::damaged).
     pub notes: Vec<KeptNote>,
     /// The damage that [`Scan`](crate::Scan) found, in the order of the file; empty if it found none.
     /// [`Writer::contents`](crate::Writer::contents) lists no damage, except a chapter over [`MAX_CHAPTERS`]. A scan

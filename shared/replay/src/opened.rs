@@ -188,8 +188,8 @@ impl Opened {
         FetchBody::new(&self.name, self.holding(epoch, seq), seq)
     }
 
-    /// Returns a machine that searches the whole file for a query, backwards from the newest record, or from the record
-    /// before `before`.
+    /// Returns a machine that searches the shown runs for a query, backwards from the newest record, or from the record
+    /// before `before`. If `before` names a run that is not shown, no record is searched.
     #[must_use]
     pub fn search(&self, query: Query, before: Option<(EpochId, Seq)>) -> SearchFile {
         SearchFile::new(&self.name, &self.joined, query, before)

@@ -73,8 +73,8 @@ pub fn digest(name: &str, seed: u64) -> Option<Digest> {
 }
 
 /// Runs for 240 s a story that [`crate::story()`] knows, with the watches of its view; `seed` determines all random
-/// choices. Returns all records, of our probes, client programs, narrator and diagnosis, the oldest first, without
-/// inside records. Returns `None` if no story has this name.
+/// choices. Returns all records, the oldest first: the server's version, and those of our probes, client programs,
+/// narrator and diagnosis. Inside records are left out. Returns `None` if no story has this name.
 #[must_use]
 pub fn records(name: &str, seed: u64) -> Option<Vec<Record>> {
     let mut run = Run::watched(crate::story(name)?, seed);

@@ -48,7 +48,7 @@ pub enum Deed {
     },
     /// Starts a client program. A program of the same name that the player started before is stopped right after.
     Start {
-        /// The name of the client, which is its User-Agent. Faults find the client's connections by this name.
+        /// The name of the client, with which its User-Agent begins. Faults find the client's connections by this name.
         name: String,
         /// The program that the client runs.
         program: Program,

@@ -31,10 +31,10 @@ pub enum QueryError {
 
 /// A text that is looked for in records, taken literally. A query has 1 to [`MAX_QUERY_BYTES`] bytes.
 ///
-/// The case of A to Z is ignored. All other characters must be equal. A resourceVersion and the code of a finding match
-/// as a whole, since a part of a number means nothing. A uid matches if it begins with the query and the query has at
-/// least 8 characters; a uid that is not a UUID also matches as a whole. Every other text matches if it contains the
-/// query.
+/// The case of A to Z is ignored. All other characters must be equal. A resourceVersion and the code of a finding or an
+/// attribution match as a whole, since a part of a number means nothing. A uid matches if it begins with the query and
+/// the query has at least 8 characters; a uid that is not a UUID also matches as a whole. Every other text matches if
+/// it contains the query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
     needle: Needle,

@@ -6,12 +6,13 @@
 /// By default etcd has no defect. Each variant's documentation says what else has to happen for the defect to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Defect {
-    /// etcd#15220, fixed in 3.4.25 and 3.5.8: a progress notification overtakes events that wait in the stream's
-    /// channel. The defect shows while a stream has a backlog
-    /// ([`Fault::SlowEtcdStreams`](crate::Fault::SlowEtcdStreams)).
+    /// etcd#15220, fixed in 3.4.25 and 3.5.8: a progress notification that is requested overtakes events that wait in
+    /// the stream's channel. The defect shows while a stream has a backlog
+    /// ([`Fault::SlowEtcdStreams`](crate::Fault::SlowEtcdStreams)). No client can see it: apiservers do not trust an
+    /// etcd with this defect, and begin no requests of progress.
     ProgressAheadOfEvents,
     /// etcd#15271, fixed in 3.4.25 and 3.5.8: a watch goes back in time when a partitioned member downloads a snapshot.
-    /// The member's watchers start again from the revision at which each once became synced. The defect shows when
+    /// The member's watchers start again from the revision at which each last became synced. The defect shows when
     /// [`Fault::PartitionMember`](crate::Fault::PartitionMember) is lifted.
     BackInTimeAfterPartition,
     /// PR 15274, fixed in 3.4.24 and 3.5.8: a watcher that catches up gets the events of the last 100 ms twice. The
@@ -21,15 +22,16 @@ pub enum Defect {
     /// channel full. The watcher is then moved to the next revision and never learns what it missed. The defect shows
     /// with a starved stream and a compaction (docs/semantics/servers.md#ghost-step-by-step).
     GapUnderStarvation,
-    /// PR 17566, fixed in 3.4.31 and 3.5.13: progress is requested while a watcher of the stream is not synced. Until
-    /// the stream's next response, etcd sends neither that progress notification nor any requested later.
+    /// PR 17566, fixed in 3.4.31 and 3.5.13: progress is requested while a watcher of the stream is not synced. Then
+    /// etcd sends no requested progress until it sends a response while all watchers of the stream are synced. No
+    /// client can see it, as with [`Defect::ProgressAheadOfEvents`].
     NoProgressForIdleWatch,
     /// etcd#18089, fixed in 3.4.34 and 3.5.16: a compaction exactly at the revision of a deletion drops the deletion. A
     /// watch that starts at that revision misses the deletion.
     DeleteLostByCompactionAtIt,
-    /// etcd#19179, fixed in 3.4.36 and 3.5.18: a restart forgets a deletion at the compacted revision if compaction
-    /// left nothing else of its key. A watch that starts at the compacted revision misses the deletion. The defect
-    /// shows after [`Fault::RestartEtcd`](crate::Fault::RestartEtcd).
+    /// etcd#19179, fixed in 3.4.36 and 3.5.18: a restart forgets a deletion at the compacted revision. A real etcd does
+    /// so if compaction left nothing else of the key, the simulated one always. A watch that starts at the compacted
+    /// revision misses the deletion. The defect shows after [`Fault::RestartEtcd`](crate::Fault::RestartEtcd).
     DeleteLostByRestartAfterCompaction,
     /// etcd#20221, fixed in 3.4.38, 3.5.22 and 3.6.2: a watch on a future revision gets older events once its member
     /// was restored from a snapshot. The defect shows once [`Fault::PartitionMember`](crate::Fault::PartitionMember) is

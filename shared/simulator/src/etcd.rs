@@ -41,12 +41,13 @@ use crate::object::{ChangeKind, Object};
 use crate::settings::EtcdConfig;
 use crate::time::Time;
 
-/// The number of election timeouts without a leader after which etcd cancels its watches
+/// The number of election timeouts without a leader after which etcd cancels the watches that require a leader
 /// (docs/semantics/servers.md#leader-loss).
 const ELECTIONS_BEFORE_CANCEL: u32 = 3;
 
-/// How long etcd's client repeats a request to a member that has no leader: 100 attempts, 25 ms apart (etcd
-/// `client/v3/options.go`, 3.6). After this time the request fails.
+/// Time for which etcd's client repeats the read of a direct watch's initial state while the member has no leader.
+/// These are 100 attempts, 25 ms apart (etcd `client/v3/options.go`, 3.6). The time counts from the read, or from one
+/// election timeout after the loss if that is later. After this time the watch ends with an ERROR.
 const ATTEMPTS_WITHOUT_LEADER: Duration = Duration::from_millis(2500);
 
 /// etcd, with all its members, their one store and their watch streams.

@@ -80,8 +80,8 @@ impl Rights {
 ///
 /// Resources are named `pods` or `deployments.apps`. A fault whose resource or server does not exist strikes nothing.
 /// Several lasting faults of one variant may be on. If only one of them can act on a request or connection, the lowest
-/// by [`Ord`] acts, unless the variant says otherwise. The variants from [`Fault::SilentExpiry`] on strike only watches
-/// that a watch cache serves, so no watch of `events`.
+/// by [`Ord`] acts, unless the variant says otherwise. Of watches, the variants from [`Fault::SilentExpiry`] on strike
+/// only those that a watch cache serves, so none of `events`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
     /// Matching connections are cut now (F08 with [`Cut::Reset`], F06 with [`Cut::Eof`]). This fault happens once, when
@@ -134,10 +134,11 @@ pub enum Fault {
     /// The watch caches lose their history and keep none while this fault lasts (F11). This fault lasts until it is
     /// lifted; open watches go on.
     ///
-    /// World: a watch from a resourceVersion older than the loss gets 200 and an ERROR event with 410. If a resource
-    /// without a watch cache is struck, etcd is compacted once, so all of etcd's history is gone (F12). A cache that a
-    /// new server process or a new CRD creates while this fault lasts keeps history. A socket front does nothing
-    /// special.
+    /// World: a watch from a resourceVersion older than the loss gets 200 and an ERROR event with 410. So does a watch
+    /// from before the cache's last event since the loss. If a resource without a watch cache is struck, etcd is
+    /// compacted once, so all of etcd's history is gone (F12). A cache that a new server process or a new CRD creates
+    /// while this fault lasts keeps history. When one of several such faults is lifted, the others strike again. A
+    /// socket front does nothing special.
     Expire {
         /// The one resource that is struck; `None`: all.
         resource: Option<String>,
@@ -167,8 +168,8 @@ pub enum Fault {
     /// Bytes from servers are lost on their way, and bytes from clients arrive (the half of F04 opposite to
     /// [`Fault::LoseRequests`]). This fault lasts until it is lifted.
     ///
-    /// World: the server fills its buffers, then ends the watches; the client receives nothing. Connecting hangs as
-    /// under [`Fault::Stall`]. Over a socket no bytes come.
+    /// World: deliveries are held until the fault is lifted; the client receives nothing before. The server fills its
+    /// buffers, then ends the watches. Connecting hangs as under [`Fault::Stall`]. Over a socket no bytes come.
     LoseAnswers {
         /// The connections that the fault strikes.
         target: Target,
@@ -187,7 +188,8 @@ pub enum Fault {
     },
     /// A proxy keeps what servers send until it has `bytes` of a response, or the response's end (F44). A full proxy
     /// passes all kept bytes of the response on, and begins to fill again. A GOAWAY or a cut makes the proxy pass all
-    /// responses of the connection on. This fault lasts until it is lifted.
+    /// responses of the connection on; after a [`Cut::Reset`] they are lost. When the fault is lifted, the proxy passes
+    /// all kept bytes on. This fault lasts until it is lifted.
     ///
     /// World: heads and chunks come late and together. Over a socket, heads and chunks come late and together, too.
     Buffer {
@@ -198,8 +200,9 @@ pub enum Fault {
     },
     /// At most `streams` requests are answered at a time over a connection (F50). This fault lasts until it is lifted.
     ///
-    /// World: further requests wait, without any response, until others are over. Over a socket, further requests wait,
-    /// too. HTTP/1.1 has one request at a time anyway.
+    /// World: further requests wait, without any response, until others are over. Requests that have reached the server
+    /// when the fault begins go on, and count. Over a socket, further requests wait, too. HTTP/1.1 has one request at a
+    /// time anyway.
     CapStreams {
         /// The connections that the fault strikes.
         target: Target,
@@ -255,9 +258,10 @@ pub enum Fault {
     ///
     /// World: `/readyz` fails at once. After `delay` the server takes no new request: it answers 503, or 429 with
     /// `Connection: close` if `sends_retry_after` is set. After `delay` the server still answers health checks. With
-    /// neither `grace` nor `sends_retry_after` the server also begins new watches after `delay`. Open watches end one
-    /// after the other. Connections get GOAWAY and close when their requests are over, at the latest about a minute
-    /// after. A socket front shows the same, and closes its listening socket once no server in the world listens.
+    /// neither `grace` nor `sends_retry_after` the server also begins new watches after `delay`. Within `grace` open
+    /// watches end one after the other. Connections get GOAWAY and close when their requests are over, about a minute
+    /// after `delay` at the latest. A socket front shows the same, and closes its listening socket once no server in
+    /// the world listens.
     Shutdown {
         /// The server that the fault strikes.
         server: ServerId,
@@ -302,10 +306,11 @@ pub enum Fault {
     /// etcd has no leader. This fault lasts until it is lifted.
     ///
     /// World: writes wait for at most 34 s, and reads that only etcd can answer for at most 60 s; caches still answer.
-    /// A watch of etcd that begins without a leader gets an error in its stream. An open watch of etcd gets an error
-    /// after three election timeouts, since 1.19 (docs/semantics/servers.md#leader-loss). From 1.19 to 1.24 every watch
-    /// cache lists again after that error and its watches end (F16). Since 1.25 a watch cache retries its watch of etcd
-    /// for 30 s (docs/semantics/servers.md#cache-retry).
+    /// Since 1.19 a watch of etcd that begins without a leader gets an error in its stream. An open one gets the error
+    /// after three election timeouts (docs/semantics/servers.md#leader-loss). Before 1.19 an open watch gets no error,
+    /// and a new one from `0` or without a resourceVersion waits. From 1.19 to 1.24 every watch cache lists again after
+    /// that error and its watches end (F16). Since 1.25 a watch cache retries its watch of etcd for 30 s
+    /// (docs/semantics/servers.md#cache-retry).
     NoLeader,
     /// The member of etcd that a server talks to is cut off from the other members. This fault lasts until it is
     /// lifted. When this fault is lifted, the member gets the leader's snapshot.
@@ -343,8 +348,8 @@ pub enum Fault {
     ///
     /// World: etcd's revision goes back. The apiservers are not restarted, so their caches keep their contents. Without
     /// `bump` the caches' watches of etcd wait until etcd reaches their revisions again (F32). With a `bump` that
-    /// raises etcd's revision above that of a cache, the cache gets 410 and lists again. With a `bump` that leaves
-    /// etcd's revision below that of a cache, the cache waits.
+    /// raises etcd's revision at least 2 above that of a cache, the cache gets 410 and lists again. With a smaller
+    /// `bump` the cache waits.
     RestoreSnapshot {
         /// How far the revision is raised above the snapshot's, and all history below marked as compacted
         /// (`--bump-revision --mark-compacted`); `None`: neither. The raised revision must fit into 64 bits; a greater
@@ -377,7 +382,7 @@ pub enum Fault {
     /// lifted.
     ///
     /// World: the server's caches get no changes, and catch up when the fault is lifted. When over 200,000 responses
-    /// are held for one stream of etcd, they are dropped and the stream breaks.
+    /// are held for one stream of etcd, they are dropped, and the stream breaks when the fault is lifted.
     FreezeCaches {
         /// The server that the fault strikes.
         server: ServerId,
@@ -428,9 +433,9 @@ pub enum Fault {
         /// The resource that the fault strikes: `pods`, `deployments.apps`.
         resource: String,
     },
-    /// A watch that starts at a resourceVersion misses the first event above that resourceVersion (F45; k/k#116122). If
-    /// the cache has no such event yet, the watch misses only an event at the revision one above the cache's. This
-    /// fault lasts until it is lifted.
+    /// A watch that starts at a resourceVersion misses the resource's first event above that resourceVersion (F45;
+    /// k/k#116122). If the cache has no such event yet, the watch misses only an event at the revision one above the
+    /// cache's. This fault lasts until it is lifted.
     StartRace {
         /// The resource that the fault strikes: `pods`, `deployments.apps`.
         resource: String,
@@ -457,9 +462,9 @@ pub enum Fault {
         name: String,
     },
     /// An object cannot be converted to the requested version (F38). Reads of the object and lists that contain it are
-    /// answered 500. Watches get an ERROR 500 at a change of the object, or among initial events that contain it. This
-    /// fault lasts until it is lifted. Of several such faults with one resource, only the first name in the alphabet
-    /// strikes reads, lists and the start of watches.
+    /// answered 500. A watch gets an ERROR 500 at a change of the object, or in place of initial or replayed events
+    /// that contain it. This fault lasts until it is lifted. Of several such faults with one resource, only the first
+    /// name in the alphabet strikes reads, lists and the start of watches.
     CannotConvert {
         /// The resource that the fault strikes: `pods`, `deployments.apps`.
         resource: String,

@@ -175,8 +175,8 @@ pub struct ConnectionLook {
     pub is_stalled: bool,
     /// Whether the server's side of the connection is gone, and the client has not yet learned that.
     pub is_cut: bool,
-    /// The number of open requests on the connection. A request is open from when the client sends it to the end of its
-    /// response.
+    /// The number of open requests on the connection. A request is open from when the client sends it until its
+    /// response ends, or until the server learns that the client cancelled it.
     pub streams: usize,
 }
 

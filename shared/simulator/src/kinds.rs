@@ -327,8 +327,8 @@ fn field(label: &str) -> (String, Vec<String>) {
     )
 }
 
-/// The built-in types as in Kubernetes 1.36; field selectors are from each type's `ToSelectableFields` and label
-/// conversions.
+/// The built-in types that the simulator has, as they are in Kubernetes 1.36. Field selectors are from each type's
+/// `ToSelectableFields` and label conversions.
 const BUILT_IN: &[BuiltIn] = &[
     BuiltIn {
         group: "",

@@ -175,9 +175,9 @@ pub enum Arrival {
         /// The error code of the RST_STREAM frame (RFC 9113 section 7).
         code: u32,
     },
-    /// The client should send no new requests over this connection (HTTP/2 GOAWAY, F09). Open requests go on; when they
-    /// are over, the connection closes. A new request that reaches the server before the connection closes is still
-    /// answered.
+    /// The client should send no new requests over this connection (HTTP/2 GOAWAY, F09). Open requests go on, unless a
+    /// cut follows; when they are over, the connection closes. A new request that reaches the server before the
+    /// connection closes is still answered.
     GoAway,
     /// The connection is gone, and with it every request open on it.
     Closed(Cut),

@@ -42,7 +42,8 @@ pub struct EtcdConfig {
     /// Bytes that a watch stream of etcd carries in a second; 200 MB by default, and 0 counts as 1 byte.
     pub stream_bytes_per_second: u64,
     /// Delay from a write to its answer, and of each list of etcd for a watch cache. Minimum and maximum; 0.8 to 3 ms
-    /// by default. A write that is refused is answered at once, and the lists when the world is made take no time.
+    /// by default. A write that is refused, or made by [`World::call`](crate::World::call), is answered at once. The
+    /// lists when the world is made take no time.
     pub commit_latency: (Duration, Duration),
     /// `--watch-progress-notify-interval`: 5 s here, as kubeadm sets it
     /// (docs/semantics/lists-and-watches.md#bookmark-quiet-type). etcd's default is 10 min
@@ -90,14 +91,16 @@ pub struct ApiserverConfig {
     /// Lifetime of a watch without timeoutSeconds, or with 0: minimum and maximum; 1800 to 3600 s by default
     /// (docs/semantics/servers.md#watch-lifetime). After its lifetime the watch's body ends in an orderly way.
     pub watch_lifetime: (Duration, Duration),
-    /// Time between two bookmarks of a watch that requests them: 60 s by default, and up to 1.25 s more by chance
-    /// (docs/semantics/lists-and-watches.md#bookmark-period). The last bookmark is due 2 s before the watch's timeout.
-    /// From Kubernetes 1.16 to 1.18 this interval does not count, and only the last bookmark comes; below 1.16 none
-    /// comes.
+    /// Time from one bookmark of a watch to when the next is due; 60 s by default
+    /// (docs/semantics/lists-and-watches.md#bookmark-period). Chance adds up to 1.25 s. Only watches that request
+    /// bookmarks get any. A due bookmark is left out if its resourceVersion is not new, or if the watch's buffer is
+    /// full. The last bookmark is due 2 s before the watch's timeout. From Kubernetes 1.16 to 1.18 this interval does
+    /// not count, and only the last bookmark comes; below 1.16 none comes.
     pub bookmark_interval: Duration,
     /// The longest time that a read waits for the watch cache to be fresh; 3 s by default
-    /// (docs/semantics/servers.md#fresh-wait). After this time a consistent list is read from etcd, a watch gets an
-    /// ERROR 504, and any other read is refused with 504.
+    /// (docs/semantics/servers.md#fresh-wait). After this time a consistent list is read from etcd, or refused under
+    /// [`Throttle::StaleCache`](crate::Throttle::StaleCache). A watch gets an ERROR 504, and any other read is refused
+    /// with 504.
     pub fresh_wait: Duration,
     /// Time that a watch cache's own list of etcd takes per object, besides `commit_latency`; 20 µs by default.
     pub list_latency_per_object: Duration,
@@ -125,8 +128,8 @@ impl Default for ApiserverConfig {
 ///
 /// A period of `None` switches its activity off, so that a story can act instead. A period varies by up to 5 % from
 /// round to round. The first round comes after a quarter of the period to a whole period. A period must be at least 1
-/// µs, or virtual time never passes. The activities act on the standing applications and in their namespace `shop`.
-/// Without the applications and their namespace the activities do nothing.
+/// µs, or virtual time never passes. The activities with such a period act on the standing applications and in their
+/// namespace `shop`. Without the applications and their namespace these activities do nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkloadConfig {
     /// The number of nodes, 3 by default; a greater number than 65,535 counts as 65,535. Above 65,526 nodes, debug

@@ -100,7 +100,7 @@ impl<'a> Truth<'a> {
     /// Returns all changes that etcd keeps, the oldest first: since the world was made with
     /// [`EtcdConfig::keep_journal`](crate::EtcdConfig::keep_journal), else from the change at the compacted revision
     /// on. The list may be empty. After a restore, the changes above etcd's revision are gone. After a restore with a
-    /// bump, the journal still has undone changes below the raised revision.
+    /// bump, the journal still has undone changes up to the raised revision.
     pub fn history(&self) -> Vec<Arc<Change>> {
         self.etcd.kept_changes()
     }

@@ -332,8 +332,9 @@ impl World {
     }
 
     /// Takes the requests that were answered 501 since the last call, because the simulator does not model them. Each
-    /// text is `METHOD PATH: reason`; the texts come server by server, the oldest first. Of each server at most the
-    /// first 64 such requests since the last call are named. [`World::unmodelled`] counts the requests beyond 64 too.
+    /// text is `METHOD PATH: reason`; the texts come by server, in the order of the ids, and of one server the oldest
+    /// first. Of each server at most the first 64 such requests since the last call are named. [`World::unmodelled`]
+    /// counts the requests beyond 64 too.
     pub fn take_unmodelled(&mut self) -> Vec<String> {
         let servers = self.servers.iter_mut();
         servers.flat_map(Apiserver::take_unmodelled).collect()

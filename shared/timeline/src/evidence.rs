@@ -52,7 +52,8 @@ pub struct Item {
 pub enum Way {
     /// The step followed within 1 s: a solid line.
     WentOn,
-    /// The change stopped at this step, and nobody received it: a dashed line that ends in a cross.
+    /// The change stopped at this step: the watch or client of the step did not receive it. A dashed line that ends in
+    /// a cross.
     NobodyHeard,
     /// More than 1 s passed, the change stopped at the step before, or the watch resumed: a dotted line.
     TimePasses,

@@ -19,11 +19,11 @@ pub(crate) const LONG_WAIT_US: i64 = 5_000_000;
 /// Most cleared findings that are listed, the newest first, so that the list stays short. Older cleared findings are
 /// only counted. The number has no source.
 pub const MAX_OVER: usize = 100;
-/// Most muted findings, because a page stores them. Muting one more unmutes the finding that was muted first. The
-/// number has no source.
+/// Most muted findings, because a page stores them. One more mute removes the oldest mute. Muting a finding again makes
+/// its mute the newest. The number has no source.
 pub const MAX_MUTED: usize = 256;
 /// Most banners that are remembered as read, because a page stores them. Reading one more forgets the one read first,
-/// whose banner then shows again if its finding is still open. The number has no source.
+/// whose banner may then show again if its finding is still open. The number has no source.
 const MAX_READ: usize = 16;
 /// Longest reason for a mute, in characters, so that a page stores at most 51,200 characters of reasons. A longer
 /// reason is cut at this length. The number has no other source.
@@ -36,9 +36,9 @@ pub struct Group {
     pub code: Text,
     /// The name of the row of the failure catalogue.
     pub name: Text,
-    /// The worst severity that any finding of the group has had so far.
+    /// The worst [severity](Item::severity) of the items.
     pub severity: Severity,
-    /// How many times the findings of the group have occurred, summed.
+    /// The sum of the [counts](Item::count) of the items.
     pub count: u64,
     /// The number of subjects, with a noun: `60 clients`, or `3 places` for subjects of several kinds; `None` for one
     /// subject.
@@ -48,7 +48,7 @@ pub struct Group {
     pub items: Vec<Item>,
 }
 
-/// A finding about one subject.
+/// An open finding about one subject. A clearing ends it; raised again, it begins with a new count and worst severity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
     /// Code and subject, `F11 shop/pods`: the finding's key in the fold, by which it is also muted. Hostile: show as
@@ -57,11 +57,11 @@ pub struct Item {
     /// The finding's subject in words, as `Finding::subject` returns it; `CLIENT, WATCH` if the finding names both, and
     /// `the cluster` if it names no subject. Hostile: show as text.
     pub subject: String,
-    /// The finding's worst severity so far.
+    /// The finding's worst severity so far, since its last clearing.
     pub severity: Severity,
     /// How certain the finding is, by its last record.
     pub certainty: Certainty,
-    /// How many times the finding has occurred since it was first raised.
+    /// How many times the finding has occurred so far, since its last clearing.
     pub count: u64,
     /// When the last occurrence began, as its record states it; if the record does not, when the occurrence was raised.
     pub since: Time,
@@ -83,8 +83,9 @@ pub struct Item {
 
 impl Item {
     /// Returns `likely · since 09:31:22 · or F25, F26`. A finding that occurred more than once gives `likely · 4 times
-    /// since 09:31:22, last at 09:40:00`. `last at` is left out if first and last occurrence began at the same time of
-    /// day in seconds, and `or` if `alike` is empty. Times are UTC times of day.
+    /// since 09:31:22, last at 09:40:00`. The first time is `first`, or `since` if that is earlier; the last time is
+    /// `since`. `last at` is left out if both are the same in seconds, and `or` if `alike` is empty. Times are UTC
+    /// times of day.
     #[must_use]
     pub fn particulars(&self) -> String {
         let mut words = self.certainty.to_string();
@@ -104,8 +105,8 @@ impl Item {
     }
 }
 
-/// A finding that a loaded record cleared. A finding cleared several times has one entry. The finding may be open
-/// again.
+/// A finding that a record cleared; the record is loaded, or was. A finding cleared several times has one entry. The
+/// finding may be open again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Over {
     /// Code and subject: `F08 shop/pods`. Hostile: show as text.
@@ -119,11 +120,11 @@ pub struct Over {
     /// The finding's subject, as `Finding::subject` returns it; `the cluster` if the finding names no subject. Hostile:
     /// show as text.
     pub subject: String,
-    /// How many loaded records cleared the finding; at least 1.
+    /// How many such records cleared the finding; at least 1.
     pub times: u64,
     /// The last time span from a first raising to a clearing: when the finding was raised, and when it was cleared.
     pub stood: (Time, Time),
-    /// What happened then, in a sentence. Hostile: show as text.
+    /// What happened at the finding's last occurrence before its last clearing, in a sentence. Hostile: show as text.
     pub summary: String,
     /// The record that raised the finding's last occurrence before its last clearing.
     pub raised: RecordId,
@@ -150,7 +151,7 @@ pub struct Board {
     pub muted: Vec<MutedItem>,
     /// Cleared findings, muted ones too, by falling time of clearing, then by key, at most [`MAX_OVER`].
     pub over: Vec<Over>,
-    /// How many more cleared findings of loaded records `over` leaves out; 0 if it has all.
+    /// How many more cleared findings `over` leaves out; 0 if it has all.
     pub over_more: u64,
 }
 
@@ -158,7 +159,7 @@ pub struct Board {
 /// subjects they have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// How many rows of the catalogue have an open finding.
+    /// How many rows of the catalogue have an open finding that is not muted.
     pub groups: u64,
     /// The worst severity that any open, not muted finding has had; `None` if there is no such finding.
     pub worst: Option<Severity>,
@@ -442,9 +443,10 @@ pub fn lane_of(store: &Store, id: RecordId) -> Option<LaneId> {
     Some(lane.unwrap_or(LaneId::Findings))
 }
 
-/// Returns the banner about a restored etcd, while F33 is open and not muted, and its banner was not read since the
-/// finding was first raised. Of several such findings, the first by key counts. After a restore, all clients hold
-/// objects of another history (docs/semantics/checks.md#trap-restored). `None` if there is no such finding.
+/// Returns the banner about a restored etcd, while F33 is open and not muted, and the banner of its raising
+/// ([`Restored::raising`]) was not read. Of several such findings, the first by key counts. After a restore, all
+/// clients hold objects of another history (docs/semantics/checks.md#trap-restored). `None` if there is no such
+/// finding.
 #[must_use]
 pub fn restored(store: &Store, muted: &Muted) -> Option<Restored> {
     let findings = &store.state()?.findings;
@@ -481,10 +483,10 @@ pub fn restored(store: &Store, muted: &Muted) -> Option<Restored> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restored {
     /// Id of the finding's raising, by which the banner is remembered as read: `EPOCH.SEQ` of the record that first
-    /// raised the finding.
+    /// raised the finding since it was last cleared.
     pub raising: String,
-    /// Words about the restore: since when it is seen, how certain, what happened, and what clients have to do. Hostile:
-    /// show as text.
+    /// Words about the restore: since when it is seen, how certain, what happened, and what clients have to do.
+    /// Hostile: show as text.
     pub words: String,
     /// The record that raised the finding's last occurrence.
     pub raised: RecordId,
@@ -592,9 +594,9 @@ pub(crate) fn watches_of(finding: &Finding) -> Option<String> {
     Some(names.join(", ") + &rest)
 }
 
-/// Time in µs after the start of a cause within which the ends of streams count as its effect. A server that shuts down
-/// may end its streams one after the other (docs/semantics/servers.md#drain). At 200 a second, 60 s suffice for 12,000
-/// streams. The end of a stream after this time is not counted.
+/// Time in µs, included, after the start of a cause within which the ends of streams count as its effect. A server that
+/// shuts down may end its streams one after the other (docs/semantics/servers.md#drain). At 200 a second, 60 s suffice
+/// for 12,000 streams. The end of a stream after this time is not counted.
 const OF_CAUSE_US: i64 = 60_000_000;
 
 /// Whether a finding is about a watch: by name, alone or with others. If the finding does not name all its watches, it

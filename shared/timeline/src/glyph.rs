@@ -97,13 +97,14 @@ glyphs! {
     ModifiedByList = "modified-by-list", "changed, from a list", Modified, (6.0, 2.5), [Ground "M6 1.75a4.25 4.25 0 1 1 0 8.5a4.25 4.25 0 1 1 0 -8.5Z", Stroke(150) "M6 2.5a3.5 3.5 0 1 1 0 7a3.5 3.5 0 1 1 0 -7Z"];
     /// A MODIFIED of status only, learned from a list or from initial events.
     StatusByList = "status-by-list", "status changed, from a list", Modified, (6.0, 5.25), [Ground "M.75 4.5H11.25A5.25 5.25 0 0 1 .75 4.5Z", Stroke(150) "M1.75 5.25H10.25A4.25 4.25 0 0 1 1.75 5.25Z"];
-    /// A delete that no watch delivered: the object was held, and a list or a stream shows that it is gone.
+    /// A delete that no stream of the watch delivered: the watch held the object, and a list or a stream shows that it
+    /// is gone.
     DeletedInferred = "deleted-inferred", "inferred delete", Deleted, (6.0, 2.25), [Ground "M.8 1.5H11.2L6 11Z", Stroke(150) "M2 2.25H10L6 9.3Z"];
     /// A BOOKMARK that does not end the initial events. The picture draws such a bookmark as a tick.
     Bookmark = "bookmark", "BOOKMARK", Bookmark, (6.0, 6.0), [Fill "M5.25 3h1.5v6h-1.5z"];
     /// The bookmark that ends the initial events.
     InitialEnd = "initial-events-end", "end of initial events", Bookmark, (6.0, 2.75), [Fill "M2.5 2H9.5v1.5H6.75V10h-1.5V3.5H2.5Z"];
-    /// An ERROR event.
+    /// An ERROR event. Beside the name of a row it stands for a refusal, a lost gap or an error finding, too.
     Error = "error", "ERROR", Error, (6.0, 6.0), [Fill "M6 .5L11.5 6L6 11.5L.5 6Z"];
     /// Opening bracket of a list.
     ListStart = "list-start", "list starts", List, (4.25, 6.0), [Stroke(150) "M8.5 1.25H4.25V10.75H8.5"];
@@ -136,7 +137,7 @@ glyphs! {
     Stale = "stale", "stale", Divergence, (1.75, 6.0), [Stroke(175) "M5.75 2L1.75 6L5.75 10M10.5 2L6.5 6L10.5 10"];
     /// The watch holds the object at a newer resourceVersion than the audit's read has.
     ListOlder = "list-older", "list older", Divergence, (10.25, 6.0), [Stroke(175) "M1.5 2L5.5 6L1.5 10M6.25 2L10.25 6L6.25 10"];
-    /// An audit read agrees with what the watch holds.
+    /// An audit read agrees with what the watch holds. In the colour `line3`, the read cannot tell.
     ReadAgrees = "read-agrees", "read agrees", Bookmark, (6.0, 6.0), [Fill "M3.25 3.25h5.5v5.5h-5.5z"];
     /// An audit read differs from what the watch holds.
     ReadDiffers = "read-differs", "read differs", Divergence, (6.0, 6.0), [Ground "M2 2h8v8H2z", Stroke(150) "M2.5 2.5h7v7h-7zM9.5 2.5L2.5 9.5"];

@@ -24,7 +24,8 @@ pub struct Records {
     pub draw: DrawTable,
 }
 
-/// All functions for records.
+/// The table of all functions that make the rows of records and draw them. A page sets [`Lanes::records`] and
+/// [`Picture::records`] to its two parts once it has loaded them.
 pub const RECORDS: &Records = &Records {
     rows: RowTable {
         rows: |lanes, store, builder, view, now| {

@@ -73,7 +73,8 @@ tokens! {
     Deleted = "deleted", "#F5BC5C", "#B27206";
     /// ERROR, abnormal end, refused, reversal; severity error.
     Error = "error", "#FF6246", "#B42300";
-    /// Ghost, missing, stale, list older; severity divergence. Nothing else in the picture has this colour.
+    /// Ghost, missing, stale, list older, and an audit read that differs; severity divergence. Nothing else in the
+    /// picture has this colour.
     Divergence = "div", "#FF9BDD", "#B10E84";
     /// ResourceVersion jump.
     Jump = "jump", "#F2EE8A", "#7E6F00";

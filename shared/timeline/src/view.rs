@@ -12,10 +12,10 @@ const MOST_US: i64 = 1 << 61;
 /// ruler's nearest labels, 1 ms apart, are 200 px apart. The number has no other source.
 const MIN_US_PER_PX: f64 = 5.0;
 /// Farthest zoom, in µs for each px: one day in 100 px. A farther zoom is cut to this value, because the ruler's
-/// farthest labels, 1 day apart, need 90 px.
+/// farthest labels, 1 day apart, need 90 px. The number has no other source.
 const MAX_US_PER_PX: f64 = 864e6;
-/// Share of the width that stays free right of now while the view follows now, so that the pen shows. The number has no
-/// source.
+/// Least share of the width that stays free right of now while the view follows now, so that the pen shows. The number
+/// has no source.
 const LEAD: f64 = 0.025;
 /// Distance in px of a young log's begin from the left edge, so that its first record shows. The number has no source.
 const MARGIN_PX: f64 = 10.0;
@@ -48,7 +48,7 @@ pub struct View {
     /// not follow now.
     pub pen_px: f64,
     /// Width in px that stays free right of now while the view follows now, in addition to 2.5 % of the width. The
-    /// value is 0, or the width for the captions while they are open.
+    /// value is the width for the captions while they are open. It is 0 while they are closed or have no room.
     pub free_px: f64,
 }
 
@@ -333,9 +333,9 @@ impl View {
     }
 }
 
-/// Distances of labelled ticks and of the ticks between them, in µs, by rising distance. Each labelled distance is a
-/// multiple of the other. The distances are round, so that labels stand at round times. If none is wide enough, the
-/// last pair is used.
+/// Distances of labelled ticks and of the ticks between them, in µs, by rising distance. The first pair whose labels
+/// are at least 90 px apart is used; if none is, the last pair is used. Each labelled distance is a multiple of the
+/// other. The distances are round, so that labels stand at round times. The numbers have no other source.
 const TICKS: &[(i64, i64)] = &{
     /// One millisecond in µs.
     const MS: i64 = 1_000;

@@ -12,8 +12,10 @@ use watchscope_model::{
 use super::judgement::Judgement;
 
 /// Time in µs after a pause of watchscope within which a stream that had events waiting may end because of the pause.
-/// The server gives up a client that does not read (F36; docs/semantics/servers.md#slow-watch). The number has no
-/// source. A longer time would blame watchscope for more ends, a shorter time the server.
+/// The server gives up a client that does not read (F36; docs/semantics/servers.md#slow-watch). A gap that begins
+/// within this time may also find its history gone because of the pause (F11, F12). Another pause that ends within this
+/// time counts as one with it. The number has no source. A longer time would blame watchscope for more ends, a shorter
+/// time the server.
 pub(crate) const AFTERMATH_US: i64 = 10_000_000;
 /// Age in ms below which a stream without events is barren (F10; docs/semantics/streams.md#rule-barren). The number has
 /// no source: it is twice the 1 s below which client-go sees an error (docs/semantics/clients.md#reflector-end).

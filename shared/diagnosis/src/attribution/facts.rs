@@ -24,28 +24,30 @@ use crate::server_words;
 
 /// Time in µs within which ends of streams count as "together" (docs/semantics/streams.md#together). So the judgement
 /// of an end that does not explain itself comes this time after the end at the earliest. It is also the time after a
-/// resume within which events count as replayed at once. The number has no source. A longer time would group more ends
-/// of different causes; a shorter time would separate ends of one cause.
+/// resume within which events count as replayed at once. Some findings wait this time for other watches with the same
+/// cause. The number has no source. A longer time would group more ends of different causes; a shorter time would
+/// separate ends of one cause.
 pub const TOGETHER_US: i64 = 250_000;
-/// Time in µs after an end up to which its judgement may be published, and replaced
-/// (docs/semantics/streams.md#revised). After it a judgement is final, except a suspicion ([`SUSPICION_REVISED_US`]).
-/// This time includes a watch's first retry after a failure, which comes after 1.6 s at most
-/// (docs/semantics/clients.md#reflector); the rest has no source. It is also the time within which failed requests of
-/// several watches may be one finding.
+/// Time in µs after an end within which its judgement may be replaced (docs/semantics/streams.md#revised). After it a
+/// judgement is final, except a suspicion ([`SUSPICION_REVISED_US`]). An end that has no judgement by then still gets
+/// one, at the next call of [`Diagnosis::conclude`](crate::Diagnosis::conclude). This time includes a watch's first
+/// retry after a failure, which comes after 1.6 s at most (docs/semantics/clients.md#reflector); the rest has no
+/// source. It is also the time within which failed requests of several watches may be one finding.
 pub const REVISED_US: i64 = 2_000_000;
 /// Time in µs after an end at which a suspicion, or `unknown`, is final: 12.25 s (docs/semantics/streams.md#revised).
 /// If the watch meets a 410 when it resumes, its next list may show that the server's cache was built anew. The time is
-/// [`REVISED_US`], [`TOGETHER_US`], and the 10 s for which attribution waits for that list.
+/// [`REVISED_US`], [`TOGETHER_US`], and the 10 s for which attribution waits for that list. If the watch resumes later
+/// than 2.25 s after the end, such a list may come later, too.
 pub const SUSPICION_REVISED_US: i64 = REVISED_US + TOGETHER_US + LIST_US;
 /// The most ends that are kept. A further end makes attribution forget the oldest end. The published judgement of that
 /// end stays, and later ends are not grouped with it; an end that has no judgement by then gets none. Findings wait for
-/// the judgement of at most as many ends. An end matters for 12.25 s at most, so the limit allows over 300 ends a
+/// the judgement of at most as many ends. An end seldom matters for over 12.25 s, so the limit allows over 300 ends a
 /// second. The number has no other source.
 pub const MAX_ENDS: usize = 4_096;
 /// The most facts, and the most edited CRDs, that are kept. A further fact makes attribution forget the oldest fact. A
 /// further edit makes it forget edits older than 130 s, which end no stream any more. If no edit is that old, the
-/// further edit is not kept. Facts are kept for 2.25 s, or for 12.25 s while an end before them waits for a list. So
-/// the limit allows 1,800 facts a second, or 330 during such a wait. Edits matter for 130 s, so it allows 30 edits a
+/// further edit is not kept. Facts matter for 2.25 s, or for 12.25 s while an end before them waits for a list. So the
+/// limit allows 1,800 facts a second, or 330 during such a wait. Edits matter for 130 s, so it allows 30 edits a
 /// second. The number has no other source.
 pub const MAX_FACTS: usize = 4_096;
 /// Time in µs after an edit of a CRD within which the watches of its resource may end because of the edit (F17;
@@ -65,7 +67,8 @@ const MAX_DRAINING: usize = 64;
 /// ping may stay unanswered before its connection counts as dead (docs/semantics/servers.md#ping).
 const SHORT_PAUSE_MS: u64 = 15_000;
 /// Least number of events of its resource that a watch cache keeps before it drops the oldest
-/// (docs/semantics/servers.md#ring).
+/// (docs/semantics/servers.md#ring). If a list after a 410 is less than 100 revisions above the cache's oldest, the
+/// cache was built anew ([`Expiry`]). From 100 on, the list proves nothing.
 const CACHED_EVENTS: u64 = 100;
 /// Time in µs that attribution waits for the list after a 410. This list shows whether the watch cache was built anew
 /// (docs/semantics/streams.md#rule-cache-rebuilt). A list after this time explains nothing. The number has no source. A

@@ -22,7 +22,8 @@ const TIMEOUT_SLACK_MS: u64 = 2_000;
 /// timeouts. The number has no source.
 const TIMEOUT_LATE_MS: u64 = 60_000;
 /// Ages in ms at which a server ends a stream without a timeout: 1800 s to 3600 s
-/// (docs/semantics/servers.md#watch-lifetime). The range has 2 s more as slack, as in [`TIMEOUT_SLACK_MS`].
+/// (docs/semantics/servers.md#watch-lifetime). The upper end has 2 s more as slack, as in [`TIMEOUT_SLACK_MS`]. After a
+/// pause of watchscope, the lower end counts as the timeout of a stream without one.
 const SERVER_TIMEOUT_MS: RangeInclusive<u64> = 1_800_000..=3_602_000;
 /// Time in ms after the timeout from which on a silent stream may come from a server that keeps to no timeouts
 /// (docs/semantics/streams.md#rule-silence). At this time the probe gives a stream up.

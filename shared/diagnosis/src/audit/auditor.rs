@@ -72,9 +72,10 @@ impl Auditor {
     }
 
     /// Makes a viewer's request for all objects sweep watches of at most `most` objects, held or missing, if lists may
-    /// hide a wrong object; larger watches get [`AT_ONCE`] lookups. The default is [`AT_ONCE`]. With a greater `most`,
-    /// only the server's budget limits a watch during a sweep. A sweep ends early at 8 failed lookups, at a refusal
-    /// (401, 403), and at a new list of the watch. A sweep also ends if the watch has no open stream for 4 s. Watches
+    /// hide a wrong object. Larger watches get [`AT_ONCE`] lookups. The default is [`AT_ONCE`]. With a greater `most`,
+    /// only the server's budget limits a watch during a sweep. A sweep ends early at 8 failed lookups, and at a new
+    /// list of the watch. A read that is refused with 401, or a list refused with 403, ends it, too. After a GET
+    /// refused with 403, objects are listed by name. A sweep also ends if the watch has no open stream for 4 s. Watches
     /// that are audited already keep their limit.
     #[must_use]
     pub fn looking_at(mut self, most: usize) -> Self {

@@ -15,9 +15,9 @@ pub const PER_MINUTE: usize = 120;
 pub const PER_WATCH: usize = 20;
 /// One minute in µs.
 const MINUTE_US: i64 = 60_000_000;
-/// First wait in ms after a server was busy. Each further refusal in a row doubles the wait. If the server asks for a
-/// longer wait, that wait counts. Many servers ask for a wait of 1 s, too
-/// (docs/semantics/requests.md#too-many-requests).
+/// First wait in ms after a server was busy or could not be reached. Each further such answer in a row doubles the
+/// wait, up to [`LONGEST_REST_MS`]. If the server asks for a longer wait, that wait counts. Many servers ask for a wait
+/// of 1 s, too (docs/semantics/requests.md#too-many-requests).
 const REST_MS: u64 = 1_000;
 /// Longest wait in ms after refusals in a row, unless the server asks for a longer one. More refusals do not lengthen
 /// the wait. So the audit sends requests to a recovered server again within a minute. The number has no other source.

@@ -8,8 +8,8 @@ use watchscope_timeline::format::{count, duration};
 
 use super::{Measure, Scope};
 
-/// The most differences that get a mark; more marks would overlap. The chart's notes count further differences. The
-/// number has no other source.
+/// The most differences that get a mark: the first ones. The chart's notes count further differences. The bound keeps
+/// the chart's SVG small, because each mark is drawn. The number has no source.
 const MOST_MARKS: usize = 100;
 
 /// The audit's requests by kind and bucket. This measure holds three numbers for each of at most [`super::COLUMNS`] + 2

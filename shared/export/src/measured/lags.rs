@@ -11,12 +11,13 @@ use watchscope_timeline::format::duration;
 use super::parts::Durations;
 use super::{MOST_LETTERS, Measure, Scope, when};
 
-/// The most events that wait for another server to deliver them; of more, the oldest are forgotten. A later delivery of
-/// a forgotten event counts as its first delivery. At 200 events a second, as of the pods of a large cluster
-/// (docs/semantics/servers.md#load), a server may be 20 s behind. The number has no other source.
+/// The most events whose first delivery is held, so that the lag of a later delivery can be measured. When one more
+/// event comes, the oldest is forgotten. A later delivery of a forgotten event counts as its first delivery, with a lag
+/// of 0. At 200 events a second, as of the pods of a large cluster (docs/semantics/servers.md#load), 4,096 events last
+/// 20 s. The number has no other source.
 const REMEMBERED: usize = 4_096;
-/// The most servers that are compared. Further servers are not measured, and the chart's notes say so. The number has
-/// no source.
+/// The most servers whose lag is measured: the first ones that delivered an event. Further servers have no line, and
+/// the chart's notes say so. Their deliveries still count as the first ones of events. The number has no source.
 const MOST_SERVERS: usize = 16;
 /// The least p95 of a server's lag in its worst bucket, in microseconds, for the chart to call the server behind. A
 /// person notices such a lag. The number has no other source.

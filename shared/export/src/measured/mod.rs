@@ -30,11 +30,13 @@ pub(crate) use self::lives::Lives;
 pub(crate) use self::versions::Versions;
 use crate::taken::Taken;
 
-/// The most whole time buckets in a chart with lines. Their length is a round one. With the parts at both ends, the
-/// chart has at most two more. A bucket is therefore at least about 4 px wide. The number has no source.
+/// The most whole time buckets in a chart of a rate, and for the dots of a chart. Their length is a round one. With the
+/// parts at both ends, the chart has at most two more. A bucket is therefore at least about 4 px wide. The number has
+/// no source.
 const BUCKETS: i64 = 120;
-/// The most whole time buckets in a chart with columns. Their length is a round one. With the parts at both ends, the
-/// chart has at most two more. A column is therefore at least about 13 px wide. The number has no source.
+/// The most whole time buckets in a chart with columns, and in the chart of the servers' lag. Their length is a round
+/// one. With the parts at both ends, the chart has at most two more. A column is therefore at least about 13 px wide.
+/// The number has no source.
 const COLUMNS: i64 = 40;
 /// The most watches, names or unfinished lists for which a [`Measure`] holds separate numbers, so that its memory is
 /// bounded for any log. The numbers of further ones are added up or left out. 256 names with a number of 8 bytes for
@@ -50,9 +52,9 @@ const MOST_LETTERS: usize = 40;
 /// The time of all charts of an export, and what is missing from its records.
 pub(crate) struct Scope {
     pub(crate) frame: Frame,
-    /// The time buckets of charts with lines.
+    /// The time buckets of charts of rates, and of dots: at most [`BUCKETS`] + 2.
     pub(crate) lines: Grid,
-    /// The time buckets of charts with columns.
+    /// The time buckets of charts with columns, and of the chart of the servers' lag: at most [`COLUMNS`] + 2.
     pub(crate) columns: Grid,
     /// The time of each run, from its first to its last record.
     pub(crate) runs: Vec<Span>,

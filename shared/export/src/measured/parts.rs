@@ -9,8 +9,8 @@ use super::{MOST_LETTERS, MOST_WATCHES};
 
 /// The name under which a chart adds up all names without numbers of their own.
 pub(crate) const OTHERS: &str = "others";
-/// The most series of a chart with lines, which differ in width and dash. If there are more names, the last series adds
-/// up the names with the smallest sums as "others". The number has no source.
+/// The most series of the chart of event rates, whose lines differ in width and dash. If there are more names, the last
+/// series adds up the names with the smallest sums as "others". The number has no source.
 const MOST_LINES: usize = 5;
 
 /// Counts by name and bucket. The first [`MOST_WATCHES`] names have counts of their own; the counts of later names are
@@ -174,8 +174,8 @@ pub(crate) struct Thinned {
     pub(crate) undrawn: u64,
 }
 
-/// The most dots of a series, so that its SVG stays small; [`Thinned::undrawn`] counts the others. The number has no
-/// source.
+/// The most dots of a series, so that its SVG stays small. When a series has 1,000 dots, a duration in a new cell gets
+/// no dot; [`Thinned::undrawn`] counts it. The number has no source.
 const MOST_DOTS: usize = 1_000;
 
 impl Thinned {

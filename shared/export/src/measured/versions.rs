@@ -11,8 +11,8 @@ use super::{Measure, Scope, when};
 /// The least number of buckets with a speed for the chart's title to name a peak; fewer buckets show no usual speed.
 /// The number has no source.
 const ENOUGH: usize = 5;
-/// The chart's title names a peak if it is at least this multiple of the median speed; smaller peaks are usual. The
-/// number has no source.
+/// The chart's title names a peak if it is at least this multiple of the median speed, and at least [`ENOUGH`] buckets
+/// have a speed. Smaller peaks are usual. The number has no source.
 const PEAK: i64 = 2;
 
 /// The rise of the highest resourceVersion that any watch of a run has received, by bucket. This measure holds three

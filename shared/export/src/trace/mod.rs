@@ -36,9 +36,10 @@ use self::slices::Unended;
 use self::tracks::{MOST_OBJECTS, Tracks};
 use crate::taken::Taken;
 
-/// Returns the whole file: a `Trace` message of Perfetto, as protobuf. The first 10,000 objects have a track; events of
-/// further objects share one track and are counted. Names keep their first 200 letters, other texts 2,000; `…` replaces
-/// further letters. Times are nanoseconds since 1970; a time outside 1970 to 2262 becomes the nearer end of that span.
+/// Returns the whole file: a `Trace` message of Perfetto, as protobuf. The first 10,000 objects have a track; an object
+/// counts once for each of its watches. Events of further objects share one track and are counted. Names keep their
+/// first 200 letters, other texts 2,000; `…` replaces further letters. Times are nanoseconds since 1970; a time outside
+/// 1970 to 2262 becomes the nearer end of that span.
 ///
 /// # Errors
 /// If a frame cannot be read.

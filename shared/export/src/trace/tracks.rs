@@ -11,7 +11,8 @@ use super::proto::{
 };
 
 /// The most objects with a track of their own, because each track is a row in the viewer. The objects that come first
-/// in the trace get a track; events of further objects share one track. The number has no source.
+/// in the trace get a track; events of further objects share one track. An object counts once for each of its watches.
+/// The number has no source.
 pub(super) const MOST_OBJECTS: usize = 10_000;
 
 /// The kind of a track among the children of its parent.

@@ -12,9 +12,9 @@ use super::kept::Missing;
 /// nobody reads more.
 pub const MAX_LISTED: usize = 10_000;
 /// The most time in microseconds between a recorded judgement and one made again that are still compared with each
-/// other. A judgement waits for its counterpart until a judgement comes whose time is further away than this. Diagnosis
-/// may replace a stream's judgement for 12.25 s (`SUSPICION_REVISED_US`), so a time below 12.25 s would miss
-/// counterparts. The number has no source.
+/// other. A judgement waits for its counterpart until a judgement comes whose time is further away than this.
+/// [`Missing::Alike`] uses the same time. Diagnosis may replace a stream's judgement for 12.25 s
+/// (`SUSPICION_REVISED_US`), so a time below 12.25 s would miss counterparts. The number has no source.
 pub const NEAR_US: i64 = 60_000_000;
 /// The most judgements that wait for their counterpart. Above this number the oldest is decided at once, before
 /// [`NEAR_US`] have passed. The number bounds the memory, and the search for a counterpart. The number has no source:

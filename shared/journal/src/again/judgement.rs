@@ -5,8 +5,9 @@ use watchscope_model::vocabulary::{Certainty, Severity, Standing};
 use watchscope_model::{Event, Seq, StreamId, Text, Time, WatchName};
 
 /// The most time in microseconds between two judgements that count as the same; judgements further apart count as
-/// different. A host whose timer fired at most this late may have recorded one of them. The number has no source: a
-/// longer time would hide judgements that came at another time.
+/// different. A judgement made again that was not recorded is appended once it is overdue by more than this time. A
+/// host whose timer fired at most this late may have recorded one of the two. The number has no source: a longer time
+/// would hide judgements that came at another time.
 pub const LATE_US: i64 = 100_000;
 
 /// The subject of a judgement. Only judgements with the same subject are compared.

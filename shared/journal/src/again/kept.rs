@@ -23,9 +23,12 @@ const MAX_WITHHELD: usize = 65_536;
 /// judged again. The number bounds the memory, and has no source: it is eight times the findings that may be open at
 /// one time.
 const MAX_KEPT: usize = 8_192;
-/// The time in microseconds after a watch's first whole stream began, or after it stopped, in which judgements may rest
-/// on earlier events. After this time it is settled why the stream before ended and what followed. The number is the
-/// longest time over which diagnosis takes failures of several watches for one failure.
+/// The time in microseconds in which judgements may still rest on events before the recording's beginning, or before
+/// the end of a hole. It counts from that beginning or end. For a watch that already ran, it counts from the watch's
+/// next stream or stop. For a client program it counts from its first start. A finding about several programs may rest
+/// on such events up to this time after a message of a program that was not started since. After this time it is
+/// settled why the stream before ended and what followed. The number is the longest time over which diagnosis takes
+/// failures of several watches for one failure.
 const SETTLED_US: i64 = 60_000_000;
 
 /// Why a judgement cannot be made again. Later judgements of its subject get the same reason, until the subject is

@@ -18,18 +18,18 @@ pub const BEHIND_US: i64 = 5_000_000;
 /// a greater lag gets a snapshot. The number has no source: it is four times [`WINDOW_BYTES`].
 pub const BEHIND_BYTES: u64 = 4 << 20;
 
-/// The age in microseconds of the oldest unacknowledged data above which live and past data wait, if more than
-/// [`STALLED_BYTES`] are unacknowledged. The age of unacknowledged data does not hold back snapshots. Without this
-/// limit a slow link would hold a whole window of data, and a snapshot of the head would arrive after all that data.
-/// The number has no source: it is less than [`BEHIND_US`], so that the window is not full when a viewer is moved to
-/// the head.
+/// The age in microseconds of the oldest unacknowledged data above which live data, past data and the catalogue wait,
+/// if more than [`STALLED_BYTES`] are unacknowledged. The age of unacknowledged data does not hold back snapshots.
+/// Without this limit a slow link would hold a whole window of data, and a snapshot of the head would arrive after all
+/// that data. The number has no source: it is less than [`BEHIND_US`], so that the window is not full when a viewer is
+/// moved to the head.
 const STALLED_US: i64 = 2_000_000;
 /// The unacknowledged bytes up to which data is sent at any age of the oldest message. The number is that of the
 /// largest message, so that a message is always on its way.
 const STALLED_BYTES: u64 = 64 << 10;
-/// The bytes of the window, half of it, that messages of the past leave to live messages. A message of the past waits
-/// while less than this would be free after it. With this reserve, live and past messages each have room. The share has
-/// no source.
+/// The bytes of the window, half of it, that messages of the past and of the catalogue leave to live messages. Such a
+/// message waits while less than this would be free after it. With this reserve, live and past messages each have room.
+/// The share has no source.
 const LIVE_RESERVE_BYTES: u64 = WINDOW_BYTES / 2;
 
 /// The time in microseconds in which sent messages share a mark; a message at the end of that time or later begins a

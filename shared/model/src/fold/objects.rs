@@ -74,8 +74,8 @@ impl Objects {
         self.0.is_empty()
     }
 
-    /// All objects. After a decode they are in the order of namespace and name; after any change the order depends on
-    /// history.
+    /// All objects. After a decode they are in the order of the snapshot: that of namespace and name, if watchscope
+    /// wrote it. After any change the order depends on history.
     pub fn iter(&self) -> impl Iterator<Item = &Held> {
         self.0.values()
     }

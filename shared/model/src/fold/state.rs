@@ -281,8 +281,8 @@ impl Rewrite for Counts {
     fn rewrite(&mut self, _with: &mut dyn Rewriter) {}
 }
 
-/// Counts by the kind number of [`Event`]; index 0 is unused. The number of kinds bounds its length. A count wraps
-/// above 64 bits.
+/// Counts by the kind number of [`Event`]; index 0 is unused. The number of kinds bounds its length; in a decoded
+/// snapshot, the size of the frame does. A count wraps above 64 bits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts(Vec<u64>);
 

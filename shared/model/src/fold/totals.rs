@@ -18,27 +18,29 @@ use crate::row::{Attributed, Row};
 use crate::time::Time;
 use crate::vocabulary::Cause;
 
-/// The number of last ends per watch that an attribution may still change. Diagnosis revises no end later than 12.25 s
-/// after it (docs/semantics/streams.md#revised). If more streams of the watch end within 12.25 s, earlier ends keep the
-/// reason that they count under. The number is small, because each snapshot has these ends of each watch. The number
-/// has no other source.
+/// The number of last ends per watch that an attribution may still change. An attribution of an earlier end has no
+/// effect on the totals. Diagnosis revises no end later than 12.25 s after it (docs/semantics/streams.md#revised). If
+/// over 8 streams of the watch end within 12.25 s, the earliest of them keep the reason that they count under. The
+/// number is small, because each snapshot has these ends of each watch. The number has no other source.
 pub const ENDS_KEPT: usize = 8;
 
 // Places in the list, each of one number unless said otherwise.
 
 /// The index of the number of gaps that resumed.
 const RESUMED: usize = 0;
-/// The index of the number of gaps after which a watch did not resume but began with a new list.
+/// The index of the number of gaps that closed without a resume.
 const LOST: usize = 1;
 /// The index of the sum of the lengths of the gaps that [`LOST`] counts, in µs.
 const LOST_US: usize = 2;
-/// The index of the number of events known to be lost in gaps, as a gap states or the list after it shows.
+/// The index of the number of events known to be lost in gaps. A gap states it, or a list shows it that completes while
+/// a gap with a known progress is open.
 const MISSED: usize = 3;
 /// The index of the number of those gaps that [`LOST`] counts whose losses neither the gap states nor a list shows.
 const UNMEASURED: usize = 4;
 /// The index of the number of items in the watch's `list.complete` records after its first.
 const RELISTED: usize = 5;
-/// The index of the time in µs of the watch's last list, change or bookmark.
+/// The index of the time of the watch's last `list.complete`, `change` or `bookmark` record, in µs since
+/// 1970-01-01T00:00:00Z; 0 before the first.
 const HEARD: usize = 6;
 /// The index of [`ENDS_KEPT`] pairs: a stream that ended, and the number of the reason that its end counts under. The
 /// newest pair is last.
@@ -60,7 +62,8 @@ const CATALOGUE: u64 = 100;
 
 /// The totals of a watch since it was started for the first time. Each number wraps above 64 bits. The list of numbers
 /// is empty if the fold was encoded by a version that did not count. If the list is empty, every number is 0, and
-/// [`are_known`](Self::are_known) is false. The closed lists of causes and attributions bound its length.
+/// [`are_known`](Self::are_known) is false. The closed lists of causes and attributions bound its length; in a decoded
+/// snapshot, the size of the frame does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals(Vec<u64>);
 

@@ -19,7 +19,7 @@ const JUMP_FACTOR: u64 = 8;
 /// How one event moves a watch's resourceVersion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VersionStep {
-    /// A usual step, the first step up since the start, the same version again, or the first version.
+    /// A usual step, the first step up since the start, the same number again, or the first version.
     Usual,
     /// The resourceVersion went up by `by`, far beyond the last steps: over 100, and over 8 times the largest of the
     /// last 16.

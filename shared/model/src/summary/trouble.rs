@@ -79,7 +79,8 @@ pub struct Trouble {
     /// The trouble's length in microseconds, 0 for a moment. It is the length up to the chapter's last record if the
     /// trouble was still open then.
     pub length_us: u64,
-    /// The kind of the trouble; of joined troubles, the kind of the most severe one.
+    /// The kind of the trouble; of joined troubles, the kind of the most severe one, and of equally severe ones the
+    /// kind of the first.
     pub kind: TroubleKind,
     /// The severity of the trouble; of joined troubles, the worst severity.
     pub severity: Severity,
@@ -215,9 +216,9 @@ impl Neighbours {
     }
 }
 
-/// The flag of a trouble that was open at the chapter's opening.
+/// The bit in the flags of an encoded trouble that marks it as open at the chapter's opening.
 const BEGIN: u8 = 1;
-/// The flag of a trouble that is open after the chapter's last record.
+/// The bit in the flags of an encoded trouble that marks it as open after the chapter's last record.
 const END: u8 = 2;
 
 impl Trouble {

@@ -13,8 +13,9 @@ pub const PROTOCOL_VERSION: u32 = 2;
 pub const PAGE_HEADER: &str = "x-watchscope-page";
 
 /// The most bytes of a message: 64 KiB, so that a live message waits for little of a large one. A server cuts a larger
-/// snapshot, segment or chapter into pieces ([`cut_into_pieces`](super::cut_into_pieces)). A server does not cut its
-/// other messages, which are small. A viewer's larger message is refused. The number has no other source.
+/// snapshot, segment or chapter into pieces ([`cut_into_pieces`](super::cut_into_pieces)). A server neither cuts its
+/// other messages nor checks their size, because they are small; a list of very many contexts may be larger. A viewer's
+/// larger message is refused. The number has no other source.
 pub const MAX_MESSAGE_BYTES: usize = 64 << 10;
 
 /// The most bytes of the log's messages that a server sends to a viewer without acknowledgement: 1 MiB, or 16 of the
@@ -28,8 +29,8 @@ pub const WINDOW_BYTES: u64 = 1 << 20;
 pub const ACKNOWLEDGE_BYTES: u64 = 256 << 10;
 
 /// The time in milliseconds after which a viewer acknowledges received bytes, if there are fewer than
-/// [`ACKNOWLEDGE_BYTES`]. With this limit, a server learns within about this time which messages a viewer has
-/// processed. The number has no source.
+/// [`ACKNOWLEDGE_BYTES`]. The time counts from the first byte that is not acknowledged. With this limit, a server
+/// learns within about this time which messages a viewer has processed. The number has no source.
 pub const ACKNOWLEDGE_MS: u64 = 250;
 
 /// The time from one heartbeat of a server to the next, in milliseconds. The page takes a connection as dead after 45 s

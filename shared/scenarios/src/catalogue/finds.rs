@@ -1,7 +1,7 @@
 //! The findings that diagnosis must make in each row's story, the findings that it may make, and the time by which.
 //!
-//! Each row has one line. A row without a family is silent: its failure shows in no record, or nothing goes wrong;
-//! [`UNSEEN`] says why.
+//! Each row has one line. A row without a family is silent: its failure shows in no record, or nothing goes wrong.
+//! [`UNSEEN`] says why, if the row's own story is silent.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use watchscope_model::Row::{self, *};
 pub struct Finds {
     /// The row whose failure happens in the story.
     pub row: Row,
-    /// The rows that the finding may name: a finding must name one of these rows. Empty for a silent row, which no
-    /// finding may name.
+    /// The rows that the finding may name: a finding must name one of these rows. Empty for a silent row or form, which
+    /// no finding may name.
     pub family: &'static [Row],
     /// Rows of other failures that truly happen in the story, so findings of these rows may be made, but need not be.
     /// The list may be empty.
@@ -27,7 +27,8 @@ pub struct Finds {
     pub strikes_with: Option<u64>,
     /// How long the finding's rule waits after the failure, in seconds; 0 if the rule finds the failure at once.
     pub waits_s: u64,
-    /// Another Kubernetes version of the row's servers with which the findings are the same, such as `1.30.0`.
+    /// A Kubernetes version of the row's servers with which the findings are the same, such as `1.30.0`. They are also
+    /// the same with each minor version between it and the story's own version. It may equal the story's own.
     pub version: &'static str,
     /// The length of the story in seconds, in place of the row's `lasts`; `None` if `lasts` is long enough for the
     /// finding.
@@ -195,6 +196,9 @@ impl Finds {
 /// * 10 s for an answer that does not come, 30 s for a client that returned, and 90 s of silence (F04)
 /// * a round of the audit (15 s), and the time for a second read if the verdict needs one
 /// * a minute for a bookmark before that round, if nothing else brings the watch past the event that it missed (F27)
+///
+/// Other values have no source. docs/detection.md lists the longest allowed time and the slowest measured time of each
+/// finding.
 pub const FINDS: [Finds; Row::COUNT] = [
     row(F01, &[F01], 5, 1, &[]),
     row(F02, &[F02], 5, 1, &[F08]),

@@ -177,7 +177,8 @@ fn never_ready() -> (Row, Finds) {
 }
 
 /// The number of writes of a resource at one instant: more than the 100 events with which a watch cache's ring begins
-/// (docs/semantics/servers.md#ring). A full ring that spans less than 75 s doubles. The number has no other source.
+/// (docs/semantics/servers.md#ring). The full ring spans less than 75 s, so it doubles and drops none of the writes.
+/// The number has no other source.
 const OVERRUN: u64 = 150;
 
 /// Returns a deed that ends the watches of configmaps with an orderly end of the body, long before their timeouts.

@@ -27,8 +27,8 @@ pub use self::player::{Found, LessonPlayer, Run, digest_of};
 /// The wall clock at a lesson's begin, in microseconds since 1970: 2027-01-01, midnight UTC. Beginning at midnight
 /// makes the clock on the page's ruler show minutes and seconds since the lesson began. The date has no source.
 const MIDNIGHT_US: i64 = 1_798_761_600_000_000;
-/// How long the cluster runs before the lesson begins, so that the controllers' first writes are done. The number has
-/// no source.
+/// How long the cluster runs before the lesson begins, so that the watch caches have the objects that exist from the
+/// lesson's begin on. The number has no source.
 const SETTLING: Duration = Duration::from_secs(2);
 
 /// A lesson: a simulated cluster, its script, and the narration.
@@ -44,7 +44,8 @@ pub struct Lesson {
     pub lasts: Duration,
     /// The Kubernetes version of the lesson's apiserver, unless the person chooses another.
     pub server: Version,
-    /// The client-go version of the lesson's client programs, unless the person chooses another.
+    /// The client-go version of the lesson's informers, unless the person chooses another. Other programs of the lesson
+    /// have versions of their own.
     pub client: ClientGo,
     /// What our own probe watches in the namespace `default`: a resource of the core group, and the kind of its
     /// objects. `None` if the probe watches nothing.

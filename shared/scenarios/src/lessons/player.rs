@@ -35,7 +35,7 @@ pub struct Run {
     pub seed: u64,
     /// The Kubernetes version of the run's apiserver.
     pub server: Version,
-    /// The client-go version of the run's client programs.
+    /// The client-go version of the run's informers; other programs have versions of their own.
     pub client: ClientGo,
 }
 
@@ -216,8 +216,8 @@ impl LessonPlayer {
     }
 
     /// Shows the lesson up to and with a time since it began, at most to its end. Returns the entries that this call
-    /// newly shows, in their order; the list may be empty. A time before the already shown one shows nothing new. To go
-    /// back, use [`LessonPlayer::again`].
+    /// newly shows, in their order; the list may be empty. A time before the already shown one counts as the shown one.
+    /// To go back, use [`LessonPlayer::again`].
     pub fn advance(&mut self, to: Duration) -> Vec<Entry> {
         let to = to.min(self.lesson.lasts).max(self.shown);
         self.run_to(to);

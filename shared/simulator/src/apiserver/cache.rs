@@ -20,7 +20,7 @@ pub(super) type Objects = BTreeMap<Arc<str>, Arc<Object>>;
 /// The most events that a replay copies from the ring at a time (`bufferSize` of apiserver
 /// `storage/cacher/watch_cache_interval.go`, 1.36). When these events are sent, the replay copies the next ones. If the
 /// ring has dropped the next ones, the watch ends (docs/semantics/servers.md#overrun). A watch also pauses each time
-/// after sending this number of first events, unless sending takes no time.
+/// after sending this number of first events, unless sending takes no time or the watch ends.
 pub(super) const REPLAY_CHUNK: usize = 100;
 
 /// The watch cache of one resource.
@@ -231,9 +231,9 @@ impl WatchCache {
         from(&self.store, prefix, start)
     }
 
-    /// Returns the objects under `prefix` from key `start` on as they were at `revision`; `None` if no snapshot at or
-    /// below `revision` is kept (docs/semantics/servers.md#snapshots). Snapshots are dropped with the ring's events,
-    /// and below `floor` with etcd's compaction.
+    /// Returns the objects under `prefix` from key `start` on as they were at `revision`; `None` if the cache has not
+    /// reached `revision`, or keeps no snapshot at or below it (docs/semantics/servers.md#snapshots). Snapshots are
+    /// dropped with the ring's events, and below `floor` with etcd's compaction.
     pub(super) fn list_at(
         &self,
         prefix: &str,

@@ -90,8 +90,9 @@ impl Cacher {
     }
 }
 
-/// Returns the Retry-After of a cache that is not ready: `clamp(e^(0.06·s), 1, 30)` in whole seconds, with the downtime
-/// s in seconds (docs/semantics/requests.md#not-ready). A table has the downtimes at which Retry-After rises.
+/// Returns the Retry-After of a cache that is not ready: `clamp(e^(0.06·s), 1, 30)`, rounded down to whole seconds,
+/// with the downtime s in seconds (docs/semantics/requests.md#not-ready). A table has the downtimes at which
+/// Retry-After rises.
 pub(super) fn retry_after_secs(downtime: Duration) -> u32 {
     /// Milliseconds of downtime from which Retry-After is 2, 3, … 30 s: ln(n) / 0.06 s for n seconds, rounded up
     /// (docs/semantics/requests.md#not-ready). A table gives the same result on every machine, where a logarithm might

@@ -19,8 +19,9 @@ use crate::object::ChangeKind;
 use crate::status::{self, ApiError};
 use crate::time::Time;
 
-/// Time from a failure of a cacher's reflector to its next list of etcd (`wait.Until`;
-/// docs/semantics/servers.md#cache-start).
+/// Time from a failure of a cacher's reflector to its next attempt to list etcd (`wait.Until`;
+/// docs/semantics/servers.md#cache-start). While etcd has no leader an attempt fails at once, and the next one follows
+/// after the same time.
 const RETRY_PERIOD: Duration = Duration::from_secs(1);
 /// Since 1.25: the time from the first internal error of a streak up to which a reflector resumes after each one. An
 /// internal error after this time makes the reflector list again (`MaxInternalErrorRetryDuration`;
@@ -29,8 +30,8 @@ const INTERNAL_ERROR_RETRY: Duration = Duration::from_secs(30);
 /// Time without an internal error after which a streak of internal errors is over
 /// (docs/semantics/servers.md#cache-retry).
 const INTERNAL_ERROR_STREAK: Duration = Duration::from_secs(60);
-/// Time between two attempts of a reflector to resume. The real loop waits only for etcd's answer; the pause bounds the
-/// simulator's work. The number has no source.
+/// Time from an internal error to the reflector's attempt to resume. The real loop waits only for etcd's answer; the
+/// pause bounds the simulator's work. The number has no source.
 const RESUME_PERIOD: Duration = Duration::from_millis(100);
 
 /// The functions of an apiserver that serve reports of its inside.

@@ -9,19 +9,21 @@ use crate::message::RequestId;
 use crate::time::Time;
 
 /// The most events that wait between the cache and the dispatcher (docs/semantics/servers.md#cache-event). When this
-/// many events wait, the cache takes in no more events.
+/// many events wait, the cache takes in no more: further events wait in `upstream`. Only an event that the end of the
+/// fault `SwapEvents` releases may wait besides.
 pub(super) const INCOMING: usize = 100;
-/// The time for waiting for full watches that a dispatcher gains per second (docs/semantics/servers.md#slow-watch).
+/// The time for waiting for full watches that a dispatcher gains per second, up to [`BUDGET_MOST`]
+/// (docs/semantics/servers.md#slow-watch).
 const BUDGET_PER_SECOND: Duration = Duration::from_millis(50);
-/// The most time for waiting for full watches that a dispatcher can save up. The dispatcher ends a watch that is still
-/// full when the saved time is spent (docs/semantics/servers.md#slow-watch).
+/// The most time for waiting for full watches that a dispatcher can save up, and that a new one has. The dispatcher
+/// ends a watch that is still full when the saved time is spent (docs/semantics/servers.md#slow-watch).
 const BUDGET_MOST: Duration = Duration::from_millis(100);
 
 /// The dispatcher of a cacher, which gives each event to every watch.
 ///
-/// Bounded: at most 100 events are in `incoming`. Events that come while `incoming` is full wait in `upstream`, which
-/// models the buffer of etcd's client and has no bound. `upstream` is empty again at most 100 ms later, when the
-/// dispatcher has ended the watches that blocked it.
+/// Bounded: at most 100 events are in `incoming`, and one more when the fault `SwapEvents` ends. Events that come while
+/// `incoming` is full wait in `upstream`, which models the buffer of etcd's client and has no bound. The dispatcher
+/// waits at most 100 ms for full watches. Then it ends them, and goes on with the events that wait.
 #[derive(Debug)]
 pub(super) struct Dispatcher {
     pub(super) watchers: Vec<RequestId>,

@@ -17,9 +17,9 @@ use super::{discovery, patience, throttle, write};
 use crate::message::{Request, RequestId};
 use crate::status::{self, ApiError};
 
-/// The least `timeout` of a request that can be answered in time. A request with a shorter timeout gets 504 at once,
-/// unless it is a watch. The simulator answers most reads in no time, and a real server takes longer than this timeout.
-/// The number has no other source.
+/// The least `timeout` with which a request can be answered in time. A request with a shorter timeout above zero gets
+/// 504 at once, unless it is a watch. The simulator answers most reads in no time, and a real server takes longer than
+/// this timeout. The number has no other source.
 const LEAST_TIME: Duration = Duration::from_micros(100);
 
 impl Apiserver {

@@ -30,8 +30,10 @@ use crate::status::{
     too_large, too_large_for_etcd,
 };
 
-/// Time from the begin of a wait to a request of progress from etcd, and between two such requests while reads wait
-/// (docs/semantics/lists-and-watches.md#consistent-list).
+/// Time from when a read begins to wait for its watch cache until the server requests progress from etcd, unless a
+/// request is already due. It is also the time between two requests while reads wait
+/// (docs/semantics/lists-and-watches.md#consistent-list). Servers that read consistent lists from etcd request no
+/// progress.
 const PROGRESS_PERIOD: Duration = Duration::from_millis(100);
 
 /// The longest time that a request waits for its watch cache to be ready, on servers before 1.31. After this time the

@@ -29,7 +29,8 @@ use crate::time::{Time, Wall};
 use crate::version::UnsetWatch;
 
 /// Time from when the last bookmark of a watch is due to the watch's deadline
-/// (docs/semantics/lists-and-watches.md#bookmark-period). The bookmark comes up to [`BOOKMARK_TICK`] after it is due.
+/// (docs/semantics/lists-and-watches.md#bookmark-period). The bookmark comes up to [`BOOKMARK_TICK`] after it is due. A
+/// watch whose lifetime is not longer than this time has no such bookmark.
 const BOOKMARK_BEFORE_DEADLINE: Duration = Duration::from_secs(2);
 
 /// The longest delay of a due bookmark: the dispatcher's timer ticks about once a second

@@ -28,7 +28,7 @@ pub struct Controller {
     /// Time that the worker needs for a key; the worker works on one key at a time.
     pub work: Duration,
     /// The number of times that the worker fails at a key before it succeeds. After each failure the key waits in the
-    /// rate limiter; after a success the count begins at 0 again.
+    /// rate limiter, unless an event queues it earlier; after a success the count begins at 0 again.
     pub failures: u32,
 }
 

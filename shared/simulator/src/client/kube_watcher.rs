@@ -41,8 +41,8 @@ pub enum KubeRs {
     /// Major version 3: a resumed streaming list requests no initial events, and the backoff has jitter. A read timeout
     /// of 295 s ends a silent stream.
     V3,
-    /// Major version 4: an idle timeout of 295 s on each item ends a silent stream. Opening a watch no longer has a
-    /// timeout.
+    /// Major version 4: an idle timeout of 295 s on each item ends a silent stream. Opening a watch and reading a list
+    /// no longer have a timeout.
     V4,
 }
 

@@ -34,7 +34,7 @@ pub enum Program {
         every: Duration,
     },
     /// A bare client-go reflector that fills a store (docs/semantics/clients.md#reflector). No version of the reflector
-    /// compares resourceVersions, so a DELETED event of a server before 1.9.3 sets its resourceVersion back
+    /// compares resourceVersions, so a DELETED event of a server before 1.9.3 can set its resourceVersion back
     /// (docs/semantics/cases.md#regression-1-9-2).
     Reflector {
         /// The version of client-go.

@@ -17,8 +17,8 @@ use super::wire::{EventType, Frame};
 use crate::scope::Scope;
 use crate::time::Time;
 
-/// The test's own deadline: 30 s, as in docs/semantics/cases.md#ghost-you. The constant that the test names is 5 min in
-/// the copies of the code that we found.
+/// The test's own deadline, from its start: 30 s, as in docs/semantics/cases.md#ghost-you. A test that still runs then
+/// fails. The constant that the test names is 5 min in the copies of the code that we found.
 const DEADLINE: Duration = Duration::from_secs(30);
 /// The version of client-go that the program uses: the version of 2020, the year of the test.
 const CLIENT_GO: ClientGo = ClientGo::minor(19);

@@ -119,7 +119,8 @@ pub struct ClientReport {
     pub iterations: u64,
     /// The number of events that the client's handler processed since its start. A bare reflector counts the operations
     /// on its store, each list as one and no bookmarks; the end-to-end test's loop counts its iterations. The poller
-    /// counts differences between two lists, and the comparer counts differences between its list and its watch.
+    /// counts each list's differences from the list before, and all objects of the first list. The comparer counts
+    /// differences between its list and its watch.
     pub handled: u64,
     /// The client's beliefs as JSON: a list with an entry for each resource or part. `None` if the beliefs are as last
     /// reported.

@@ -25,7 +25,8 @@ const BURST: i64 = 500;
 /// `maxUnavailable` of a deployment counts as this number, too. This bounds the memory of a world whose client requests
 /// too many pods. The number has no source.
 const MOST_REPLICAS: i64 = 1000;
-/// The annotation with the number of a deployment's template, from 1.
+/// The annotation of a deployment and of its replicasets with the number of a template, from 1 (`RevisionAnnotation` of
+/// `pkg/controller/deployment/util`). A template that becomes current again gets a new number.
 const REVISION: &str = "deployment.kubernetes.io/revision";
 
 /// Takes the next step of a deployment's rolling update, if the update needs a step.

@@ -23,8 +23,9 @@ use crate::random::Random;
 use crate::scope::Scope;
 use crate::time::Time;
 
-/// The length of a window of reports, in which most changes of a client share one report. At the window's end the next
-/// report is due. Windows bound the records of a busy client. The number has no source.
+/// The length of a window of a client's reports. A change of counts or beliefs within a window is reported at the
+/// window's end, or with an earlier change of phase. Windows bound the records of a busy client. The number has no
+/// source.
 const REPORT_EVERY: Duration = Duration::from_millis(100);
 /// The most reports of a client in one window: the first report, and then only changes of phase. Later changes go into
 /// the first report of the next window. The number has no source.
@@ -33,8 +34,9 @@ const REPORTS_MOST: u32 = 4;
 /// the records of such a client. It is one second because a finding names the iterations per second; the number has no
 /// other source.
 const SPINNING_REPORT_EVERY: Duration = Duration::from_secs(1);
-/// Time after which a ping on a stalled connection is tried again, as TCP sends lost bytes again. This is TCP's first
-/// retransmission timeout (RFC 6298, section 2). TCP waits longer each time; the simulator's wait stays the same.
+/// Time after which a ping, or the answer to one, is tried again on a stalled connection, as TCP sends lost bytes
+/// again. This is TCP's first retransmission timeout (RFC 6298, section 2). TCP waits longer each time; the simulator's
+/// wait stays the same.
 const RETRANSMIT_EVERY: Duration = Duration::from_secs(1);
 
 /// An event of a client program in the world's queue.

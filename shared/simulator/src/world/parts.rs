@@ -15,13 +15,13 @@ use crate::random::Random;
 use crate::time::Time;
 use crate::workload::{self, Task, Workload};
 
-/// How long a controller waits before it tries again while etcd has no leader. This time keeps the number of attempts
-/// low; it has no other source.
+/// Time after which a task of the workload is tried again that was due while etcd had no leader. Tasks are those of
+/// controllers, kubelets and activities. This time keeps the number of attempts low; it has no other source.
 const LEADERLESS_RETRY: Duration = Duration::from_secs(1);
 
-/// The most responses that are held for a stream while its cache is frozen. A further response breaks the stream.
-/// etcd's client holds all responses (docs/semantics/servers.md#watch-stream); the bound limits the memory of a world.
-/// The number has no source.
+/// The most responses that are held for a stream while its cache is frozen. A further response drops all held ones; in
+/// their place the stream breaks when the fault is lifted. etcd's client holds all responses
+/// (docs/semantics/servers.md#watch-stream); the bound limits the memory of a world. The number has no source.
 const FROZEN_MOST: usize = 200_000;
 
 /// The link from etcd to the apiservers.

@@ -17,7 +17,7 @@ use crate::apiserver::Life;
 use crate::message::{ConnectionId, Cut, RequestId, ServerId};
 use crate::time::Time;
 
-/// The longest time that a server waits for its open requests after it ceased to take new ones
+/// The longest time that a server waits for its open requests, except watches, after it ceased to take new ones
 /// (docs/semantics/servers.md#request-timeout). A server that stopped listening when it ceased to take requests waits
 /// until the same time for its connections. Then its process is gone and its connections are cut. A server that refuses
 /// with 429 waits [`LEAVING_DRAINED`] longer.
@@ -26,7 +26,9 @@ const LEAVING: Duration = Duration::from_secs(60);
 /// passed (apiserver `pkg/server/genericapiserver.go`, 1.36). After this time the process is gone and its connections
 /// are cut.
 const LEAVING_DRAINED: Duration = Duration::from_secs(2);
-/// The least number of watches that a server ends per second during its shutdown (docs/semantics/servers.md#drain).
+/// The least number of watches that a server ends per second in the grace period of its shutdown
+/// (docs/semantics/servers.md#drain). If the grace period would be too short for all watches, the server ends them
+/// faster.
 const WATCHES_PER_SECOND: u32 = 200;
 /// Time between two checks of whether the last request or connection is over. A server may therefore stop up to this
 /// much later. The number has no source.

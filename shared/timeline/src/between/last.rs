@@ -33,13 +33,13 @@ pub struct Row {
     pub difference: Difference,
     /// The object's lane; `None` if the store does not know the watch or the object.
     pub lane: Option<LaneId>,
-    /// The last loaded record of the object up to the time of B, included. `None` if no such record is loaded, or if it
-    /// did not come after the record of A.
+    /// The record of the last loaded change of the object up to the time of B, included. `None` if no such change is
+    /// loaded, or if its record did not come after the record of A.
     pub last: Option<RecordId>,
     /// Who made the object's last change.
     pub by: ChangedBy,
-    /// Whether the last change is inferred, such as a DELETED that no watch delivered; `false` also if its record was
-    /// not read.
+    /// Whether the last change is inferred, such as a DELETED that no stream of the watch delivered; `false` also if
+    /// its record was not read.
     pub is_inferred: bool,
 }
 

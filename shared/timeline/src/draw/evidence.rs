@@ -12,18 +12,19 @@ use crate::phrases::severity_ink;
 use crate::scene::{Align, Area, Primitive, Px, Step, Stroke, Target};
 use crate::tokens::Token;
 
-/// Height of a tag, in px: room for its number.
+/// Height of a tag, in px: room for its number. The number has no other source.
 const TAG_HEIGHT: Px = Px::whole(12);
-/// Least width of a tag, in px, so that the tag is nearly square. A number of several digits makes the tag wider.
+/// Least width of a tag, in px, so that the tag is nearly square. A number of several digits makes the tag wider. The
+/// number has no other source.
 const TAG_WIDTH: Px = Px::whole(11);
-/// Font size of a tag's number, in px, so that it fits in the tag.
+/// Font size of a tag's number, in px, so that it fits in the tag. The number has no other source.
 const NUMBER_SIZE: u8 = 10;
 /// Least distance between two tags of one row, in px, so that their outlines stay apart. Nearer tags move to the right.
-/// A cross has the same distance from its tag.
+/// A cross has the same distance from its tag. The number has no other source.
 const APART: Px = Px::whole(2);
 /// Width of the thread of a "why": 1.25 px, in 64ths of a px. The number has no source.
 const STRAND_WIDTH: Px = Px(80);
-/// Half the side, in px, of the cross at a step of a "why" that nobody received. The number has no source.
+/// Half the side, in px, of the cross at a step of a "why" at which a change stopped. The number has no source.
 const CROSS_ARM: Px = Px::whole(4);
 
 impl<'a> Drawer<'a> {

@@ -8,7 +8,7 @@ use crate::lanes::Row;
 use crate::phrases::severity_ink;
 use crate::scene::Px;
 
-/// Height of a finding's chip, in px: room for the finding's code.
+/// Height of a finding's chip, in px: room for the finding's code. The number has no other source.
 pub(super) const CHIP_HEIGHT: Px = Px::whole(14);
 /// Distance of a finding's chip from the top edge of the row, in px. The number has no source.
 pub(super) const CHIP_TOP: Px = Px::whole(5);

@@ -18,18 +18,21 @@ use crate::view::View;
 const HAIR: Px = Px::whole(1);
 /// Height of the row of flags, in px. A picture without notes has no such row. The number has no source.
 pub const FLAGS_ROW: Px = Px::whole(22);
-/// Height of a flag and its least width, in px: room for a short number. A longer number makes the flag wider.
+/// Height of a flag and its least width, in px: room for a short number. A longer number makes the flag wider. The
+/// number has no other source.
 pub(crate) const FLAG: Px = Px::whole(14);
 /// Least distance between two flags, in px. Nearer flags push each other apart. The number has no source.
 const APART: Px = Px::whole(2);
 /// Height of the line over a note's time span, and its distance from the row's foot, in px. The numbers have no
 /// source.
 const SPAN: (Px, Px) = (Px::whole(2), Px::whole(1));
-/// Font size of the numbers on flags, in px, so that they fit.
+/// Font size of the numbers on flags, in px, so that they fit. The number has no other source.
 const NUMBER_SIZE: u8 = 10;
-/// Least distance of a flag from the row's left and right edge, in px, so that the ring of the selected flag is whole.
+/// Least distance of a flag from the row's left and right edge, in px. The ring of the selected flag reaches 2 px
+/// beyond the flag, so it is drawn whole.
 const MARGIN: Px = Px::whole(2);
-/// Distance beside a flag, in px, within which a click still selects it. The number has no source.
+/// Distance beside a flag, in px, up to which a click still selects it: included at the left, excluded at the right.
+/// The number has no source.
 const REACH: Px = Px::whole(2);
 
 /// A viewer's note, as the picture shows it.

@@ -20,7 +20,8 @@ const APART: Px = Px::whole(6);
 /// Least width of a cell, in px. In such a cell a plate of two digits, 20 px wide, keeps clear of glyphs at both
 /// borders. A plate of three digits, 26 px wide, still lies between the borders. The number has no other source.
 const CELL_PX: f64 = 32.0;
-/// About half the width of a glyph, in px: the triangle of a glyph of 10 px is 8.7 px wide.
+/// About half the width of a glyph, in px: the triangle of a glyph of 10 px is 8.7 px wide. A plate keeps this distance
+/// from the borders of its cell if it has room, and takes in marks that are nearer to it.
 const GLYPH_HALF: Px = Px::whole(4);
 
 /// A mark and its position in the scene.

@@ -8,7 +8,7 @@ use crate::lanes::Row;
 use crate::scene::{Area, Hit, Primitive, Px, Target};
 use crate::store::WatchTrace;
 
-/// Height of a plate, in px: room for its count and foot.
+/// Height of a plate, in px: room for its count and foot. The number has no other source.
 const PLATE_HEIGHT: Px = Px::whole(13);
 
 impl Drawer<'_> {

@@ -12,8 +12,8 @@ use crate::sorted::within;
 use crate::store::{Epoch, GapOutcome, WatchTrace};
 use crate::tokens::Token;
 
-/// Width in px above which a lost gap is hatched with fainter lines ([`Hatch::LostWide`]). A narrower gap has the usual
-/// lines. The number has no source.
+/// Width in px above which a lost gap of an open watch is hatched with fainter lines ([`Hatch::LostWide`]). A gap of at
+/// most this width has the usual lines. The number has no source.
 const WIDE: Px = Px::whole(200);
 /// Offset of a hatch's first line from its corner, right and down: half of 6√2 px, in 64ths of a px. The lines are 6
 /// px apart.

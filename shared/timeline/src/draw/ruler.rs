@@ -10,7 +10,8 @@ use crate::view::View;
 /// Height of the ruler, in px. The number has no source.
 pub const RULER_HEIGHT: Px = Px::whole(26);
 
-/// Opacity in percent of a marked range's ground, on the ruler and over the lanes. The number has no source.
+/// Opacity in percent of a marked range's ground, on the ruler, on the row of flags and over the lanes. The number has
+/// no source.
 pub(super) const RANGE_GROUND: u8 = 7;
 /// Width and height in px of the handles at a marked range's edges. The numbers have no source.
 const HANDLE: (Px, Px) = (Px::whole(3), Px::whole(18));
@@ -106,10 +107,10 @@ pub fn ruler(view: &View, now: Time) -> Scene {
     scene
 }
 
-/// Height of a badge, in px: room for a time.
+/// Height of a badge, in px: room for a time. The number has no other source.
 pub(super) const BADGE_HEIGHT: Px = Px::whole(17);
 /// Distance of a badge from the top of the ruler, in px, so that it stands about in the middle. The lines of cursors
-/// begin at this y, too.
+/// begin at this y, too. The number has no other source.
 pub(super) const BADGE_TOP: Px = Px::whole(4);
 
 /// Draws a filled rectangle, with corners of `radius` px.

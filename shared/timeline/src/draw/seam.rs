@@ -11,7 +11,7 @@ use crate::store::Span;
 use crate::tokens::Token;
 
 /// Least distance in px between the middles of the two lines of a seam, which are 2 px wide, so that both show. A
-/// narrower seam is drawn this wide.
+/// narrower seam is drawn this wide. The number has no other source.
 const LEAST: Px = Px::whole(4);
 /// Distance in px that the words keep from both sides. Words that cannot keep this distance get a shorter form. If that
 /// does not fit either, they stand on a plate beside the seam. The number has no source.

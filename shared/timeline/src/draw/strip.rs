@@ -30,7 +30,7 @@ fn height_px(count: u32, limit: u8) -> u8 {
 /// number has no source.
 const CLOSE: Px = Px::whole(24);
 
-/// Colours of a column, from the bottom up.
+/// Colours of a column, from the bottom up: of deleted, added and modified. The order has no source.
 const INKS: [Token; 3] = [Token::Deleted, Token::Added, Token::Modified];
 
 /// Changes by column of time: added, modified, deleted. Each `column_us` µs of the drawn time have a column, even

@@ -19,7 +19,7 @@ use crate::store::{Fall, ListMark, Span, StreamSpan, WatchTrace};
 use crate::tokens::Token;
 
 /// Least distance in px of a torn end from the torn end before it, because its zigzag is 7 px wide. Nearer torn ends
-/// are drawn as ticks.
+/// are drawn as ticks. The number has no other source.
 const TORN_APART: Px = Px::whole(8);
 /// Least distance in px of an ERROR diamond from the diamond before it. Nearer diamonds become ticks at least 3 px
 /// apart, and errors nearer than that are left out. An audit read without a difference is left out if it follows a

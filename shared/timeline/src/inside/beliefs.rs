@@ -21,8 +21,8 @@ use crate::store::{AsOf, Store};
 /// Most rows of the table, objects with a difference first; further objects are only counted. More rows would not fit
 /// in a panel. The number has no other source.
 const ROWS_MOST: usize = 40;
-/// Most columns of a crowd, so that the table stays narrow. Clients of a crowd that hold the same objects share a
-/// column; the clients beyond the 3 largest such groups are only counted. The number has no source.
+/// Most columns of a crowd, so that the table stays narrow. Clients of a crowd that hold the same objects at the same
+/// versions share a column. The clients beyond the 3 largest such groups are only counted. The number has no source.
 const ALIKE_MOST: usize = 3;
 /// Most objects that a sentence names, so that it stays short; further objects are only counted. The number has no
 /// source.

@@ -16,9 +16,9 @@ use crate::scene::{Align, Px, Step, Stroke, Target};
 use crate::sorted::within;
 use crate::tokens::Token;
 
-/// Writes nearer than this, in px, are drawn as ticks, because their glyphs of 10 px with halos would touch. The
-/// selected write keeps its glyph. In a picture of only the stopped propagations ([`Ways::Stopped`]) all other writes
-/// are density.
+/// Writes nearer than this, in px, are drawn as ticks, because their glyphs would touch. A triangle is 8.7 px wide, and
+/// its halo 1.5 px on each side. The selected write keeps its glyph. In a picture of only the stopped propagations
+/// ([`Ways::Stopped`]) all other writes are density.
 const GLYPHS_APART: Px = Px::whole(12);
 
 impl Drawer<'_> {

@@ -12,8 +12,8 @@ use crate::levels::LayerTrace;
 use crate::scene::{Area, Primitive, Px, Stroke, Target};
 use crate::tokens::Token;
 
-/// Time in µs up to which a difference from etcd is mere propagation delay: 1 s, because clients report only every 100
-/// ms. A longer difference is drawn. The number has no other source.
+/// Time in µs up to which a difference from etcd is mere propagation delay: 1 s. A client may report a change 100 ms
+/// late. A longer difference is drawn. The number has no other source.
 pub(super) const UNDER_WAY_US: i64 = 1_000_000;
 
 impl Drawer<'_> {

@@ -23,15 +23,17 @@ use crate::tokens::Token;
 const APART: Px = Px::whole(6);
 /// Opacity in percent of a propagation that has not arrived yet. The number has no source.
 const TRAVELLING_PERCENT: u8 = 40;
-/// Most clients on screen whose propagations are all drawn, because more lines would hide each other. For further
-/// clients, and for clients in crowds, only the propagation of the selected write is drawn. The number has no source.
+/// Most clients on screen to which the propagations of unselected writes are drawn, because more lines would hide each
+/// other. To further clients, and to clients in crowds, only the propagation of the selected write is drawn. The number
+/// has no source.
 const CLIENTS_MOST: usize = 8;
 /// Most lines in a picture of writes that arrived or are travelling; further lines are left out. Long slanted lines
 /// take a canvas the longest time. The number has no source.
 const LINES_MOST: usize = 240;
 /// Width of a line: 1.25 px, in 64ths of a px. The number has no source.
 const LINE_WIDTH: Px = Px(80);
-/// Distance in px from the middle of a write's glyph down to the beginning of its line, just below the glyph.
+/// Distance in px from the middle of a write's glyph down to the beginning of its line. It is half of the glyph's 10
+/// px, and 1 px more.
 const BELOW_GLYPH: Px = Px::whole(6);
 /// Distance in px of words from the mark or cross that they belong to. The number has no source.
 const BESIDE: Px = Px::whole(6);

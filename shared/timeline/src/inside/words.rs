@@ -16,8 +16,8 @@ use crate::store::Store;
 /// Most streams of a watch cache that are named, so that the words stay short: the streams with the most waiting events
 /// first. Further streams are only counted. The number has no source.
 const STREAMS_MOST: usize = 8;
-/// Most clients whose propagation of a write is described, so that the words stay short: the first clients in the order
-/// of their rows. Further clients are only counted. The number has no source.
+/// Most clients whose propagation of a write is described, so that the words stay short: the first clients by name.
+/// Further clients are only counted. The number has no source.
 const PROPAGATIONS_MOST: usize = 8;
 
 /// Returns an inside record as a sentence with its full stop, never empty. Hostile: show as text.

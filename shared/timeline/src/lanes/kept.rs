@@ -14,21 +14,24 @@ use crate::store::{MarkKind, Store, WatchTrace};
 
 /// Most objects that an open watch shows while rows need the room of the screen, so that several watches fit on it. A
 /// screen with more room shows more ([`Kept::most`]), and a viewer may open all of the watch. The selected object may be
-/// one more, and a filter or a picture of all rows shows more. One more row stands for the other objects. The number has
-/// no source.
+/// one more, and a filter or a picture of all rows shows more. Gone objects do not count. One more row stands for the
+/// other objects. The number has no source.
 pub(crate) const OBJECTS_MOST: usize = 12;
-/// The least time between two choices after which an object loses its row to another one that changed later, in
-/// microseconds. A person cannot read rows that change faster, and in a busy watch each picture would have other rows.
-/// A verdict brings an object in at once. The number is that of [`super::order`]: rows move at most once a second.
+/// The least log time between two choices in which an object loses its row to another one that changed later, in
+/// microseconds. A verdict brings an object in at once, and so does a time that goes back. A person cannot read rows
+/// that change faster, and in a busy watch each picture would have other rows. The number is that of the order of
+/// watches, which changes at most once a second.
 const GIVES_WAY_US: i64 = 1_000_000;
-/// Time in µs after its deletion from which an object is folded into the row of gone objects. During these 60 s a
+/// Time in µs after its deletion from which an object is folded into the row of gone objects, unless a verdict on it is
+/// open. For an object that an epoch's first list in view lacks, the time counts from that list. During these 60 s a
 /// viewer can see the deletion. The number has no source.
 const GONE_US: i64 = 60_000_000;
-/// The most objects of a watch whose rows are chosen again with each record. For a watch with more objects, at least
-/// [`PACE_US`] lies between two choices, because each choice looks at all objects. The number has no source.
+/// Most objects that the store has met in a watch for which the rows of the watch are chosen again with each record.
+/// For a watch with more objects, at least [`PACE_US`] lies between two choices, because each choice looks at all
+/// objects. The number has no source.
 const SMALL: usize = 200;
-/// The least time between two choices of the rows of a watch with more than [`SMALL`] objects, in microseconds. If the
-/// viewer opens, closes or sorts, the rows are chosen at once. The number has no source.
+/// The least log time in µs between two choices of the rows of a watch with more than [`SMALL`] objects. If the viewer
+/// opens, closes or sorts, or if the time goes back, the rows are chosen at once. The number has no source.
 const PACE_US: i64 = 250_000;
 
 /// What a choice of rows depends on, besides the log.
@@ -91,7 +94,7 @@ pub(super) struct Kept {
 /// Counts of records and marks, the viewer's choice, the sorting, and the most objects with rows.
 type ChosenBy = (u64, usize, Option<Choice>, Sorting, usize);
 
-/// The rank of an object with a verdict: above all others.
+/// The rank of an object with a verdict: the greatest number, so it stands above all others.
 const DOUBTED: u64 = u64::MAX;
 
 /// What is known of an object that may have a row.

@@ -14,8 +14,8 @@ use super::trouble::Trouble;
 use crate::id::WatchId;
 use crate::store::Store;
 
-/// Least log time in µs between two orders that follow the log, so that rows do not move all the time. The number has
-/// no source.
+/// Least log time in µs, forward or back, between two orders that follow the log, so that rows do not move all the
+/// time. The same time must lie between two openings of watches for trouble. The number has no source.
 const ORDER_US: i64 = 1_000_000;
 
 /// The name of a section. Sections named after something in the cluster come before the section of the rest.

@@ -38,7 +38,8 @@ pub struct Owners {
 }
 
 /// Returns the controllers above the object of a lane; `None` for other lanes, and before any change of the object was
-/// loaded. A deletion that names no controller does not count. Panics as [`Store::lane_names`] does.
+/// loaded. A deletion that names no controller does not count. Panics if the store never gave out the number of the
+/// lane's watch.
 #[must_use]
 pub fn owners_of(store: &Store, lane: LaneId) -> Option<Owners> {
     let LaneId::Object(watch, object) = lane else {

@@ -63,10 +63,12 @@ impl Grouping {
     }
 }
 
-/// What the order of watches and objects follows; watches that are equal are sorted by name. An order other than by
-/// name changes with the log at most once a second. Such an order does not change while the view does not follow now,
-/// or while the viewer points at a lane; a new watch then stands last. Of the objects under a watch, those with a
-/// divergence come first, confirmed or not, then those with the latest change.
+/// What the order of watches and objects follows; watches that are equal are sorted by name. An order of watches other
+/// than by name changes with the log at most once a second. It does not change while the view does not follow now, or
+/// while the viewer points at a lane. A new watch then stands last. Of the objects under a watch, those with a
+/// divergence come first, confirmed or not, then those with the latest change. They are sorted again only while the
+/// view follows now, when one of them gets a row. If the viewer opened all objects of a watch, they are sorted with
+/// each change, except while the viewer points at a lane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sorting {
     /// Watches by name; the objects of a watch too, if the viewer opened all of them.
@@ -127,8 +129,8 @@ pub enum Folding {
     ByItself,
     /// All watches are strips, and no watch opens by itself.
     Strips,
-    /// Watches with trouble are open, and stay open when their trouble is over. Other watches stay as they are, and no
-    /// watch opens for other news.
+    /// Watches with trouble are open, and stay open when their trouble is over. Trouble that comes later opens a watch
+    /// only while the view follows now. Other watches stay as they are, and no watch opens for other news.
     Trouble,
 }
 

@@ -19,7 +19,7 @@ use crate::store::Store;
 use crate::view::View;
 
 /// Most watches whose choices a page stores, because the storage of a browser is small: the first watches by name.
-/// Choices for other watches are not stored. The number has no source.
+/// Choices for other watches are not stored, and further stored lines are not read. The number has no source.
 const CHOICES_MOST: usize = 1_000;
 
 /// The viewer's choices (opened and closed lanes, pins, filter, density) and the state of the lanes. The state has at
@@ -56,7 +56,8 @@ pub struct Lanes {
     /// Whether the viewer opened the row of quiet watches.
     pub(super) quiet_is_open: bool,
     pub(super) arrangement: Arrangement,
-    /// Whether the viewer points at a lane. While the viewer does, an order that follows the log does not change.
+    /// Whether the viewer points at a lane. While the viewer does, an order of watches that follows the log does not
+    /// change.
     pub is_pointed: bool,
     /// Whether the tree has room for a column with the names of sections.
     pub is_wide: bool,
@@ -95,8 +96,9 @@ impl Lanes {
     /// show. A lane's name must contain each word, and must not contain the word of `-word` or `!word`. For an object,
     /// the name of its watch may contain the word, too, or its namespace may be the word. `kind=pods` and `kind≠events`
     /// (`:`, `!=` and `resource` work as well) are about the resource, in singular or plural. Spaces separate words,
-    /// and ASCII case does not count, except in `kind` itself. The filter never hides pinned lanes, findings, own
-    /// requests and the row of quiet watches; it always hides connections and layers.
+    /// and ASCII case does not count, except in `kind` itself. The filter never hides pinned lanes, findings in view
+    /// and own requests; it always hides connections and layers. The row of quiet watches then stands only for watches
+    /// that lack a word, unless the viewer opened it.
     pub fn set_filter(&mut self, text: &str) {
         self.filter = Filter::parse(text);
     }
@@ -223,8 +225,9 @@ impl Lanes {
     /// Returns the rows for a view, and moves the state of the lanes on with the log; see [`Arrangement`]. `now` is the
     /// time of the pen, the line of now. Without [`Lanes::records`] the result has the row of findings, and by name a
     /// strip for each watch that was wanted in the view. A watch was wanted in the view if in some epoch its last start
-    /// is not after the view's end. It must not have stopped before the view's begin. Without a finding in view, the
-    /// row of findings is missing before the store met a watch, with a filter, and with [`Lanes::shows_all`].
+    /// is neither after the view's end nor after `now`. It must not have stopped before the view's begin. Without a
+    /// finding in view, the row of findings is missing before the store met a watch, with a filter, and with
+    /// [`Lanes::shows_all`].
     pub fn rows(&mut self, store: &Store, view: &View, now: Time) -> Rows {
         let window = (view.left(), view.right().min(now));
         let mut builder = RowBuilder {

@@ -41,9 +41,9 @@ impl Lanes {
         self.setup.sorting = sorting;
     }
 
-    /// Makes all watches strips, also those that the viewer opened, and folds quiet watches and gone objects. If this
-    /// was the last folding, and the viewer has opened or closed no watch since, watches open by themselves again
-    /// instead. With [`Lanes::shows_all`] the call opens all watches instead.
+    /// Makes all watches strips, also those that the viewer opened. If all are folded so already, and the viewer has
+    /// opened or closed no watch since, watches open by themselves again instead. In both cases the rows of gone
+    /// objects and of quiet watches close. With [`Lanes::shows_all`] the call opens all watches instead.
     pub fn collapse_all(&mut self) {
         let is_again = self.setup.folding == Folding::Strips && self.choices.is_empty();
         self.setup.folding = if is_again {

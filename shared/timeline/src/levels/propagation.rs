@@ -18,16 +18,17 @@ use super::trace::{LayerTrace, WriteMark};
 use crate::format::number;
 use crate::id::LayerId;
 
-/// Time in µs after a write, beyond which a write that has not arrived no longer counts as travelling. Most clients
-/// report every 100 ms, so 2 s leave time for several reports. The number has no other source.
+/// Time in µs after a write, beyond which a write that has not arrived no longer counts as travelling. A client reports
+/// a change within 100 ms, a spinning client within 1 s, so 2 s leave time for the report. The number has no other
+/// source.
 const UNDER_WAY_US: i64 = 2_000_000;
 /// Time in µs from a write's arrival in the watch cache; in etcd, if the client reads past the cache. From this time
 /// on, a write that the client lacks counts as stopped, if no stream of the client was open since the arrival
 /// ([`End::NoStream`]). A client that merely connects again has a stream within this time. The number has no source.
 const NO_STREAM_US: i64 = 500_000;
 /// Most µs from the time when an informer's revision reached a write to the time when its store had the object. If it
-/// was longer, the time of the store counts. A write whose object is deleted within this time may never be reported,
-/// because a client's holdings are reported every 100 ms. The number has no other source.
+/// was longer, the time of the store counts. A write whose object is deleted within this time may never be reported. A
+/// client may report a change of its objects 100 ms late. The number has no other source.
 const STORED_US: i64 = 1_000_000;
 /// Time in µs, included, after a write came to the watch cache, or to etcd if the client reads past the cache. A stream
 /// that ends or stalls within this time may have lost the write. Otherwise the write counts as waiting in the buffer,

@@ -173,8 +173,8 @@ pub(super) struct Heights {
     most_bits: u32,
 }
 
-/// log2 of the least count that fills the row: 15 changes in a column, so that a few do not look like many. The number
-/// has no source.
+/// log2 of 1 more than the least count that fills the row. That count is 15 changes in a column, so that a few do not
+/// look like many. The number has no source.
 const LEAST_BITS: u32 = 4;
 
 impl Heights {
@@ -193,7 +193,8 @@ impl Heights {
     }
 }
 
-/// Steps of [`log2`] in a bit. A row is at most 255 px high, so a step is less than 1 px.
+/// Steps of [`log2`] in a bit. A row is at most 255 px high, so a step is less than 1 px. The number has no other
+/// source.
 const BIT: u32 = 256;
 
 /// Returns log2 of 1 + `count` in steps of 1/256. Whole numbers give the same on host and wasm32.

@@ -16,8 +16,8 @@ const CURRENT_PX: i64 = 3;
 const FAINT: u8 = 75;
 
 /// Adds a tick for each of the times to the scene of a strip. Ticks that touch become one, so the strip's width bounds
-/// their number. All hits before the axis share one tick, left of the break. A hit after the strip's end has its tick
-/// at the right edge. The current hit has a wider tick.
+/// their number. All hits before the axis share one tick left of the break, or at the left edge without a stub. A hit
+/// after the strip's end has its tick at the right edge. The current hit has a wider tick.
 pub fn found_ticks(scene: &mut Scene, scale: &Overview, times: &[Time], current: Option<Time>) {
     let last = scale.pixels() as i64 - CURRENT_PX;
     let before = (scale.before_px() - BREAK_PX - CURRENT_PX).max(0);

@@ -8,6 +8,7 @@ use super::scale::Overview;
 use crate::store::{Coverage, Stretch};
 
 /// Least width of a seam, in px: two lines of 2 px, with their middles 4 px apart. A narrower seam is drawn this wide.
+/// The number has no other source.
 const SEAM_PX: i64 = 6;
 /// Least width of a stretch that watchscope lost, in px, so that it shows at any scale. A narrower stretch is drawn
 /// this wide. The number has no other source.

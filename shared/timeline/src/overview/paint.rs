@@ -25,9 +25,9 @@ const LEAST_HEIGHT_PX: i64 = 44;
 /// Height of a strip, in px, from which its rows stand farther apart: 2 px instead of 1. The density then has at least
 /// 17 px. The number has no other source.
 const ROOMY_PX: i64 = 56;
-/// Height of the row of hours and labels, in px: room for words of 11 px.
+/// Height of the row of hours and labels, in px: room for words of 11 px. The number has no other source.
 const LABELS_PX: i64 = 14;
-/// Baseline of labels, in px from the top, so that they stand in their row.
+/// Baseline of labels, in px from the top, so that they stand in their row. The number has no other source.
 const LABEL_BASELINE_PX: i64 = 12;
 /// Height and width of a problem tick, in px. The numbers have no source.
 const TICK_PX: (i64, i64) = (7, 3);
@@ -37,8 +37,8 @@ const BAR_PX: i64 = 2;
 const GAP_EDGE_PX: i64 = 2;
 /// Width of a handle, in px, and the distance that words keep from the view's frame. The number has no source.
 const HANDLE_PX: i64 = 4;
-/// Least distance of labels from each other, in px. A label that would be nearer to a label of a more important rank is
-/// left out. The number has no source.
+/// Least distance of labels from each other, in px. A label that would be nearer to a label of a more important rank,
+/// or to an earlier one of its rank, is left out. The number has no source.
 const APART_PX: i64 = 6;
 /// Distance of words from the edges of their stretch, in px. Words that cannot keep it on both sides are left out.
 /// The number has no source.

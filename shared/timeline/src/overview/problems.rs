@@ -16,10 +16,11 @@ use crate::tokens::Token;
 /// number has no other source.
 const LEAST_DIVERGENCE_PX: usize = 3;
 /// Least width of a lost gap, in px: two edges of 2 px, and 2 px of ground between them. A narrower gap is drawn this
-/// wide.
+/// wide. The number has no other source.
 const LEAST_GAP_PX: usize = 6;
 
-/// Colours of problem ticks, the least severe first.
+/// Colours of problem ticks, the least severe first: of warnings, lost gaps, errors and divergences. A px has only the
+/// tick of its most severe problem.
 pub(super) const TICK_INKS: [Token; 4] =
     [Token::Warning, Token::Lost, Token::Error, Token::Divergence];
 

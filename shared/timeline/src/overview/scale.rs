@@ -8,8 +8,9 @@ use crate::scene::{Px, STRIP_COLUMN_PX};
 use crate::store::{Epoch, Store};
 use crate::view::View;
 
-/// How far back from now the strip reaches by default, in µs: 10 h. In a strip of 1,000 px, each px then shows 36 s.
-/// The viewer may widen this reach. Kept records from before it show as a stub at the left. The number has no source.
+/// How far back from now the strip reaches by default, in µs: 10 h. In a strip of 1,000 px, each px then shows about 36
+/// s. The viewer may widen this reach. Kept records from before it show as a stub at the left. The number has no
+/// source.
 pub const REACH_US: i64 = 36_000 * SECOND_US;
 /// Least time that the strip shows, in µs: 1 min. The strip of a shorter log shows 1 min, and its rest is empty. The
 /// number has no source.
@@ -23,26 +24,28 @@ const MOST_WIDTH_PX: f64 = 16_384.0;
 /// Least free room right of now, in px, so that the line of now shows and a handle on it can be gripped. A strip of
 /// less than 64 px may leave less. The number has no other source.
 const LEAD_PX: i64 = 12;
-/// Divisor of the strip's reach: one sixteenth of the reach is added before the log if older records have expired. The
-/// added part shows that older records existed. The number has no source.
+/// Divisor of the strip's reach. If older records have expired and the reach begins at the oldest known time, one
+/// sixteenth of the reach is added before it. The added part shows that older records existed. The number has no
+/// source.
 const EXPIRED_SHARE: i64 = 16;
 /// Least width of the view's frame, in px, so that a pointer can grip it. A narrower frame is drawn this wide. The
 /// number has no other source.
 const LEAST_WINDOW_PX: i64 = 6;
-/// How far outside of the frame a handle can be gripped, in px. Inside the frame the reach is the same, but at most a
-/// third of the frame's width, so that dragging the middle moves the frame. The number has no source.
+/// How far outside of the frame a handle can be gripped, in px, included. Inside the frame the reach is the same, but
+/// at most a third of the frame's width, so that dragging the middle moves the frame. The number has no source.
 const HANDLE_REACH_PX: f64 = 8.0;
 
 /// Width of a density column, in px: that of a strip's columns.
 const COLUMN_PX: i64 = STRIP_COLUMN_PX as i64;
 
 /// Width of the break in the axis, in px: room for its two slanted lines. Left of the break are the records that are
-/// older than the strip's reach.
+/// older than the strip's reach. The number has no other source.
 pub(super) const BREAK_PX: i64 = 12;
 /// Width in px of the stub before the break, which stands for all older kept records. The stub has room for `12 min
-/// earlier` or `not loaded`; longer words are left out.
+/// earlier` or `not loaded`; longer words are left out. The number has no other source.
 pub(super) const STUB_PX: i64 = 102;
-/// Width in px of the words before the stub that name the expired records: room for `before 11-19 09:35`.
+/// Width in px of the words before the stub that name the expired records: room for `before 11-19 09:35`. The number
+/// has no other source.
 pub(super) const EXPIRED_PX: i64 = 132;
 /// Least width in px of a strip with a stub. Stub, break and words take at most 246 px, so most of the strip stays for
 /// the axis. A narrower strip has only the break. The number has no other source.

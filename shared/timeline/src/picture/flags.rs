@@ -12,13 +12,13 @@ use crate::view::View;
 /// Most notes of a saved picture that have a flag and a text, so that the picture stays a page: the first notes by
 /// time. Further notes are only counted. The number has no source.
 pub const FLAGS_MOST: usize = 40;
-/// Most lines of a note's text in a picture, so that one note does not fill the picture. The last drawn line of a
-/// longer text ends with `…`. The number has no source.
+/// Most lines of a note's text in a picture, without its heading and place, so that one note does not fill the picture.
+/// The last drawn line of a longer text ends with `…`. The number has no source.
 const LINES_MOST: usize = 8;
 /// Height of the row of flags, in px: that of a flag, 14 px, and 8 px of space. The space has no source.
 const ROW: Px = Px::whole(22);
-/// Least width of a column of texts, in px. As many columns are drawn as fit, at least one and at most four. The number
-/// has no source.
+/// Least width of a column of texts, in px. As many columns are drawn as fit, at least one and at most four. A narrower
+/// picture has one narrower column. The number has no source.
 const COLUMN: i32 = 300;
 /// Height of a line of a note's text, in px. The font of the text has 11 px. The number has no other source.
 const LINE: i32 = 14;

@@ -51,7 +51,7 @@ pub enum StretchKind {
 /// An area that answers to the pointer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
-    /// The area. The area covers the sign as far as the scene shows the sign.
+    /// The area. It covers most of the sign, as far as the scene shows the sign.
     pub area: Area,
     /// The lane in which the area lies.
     pub lane: LaneId,

@@ -18,9 +18,10 @@ use super::parts::{
 use super::trace::{Trace, WatchTrace};
 use crate::id::{ObjectId, WatchId};
 
-/// Greatest difference in ms, included, between the requested timeout and the age of a stream that ended with `end`,
-/// for which the timeout counts as the cause (F05). Such an end is drawn as normal, any other `end` as unexplained. The
-/// 2 s are those of the rule (docs/semantics/streams.md#rule-timeout).
+/// Greatest difference in ms, included, between the requested timeout and the age of a stream for which the timeout
+/// counts as its cause (F05). An orderly `end` within this difference is drawn as normal, any other `end` as
+/// unexplained, unless an attribution decides otherwise ([`WatchTrace::fall`]). The 2 s are those of the rule
+/// (docs/semantics/streams.md#rule-timeout).
 const TIMEOUT_REACH_MS: u64 = 2_000;
 
 impl Trace {
@@ -529,8 +530,8 @@ fn open_verdict(watch: &Watch, verdict: &Verdict) -> Option<(Seq, Moment)> {
     Some((open.since.seq, open.since))
 }
 
-/// Returns two records of an open finding: the one that first raised it, and the one that raised it last. Also returns
-/// how often the finding has occurred.
+/// Returns two records of an open finding: the one that first raised it since it was last cleared, and the one that
+/// raised it last. Also returns how often the finding has occurred since it was last cleared.
 fn open_finding(state: &State, finding: &Finding) -> Option<(Moment, Moment, u64)> {
     let open = state.findings.get(&finding.key())?;
     Some((open.since, open.raised(), open.count))

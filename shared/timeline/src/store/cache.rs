@@ -12,12 +12,12 @@ use crate::levels::LayerNames;
 use crate::record_run::RecordRun;
 
 /// Default for the bytes that the page may hold of logs: 384 MiB. Beyond the budget chapters are dropped. The budget
-/// holds ten million change records: at 15.2 B encoded (docs/benchmarks.md, record-bytes) and 19 B in traces, they take
-/// 326 MiB.
+/// holds ten million change records: at 15.2 B encoded (docs/benchmarks.md, record-bytes) and about 19 B in traces,
+/// they take 326 MiB. The 19 B are 14 B in the columns of the watch, 4 B in the list of the object, and unused space.
 pub const DEFAULT_BUDGET_BYTES: usize = 384 << 20;
 /// Encoded bytes after which the live log is cut into a new chapter: 1 MiB, or 1/128 of a budget below 128 MiB. So the
-/// oldest part of the live log can be dropped alone. The server seals its chapters at 1 MiB, too
-/// (`shared/log/src/sealer.rs`).
+/// oldest part of the live log can be dropped alone. The server closes a chapter that exceeds both 1 MiB and its
+/// opening (`shared/log/src/sealer.rs`).
 const CHAPTER_BYTES: usize = 1 << 20;
 /// Share of the budget, in fifths, that the encoded bytes in view may take: two. Beyond this share no more chapters are
 /// requested, and chapters in view may be dropped. The traces of chapters take about five quarters of the encoded
@@ -82,14 +82,15 @@ impl Store {
         }
     }
 
-    /// Keeps the bytes of chapters that come from now on outside of the store's memory; these bytes still count in the
-    /// budget.
+    /// Keeps encoded bytes outside of the store's memory from now on. A chapter of the past is kept outside when it is
+    /// read. A chapter of the live log is kept outside when the log is cut after it. The last live chapter, and a live
+    /// chapter that ended at a new snapshot, stay in the store's memory. All these bytes count in the budget.
     pub fn keep_outside(&mut self, keep: KeepOutside) {
         self.outside = Some(keep);
     }
 
-    /// Returns a number that rises whenever the picture may change; notes have a number of their own
-    /// ([`Store::notes_version`]).
+    /// Returns a number that rises whenever a change of the store may change the picture; notes have a number of their
+    /// own ([`Store::notes_version`]).
     #[must_use]
     pub fn version(&self) -> u64 {
         self.version

@@ -8,7 +8,8 @@ use super::cache::Store;
 use super::chapter::Chapter;
 use super::epoch::Epoch;
 
-/// Most chapters that are requested to show a stretch of time; older chapters are not requested. At about 1 MiB each,
+/// Most kept chapters of a stretch of time, counted from the newest, among which a missing one is requested; older ones
+/// are not requested. The view of a whole log begins with the oldest of this number of chapters. At about 1 MiB each,
 /// 160 chapters take about two fifths of [`DEFAULT_BUDGET_BYTES`](super::DEFAULT_BUDGET_BYTES), and their traces about
 /// half of that budget.
 pub const MOST_AT_ONCE: usize = 160;
@@ -182,7 +183,7 @@ impl Store {
     }
 
     /// Returns when the oldest chapter begins that is loaded or at the server, as far as that time is known; `None` if
-    /// there is no such chapter.
+    /// there is no such chapter with a known begin.
     #[must_use]
     pub fn oldest_kept(&self) -> Option<Time> {
         self.kept_from_newest().min()

@@ -22,8 +22,8 @@ impl Store {
 
     /// Returns the loaded chapters that reach into a stretch of time, edges included. Each is a head frame and its
     /// segment frames, as large as the chapter. The chapters are ordered by epoch, then by record; there may be none.
-    /// Two chapters may share records, and the first and the last have records beyond the stretch. In a chapter that
-    /// begins at a cut of the live log, a record of an unknown kind becomes a record of a loss.
+    /// Two chapters may share records, and the first and the last may have records beyond the stretch. In a chapter
+    /// that begins at a cut of the live log, a record of an unknown kind becomes a record of a loss.
     ///
     /// # Errors
     /// An item is an error if a frame of its chapter cannot be read; the next item is the next chapter.

@@ -68,14 +68,15 @@ impl Store {
         Some(over.at)
     }
 
-    /// Returns the end of the picture of a finished story ([`Store::story_over`]). This is the story's end, or the time
-    /// at most 60 s later at which an open finding was last raised, whichever is later. Some failures are found only
-    /// after the last step of their story. `None` if no story ended, and before the first snapshot.
+    /// Returns the end of the picture of a finished story ([`Store::story_over`]). This is the latest time, at most 60
+    /// s after the story's end, at which an open finding was last raised. Without such a time it is the story's end.
+    /// Some failures are found only after the last step of their story. `None` if no story ended, and before the first
+    /// snapshot.
     #[must_use]
     pub fn story_shown_until(&self) -> Option<Time> {
-        /// Time in µs after a story's end in which a finding still belongs to its picture. Some failures are found only
-        /// after the story's last step. The picture ends before a finding that is raised later than this. The number
-        /// has no source.
+        /// Time in µs, included, after a story's end in which a finding still belongs to its picture. Some failures are
+        /// found only after the story's last step. The picture ends before a finding that is raised later than this.
+        /// The number has no source.
         const FOUND_LATER_US: i64 = 60_000_000;
         let over = self.story_over()?;
         let raised = self.state()?.findings.values();

@@ -51,8 +51,8 @@ impl Store {
     /// If the store does not know the epoch, a new epoch begins. All that is open in the old one is then known until
     /// its last record. A known epoch goes on as the live epoch, with records missing if the snapshot is ahead of its
     /// last record. If another epoch becomes live, chapters of the other epochs that are not loaded count as expired
-    /// until the server lists them again. The snapshot's inside state is read with the next segment, and no chapter is
-    /// dropped before that.
+    /// until the server lists them again. The snapshot's inside state is read with the next segment. The call itself
+    /// drops no chapter.
     ///
     /// # Errors
     /// [`StoreError::Decode`] if the frame cannot be read; the store stays as it was in that case.

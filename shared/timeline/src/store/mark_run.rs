@@ -22,9 +22,10 @@ pub(super) const MOST_MARKS: usize = 16_384;
 const BLOCK: usize = 64;
 /// The number of marks that a group sums up: those of 16 blocks. The number has no source.
 const GROUP: usize = 16 * BLOCK;
-/// Most distance of a mark's time, in µs, and of its version from those of the run's first mark. It is half of the
-/// range of a column of 32 bits. A mark with a farther time (beyond about 36 minutes) begins another run; a farther
-/// version is stored in `far`.
+/// Distance from the base of a run up to its first mark, in µs for times and in numbers for versions. A version below
+/// this number has the base 0. The distance is half of the range of a column of 32 bits. A mark whose time does not fit
+/// (about 36 minutes before or after the first mark) begins another run. A version that does not fit is stored in
+/// `far`.
 const REACH: u64 = 1 << 31;
 /// The value in the column of versions for a version that is stored in `far`, or is not a number.
 const FAR: u32 = u32::MAX;

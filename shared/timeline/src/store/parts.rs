@@ -130,7 +130,7 @@ pub(crate) struct Occurrence {
     pub(crate) began: Time,
     /// The watches that the occurrence names, the most concerned first; empty if it concerns no watch.
     pub(crate) watches: Vec<WatchName>,
-    /// The record that first raised the occurrence's finding.
+    /// The record that first raised the occurrence's finding since that finding was last cleared.
     pub(crate) since: Seq,
 }
 

@@ -12,7 +12,7 @@ type Key = (u64, u8, Time);
 /// A mark: the number of its epoch, its watch, and its index among the watch's marks.
 type Found = (u32, WatchId, usize);
 
-/// A loaded record with a resourceVersion.
+/// A loaded change, bookmark or complete list with a number as its resourceVersion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VersionPlace {
     /// The resourceVersion.
@@ -27,9 +27,9 @@ pub struct VersionPlace {
 
 impl Store {
     /// Returns the loaded record with a resourceVersion, or else one with the nearest resourceVersion. Of several
-    /// equally near, a change that a stream delivered is preferred to a change by a list, and a change to a bookmark or
-    /// list; then the earliest record. `None` if no loaded record has a number as its resourceVersion. The function
-    /// reads the resourceVersion of each loaded mark.
+    /// equally near, a change that a stream delivered comes before a change by a list, and any change before a bookmark
+    /// or list. Of equal ones the earliest record counts. Only changes, bookmarks and complete lists count. `None` if
+    /// none of these has a number as its resourceVersion. The function reads the resourceVersion of each loaded mark.
     #[must_use]
     pub fn nearest_version(&self, version: u64) -> Option<VersionPlace> {
         let mut best: Option<(Key, Found)> = None;

@@ -21,9 +21,10 @@ const FINDINGS_MOST: usize = 10_000;
 pub struct InView {
     /// The rows, the newest first; may be empty. The function that returns them names the bound.
     pub rows: Vec<TableRow>,
-    /// How many rows there would be without the bound. If a range of [`in_view`] has more rows than the bound, this is
-    /// an estimate. The estimate is the number of changes, bookmarks and lists of the watches, those of hidden objects
-    /// included, or the number of gathered rows if that is greater.
+    /// How many rows there would be without the bound. For [`in_view`] it is an estimate if more rows than the bound
+    /// were gathered. It is also one if the watches have more changes, bookmarks and lists than the bound, those of
+    /// hidden objects included. The estimate is the number of these changes, bookmarks and lists, or of gathered rows
+    /// if that is greater.
     pub total: u64,
 }
 
@@ -62,8 +63,8 @@ impl Shown {
 /// Returns the records and stretches in the lanes of a picture between two times, both included, the newest first. The
 /// later time is cut to `now`; for a reversed range, only stretches that cover it are returned. A stretch counts if it
 /// reaches into the range. At most `most` rows are returned; of more, the oldest are left out. Of changes, bookmarks
-/// and lists only the newest `most` are considered, those of hidden objects included. So fewer rows than `most` may be
-/// returned, and older rows of other kinds may be among them. A loss that concerns no single watch is in the lane of
+/// and lists at most the newest `most` are considered, those of hidden objects included. So fewer rows than `most` may
+/// be returned, and older rows of other kinds may be among them. A loss that concerns no single watch is in the lane of
 /// that shown watch which the store met first.
 #[must_use]
 pub fn in_view(store: &Store, rows: &Rows, range: (Time, Time), now: Time, most: usize) -> InView {

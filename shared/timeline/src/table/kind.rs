@@ -34,7 +34,8 @@ pub enum Kind {
     OwnRequest,
     /// The end of a stream.
     StreamEnd,
-    /// An inside record, which a layer of a simulated cluster reported.
+    /// A change of a layer of a simulated cluster, at the record that shows it. Also the layer's state at the begin of
+    /// a loaded chapter.
     Layer,
     /// A phase of a watch.
     Phase,

@@ -14,9 +14,9 @@ use crate::id::{RecordId, WatchId};
 use crate::scene::StretchKind;
 use crate::store::{Epoch, Occurrence, Span, Store, WatchTrace};
 
-/// Time in µs after the end of a gap or outage within which a finding about it is raised: 10 min. `diagnosis` keeps a
-/// finding of a single event open for the same time. A finding raised later is about something else, so the gap or
-/// outage counts as trouble of its own.
+/// Time in µs, included, after the end of a gap or outage up to which a finding can be about it: 10 min. `diagnosis`
+/// keeps a finding of a single event open for the same time. A finding raised later is about something else, so the gap
+/// or outage counts as trouble of its own. For an open gap or outage the time has no limit.
 const FOUND_WITHIN_US: i64 = 600_000_000;
 
 /// An occurrence of a finding about a watch.

@@ -13,10 +13,11 @@ use crate::scene::StretchKind;
 use crate::store::{Coverage, Epoch, Span, Store, WatchTrace};
 use crate::tokens::Token;
 
-/// Most records or stretches that a viewer can step to from one problem: the latest, the newest first. The problem's
-/// count includes all. The number has no source.
+/// Most places that a viewer can step to from one problem of a range: the latest, the newest first. A place is a
+/// record, a stretch, a finding or a time that is not loaded. The problem's count includes all. The number has no
+/// source.
 const MAX_PLACES: usize = 64;
-/// Most error findings that are named, so that the line stays short: the first rows of the catalogue by code. Further
+/// Most rows of the catalogue whose error findings are named, so that the line stays short: the first by code. Further
 /// rows are left out. The number has no source.
 const MAX_FINDINGS: usize = 3;
 
@@ -48,12 +49,12 @@ impl Kind {
 
 /// Returns the problems between `from` and `to`, edges included. The words are as those of [`super::state::problems`],
 /// except for a row of findings. It says how many stretches, each from a raising to a clearing, its findings have in
-/// the range: `· 3 times`. Muted error findings are left out. Confirmed divergences come first, by the word of their
-/// kind, then error findings of at most 3 catalogue rows, the first by code. Lost gaps follow, then refused and waiting
-/// watches. Lost gaps of chapters that are not loaded count, too. A watch that waits or is refused counts only if it
-/// does so at the moment `at`: a watch that went on is no problem. A watch at several servers counts once for each.
-/// Watches that only check others do not count. Open stretches last until `now`. The result is empty if there are no
-/// problems.
+/// the range: `· 3 times`, or nothing for one. Muted error findings are left out. Confirmed divergences come first, by
+/// the word of their kind, then error findings of at most 3 catalogue rows, the first by code. Lost gaps follow, then
+/// refused and waiting watches. Lost gaps of chapters that are not loaded count, too. A watch that waits or is refused
+/// counts only if it does so at the moment `at`: a watch that went on is no problem. A watch at several servers counts
+/// once for each. Watches that only check others do not count, but their findings and lost gaps that are not loaded do.
+/// Open stretches last until `now`. The result is empty if there are no problems.
 #[must_use]
 pub fn problems_in(
     store: &Store,
@@ -200,8 +201,9 @@ pub struct RangeWords {
 
 /// Counts the loaded content of a stretch of time, edges included: changes, gaps, findings, also muted ones. A zero is
 /// left out, but `no changes` stands for nothing at all. Gaps and findings count if they reach into the stretch; open
-/// gaps and findings end at `now`. For a reversed stretch, only gaps and findings count that cover the whole stretch.
-/// Changes and gaps of a watch that only checks another watch do not count.
+/// gaps and findings end at `now`. A finding counts once for each time span from a raising to a clearing. For a
+/// reversed stretch, only gaps and findings count that cover the whole stretch. Changes and gaps of a watch that only
+/// checks another watch do not count.
 #[must_use]
 pub fn range_words(store: &Store, (from, to): (Time, Time), now: Time) -> RangeWords {
     let mut changes = 0;

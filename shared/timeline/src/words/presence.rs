@@ -23,10 +23,10 @@ pub struct Presence {
     /// Whether the watch holds the object at the moment asked for; `false` also if no loaded record shows whether it
     /// does.
     pub held: bool,
-    /// The answer in a sentence, with its UTC time of day.
+    /// The answer in one or two sentences, with its UTC time of day.
     pub answer: String,
-    /// The grounds of the answer: each with a name and a sentence; a divergence is first. [`presence`] always returns
-    /// at least one. Hostile: show as text.
+    /// The grounds of the answer: each with a name and one or more sentences; a divergence is first. [`presence`]
+    /// always returns at least one. Hostile: show as text.
     pub grounds: Vec<(&'static str, String)>,
     /// The record that brought the object, or removed it. The record need not be loaded; [`presence`] always returns
     /// one.

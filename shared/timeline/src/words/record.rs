@@ -14,10 +14,11 @@ use crate::store::{Span, Store, StreamSpan, WatchTrace};
 /// A record, a stretch or a lane of the picture in words. Fields that do not apply are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Description {
-    /// The name of the lane: a watch, or an object and its watch. Hostile: show as text.
+    /// The name of the lane, as [`lane_words`] returns it. [`describe_record`] leaves it empty for a record that is not
+    /// loaded or of an unknown kind. Hostile: show as text.
     pub lane: String,
-    /// When it happened, as UTC times of day: one time (`09:35:28.911`), or begin and end; a stretch also has its
-    /// duration.
+    /// When it happened, as UTC times of day: one time (`09:35:28.911`), or begin and end. A stretch also has its
+    /// duration, but a finding has only the time at which it was raised.
     pub time: String,
     /// One or several sentences that say what happened. Hostile: show as text.
     pub what: String,

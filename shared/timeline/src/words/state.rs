@@ -272,7 +272,8 @@ pub enum Empty {
     },
     /// The cluster does not answer, and never did.
     NoAnswer {
-        /// The last failed try and its result, in a sentence; `None` if no failed try is known.
+        /// Why a try failed, in a sentence: for the first watch by name whose phase states an error. `None` if none
+        /// does.
         error: Option<String>,
         /// When the next try is due, in a sentence.
         next: String,
@@ -302,7 +303,7 @@ pub enum Empty {
     Expired {
         /// The time in the middle of the view.
         at: Time,
-        /// The end of that time, from which on records are kept.
+        /// The end of that time.
         oldest: Time,
         /// How long before now the time without records ends, in µs.
         kept_us: i64,

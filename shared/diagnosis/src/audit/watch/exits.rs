@@ -14,8 +14,9 @@ use super::task::{Task, same_place};
 use crate::audit::level::Level;
 use crate::audit::reasons::Reason;
 
-/// Time in µs after a DELETED at which its object is looked up, so that a burst of DELETED events is over. An object
-/// that comes back before that needs no lookup. The number has no source.
+/// Time in µs after the first DELETED of a burst at which its objects are looked up, so that the burst is over. An
+/// object that comes back before that needs no lookup. While the watch has no open stream, the lookup is put off by
+/// this time. The number has no source.
 pub(super) const LEFT_US: i64 = 1_000_000;
 
 impl WatchAudit {

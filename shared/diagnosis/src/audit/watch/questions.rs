@@ -12,7 +12,7 @@ use crate::versions::ServerVersion;
 /// minute ([`PER_WATCH`]), so that lookups have the other half. Of a larger watch only the first page of the newest
 /// list is read, and its objects are looked up one by one. A list of over 100 pages would take 5 min or more, and etcd
 /// may compact its version before it is complete (docs/semantics/servers.md#compaction). `watchscope audit` sweeps
-/// watches of at most this many objects.
+/// watches of at most 5,000 objects, too.
 pub const MOST_LISTED: usize = PAGE * PER_WATCH / 2;
 
 pub(super) fn is_streaming(watch: &Watch) -> bool {

@@ -29,10 +29,11 @@ pub(crate) const BEHIND_US: i64 = 120_000_000;
 /// was restarted with another etcd. The number has no source. After a longer time, further writes are more likely to
 /// hide the restore.
 const MOVED_US: i64 = 1_000_000;
-/// Time in ms from one round of a watch to the next. The level `full` halves this time, unless requests are scarce and
-/// lists may come from a watch cache. Each page of objects that the watch holds ([`PAGE`]) adds the same time again, up
-/// to [`MOST_LISTED`](super::MOST_LISTED) objects; a larger watch waits once. So at level `light`, two of a watch's 20
-/// requests a minute are lists (docs/audit.md#how-much-is-read).
+/// Time in ms from one round of a watch to the next. A read that does not fit the watch makes the next round come
+/// earlier. The level `full` halves this time, unless requests are scarce and lists may come from a watch cache. Each
+/// full page of objects that the watch holds ([`PAGE`]) adds the same time again, up to
+/// [`MOST_LISTED`](super::MOST_LISTED) objects; a larger watch waits once. So at level `light`, two of a watch's 20
+/// requests a minute are lists (docs/audit.md#how-much-is-read). The number has no other source.
 const ROUND_MS: u64 = 30_000;
 /// Number of waiting tasks from which on a viewer's request for an object adds no lookup. The request gets a reply all
 /// the same. A round by itself has a few dozen tasks. The number has no other source.

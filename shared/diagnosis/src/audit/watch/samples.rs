@@ -12,17 +12,20 @@ use watchscope_model::{Object, Text, Time, Uid};
 use crate::audit::level::{FULL_WATCH, Level, SMALL_WATCH};
 
 /// Shortest time in µs from one lookup to the next. These 16 lookups a minute leave, of a watch's 20 requests, two
-/// lists and two reads that confirm.
+/// lists and two reads that confirm. Only a watch whose objects the level `full` all looks up has shorter times
+/// ([`WHOLE_US`]).
 const LEAST_US: i64 = 3_750_000;
-/// Shortest time in µs until an object is looked up again, at level `light` and at level `full`: the time between lists
-/// at that level.
+/// Shortest times in µs until the audit by itself looks an object up again, at level `light` and at level `full`. They
+/// are the times between lists at these levels. The first is also the time for which a suspect is not chosen again, at
+/// each level. When lookup times are forgotten, those within the first stay.
 const AGAIN_US: [i64; 2] = [30_000_000, 15_000_000];
 /// Longest time in µs until an object is looked up again, for a watch whose objects the level `full` all looks up:
-/// within two minutes. A watch of [`FULL_WATCH`] objects, with its lists and those of five other watches, needs 116
-/// requests a minute.
+/// within two minutes. For [`FULL_WATCH`] objects that is one lookup every 0.575 s, or 104 requests a minute. The other
+/// 16 of the server's 120 are for lists, second watches and reads that confirm (docs/audit.md#how-much-is-read).
 const WHOLE_US: i64 = 115_000_000;
-/// Most objects of a watch whose last lookups are remembered. The objects of a larger watch are looked up in their
-/// order. The limit bounds how many objects are compared for each choice. The number has no source.
+/// Most objects of a watch for which the time of the last lookup decides which object is next. The objects of a larger
+/// watch are looked up in their order. Up to twice as many lookup times are remembered; beyond that, those older than
+/// 30 s are forgotten. The limit bounds how many objects are compared for each choice. The number has no source.
 const MOST_REMEMBERED: usize = 1_024;
 
 /// Most suspect objects that are remembered. Of more suspects, those whose owner was deleted are dropped first, then

@@ -16,8 +16,9 @@ use super::state::{FOLLOWED, WatchAudit};
 use crate::audit::read::Read;
 use crate::audit::reasons::{Reason, SecondWatch};
 
-/// Time in ms from one second watch of the same objects to the next. So for each watch, second watches take one of the
-/// server's 120 requests a minute, beside the watch's two lists (docs/audit.md#how-much-is-read).
+/// Time in ms from one second watch of the same objects to the next. If the watch has made no progress by then, the
+/// next is due after the same time. So for each watch, second watches take one of the server's 120 requests a minute
+/// (docs/audit.md#how-much-is-read). The number has no other source.
 const WITNESS_MS: u64 = 60_000;
 
 impl WatchAudit {

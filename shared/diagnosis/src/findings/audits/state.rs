@@ -14,9 +14,9 @@ use super::restored::Restored;
 /// changed earlier, the record since which it is held is named as its last event. The limit bounds the memory of each
 /// watch. The number has no source.
 const CHANGES_KEPT: usize = 256;
-/// Time in µs within which the audit's results for several watches may have one cause. The audit reads one watch after
-/// the other; it comes to each of six small watches of a server within a minute (docs/audit.md#how-much-is-read). The
-/// number has no other source.
+/// Time in µs within which the audit's results for several watches may have one cause. Findings that last are joined at
+/// any distance, and all findings with this time last. The audit reads one watch after the other; it comes to each of
+/// six small watches of a server within a minute (docs/audit.md#how-much-is-read). The number has no other source.
 pub(super) const TURN_US: i64 = 60_000_000;
 
 /// The results of the audit: objects that are confirmed to be wrong, streams that deliver nothing, and an etcd that

@@ -13,9 +13,10 @@ use crate::findings::streams::Streams;
 use crate::text::seconds;
 use crate::versions::server_version;
 
-/// Time in µs before a client's list request. The list is too old if a watch of watchscope had reached a higher version
-/// at that time before the request (F22). It is also the least age of a client's report of its objects from which on
-/// handled updates are a resync (F46). The number has no source: it covers the time that requests and events take.
+/// Lead in µs above which a watch of watchscope proves a client's list too old (F22). The watch must have delivered a
+/// higher version more than this time before the client's request. It is also the least age of a client's report of its
+/// objects from which on handled updates are a resync (F46). The number has no source: it covers the time that requests
+/// and events take.
 pub(super) const OLDER_US: i64 = 1_000_000;
 /// The longest time in µs from the first to the last of [`CIRCLE`] watches of a client, each right after a list. These
 /// lists are a circle (F14) if the last watch starts from no later version than the first. The time is as long as

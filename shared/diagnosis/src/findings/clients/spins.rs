@@ -24,8 +24,9 @@ pub(super) const SILENT_US: i64 = 30_000_000;
 /// reason (F48). A server sends the 410 at once (docs/semantics/servers.md#cache-resume). The probe takes a stream for
 /// accepted after the same time (`ACCEPTED_MS`).
 const RETURNED_AT_ONCE_US: i64 = 2_000_000;
-/// Number of events beyond iterations and held objects above which changes count as merged (F49). A smaller surplus may
-/// still wait for the handler. The number has no source. With a smaller number, waiting events would count as merged.
+/// Number of events above which changes count as merged (F49). They are the events beyond the client's iterations and
+/// the most objects that it held. A smaller surplus may still wait for the handler. The number has no source. With a
+/// smaller number, waiting events would count as merged.
 const MERGED: u64 = 10;
 
 impl Clients {

@@ -20,14 +20,16 @@ pub const MAX_CLIENTS: usize = 1_024;
 /// watchscope's own requests, `NO_ANSWER_US`.
 pub(super) const STUCK_US: i64 = 10_000_000;
 /// Number of clients watching without a resourceVersion from which on they are a load for a server that reads etcd for
-/// each (F20; docs/semantics/lists-and-watches.md#watch-without-version). It is also the most paths and the most scopes
-/// that are remembered of one client; a further path or scope is skipped. The number has no source.
+/// each (F20; docs/semantics/lists-and-watches.md#watch-without-version). The finding is cleared when fewer than half
+/// of this number are left. It is also the most paths and the most scopes that are remembered of one client; a further
+/// path or scope is skipped. The number has no source.
 pub(super) const CROWD: usize = 20;
-/// Number of lists in a row without progress from which on they are a circle (F14), as for watchscope's own watches
-/// (`LISTS_AFTER_EXPIRY`). It is also the number of streams with initial events in a row that are kept as evidence.
+/// Number of a client's last watches that began right after a list, and from which on these lists may be a circle
+/// (F14). It is that for watchscope's own watches (`LISTS_AFTER_EXPIRY`). It is also the most requests for initial
+/// events that are kept as evidence (F37); a further one replaces the oldest.
 pub(super) const CIRCLE: usize = 3;
 /// Most objects of a client that are compared with deleted objects (F19): the first that its report names. A client's
-/// record names at most this many objects of each resource (`NAMED_MOST` of the simulator).
+/// record names at most 64 objects of each resource (`NAMED_MOST` of the simulator). The number has no other source.
 pub(super) const NAMED: usize = 64;
 /// Most deletions, most GETs answered with 404, and most GETs without an answer that are remembered. A further one
 /// replaces the oldest of its kind, which from then on proves no ghost. The limit bounds the memory. The number has no

@@ -15,7 +15,7 @@ use crate::text::count;
 /// (F38). A single failure may pass by itself. The number has no source.
 const LIST_FAILURES: u64 = 2;
 /// Like [`LIST_FAILURES`], for streams in a row while the lists between them succeed. The number is higher by one,
-/// because these lists show that the resource can be read.
+/// because these lists show that the resource can be read. The number has no other source.
 pub(super) const STREAM_FAILURES: u64 = 3;
 /// Like [`LIST_FAILURES`], for lists of Secrets whose reason is redacted. The number is higher, because the failure may
 /// have another reason. The number has no source.

@@ -12,8 +12,9 @@ use crate::findings::timers::{Timer, Timers};
 /// Shortest wait in µs until the members of a group are compared again: at most four times a second, however many
 /// events come. The number has no source.
 pub(super) const LOOK_US: i64 = 250_000;
-/// Most events of a group that are remembered. A further event drops the oldest without a judgement. The limit bounds
-/// the memory. The number has no source: a server that is 3 s behind is judged at up to 340 events a second.
+/// Most events of a group that are remembered. A further event drops the one of the lowest resourceVersion without a
+/// judgement. The limit bounds the memory. The number has no source: a server that is 3 s behind is judged at up to 340
+/// events a second.
 const REMEMBERED: usize = 1_024;
 
 /// The watches of the same objects at several servers. [`REMEMBERED`] bounds the events of a group. Watches with

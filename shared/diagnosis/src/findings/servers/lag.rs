@@ -18,8 +18,8 @@ pub(super) const BEHIND_US: i64 = 3_000_000;
 /// Time in µs by which events over the configured address may come later than from all servers directly (F44). 19 of 20
 /// events must come with less delay. The number has no source. A proxy that delays events by less is not found.
 pub(super) const HELD_UP_US: i64 = 2_000_000;
-/// Number of events in a minute over the configured address that must be at least [`HELD_UP_US`] late for F44. A buffer
-/// on the way delays events again and again. Fewer events may be late by chance. The number has no source.
+/// Least number of events in a minute over the configured address that must be at least [`HELD_UP_US`] late for F44. A
+/// buffer on the way delays events again and again. Fewer events may be late by chance. The number has no source.
 const HELD_UP: usize = 5;
 /// Time in µs for which lags count; older lags are ignored. So the finding of a server that is no longer late is
 /// cleared within a minute. The number has no source.

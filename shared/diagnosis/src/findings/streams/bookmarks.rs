@@ -16,12 +16,13 @@ use crate::findings::timers::{Timer, Timers};
 use crate::text::seconds;
 use crate::versions::server_version;
 
-/// Time in µs within which a stream that asked for bookmarks must get one (F34): two and a half bookmark periods
-/// (docs/semantics/lists-and-watches.md#bookmark-period). A stream with a shorter timeout is not judged. The factor has
-/// no source.
+/// Time in µs after which a stream that asked for bookmarks and got none is judged (F34). It is two and a half bookmark
+/// periods (docs/semantics/lists-and-watches.md#bookmark-period). A stream that ends before is not judged. The own
+/// events of a stream with a shorter timeout prove nothing. The factor has no source.
 const NO_BOOKMARK_US: i64 = 150_000_000;
-/// Time in µs after which a stream is judged again, if no other watch had a higher version that long ago. It is a
-/// bookmark period, and 15 s for late bookmarks, which have no source.
+/// Time in µs above which a higher version of another watch proves that a bookmark was due (F34). If neither that nor
+/// the stream's own events prove it, the stream is judged again after this time. It is a bookmark period, and 15 s for
+/// late bookmarks, which have no source.
 const BOOKMARK_LATE_US: i64 = 75_000_000;
 /// Span in µs of a stream's own events that proves that a bookmark was due (F34). As in [`BOOKMARK_LATE_US`], it is a
 /// bookmark period, and 15 s for late bookmarks.
@@ -30,8 +31,8 @@ const OWN_EVENTS_US: i64 = BOOKMARK_LATE_US;
 pub(super) const NO_BOOKMARK: Row = Row::F34;
 /// Time in µs after which stopped initial events lack the bookmark that ends them (F35;
 /// docs/semantics/lists-and-watches.md#watch-list). A server sends 13,000 initial events within about 1 s
-/// (docs/semantics/servers.md#load), so a pause this long is not a usual one between two events. The probe waits for
-/// the same time. The number has no other source.
+/// (docs/semantics/servers.md#load), so a pause of 10 s is not a usual one between two events. The probe waits for the
+/// same time. The number has no other source.
 const NO_END_US: i64 = 10_000_000;
 /// The row of the finding about initial events without the bookmark that ends them.
 const NO_END: Row = Row::F35;

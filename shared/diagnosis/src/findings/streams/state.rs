@@ -7,8 +7,9 @@ use watchscope_model::tree::BTreeMap;
 use watchscope_model::{ResourceVersion, Seq, State, StreamId, Time, Uid, WatchName};
 
 /// Most versions of a watch that are remembered, to distinguish repeated events (F29) from late events (F30). A further
-/// version replaces the oldest, whose repetition from then on counts as late. The limit bounds the memory of each
-/// watch. The number has no source.
+/// version replaces the oldest, whose repetition from then on counts as late. A forgotten version also proves no
+/// missing bookmark (F34) and no old list of a client (F22). The limit bounds the memory of each watch. The number has
+/// no source.
 pub(super) const REMEMBERED: usize = 256;
 /// Most streams of a watch whose starts are remembered (F45). A further start replaces the oldest; an event lost at a
 /// forgotten start counts as F24. The limit bounds the memory of each watch. The number has no source: 16 streams of 5

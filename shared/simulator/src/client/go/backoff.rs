@@ -10,7 +10,8 @@ use crate::time::{Time, micros};
 const FIRST: Duration = Duration::from_millis(800);
 /// The longest delay, before jitter; once reached, this delay repeats (docs/semantics/clients.md#reflector).
 const MOST: Duration = Duration::from_secs(30);
-/// Time without use after which the backoff starts at its first delay again (docs/semantics/clients.md#reflector).
+/// Time without use beyond which the backoff starts at its first delay again (docs/semantics/clients.md#reflector).
+/// After exactly this time it goes on as before.
 const FRESH_AFTER: Duration = Duration::from_secs(120);
 
 /// The state of a backoff.
