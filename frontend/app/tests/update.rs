@@ -356,13 +356,13 @@ fn a_flood_of_records_is_drawn_at_a_pace_that_pictures_bear_and_a_person_is_answ
     host.done();
     // 400 in 400 ms: the next picture waits.
     flood(&mut log, &mut writer, 400);
-    assert_eq!(host.frame(500.0).last().unwrap(), "frame in 160 ms");
+    assert_eq!(host.frame(500.0).last().unwrap(), "frame in 190 ms");
     flood(&mut log, &mut writer, 20);
     let asks = |host: &Host| host.done().contains(&"frame".to_owned());
     assert!(!asks(&host));
     assert_eq!(host.person(Person::Redraw), ["frame"]);
-    // 20 in a second: the next picture comes at once again.
-    host.frame(1_500.0);
+    // 20 in 1.2 s: the next picture comes at once again.
+    host.frame(1_700.0);
     flood(&mut log, &mut writer, 1);
     assert!(asks(&host));
 }

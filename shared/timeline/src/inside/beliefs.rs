@@ -129,6 +129,8 @@ struct BeliefColumn {
 /// if the record is not loaded, and at the head before the first segment. Panics as [`Store::lane_names`] does.
 #[must_use]
 pub fn belief_table(store: &Store, lane: LaneId, record: Option<RecordId>) -> Option<BeliefTable> {
+    // A real cluster has no inside. Its fold at a record took 8 ms of each click.
+    store.layer_names().find(&Layer::Etcd)?;
     let entry = record.and_then(|id| store.entry(id));
     let (state, layers) = match record {
         Some(id) => store.fold_at(id)?,

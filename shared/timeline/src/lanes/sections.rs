@@ -160,6 +160,7 @@ impl Lanes {
                 match self.section_apart(store, &part, object.object, &mut owners) {
                     Some(section) => {
                         let content = contents.entry(section).or_default();
+                        let object = object.with_last(&part.traces);
                         let weight = weight_of_object(&object, sorting);
                         add_weight(&mut content.weight, weight, sorting);
                         content.apart.push((watch, object));

@@ -28,44 +28,64 @@ pub(super) struct Density {
     pub(super) wide: Vec<(u32, bool)>,
 }
 
-/// The counted changes of one store's strip, kept while neither store nor strip changes. Counting 100,000 loaded
-/// changes takes 1 ms, too long while a view is dragged. The width of the strip bounds the size of the counts.
+/// The counted changes of one store's strip. They are kept while the strip stays the same, and while the store only
+/// appends live records; these are added. Counting 100,000 loaded changes takes 1 ms, too long while a view is dragged
+/// or 20,000 records come in a second. The width of the strip, and the number of watches, bound the size of the counts.
 #[derive(Clone, Debug)]
 pub struct Counted {
-    version: u64,
+    /// The store's version up to which all is counted; `None` while the newest epoch is not counted.
+    version: Option<u64>,
+    trouble_version: u64,
     scale: Overview,
     density: Density,
+    /// How many marks of the newest epoch are counted, by the watch's number.
+    marks: Vec<usize>,
 }
 
 impl Counted {
-    /// Returns the counts. Counts anew first if the store or the strip changed.
+    /// Returns the counts. First counts the records that were appended; counts all anew if the strip or anything else
+    /// of the store changed.
     pub(super) fn of<'a>(
         counted: &'a mut Option<Self>,
         store: &Store,
         scale: &Overview,
     ) -> &'a Density {
-        let version = store.version();
-        counted.take_if(|old| old.version != version || old.scale != *scale);
+        // It rises with each change of the store that does more than append.
+        let trouble_version = store.trouble_version();
+        counted.take_if(|old| old.trouble_version != trouble_version || old.scale != *scale);
         let counted = counted.get_or_insert_with(|| Self {
-            version,
+            version: None,
+            trouble_version,
             scale: *scale,
             density: Density::count(store, scale),
+            marks: Vec::new(),
         });
+        let version = store.version();
+        if counted.version != Some(version) {
+            counted.version = Some(version);
+            if let Some(newest) = store.epochs().last() {
+                let Self { density, marks, .. } = counted;
+                density.add_loaded(newest, scale, marks);
+            }
+        }
         &counted.density
     }
 }
 
 impl Density {
-    /// Counts all changes that the strip shows.
+    /// Counts all changes that the strip shows, without the loaded ones of the newest epoch.
     fn count(store: &Store, scale: &Overview) -> Self {
         let mut density = Self {
             loaded: vec![0; scale.columns()],
             narrow: vec![0; scale.columns()],
             wide: vec![(0, false); scale.pixels()],
         };
-        for epoch in store.epochs() {
-            density.add_loaded(epoch, scale);
+        let epochs = store.epochs();
+        for epoch in epochs {
             density.add_listed(epoch, scale);
+        }
+        for epoch in epochs.iter().rev().skip(1) {
+            density.add_loaded(epoch, scale, &mut Vec::new());
         }
         density
     }
@@ -77,16 +97,22 @@ impl Density {
         columns.chain(steps).max().unwrap_or(0)
     }
 
-    fn add_loaded(&mut self, epoch: &Epoch, scale: &Overview) {
+    /// Adds the loaded changes of an epoch that are not counted yet. `counted` has the number of counted marks by the
+    /// watch's number, and is updated.
+    fn add_loaded(&mut self, epoch: &Epoch, scale: &Overview, counted: &mut Vec<usize>) {
         let column_us = scale.column_us();
-        for watch in epoch.trace.watches.iter().flatten() {
+        let watches = &epoch.trace.watches;
+        counted.resize(watches.len().max(counted.len()), 0);
+        for (watch, counted) in watches.iter().zip(counted) {
+            let Some(watch) = watch else { continue };
             let marks = &watch.marks;
+            let from = std::mem::replace(counted, marks.len());
             let column_of = |at: Time| at.micros_since(scale.left()).div_euclid(column_us);
             let mut end_of = |at: Time| {
                 let end_us = (column_of(at) + 1).saturating_mul(column_us);
                 scale.left().plus_micros(end_us)
             };
-            let places = marks.place_at(scale.left())..marks.len();
+            let places = marks.place_at(scale.left()).max(from)..marks.len();
             marks.sum_by(places, &mut end_of, &mut |at, sums| {
                 let column = usize::try_from(column_of(at)).ok();
                 let column = column.and_then(|column| self.loaded.get_mut(column));

@@ -96,9 +96,10 @@ impl Store {
         self.version
     }
 
-    /// Returns a number that rises whenever a change of the store may have changed its trouble. The number stays the
-    /// same while only objects change. It also stays the same when a wait becomes trouble because it lasts over 5 s;
-    /// [`Troubles::is_behind`](crate::troubles::Troubles::is_behind) notices that, too.
+    /// Returns a number that rises whenever a change of the store may have changed its trouble, and with each change that
+    /// does more than append live records (a snapshot, a chapter of the past, a catalogue, a drop). The number stays the
+    /// same while live records change only objects. It also stays the same when a wait becomes trouble because it lasts
+    /// over 5 s; [`Troubles::is_behind`](crate::troubles::Troubles::is_behind) notices that, too.
     #[must_use]
     pub fn trouble_version(&self) -> u64 {
         self.trouble_version

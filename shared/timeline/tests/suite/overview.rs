@@ -7,7 +7,7 @@ use watchscope_model::wire::{Availability, CatalogueEntry};
 use watchscope_model::{Seq, Time};
 use watchscope_timeline::format::text_width;
 use watchscope_timeline::overview::{
-    Grip, Moments, REACH_US, TroubleMark, grip_at, overview, troubles, words,
+    Grip, Moments, REACH_US, TroubleMark, grip_at, overview, overview_again, troubles, words,
 };
 use watchscope_timeline::scene::{Align, Area, STRIP_COLUMN_PX, Step};
 use watchscope_timeline::{Overview, Primitive, Px, Scene, Store, Token, View};
@@ -599,4 +599,35 @@ fn handles_are_gripped_from_8_px_outside_and_a_narrow_frame_can_still_be_moved()
             RightHandle
         ]
     );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases(40)))]
+
+    /// A strip that counts what was appended is the strip that counts everything. Records come live in pieces, and a
+    /// part of the past is loaded in between.
+    #[test]
+    fn a_strip_that_is_drawn_again_is_drawn_as_for_the_first_time(seed in any::<u64>()) {
+        let log = random_log(seed, 400);
+        let mut chance = Chance::new(seed);
+        let from = chance.below(200) as usize;
+        let mut store = Store::default();
+        let mut writer = log.begin(&mut store, from);
+        let (mut head, mut is_loaded, mut counted) = (from, false, None);
+        while head < log.records.len() {
+            let next = (head + 1 + chance.below(30) as usize).min(log.records.len());
+            log.go_on(&mut writer, &mut store, head, next);
+            head = next;
+            if from > 0 && !is_loaded && chance.one_in(4) {
+                is_loaded = true;
+                store.chapter(&log.chapter(chance.below(from as u64) as usize, from)).unwrap();
+            }
+            let now = log.records[head - 1].at;
+            let view = View::following(now, 10_000_000 + chance.below(90_000_000) as i64, WIDTH);
+            let scale = Overview::new(&store, now, &view, REACH_US);
+            let (moments, height) = (Moments::live(now), Px::whole(64));
+            let first = overview(&store, &scale, &view, moments, height);
+            prop_assert_eq!(overview_again(&store, &scale, &view, moments, height, &mut counted), first);
+        }
+    }
 }

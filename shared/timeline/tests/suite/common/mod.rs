@@ -188,9 +188,20 @@ impl Log {
 
     /// Sends a head snapshot after `from` records, then those up to `to` live.
     pub fn send(&self, store: &mut Store, from: usize, to: usize) {
-        let (mut writer, head) =
+        let mut writer = self.begin(store, from);
+        self.go_on(&mut writer, store, from, to);
+    }
+
+    /// Sends a head snapshot after `from` records; returns the writer of the records after it.
+    pub fn begin(&self, store: &mut Store, from: usize) -> ChapterWriter {
+        let (writer, head) =
             ChapterWriter::open("log".into(), self.epoch.clone(), &self.state_after(from));
         store.snapshot(&head).unwrap();
+        writer
+    }
+
+    /// Sends the records `from..to` live. The writer has written those before.
+    pub fn go_on(&self, writer: &mut ChapterWriter, store: &mut Store, from: usize, to: usize) {
         for run in self.records[from..to].chunks(5) {
             run.iter().for_each(|record| writer.push(record));
             store.segment(&writer.seal().unwrap()).unwrap();
