@@ -179,7 +179,7 @@ impl Kept {
         let waited_us = moment.now.micros_since(self.chosen_at);
         let is_asked = self.differs(choice, sorting);
         let is_sorted_anew = (self.chosen_by.3, self.chosen_by.4) != (sorting, most);
-        if all.len() > SMALL && !is_asked && (0..PACE_US).contains(&waited_us) {
+        if all.len() > SMALL && !is_asked && !is_sorted_anew && (0..PACE_US).contains(&waited_us) {
             return;
         }
         let (candidates, gone) = self.candidates(store, watch, known, &traces, sorting, moment);

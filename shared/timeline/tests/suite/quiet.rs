@@ -253,6 +253,21 @@ fn a_screen_with_more_room_shows_more_objects_the_same_number_of_each_watch() {
 }
 
 #[test]
+fn a_page_that_opens_in_the_past_fills_the_screen_with_a_large_watch() {
+    let names: Vec<String> = (0..400).map(|number| format!("map-{number:03}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut log = Log::new("a");
+    log.opened(0.0, PODS, 1, &["a"], 1_000);
+    for (place, name) in names.iter().enumerate() {
+        let (added, live) = (ChangeType::Added, Origin::Live);
+        log.change(1.0, PODS, added, live, name, 1_001 + place as u64);
+    }
+    let view = View::between(at(0.0), at(20.0), 1_000.0);
+    let rows = lanes(2_000).rows(&log.store(), &view, at(30.0));
+    assert!(objects(&rows).len() > 90, "{}", objects(&rows).len());
+}
+
+#[test]
 fn in_a_busy_watch_objects_give_way_at_most_once_a_second() {
     let (mut log, all) = carts();
     let mut lanes = lanes(FULL);
