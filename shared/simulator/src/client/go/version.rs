@@ -63,7 +63,9 @@ const RELEASES: [(u8, u8, &str); 35] = [
 ];
 
 impl ClientGo {
-    /// The oldest modelled version, 1.9.0 (docs/semantics/cases.md#regression-1-9-2).
+    /// The oldest modelled version, 1.9.0: that of the oldest case that a client program shows
+    /// (docs/semantics/cases.md#regression-1-9-2). [`ClientGo::release`] returns it for older versions; a text with an
+    /// older version is refused with [`UnknownVersion`].
     pub const V1_9: ClientGo = ClientGo::minor(9);
     /// The newest modelled version, 1.36.0 (docs/semantics/clients.md#reflector).
     pub const LATEST: ClientGo = ClientGo::minor(36);
@@ -101,8 +103,9 @@ impl ClientGo {
     }
 
     /// Returns the version with the gate WatchListClient on or off (docs/semantics/versions.md#gate-watch-list-client).
-    /// Before 1.28 client-go has no such gate, so `on` changes nothing in the client's behaviour. By default the gate
-    /// is on from 1.35 on.
+    /// In 1.28 and 1.29 it is the variable `ENABLE_CLIENT_GO_WATCH_LIST_ALPHA`. Before 1.28 client-go has neither
+    /// (`tools/cache/reflector.go`), so `on` changes nothing in the client's behaviour. By default the gate is on from
+    /// 1.35 on.
     #[must_use]
     pub const fn with_watch_list(self, on: bool) -> ClientGo {
         ClientGo {
