@@ -55,7 +55,8 @@ pub struct ProbeConfig {
     pub page_size: u32,
     /// The longest line of a stream that is decoded, in bytes without its line feed. A longer line is discarded and
     /// counted as lost; the probe ends the stream, and reads the whole state again by list or watch-list. The default
-    /// is 8 MiB, far above the 1.5 MiB of etcd's default limit on an object. The number has no other source.
+    /// is 8 MiB, far above the 1.5 MiB of etcd's default limit on a request (`--max-request-bytes`). The number has no
+    /// other source.
     pub line_limit: usize,
     /// The longest list page that is decoded, in bytes. A longer page is given up and counted as lost. The list begins
     /// again with pages of an eighth of the items, at least one. The limit also bounds the initial events that are

@@ -65,9 +65,10 @@ impl FrameSummarizer {
     /// Takes in the next segment. Bytes after the frame are ignored.
     ///
     /// # Errors
-    /// It fails if the segment cannot be read or does not follow. The records of a segment that fails are not taken in,
-    /// and earlier records stay. After a segment that cannot be read, every later segment fails with the same error. A
-    /// segment that does not follow, or a frame of another kind, leaves the summarizer usable.
+    /// It fails if the segment cannot be read or does not follow. The fields of a record of an unknown kind are not
+    /// read, so damage in them is no error. The records of a segment that fails are not taken in, and earlier records
+    /// stay. After a segment that cannot be read, every later segment fails with the same error. A segment that does
+    /// not follow, or a frame of another kind, leaves the summarizer usable.
     pub fn segment(&mut self, frame: &[u8]) -> Result<(), DecodeError> {
         if let Some(error) = &self.broken {
             return Err(error.clone());

@@ -109,7 +109,8 @@ pub enum Fault {
     /// once, when it is injected.
     ///
     /// World: the server drops the request, the client gets `Reset`. A socket front sends RST_STREAM. HTTP/1.1 has no
-    /// such frame: the socket front closes the connection without ending the body, as Go's server does.
+    /// such frame: the socket front closes the connection without ending the body, as Go's server does after a panic
+    /// (`ErrAbortHandler` of `net/http`).
     ResetStreams {
         /// The watches that the fault strikes.
         target: Target,

@@ -77,7 +77,7 @@ pub enum InsideEvent {
         /// Whether the cache holds it; `false`: it left the cache.
         is_held: bool,
     },
-    /// A watch that a server serves: reported at the beginning, when the watch began, and when its buffers changed.
+    /// A watch that a server serves: reported at the beginning, when the watch began, and when `look` changed.
     Watcher {
         /// The server.
         server: ServerId,

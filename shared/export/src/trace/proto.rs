@@ -93,7 +93,7 @@ pub(super) struct TrackDescriptor {
     pub(super) sibling_merge_key: Option<String>,
 }
 
-/// Marks a track as a counter track of values. All fields of this message have their defaults.
+/// The message that marks a track as a counter track of values. All fields of this message have their defaults.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct CounterDescriptor {}
 

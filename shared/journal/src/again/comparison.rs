@@ -113,7 +113,7 @@ pub(super) struct Waiting {
     pub(super) reach: Reach,
 }
 
-/// Compares judgements one by one, in the order of their times, or nearly so.
+/// The state of a comparison of judgements, which come one by one, in the order of their times, or nearly so.
 ///
 /// Equal judgements match at once. Other judgements wait for [`NEAR_US`], and then match the nearest counterpart.
 /// [`MAX_WAITING`], [`MAX_REACHES`] and [`MAX_LISTED`] bound the memory.

@@ -67,7 +67,8 @@ impl ClientGo {
     /// (docs/semantics/cases.md#regression-1-9-2). [`ClientGo::release`] returns it for older versions; a text with an
     /// older version is refused with [`UnknownVersion`].
     pub const V1_9: ClientGo = ClientGo::minor(9);
-    /// The newest modelled version, 1.36.0 (docs/semantics/clients.md#reflector).
+    /// The newest modelled version, 1.36.0 (docs/semantics/clients.md#reflector). [`ClientGo::release`] returns it for
+    /// newer versions; a text with a newer minor version is refused with [`UnknownVersion`].
     pub const LATEST: ClientGo = ClientGo::minor(36);
 
     /// Returns the first release of 1.`minor`; for a `minor` below 9 the first release of 1.9, and above 36 that of
