@@ -34,7 +34,8 @@ pub struct WatchSpec {
     pub server: Option<Text>,
 }
 
-/// The settings of a probe. The defaults are those of a real cluster's watches.
+/// The settings of a probe. The defaults are those with which watchscope watches a real cluster, unless its command
+/// line says otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProbeConfig {
     /// Whether to request metadata only (`PartialObjectMetadata`; docs/semantics/requests.md#forms). If a server sends
