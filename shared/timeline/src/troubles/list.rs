@@ -11,7 +11,8 @@ use crate::findings::Muted;
 use crate::id::{RecordId, WatchId};
 use crate::store::Store;
 
-/// All trouble of a store, by the time at which it began. The list holds one entry for each trouble that loaded records
+/// The trouble of a store, without that of muted findings, by the time at which it began. A gap or outage that a
+/// finding is about does not count besides that finding. The list holds one entry for each trouble that loaded records
 /// show or that was open before them, and at most 32 for each listed chapter. The caller makes a new list when
 /// [`is_behind`](Self::is_behind) returns true.
 #[derive(Clone, Debug, Default)]
