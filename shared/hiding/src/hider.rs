@@ -1,4 +1,5 @@
-//! Rewrites all texts of records so that no hidden name is left: the second of two passes over the records.
+//! Rewrites the texts of records, which puts new forms in place of known names: the second of two passes over the
+//! records.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

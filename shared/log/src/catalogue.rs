@@ -1,4 +1,4 @@
-//! The catalogue of a log: all its chapters, in memory, in files or gone.
+//! The catalogue of a log: its known chapters, in memory, in files or gone.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as Place;

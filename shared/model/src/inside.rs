@@ -109,8 +109,8 @@ events! {
         /// (docs/semantics/servers.md#slow-watch).
         is_blocking "isBlocking": bool,
         /// Whether etcd serves the watch without the watch cache (docs/semantics/lists-and-watches.md#uncached); absent
-        /// if the watch cache serves it, or if it gets no events at all: while it waits for etcd's leader, or after its
-        /// resource was replaced (F17).
+        /// if the watch cache serves it. It is also absent if the watch gets no events at all: while it waits for
+        /// etcd's leader, or after its resource was replaced (F17).
         from_etcd "fromEtcd": Option<bool>,
     }
     /// An apiserver no longer keeps a watch, whoever ended it.
