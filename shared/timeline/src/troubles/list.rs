@@ -52,7 +52,7 @@ pub(super) struct OfWatch {
 
 impl Troubles {
     /// Gathers the trouble that is not muted. A gap, refusal or wait that a finding is about is not listed, even if the
-    /// finding is muted; a muted finding is not listed either. Trouble of chapters that are not loaded is listed even
+    /// finding is muted. A muted finding is not listed either. Trouble of chapters that are not loaded is listed even
     /// if it is muted: their summaries do not name findings. `now` decides whether an open wait has lasted over 5 s.
     #[must_use]
     pub fn read(store: &Store, muted: &Muted, now: Time) -> Self {
