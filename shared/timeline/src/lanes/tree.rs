@@ -159,8 +159,8 @@ impl Lanes {
         self.choices.insert(name, choice);
     }
 
-    /// Shows all objects of a watch; if the viewer had opened all, shows at most 12 and the selected one. A closed
-    /// watch opens.
+    /// Shows all objects of a watch; if the viewer had opened all, shows those that [`set_whole`](Self::set_whole)
+    /// shows without `is_whole`. A closed watch opens.
     pub fn toggle_more(&mut self, store: &Store, watch: WatchId) {
         let name = store.names().watch_name(watch);
         let is_whole = self.choices.get(name) == Some(&Choice::Whole);
