@@ -125,7 +125,8 @@ pub enum Fault {
     ///
     /// Clients get an ordinary response with its headers, from the world and over a socket.
     TooManyRequests {
-        /// The resource whose requests are refused (`pods`, `deployments.apps`); `None`: every request.
+        /// The resource whose requests are refused (`pods`, `deployments.apps`); `None`: requests of any resource, or
+        /// of none. Requests that `throttle` exempts are not refused.
         resource: Option<String>,
         /// Which part of an apiserver refuses the requests.
         throttle: Throttle,

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// Returns a cell's text in a form that spreadsheets do not compute ("CSV Injection" of OWASP): an apostrophe is put
+/// Returns a cell's text in a form that spreadsheets do not compute ("CSV Injection" of OWASP). An apostrophe is put
 /// before a cell that begins with `=`, `+`, `-`, `@`, a tab or a carriage return. Any other cell stays as it is.
 #[must_use]
 pub fn inert(cell: &str) -> Cow<'_, str> {

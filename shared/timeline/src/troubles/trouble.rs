@@ -31,9 +31,9 @@ pub struct Trouble {
     pub severity: Severity,
     /// The kind of the trouble.
     pub of: TroubleOf,
-    /// The watches that the trouble concerns, the most concerned first, at most 16. The list is empty for a finding
-    /// that names no watch, as one about a connection, and for trouble that is not loaded. Watches that the store does
-    /// not know are left out.
+    /// The watches that the trouble concerns, the most concerned first, at most 16; further ones are left out. The list
+    /// is empty for a finding that names no watch, as one about a connection, and for trouble that is not loaded.
+    /// Watches that the store does not know are left out.
     pub watches: Vec<WatchId>,
     /// How the trouble is selected in the picture.
     pub place: TroublePlace,
