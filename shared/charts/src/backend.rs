@@ -15,7 +15,7 @@ use crate::pen::{Pattern, Pen, UNITS};
 /// Steps of a [`Px`] in a unit of plotters' coordinates; a px has 64 steps.
 const STEPS: i32 = 64 / UNITS;
 
-/// Writes plotters' drawing into a scene. The coordinates are eighths of a px.
+/// A backend of plotters that draws into a scene. The coordinates are eighths of a px.
 pub(crate) struct SceneBackend<'a> {
     scene: &'a mut Scene,
 }

@@ -24,7 +24,7 @@ struct Pause {
     total_us: i64,
 }
 
-/// Translates between the log's time and awake time. [`MAX_PAUSES`] bounds its size.
+/// The pauses of watchscope, which translate between the log's time and awake time. [`MAX_PAUSES`] bounds their number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Awake(VecDeque<Pause>);
 

@@ -6,9 +6,9 @@ use watchscope_model::json::{LogLine, push_line};
 
 use crate::taken::{Taken, TakenRun};
 
-/// Returns all records as lines of JSON in UTF-8, run by run in the order of their seqs, with a `log` line before each
-/// run. After these lines come persons' notes about the range whose own records are in none of the runs. Each such note
-/// has its log and epoch, and the notes are in the order of their records' times.
+/// Returns the records of the export as lines of JSON in UTF-8, run by run in the order of their seqs. A `log` line
+/// comes before each run. After these lines come persons' notes about the range whose own records are in none of the
+/// runs. Each such note has its log and epoch, and the notes are in the order of their records' times.
 ///
 /// # Errors
 /// If a frame cannot be read.

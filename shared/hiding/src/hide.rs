@@ -8,7 +8,7 @@ use watchscope_model::{Entry, Layers, LogId, State};
 use crate::hider::Hider;
 use crate::part::Parts;
 
-/// Hides names in the parts of an extract. If no part is hidden, or bodies alone, the methods change nothing.
+/// A hider of names in the parts of an extract. If no part is hidden, or bodies alone, the methods change nothing.
 ///
 /// This is a trait, so that a program that only makes extracts without hiding has no code for hiding: a browser would
 /// have to download that code.

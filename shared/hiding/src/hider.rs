@@ -1,4 +1,5 @@
-//! Rewrites all texts of records so that no hidden name is left: the second of two passes over the records.
+//! Rewrites the texts of records, which puts new forms in place of known names: the second of two passes over the
+//! records.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,8 +19,8 @@ use crate::table::Table;
 /// dropped, which costs only time. The limit bounds the memory. The number has no source.
 const REMEMBERED: usize = 4_096;
 
-/// Rewrites the texts of a log whose names are all known. A hider is the [`Rewriter`] of the second pass over the
-/// records.
+/// The rewriter of the texts of a log whose names are all known. A hider is the [`Rewriter`] of the second pass over
+/// the records.
 ///
 /// A hider holds each known text with its new form, shared with its clones. Each clone holds for itself every object
 /// and every controller that it has rewritten, with its new form; the log bounds their number. A hider also holds at

@@ -1,5 +1,5 @@
-//! Hides names in a log before it is exported: names become pseudonyms. Text that cannot be checked becomes `[hidden]`,
-//! or within a selector or a URL a pseudonym.
+//! Hides names in a log before it is exported: names become pseudonyms. A text with another word that may name
+//! something becomes `[hidden]`, or within a selector or a URL a pseudonym.
 //!
 //! ```text
 //!   records ──► Known (which texts name what) ──┐

@@ -18,7 +18,8 @@ use crate::selector;
 use crate::sentence::{Check, Names, rewritten};
 use crate::words::is_harmless;
 
-/// The replacement of a text that cannot be checked.
+/// The replacement of a whole text with an unknown word that the [`Check`] does not allow. A known name, a uid and an
+/// IP address are no unknown words.
 pub(crate) const HIDDEN: &str = "[hidden]";
 
 /// Texts, each with the parts that it names.

@@ -16,7 +16,7 @@ pub struct CompareRequest {
     pub object: Option<Arc<Object>>,
 }
 
-/// Plans reads and judges their answers. The trait is a table of functions that
+/// The audit of a journal: it plans reads and judges their answers. The trait is a table of functions that
 /// [`Journal::audit`](crate::Journal::audit) fills with those of the [`Auditor`]. A lesson never calls
 /// `Journal::audit`, so the lessons' module has no code of an auditor.
 pub(crate) trait Audit: Debug + Send {

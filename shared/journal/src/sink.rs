@@ -3,7 +3,7 @@
 use watchscope_diagnosis::audit::Read;
 use watchscope_model::{InsideRecord, Record, State};
 
-/// Takes the records and reads of a journal, in order.
+/// A receiver of the records and reads of a journal, in order.
 ///
 /// A journal calls its sink as a trait object. Because of that, a record costs no allocation, and a program has one
 /// copy of the journal's code.

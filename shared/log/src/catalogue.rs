@@ -1,4 +1,4 @@
-//! The catalogue of a log: all its chapters, in memory, in files or gone.
+//! The catalogue of a log: its known chapters, in memory, in files or gone.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as Place;
@@ -76,7 +76,7 @@ pub struct FileRun {
     pub chapters: Vec<Summary>,
 }
 
-/// A chapter that is in a file, or several of the oldest chapters as one entry.
+/// A chapter that is in a file, or an entry for several of the oldest chapters. At least one of these is in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileChapter {
     /// The seq of the entry's first record.
@@ -87,7 +87,8 @@ pub struct FileChapter {
     pub first_at: Time,
     /// The time of the entry's last record.
     pub last_at: Time,
-    /// Whether the entry is for several chapters. Between these chapters may be holes that no file holds.
+    /// Whether the entry is for several chapters. Files may lack some of these chapters, even the first or the last,
+    /// and records between them.
     pub is_merged: bool,
 }
 
@@ -201,8 +202,8 @@ impl Catalogue {
     }
 
     /// Returns the first chapter in files that holds `seq` or a later record of a run, as the seqs of its first and
-    /// last record. An entry for several chapters may have holes between its first and last record. `None` if no file
-    /// holds such a chapter, or the run is unknown.
+    /// last record. Of an entry for several chapters, files may lack some records, even the first or the last. `None`
+    /// if no file holds such a chapter, or the run is unknown.
     #[must_use]
     pub fn next_in_file(&self, epoch: &EpochId, seq: Seq) -> Option<(Seq, Seq)> {
         let mut chapters = self.run(epoch)?.chapters.values();

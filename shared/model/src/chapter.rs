@@ -45,7 +45,7 @@ impl<'a> From<&'a State> for Fold<'a> {
     }
 }
 
-/// Encodes consecutive chapters: an opening, then segments of the pushed records, then the next opening.
+/// An encoder of consecutive chapters: an opening, then segments of the pushed records, then the next opening.
 ///
 /// The writer holds the chapter's dictionary and the open segment. The caller bounds their size, by sealing segments
 /// and opening the next chapter. A frame payload over [`MAX_FRAME_BYTES`](crate::codec::MAX_FRAME_BYTES) is written,
@@ -311,7 +311,7 @@ impl Wanted for Entry {
     }
 }
 
-/// Decodes the segments that follow one opening, and the segments of the chapters after that.
+/// A decoder of the segments that follow one opening, and of the segments of the chapters after that.
 ///
 /// The reader holds the dictionary. The numbers that the writer uses bound its size: a number that is defined again
 /// replaces its old meaning.
@@ -582,7 +582,8 @@ fn payload_of(frame: Frame<'_>) -> Reader<'_> {
 /// without their openings.
 ///
 /// # Errors
-/// The error of the first frame that cannot be read.
+/// The error of the first frame that cannot be read. The layers of the opening, and the fields of left-out records, are
+/// not read, so damage in them is no error.
 pub fn decode_chapter(bytes: &[u8]) -> Result<(Opening, Vec<Record>), DecodeError> {
     let (head, mut rest) = split_frame(bytes)?;
     let (mut reader, opening) = ChapterReader::open(head.bytes)?;

@@ -352,7 +352,8 @@ events! {
         to "to": Option<ResourceVersion>,
         /// The cause of the stream's end that began the gap; [`Cause::Refused`] if no stream's end began it.
         reason "reason": Cause,
-        /// Whether the watch resumed from its progress, so that no event is lost.
+        /// Whether the watch resumed from its progress, so that no event is lost
+        /// (docs/semantics/servers.md#cache-resume).
         resumed "resumed": bool,
         /// The number of events lost in the gap: 0 if the watch resumed, absent if unknown.
         lost "lost": Option<u64>,
@@ -499,7 +500,7 @@ events! {
     }
     /// A client program of a simulated (or tapped) cluster started.
     24 "client.started" ClientStarted {
-        /// The client's name, unique in the log.
+        /// The client's name. A later start with the same name replaces the client.
         client "client": Text as Name,
         /// The program: the word of a [`ClientProgram`](crate::vocabulary::ClientProgram), or another word.
         program "program": Text as Fixed,

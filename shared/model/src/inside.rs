@@ -23,7 +23,8 @@ events! {
     /// etcd's newest revision, recorded when no write shows it: at the beginning, after a compaction or restore, when
     /// the leader is lost or found. The revision is recorded after a crash that lowers it, too.
     64 "inside.etcd" InsideEtcd {
-        /// etcd's newest revision: that of the last write; 1 before the first write.
+        /// etcd's newest revision: that of the last write, unless a restore or a crash has set another; 1 before the
+        /// first write.
         revision "revision": u64,
         /// The revision below which history is compacted away (docs/semantics/servers.md#revisions); 0 if nothing is.
         compacted "compacted": u64,
@@ -97,18 +98,19 @@ events! {
         client "client": Text as Name,
         /// The resource that is watched: `pods`, `deployments.apps`.
         resource "resource": Text as Resource,
-        /// The number of events and bookmarks that wait for the network. Initial and replayed events count, too, and so
-        /// does an event that the server delays; the number may be above `slots`. All events of the resource in a
-        /// replay count, also those that the watch will not get.
+        /// The number of events and bookmarks that wait for the network, without the bookmark that ends initial events.
+        /// Initial and replayed events count, too, and so does an event that the server delays; the number may be above
+        /// `slots`. All events of the resource in a replay count, also those that the watch will not get.
         waiting "waiting": u64,
-        /// The most live events that may wait now (docs/semantics/servers.md#buffers): half the usual number while the
-        /// first events are sent.
+        /// The most live events and bookmarks that may wait now (docs/semantics/servers.md#buffers): half the usual
+        /// number while the first events are sent. A further bookmark is left out.
         slots "slots": u64,
         /// Whether the watch's queue is full, so that the server delays the next event before it ends the watch
         /// (docs/semantics/servers.md#slow-watch).
         is_blocking "isBlocking": bool,
         /// Whether etcd serves the watch without the watch cache (docs/semantics/lists-and-watches.md#uncached); absent
-        /// if the watch cache serves it.
+        /// if the watch cache serves it. It is also absent if the watch gets no events at all: while it waits for
+        /// etcd's leader, or after its resource was replaced (F17).
         from_etcd "fromEtcd": Option<bool>,
     }
     /// An apiserver no longer keeps a watch, whoever ended it.

@@ -157,8 +157,8 @@ pub fn is_obeyed(c: char) -> bool {
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Formats as serde_json does, and also escapes every character that a terminal obeys. Of these characters, JSON
-/// requires an escape only for U+0000 to U+001F.
+/// A formatter that writes as serde_json does, and also escapes every character that a terminal obeys. Of these
+/// characters, JSON requires an escape only for U+0000 to U+001F.
 struct Plain;
 
 impl serde_json::ser::Formatter for Plain {

@@ -57,7 +57,7 @@ pub enum Next {
     Other,
 }
 
-/// Reads one JSON text, value by value. All offsets and ranges are in bytes of the text, from 0.
+/// A reader of one JSON text, value by value. All offsets and ranges are in bytes of the text, from 0.
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     text: &'a str,

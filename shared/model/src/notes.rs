@@ -32,7 +32,8 @@ pub const MAX_NOTES: usize = 10_000;
 /// source: one session alone takes 1,000 minutes to reach [`MAX_NOTES`].
 pub const NOTES_A_MINUTE: usize = 10;
 /// The most bytes of an object's namespace, name or uid in a note. A note whose object has a longer one is refused with
-/// `BadObject`. The number has no source: it is about twice the 253 bytes of the longest DNS subdomain (RFC 1123).
+/// `BadObject`. The number has no source: it is about twice 253, the most bytes of an object's name
+/// (`DNS1123SubdomainMaxLength` of apimachinery).
 pub const MAX_OBJECT_TEXT_BYTES: usize = 512;
 
 fields! {

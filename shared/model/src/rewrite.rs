@@ -61,8 +61,8 @@ pub enum TextClass {
     Said,
 }
 
-/// Rewrites the texts of records and folds. Each method but [`Rewriter::headers`] returns the new form, or `None` to
-/// keep the text as it is. The fields of a record come in the order of their declaration.
+/// A rewriter of the texts of records and folds. Each method but [`Rewriter::headers`] returns the new form, or `None`
+/// to keep the text as it is. The fields of a record come in the order of their declaration.
 pub trait Rewriter {
     /// Rewrites a text of a class.
     fn text(&mut self, class: TextClass, text: &str) -> Option<Text>;

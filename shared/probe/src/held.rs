@@ -38,7 +38,7 @@ pub(crate) enum Relation {
     Replaced(Arc<Object>, ResourceVersion),
 }
 
-/// Collects evidence that etcd was restored: objects that a state has at lower versions than the watch holds.
+/// The evidence that etcd was restored: objects that a state has at lower versions than the watch holds.
 ///
 /// In one history the version of a living object never goes down. A server that lost an event also shows an object at a
 /// lower version. But such a server still shows some objects at the later versions that the watch saw. After a restore

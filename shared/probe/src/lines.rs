@@ -7,7 +7,7 @@ use memchr::memchr;
 /// `examples/decode_speed.rs` have 1.1 kB or about 6 kB, so few lines are longer.
 const CARRY_KEPT: usize = 256 << 10;
 
-/// Splits a body at line feeds.
+/// A splitter of a body at line feeds.
 ///
 /// A line inside one piece is returned without a copy. A line that spans pieces is joined in a buffer that never
 /// exceeds `limit` bytes. A longer line is discarded up to its line feed, and its bytes are counted.

@@ -34,7 +34,8 @@ pub struct WatchSpec {
     pub server: Option<Text>,
 }
 
-/// The settings of a probe. The defaults are those of a real cluster's watches.
+/// The settings of a probe. The defaults are those with which watchscope watches a real cluster, unless its command
+/// line says otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProbeConfig {
     /// Whether to request metadata only (`PartialObjectMetadata`; docs/semantics/requests.md#forms). If a server sends
@@ -55,7 +56,8 @@ pub struct ProbeConfig {
     pub page_size: u32,
     /// The longest line of a stream that is decoded, in bytes without its line feed. A longer line is discarded and
     /// counted as lost; the probe ends the stream, and reads the whole state again by list or watch-list. The default
-    /// is 8 MiB, far above the 1.5 MiB of etcd's default limit on an object. The number has no other source.
+    /// is 8 MiB, far above the 1.5 MiB of etcd's default limit on a request (`--max-request-bytes`). The number has no
+    /// other source.
     pub line_limit: usize,
     /// The longest list page that is decoded, in bytes. A longer page is given up and counted as lost. The list begins
     /// again with pages of an eighth of the items, at least one. The limit also bounds the initial events that are

@@ -5,7 +5,7 @@ use watchscope_model::codec::DecodeError;
 use watchscope_model::summary::{Summarizer, Summary, UNKNOWN_KIND};
 use watchscope_model::{Entry, EpochId, LogId, Seq, State};
 
-/// Makes a chapter's summary from its frames, and folds their records.
+/// A maker of a chapter's summary from its frames, whose records it folds.
 ///
 /// It holds the chapter's dictionary, a fold without the objects of the opening snapshot, and the counts and troubles
 /// of a [`Summarizer`]. The summary has at most 16 KiB when encoded.
@@ -23,7 +23,8 @@ impl FrameSummarizer {
     /// Begins with a chapter's head frame. Bytes after the frame are ignored.
     ///
     /// # Errors
-    /// It fails if `head` does not begin with a head frame, or if that frame cannot be read.
+    /// It fails if `head` does not begin with a head frame, or if that frame cannot be read. The layers in the frame
+    /// stay unread, so damage in them is no error.
     pub fn open(head: &[u8]) -> Result<Self, DecodeError> {
         let (reader, opening) = ChapterReader::open(head)?;
         Ok(Self {
@@ -64,9 +65,10 @@ impl FrameSummarizer {
     /// Takes in the next segment. Bytes after the frame are ignored.
     ///
     /// # Errors
-    /// It fails if the segment cannot be read or does not follow. The records of a segment that fails are not taken in,
-    /// and earlier records stay. After a segment that cannot be read, every later segment fails with the same error. A
-    /// segment that does not follow, or a frame of another kind, leaves the summarizer usable.
+    /// It fails if the segment cannot be read or does not follow. The fields of a record of an unknown kind are not
+    /// read, so damage in them is no error. The records of a segment that fails are not taken in, and earlier records
+    /// stay. After a segment that cannot be read, every later segment fails with the same error. A segment that does
+    /// not follow, or a frame of another kind, leaves the summarizer usable.
     pub fn segment(&mut self, frame: &[u8]) -> Result<(), DecodeError> {
         if let Some(error) = &self.broken {
             return Err(error.clone());

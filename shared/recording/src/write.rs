@@ -223,7 +223,7 @@ impl Writer {
     ///
     /// # Errors
     /// It fails if a chapter is open, or if the frame is no head frame, cannot be read, or is too large for a block.
-    /// After an error no new chapter is open.
+    /// The layers in the frame stay unread, so damage in them is no error. After an error no new chapter is open.
     pub fn open_chapter(&mut self, head: &[u8]) -> Result<Vec<u8>, WriteError> {
         if let Some(open) = &self.open {
             return Err(WriteError::ChapterOpen { first: open.first });
@@ -249,8 +249,9 @@ impl Writer {
     ///
     /// # Errors
     /// It fails if no chapter is open, or if the frame is no segment, cannot be read, does not follow, or is too large.
-    /// A segment that fails is not taken in. After a segment with a right checksum whose contents cannot be decoded,
-    /// every later segment of the chapter fails, too.
+    /// The fields of a record of an unknown kind are not read, as by [`FrameSummarizer::segment`]. A segment that fails
+    /// is not taken in. After a segment with a right checksum whose contents cannot be decoded, every later segment of
+    /// the chapter fails, too.
     pub fn segment(&mut self, frame: &[u8]) -> Result<Vec<u8>, WriteError> {
         let open = self.open.as_mut().ok_or(WriteError::NoChapter)?;
         let frame = one_frame(frame, FrameKind::Segment)?;
@@ -315,8 +316,8 @@ impl Writer {
     /// ignored in `head` and in each segment.
     ///
     /// # Errors
-    /// It fails if a frame is of the wrong kind, cannot be read or does not follow. It fails if all frames together are
-    /// over 64 MiB.
+    /// It fails if a frame is of the wrong kind, cannot be read or does not follow. What [`Writer::open_chapter`] and
+    /// [`Writer::segment`] leave unread is no error. It fails if all frames together are over 64 MiB.
     pub fn whole_chapter<'a>(
         head: &[u8],
         segments: impl IntoIterator<Item = &'a [u8]>,

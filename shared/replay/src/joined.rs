@@ -137,8 +137,8 @@ impl<F: Recorded> JoinedFiles<F> {
         })
     }
 
-    /// Iterates over the summaries of all chapters that have records, run by run, in the order of [`Run`]. A chapter
-    /// that several files hold comes once for each file.
+    /// Iterates over the summaries of all chapters that have records, run by run, in the order of [`Run`]. Runs that
+    /// [`JoinedFiles::start_from`] left out do not come. A chapter that several files hold comes once for each file.
     pub fn summaries(&self) -> impl Iterator<Item = &Summary> {
         let chapters = self.runs.iter().flat_map(|run| self.chapters(run));
         let summaries = chapters.map(|(_, entry)| &entry.summary);

@@ -8,7 +8,7 @@ use watchscope_model::{Event, Object, ResourceVersion, Text};
 use crate::hit::{Matched, What};
 use crate::query::Query;
 
-/// Receives the parts of a record that a search looks at.
+/// A receiver of the parts of a record that a search looks at.
 pub(crate) trait Parts {
     /// Receives an object that the record names.
     fn object(&mut self, object: &Arc<Object>);

@@ -5,8 +5,8 @@ use watchscope_model::{Object, ResourceVersion, Uid};
 
 use crate::text::Needle;
 
-/// The most bytes of a query; a longer query is [`QueryError::TooLong`]. The limit is the first power of two above the
-/// 253 bytes of the longest DNS subdomain (RFC 1123).
+/// The most bytes of a query; a longer query is [`QueryError::TooLong`]. The limit is the first power of two above 253,
+/// the most bytes of an object's name (`DNS1123SubdomainMaxLength` of apimachinery). The choice has no other source.
 pub const MAX_QUERY_BYTES: usize = 256;
 /// The fewest characters of a query that finds uids by their beginning, counted in bytes of UTF-8: those of the first
 /// group of a UUID. A shorter query finds only an equal uid that is not a UUID.

@@ -109,7 +109,8 @@ pub enum Fault {
     /// once, when it is injected.
     ///
     /// World: the server drops the request, the client gets `Reset`. A socket front sends RST_STREAM. HTTP/1.1 has no
-    /// such frame: the socket front closes the connection without ending the body, as Go's server does.
+    /// such frame: the socket front closes the connection without ending the body, as Go's server does after a panic
+    /// (`ErrAbortHandler` of `net/http`).
     ResetStreams {
         /// The watches that the fault strikes.
         target: Target,
@@ -124,7 +125,8 @@ pub enum Fault {
     ///
     /// Clients get an ordinary response with its headers, from the world and over a socket.
     TooManyRequests {
-        /// The resource whose requests are refused (`pods`, `deployments.apps`); `None`: every request.
+        /// The resource whose requests are refused (`pods`, `deployments.apps`); `None`: requests of any resource, or
+        /// of none. Requests that `throttle` exempts are not refused.
         resource: Option<String>,
         /// Which part of an apiserver refuses the requests.
         throttle: Throttle,

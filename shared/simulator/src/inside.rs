@@ -77,7 +77,7 @@ pub enum InsideEvent {
         /// Whether the cache holds it; `false`: it left the cache.
         is_held: bool,
     },
-    /// A watch that a server serves: reported at the beginning, when the watch began, and when its buffers changed.
+    /// A watch that a server serves: reported at the beginning, when the watch began, and when `look` changed.
     Watcher {
         /// The server.
         server: ServerId,
@@ -147,18 +147,19 @@ pub struct CacheLook {
 /// The buffers of a watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WatcherLook {
-    /// The number of the watch's events and bookmarks that wait for the network. Initial events, replayed events and an
-    /// event that the dispatcher waits to add count too, so this number may be above `slots`. Of a replay all events of
-    /// the resource count, also those that the watch will not get.
+    /// The number of the watch's events and bookmarks that wait for the network, without the bookmark that ends initial
+    /// events. Initial events, replayed events and an event that the dispatcher waits to add count too, so this number
+    /// may be above `slots`. Of a replay all events of the resource count, also those that the watch will not get.
     pub waiting: usize,
-    /// The most live events of the watch that may wait now: half as many while the watch's first events are sent
-    /// (docs/semantics/servers.md#buffers). At a further event the dispatcher waits for this watch, and may end it; a
-    /// watch that etcd serves ends at once.
+    /// The most live events and bookmarks of the watch that may wait now: half as many while the watch's first events
+    /// are sent (docs/semantics/servers.md#buffers). At a further event the dispatcher waits for this watch, and may
+    /// end it; a watch that etcd serves ends at once. A further bookmark is left out.
     pub slots: usize,
     /// Whether the dispatcher waits for room in the buffer of this watch (docs/semantics/servers.md#slow-watch).
     pub is_blocking: bool,
     /// Whether the watch's events come from etcd, not from the watch cache
-    /// (docs/semantics/lists-and-watches.md#uncached).
+    /// (docs/semantics/lists-and-watches.md#uncached). `false` also for a watch that gets no events at all: while it
+    /// waits for etcd's leader, or after its resource was replaced (F17).
     pub is_from_etcd: bool,
 }
 

@@ -5,17 +5,17 @@ const QUALIFIED: &str = "name part must consist of alphanumeric characters, '-',
 an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
 '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 
-/// apimachinery's words for a name that is no DNS subdomain.
+/// apimachinery's words for a name that is no DNS subdomain (in the package of [`QUALIFIED`]).
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', \
 and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
 '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 
-/// apimachinery's words for a name that is no DNS label.
+/// apimachinery's words for a name that is no DNS label (in the package of [`QUALIFIED`]).
 const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start \
 and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is \
 '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 
-/// apimachinery's words for a value of a label that is not allowed.
+/// apimachinery's words for a value of a label that is not allowed (in the package of [`QUALIFIED`]).
 const VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and \
 must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for \
 validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";

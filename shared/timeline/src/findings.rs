@@ -444,9 +444,9 @@ pub fn lane_of(store: &Store, id: RecordId) -> Option<LaneId> {
 }
 
 /// Returns the banner about a restored etcd, while F33 is open and not muted, and the banner of its raising
-/// ([`Restored::raising`]) was not read. Of several such findings, the first by key counts. After a restore, all
-/// clients hold objects of another history (docs/semantics/checks.md#trap-restored). `None` if there is no such
-/// finding.
+/// ([`Restored::raising`]) was not read. Of several such findings, the first by key counts. After a restore, clients
+/// that have not listed again hold objects of another history (docs/semantics/checks.md#trap-restored). `None` if there
+/// is no such finding.
 #[must_use]
 pub fn restored(store: &Store, muted: &Muted) -> Option<Restored> {
     let findings = &store.state()?.findings;

@@ -9,9 +9,10 @@ use watchscope_model::Time;
 /// request for the server's version, on a new connection, does not wait, but counts. The default is enough for six
 /// small watches (docs/audit.md#how-much-is-read). The number has no other source.
 pub const PER_MINUTE: usize = 120;
-/// Most requests in a minute for one watch; further requests wait. These 20 are two lists, 16 lookups and two reads
-/// that confirm. Only the server's budget limits second watches, requests for the server's version, a watch whose
-/// objects the level `full` all looks up, and a sweep for `watchscope audit`.
+/// Most requests in a minute for one watch; further requests wait. For a small watch at level `light` these 20 are two
+/// lists, 16 lookups and two reads that confirm (docs/audit.md#how-much-is-read). The number has no other source. Only
+/// the server's budget limits second watches, requests for the server's version, and a sweep for `watchscope audit`.
+/// The same holds for a watch whose objects the level `full` all looks up.
 pub const PER_WATCH: usize = 20;
 /// One minute in µs.
 const MINUTE_US: i64 = 60_000_000;

@@ -27,9 +27,9 @@ pub(super) fn newest_lists_are_etcds(server: ServerVersion) -> bool {
 }
 
 /// Returns whether the answer to a list of one name at an exact version names the newest version instead. Servers of
-/// 1.19 to 1.23 do this: they take the version from the header of etcd's answer. These servers refuse such a list with
-/// 500 if the exact version is compacted. All servers that may answer must be of these versions: before 1.19 such a
-/// list shows the newest state.
+/// 1.19 to 1.23 do this (docs/semantics/lists-and-watches.md#exact-one-name): they take the version from the header of
+/// etcd's answer. These servers refuse such a list with 500 if the exact version is compacted. All servers that may
+/// answer must be of these versions: before 1.19 such a list shows the newest state.
 pub(super) fn one_name_says_newest(oldest: ServerVersion, newest: ServerVersion) -> bool {
     let is_19_to_23 =
         |server: ServerVersion| server.is_some_and(|(minor, _)| (19..24).contains(&minor));

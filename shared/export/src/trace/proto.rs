@@ -8,10 +8,11 @@ use prost::Message;
 
 /// `TracePacket.sequence_flags`: no earlier packet of this sequence is needed.
 pub(super) const INCREMENTAL_STATE_CLEARED: u32 = 1;
-/// `BuiltinClock.BUILTIN_CLOCK_REALTIME`: the wall clock, by which Perfetto's viewer shows all times.
+/// `BuiltinClock.BUILTIN_CLOCK_REALTIME`: the wall clock. Our traces name it as their `primary_trace_clock`, so the
+/// viewer shows times by it.
 pub(super) const REALTIME: u32 = 1;
-/// The first of the clock ids that are valid within one sequence only (64 to 127); our traces use it for the log's
-/// clock.
+/// The first of the clock ids that are valid within one sequence only (64 to 127; `clock_snapshot.proto`). Our traces
+/// use it for the log's clock.
 pub(super) const LOG_CLOCK: u32 = 64;
 /// `TrackDescriptor.ChildTracksOrdering`: the viewer orders child tracks by name.
 pub(super) const BY_NAME: i32 = 1;
@@ -93,7 +94,7 @@ pub(super) struct TrackDescriptor {
     pub(super) sibling_merge_key: Option<String>,
 }
 
-/// Marks a track as a counter track of values. All fields of this message have their defaults.
+/// The message that marks a track as a counter track of values. All fields of this message have their defaults.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct CounterDescriptor {}
 

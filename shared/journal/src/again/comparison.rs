@@ -20,9 +20,10 @@ pub const NEAR_US: i64 = 60_000_000;
 /// [`NEAR_US`] have passed. The number bounds the memory, and the search for a counterpart. The number has no source:
 /// it is 68 judgements a second over [`NEAR_US`].
 const MAX_WAITING: usize = 4_096;
-/// The most judgements with missing evidence that are kept, to recognise judgements with the same subject or a common
-/// watch. Above this number the oldest is forgotten. The number bounds the memory and the search. The number has no
-/// source: as many findings may be open at one time.
+/// The most judgements with missing evidence, and findings that were open at the begin or after a hole, that are kept
+/// together. They serve to recognise judgements with the same subject or a common watch ([`Missing::Alike`]). Above
+/// this number the oldest is forgotten. The number bounds the memory and the search. The number has no source: as many
+/// findings may be open at one time.
 const MAX_REACHES: usize = 1_024;
 
 /// A judgement that differs between the recording and the judgements made again.
@@ -112,7 +113,7 @@ pub(super) struct Waiting {
     pub(super) reach: Reach,
 }
 
-/// Compares judgements one by one, in the order of their times, or nearly so.
+/// The state of a comparison of judgements, which come one by one, in the order of their times, or nearly so.
 ///
 /// Equal judgements match at once. Other judgements wait for [`NEAR_US`], and then match the nearest counterpart.
 /// [`MAX_WAITING`], [`MAX_REACHES`] and [`MAX_LISTED`] bound the memory.

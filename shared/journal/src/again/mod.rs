@@ -73,8 +73,8 @@ struct Recorded {
     is_met: bool,
 }
 
-/// Judges one run of a recorded log again. The caller passes the recorded entries in their order, and gets them back
-/// with new judgements among them.
+/// A machine that judges one run of a recorded log again. The caller passes the recorded entries in their order, and
+/// gets them back with new judgements among them.
 ///
 /// The records of the output get new seqs without holes, so the output is a log, too. Seqs inside attributions,
 /// findings, gaps and losses of withheld records are changed to the new ones ([`Numbers`]). Seqs inside other records,

@@ -31,8 +31,9 @@ use self::window::{Content, Window};
 use crate::catalogue::Cursor;
 use crate::ring::Ring;
 
-/// The most time between two checks of the lag while a message waits to be sent, in microseconds. The time is that from
-/// one sample of the lag to the next, so more checks would show little more.
+/// The most time in microseconds between two looks at the lag while a live message waits for room in the window. If
+/// only a message of the past or of the catalogue waits, the next look comes with the heartbeat at the latest. The time
+/// is that of `TREND_US`, from one sample of the lag to the next, so more looks would show little more.
 const LAG_CHECK_US: i64 = 1_000_000;
 
 /// One viewer of the log: a cursor into the ring.

@@ -44,7 +44,7 @@ const MARK_BYTES: u64 = 16 << 10;
 /// The number has no source: it is a fifth of [`BEHIND_US`], so a lag that shrinks shows before the viewer is moved.
 const TREND_US: i64 = 1_000_000;
 
-/// Counts the sent and the acknowledged bytes.
+/// The window of a viewer: the counts of sent and acknowledged bytes.
 ///
 /// The window bounds the number of marks: a mark covers up to 16 KiB or 100 ms of sent messages. The number is about
 /// 100, or more with small messages if the viewer does not acknowledge.

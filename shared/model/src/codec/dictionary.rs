@@ -265,8 +265,8 @@ impl Ids for Interner {
     }
 }
 
-/// Looks up known entries only; a new text or object is written in place. Only segments, and the first opening, define
-/// new numbers.
+/// A dictionary that only looks up known entries; a new text or object is written in place. Only segments, and the
+/// first opening, define new numbers.
 pub(crate) struct Frozen<'a>(pub(crate) &'a Interner, pub(crate) &'a mut Used);
 
 impl Ids for Frozen<'_> {

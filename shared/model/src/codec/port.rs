@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::pattern::PatternParts;
 use crate::id::{Object, Text};
 
-/// Gives a writer the numbers of texts, objects and patterns.
+/// A source of a writer's numbers of texts, objects and patterns.
 pub(crate) trait Ids {
     /// The number of a text; if `None`, the writer writes the text in place.
     fn text(&mut self, text: &Text) -> Option<u64>;

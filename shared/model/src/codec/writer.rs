@@ -8,7 +8,8 @@ use super::varint::{push_inline, push_varint, push_wide, zigzag};
 use crate::id::{Object, Owner, ResourceVersion, Seq, StreamId, Text, Uid};
 use crate::time::Time;
 
-/// Appends fields to a payload, with the chapter's dictionary. Nothing here bounds the size of the payload.
+/// A writer of fields into a payload. It writes texts and objects as ids of the chapter's dictionary, or in place
+/// without a dictionary or an id. Nothing here bounds the size of the payload.
 pub struct Writer<'a> {
     pub(crate) out: &'a mut Vec<u8>,
     /// The dictionary; if it is absent, every text is written in place.

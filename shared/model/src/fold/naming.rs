@@ -13,7 +13,7 @@ pub(crate) struct StateLine<'a, I, T> {
     pub(crate) value: &'a T,
 }
 
-/// Writes the entries that name the thing of a line.
+/// A thing of a line that writes the entries that name it.
 pub(crate) trait Naming {
     fn entry<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
 }

@@ -68,8 +68,8 @@ classed_fields! {
         tls "tls": Option<Text> as Fixed,
         /// The record since which it is open.
         since "since": Moment,
-        /// When the connection's last GOAWAY came; the server takes no new streams on it since the first GOAWAY. Absent
-        /// if none came.
+        /// When the connection's last GOAWAY came, with which the server announced that it takes no new streams on it.
+        /// Absent if none came.
         goaway "goaway": Option<Moment>,
     }
 

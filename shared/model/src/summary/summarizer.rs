@@ -23,7 +23,7 @@ const TROUBLES_KEPT: usize = 1_024;
 /// ([`Row::usual_severity`](crate::Row::usual_severity)). A shorter gap counts as a note.
 const BLIND_US: u64 = 60_000_000;
 
-/// Summarizes the records of a chapter.
+/// A maker of a chapter's summary from its records.
 ///
 /// It holds at most 256 counts and fewer than 4,096 troubles: at 4,096, neighbours are joined until 1,024 are left. It
 /// also holds a fold. The fold's objects are only those that came in this chapter before their watch had progress.

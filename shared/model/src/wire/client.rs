@@ -106,7 +106,7 @@ impl Field for RawText {
 }
 
 fields! {
-    /// Requests that a person's note be written into the log. The answer is a [`CommandDone`](super::CommandDone).
+    /// A request that a person's note be written into the log. The answer is a [`CommandDone`](super::CommandDone).
     /// [`NoteRefusal`](crate::vocabulary::NoteRefusal) lists what is refused.
     ///
     /// It is not a [`ClientMessage`], so that the page's first part, which sends no notes, has no code for notes.

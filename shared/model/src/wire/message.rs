@@ -3,7 +3,7 @@
 use crate::codec::{DecodeError, Reader};
 
 /// The version of the wire protocol. A server answers the hello of a viewer of another version with a
-/// [`Bye`](super::Bye) for `version`. Since version 2 a viewer gets a catalogue of all chapters. New kinds of messages
+/// [`Bye`](super::Bye) for `version`. Since version 2 a viewer gets a catalogue of the chapters. New kinds of messages
 /// and new last fields need no new version.
 pub const PROTOCOL_VERSION: u32 = 2;
 

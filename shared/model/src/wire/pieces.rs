@@ -30,7 +30,7 @@ pub fn cut_into_pieces(message: &[u8], transfer: u64) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Joins pieces into their messages.
+/// A joiner of pieces into their messages.
 ///
 /// A joiner holds at most two incomplete messages, because a live message may overtake one of the past; a third
 /// replaces the older. Together the incomplete messages have at most the limit of [`Joiner::new`] in bytes; above that

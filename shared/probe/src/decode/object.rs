@@ -134,7 +134,7 @@ pub(crate) fn decode_object<'a>(
     Ok(object)
 }
 
-/// Reads the objects of one watch. The decoder reuses its list of cuts from text to text, so reading an object
+/// A reader of the objects of one watch. The decoder reuses its list of cuts from text to text, so reading an object
 /// allocates nothing for it.
 #[derive(Debug)]
 pub(crate) struct Decoder {

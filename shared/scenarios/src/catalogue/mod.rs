@@ -126,7 +126,8 @@ pub enum Asked {
 }
 
 /// The state in which a client must end. Numbers of objects are sums over the client's beliefs
-/// ([`World::client_beliefs`](watchscope_simulator::World::client_beliefs)).
+/// ([`World::client_beliefs`](watchscope_simulator::World::client_beliefs)). Each belief is compared with the objects
+/// of its scope, or of `takes_it_for`.
 #[derive(Clone, Debug)]
 pub struct Expected {
     /// The client's name in the story.
@@ -135,11 +136,13 @@ pub struct Expected {
     pub is_correct: bool,
     /// The client's phase at the end.
     pub phase: ClientPhase,
-    /// The exact number of objects in the client's belief that etcd no longer has at the end.
+    /// The exact number of ghosts at the end: objects that the client holds and the scope does not have. The number of
+    /// [`Comparison::ghosts`](watchscope_simulator::Comparison::ghosts).
     pub ghosts: usize,
-    /// The exact number of objects in etcd that the client's belief lacks at the end.
+    /// The exact number of objects of the scope that the client's belief lacks at the end.
     pub missing: usize,
-    /// The exact number of objects that the client holds at another resourceVersion than etcd's at the end.
+    /// The exact number of objects of the scope that the client holds at another resourceVersion than etcd's at the
+    /// end.
     pub stale: usize,
     /// The allowed number of iterations of the client's loop over the whole story.
     pub iterations: RangeInclusive<u64>,

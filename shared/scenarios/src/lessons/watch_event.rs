@@ -11,7 +11,7 @@ use super::{
 };
 use crate::script::{Act, Deed};
 
-/// The URL path of a node's lease. The lesson's script writes it, as a real node renews its lease.
+/// The URL path of a node's lease. The lesson's script writes it, as a kubelet renews the lease of its node (KEP-589).
 const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/node-a";
 
 pub(super) fn lesson() -> Lesson {

@@ -4,7 +4,7 @@ use watchscope_diagnosis::audit::{Auditor, Read, Reply};
 use watchscope_journal::{CompareRequest, Journal, Sink};
 use watchscope_model::{Entry, Event, Inside, InsideRecord, Record, State, Time};
 
-/// Hosts a [`Journal`] whose events carry their own time; the log's writer stamps events on arrival. The recorder's
+/// A host of a [`Journal`] whose events carry their own time; the log's writer stamps events on arrival. The recorder's
 /// times are on the log's clock. The recorder keeps all records, so only the story's length bounds its memory.
 #[derive(Debug, Default)]
 pub struct Recorder {

@@ -14,8 +14,8 @@ use crate::kubectl::table::{self, Rows};
 use crate::message::Request;
 use crate::version::Version;
 
-/// Whether an apiserver answers about itself (discovery, versions, health) and in Tables: [`Answers::ALL`] or
-/// [`Answers::OBJECTS`].
+/// The choice whether an apiserver answers about itself (discovery, versions, health) and in Tables: [`Answers::ALL`]
+/// or [`Answers::OBJECTS`].
 #[derive(Clone, Copy, Debug)]
 pub struct Answers(Option<&'static Table>);
 

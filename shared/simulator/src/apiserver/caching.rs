@@ -30,8 +30,8 @@ const INTERNAL_ERROR_RETRY: Duration = Duration::from_secs(30);
 /// Time without an internal error after which a streak of internal errors is over
 /// (docs/semantics/servers.md#cache-retry).
 const INTERNAL_ERROR_STREAK: Duration = Duration::from_secs(60);
-/// Time from an internal error to the reflector's attempt to resume. The real loop waits only for etcd's answer; the
-/// pause bounds the simulator's work. The number has no source.
+/// Time from an internal error to the reflector's attempt to resume. The real loop waits only for etcd's answer
+/// (`tools/cache/reflector.go` of client-go, 1.36); the pause bounds the simulator's work. The number has no source.
 const RESUME_PERIOD: Duration = Duration::from_millis(100);
 
 /// The functions of an apiserver that serve reports of its inside.

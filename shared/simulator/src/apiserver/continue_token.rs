@@ -26,7 +26,8 @@ pub(super) fn encode_continue(start: &str, rv: i64) -> String {
     URL_SAFE_NO_PAD.encode(json)
 }
 
-/// The decoder of continue tokens. The decoder ignores trailing bits that are left over, as Go's base64 decoder does.
+/// The decoder of continue tokens. The decoder ignores trailing bits that are left over, as Go's base64 decoder does
+/// unless it is strict (`Encoding.Strict` of `encoding/base64`).
 const AS_GO_DECODES: GeneralPurpose = GeneralPurpose::new(
     &alphabet::URL_SAFE,
     general_purpose::NO_PAD.with_decode_allow_trailing_bits(true),

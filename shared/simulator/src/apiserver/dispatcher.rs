@@ -19,7 +19,7 @@ const BUDGET_PER_SECOND: Duration = Duration::from_millis(50);
 /// ends a watch that is still full when the saved time is spent (docs/semantics/servers.md#slow-watch).
 const BUDGET_MOST: Duration = Duration::from_millis(100);
 
-/// The dispatcher of a cacher, which gives each event to every watch.
+/// The dispatcher of a cacher, which gives each event to every watch that the cacher serves.
 ///
 /// Bounded: at most 100 events are in `incoming`, and one more when the fault `SwapEvents` ends. Events that come while
 /// `incoming` is full wait in `upstream`, which models the buffer of etcd's client and has no bound. The dispatcher

@@ -18,8 +18,8 @@ use crate::message::{Request, RequestId};
 use crate::status::{self, ApiError};
 
 /// The least `timeout` with which a request can be answered in time. A request with a shorter timeout above zero gets
-/// 504 at once, unless it is a watch. The simulator answers most reads in no time, and a real server takes longer than
-/// this timeout. The number has no other source.
+/// 504 at once, unless it is a watch. The reason for the limit is that the simulator answers most reads in no time. The
+/// number has no source.
 const LEAST_TIME: Duration = Duration::from_micros(100);
 
 impl Apiserver {

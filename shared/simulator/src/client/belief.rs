@@ -146,25 +146,27 @@ impl Belief {
     }
 }
 
-/// How the objects that a client holds differ from those in the cluster. An object is in at most one list. A name may
-/// be in `ghosts` and in `missing`: two objects had this name one after the other.
+/// How the objects that a client holds differ from the true objects, which are those of the belief's scope
+/// ([`Belief::compare`]). An object is in at most one list. A name may be in `ghosts` and in `missing`: two objects had
+/// this name one after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
     /// The number of objects that the client holds.
     pub held: usize,
-    /// The number of objects in the cluster.
+    /// The number of true objects.
     pub truth: usize,
-    /// Objects that the client holds and the cluster does not have; sorted by namespace, then name.
+    /// Objects that the client holds and that are not among the true objects; sorted by namespace, then name. An object
+    /// that the selectors match no more is among them.
     pub ghosts: Vec<Key>,
-    /// Objects that the cluster has and the client does not hold; in the order of the true objects.
+    /// True objects that the client does not hold; in the order of the true objects.
     pub missing: Vec<Key>,
-    /// Objects that the client holds at another resourceVersion than the cluster's, older or newer; in the order of the
-    /// true objects.
+    /// Objects that the client holds at another resourceVersion than the true one: older, newer, or no number. They are
+    /// in the order of the true objects.
     pub stale: Vec<Key>,
 }
 
 impl Comparison {
-    /// Returns whether belief and truth agree: no ghost, no missing and no stale object.
+    /// Returns whether belief and true objects agree: no ghost, no missing and no stale object.
     pub fn agrees(&self) -> bool {
         self.ghosts.is_empty() && self.missing.is_empty() && self.stale.is_empty()
     }

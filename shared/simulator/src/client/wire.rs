@@ -260,7 +260,8 @@ pub(crate) struct Frame {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Undecodable;
 
-/// Splits a watch's bytes into frames, as Go's `json.Decoder` does: a frame ends where its JSON value ends.
+/// A splitter of a watch's bytes into frames, as Go's `json.Decoder` (`encoding/json/stream.go`): a frame ends where
+/// its JSON value ends.
 ///
 /// Bounded: an unfinished frame over 4 MiB is undecodable.
 #[derive(Clone, Debug, Default)]

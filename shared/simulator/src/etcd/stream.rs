@@ -26,7 +26,8 @@ pub(super) const CHANNEL_SLOTS: usize = 128;
 pub(crate) struct WatcherId(pub(super) u64);
 
 /// The key of a watch stream: the apiserver's client of etcd that opened it, and its purpose. An apiserver has one
-/// client of etcd per resource. Each such client puts watches with equal context metadata on one stream.
+/// client of etcd per resource. Each such client puts watches with equal context metadata on one stream
+/// (docs/semantics/servers.md#watch-stream).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct StreamKey {
     pub(crate) server: ServerId,

@@ -34,8 +34,9 @@ use crate::time::{Time, micros};
 /// Time between two rounds that catch up unsynced watchers (`watchResyncPeriod`; docs/semantics/servers.md#watchers),
 /// unless the last round made progress ([`SYNC_AGAIN`]).
 const SYNC_PERIOD: Duration = Duration::from_millis(100);
-/// Time to the next round after a round that left fewer unsynced watchers than before. Real etcd waits for as long as
-/// the last round took; a simulated round takes no time. The number has no source.
+/// Time to the next round after a round that left some unsynced watchers, but fewer than before. Real etcd waits for as
+/// long as the last round took (`syncWatchersLoop` of `mvcc/watchable_store.go`, 3.6); a simulated round takes no time.
+/// The number has no source.
 const SYNC_AGAIN: Duration = Duration::from_millis(1);
 /// Time between two attempts to send the events that victims hold (`syncVictimsLoop` of `mvcc/watchable_store.go`,
 /// 3.6).

@@ -31,7 +31,8 @@ impl Controllers {
     /// this value.
     pub const ALL: Self = Self(Some(&ALL));
     /// No controllers, scheduler and kubelets: the cluster has only its apiservers, and the four namespaces of a new
-    /// cluster. The apiserver still establishes CustomResourceDefinitions, as a real apiserver does by itself.
+    /// cluster. The apiserver still establishes CustomResourceDefinitions. So does a real one, by a controller of its
+    /// own (`pkg/controller/establish` of apiextensions-apiserver).
     pub const NONE: Self = Self(None);
 }
 

@@ -16,7 +16,7 @@ use crate::object::Object;
 /// object within the delay are handled together. The numbers have no source: any delay of a few milliseconds would do.
 const QUEUE_DELAY: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(15));
 
-/// Whether controllers, scheduler and kubelets react to writes, and install the cluster's first objects:
+/// The choice whether controllers, scheduler and kubelets react to writes, and install the cluster's first objects:
 /// [`Controllers::ALL`] or [`Controllers::NONE`].
 #[derive(Clone, Copy, Debug)]
 pub struct Controllers(pub(super) Option<&'static Table>);

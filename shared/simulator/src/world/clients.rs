@@ -292,7 +292,8 @@ impl World {
         client.map_or_else(Vec::new, |client| client.machine.beliefs())
     }
 
-    /// Returns how a client's beliefs differ from the truth now, one comparison for each belief in the order of
+    /// Returns how a client's beliefs differ from the true objects of their scopes now
+    /// ([`Truth::selected`](crate::Truth::selected)). There is one comparison for each belief, in the order of
     /// [`World::client_beliefs`]. The list is empty if the client was stopped.
     ///
     /// Changes that are on their way to the client count as differences too. A difference is a fault only after a time

@@ -59,8 +59,9 @@ pub fn head_words(between: &Between) -> Vec<HeadPart> {
         .collect()
 }
 
-/// Returns the resource and the name of an object, as a row shows them. The resource is that of the watch's name, cut
-/// before its selectors: `pods`. The name is `shop/web-0`, or `web-0` without a namespace. Hostile: show it as text.
+/// Returns the resource and the name of an object, as a row shows them. The resource is [`WatchName::resource`], cut
+/// before its selectors: `pods`, `widgets.example.com`. Without selectors the watch's number stays: `pods#2`. The name
+/// is `shop/web-0`, or `web-0` without a namespace. Hostile: show it as text.
 #[must_use]
 pub fn place_words(watch: &WatchName, object: &Object) -> (String, String) {
     let resource = watch.resource().split('?').next().unwrap_or_default();

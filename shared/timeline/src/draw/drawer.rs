@@ -66,8 +66,8 @@ pub struct Picture<'a> {
     /// The evidence of the selected finding, numbered on the lanes once `records` is loaded; `None` if no finding is
     /// selected.
     pub evidence: Option<&'a Evidence>,
-    /// All trouble, for the arrows on lanes with trouble outside of the view, drawn once `records` is loaded. `None`
-    /// draws no arrows.
+    /// The trouble of the store, for the arrows on lanes with trouble outside of the view, drawn once `records` is
+    /// loaded. `None` draws no arrows.
     pub troubles: Option<&'a Troubles>,
     /// The record of the evidence under the pointer, whose tag stands out; `None` if the pointer is on none.
     pub lit: Option<RecordId>,

@@ -18,9 +18,9 @@ const WIDE: Px = Px::whole(200);
 /// Offset of a hatch's first line from its corner, right and down: half of 6√2 px, in 64ths of a px. The lines are 6
 /// px apart.
 const FIRST_LINE: Px = Px(271);
-/// Farthest that words may move from the start of their stretch, in px, if something stands at the start. Words that
-/// find no room within this distance are not written, because farther away they would seem to belong to something else.
-/// The number has no source.
+/// Farthest that words may move from where their stretch begins to show, or from their line, in px, if something stands
+/// there. Words that find no room within this distance are not written, because farther away they would seem to belong
+/// to something else. The number has no source.
 pub(super) const REACH: Px = Px::whole(260);
 
 impl Drawer<'_> {

@@ -33,7 +33,7 @@ const LINES_MOST: usize = 240;
 /// Width of a line: 1.25 px, in 64ths of a px. The number has no source.
 const LINE_WIDTH: Px = Px(80);
 /// Distance in px from the middle of a write's glyph down to the beginning of its line. It is half of the glyph's 10
-/// px, and 1 px more.
+/// px, and 1 px of space, which has no source.
 const BELOW_GLYPH: Px = Px::whole(6);
 /// Distance in px of words from the mark or cross that they belong to. The number has no source.
 const BESIDE: Px = Px::whole(6);

@@ -11,9 +11,8 @@ use super::filter::is_kind;
 use crate::id::{LaneId, ObjectId, WatchId};
 use crate::store::{Controller, Store};
 
-/// The most controllers above an object. Kubernetes' own chains have two, such as ReplicaSet and Deployment above a
-/// pod. A longer chain is cut after 5 controllers, and so is a chain that leads back to itself. The number has no other
-/// source.
+/// The most controllers above an object. A pod of a Deployment has two: its ReplicaSet and the Deployment. A longer
+/// chain is cut after 5 controllers, and so is a chain that leads back to itself. The number has no other source.
 const STEPS_MOST: usize = 5;
 
 /// A controller above an object.
@@ -48,7 +47,7 @@ pub fn owners_of(store: &Store, lane: LaneId) -> Option<Owners> {
     OwnerFinder::new(store).owners(watch, object)
 }
 
-/// Finds controllers. One finder keeps its answers for one set of rows.
+/// A finder of controllers, which keeps its answers for one set of rows.
 pub(super) struct OwnerFinder<'a> {
     store: &'a Store,
     /// The watches of each kind, by the kind as an owner reference names it.

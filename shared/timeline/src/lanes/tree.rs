@@ -147,9 +147,8 @@ impl Lanes {
         }
     }
 
-    /// Opens a watch with all its objects if `is_whole`, otherwise with at most 12 objects (more if the screen has
-    /// room) and the selected one, as the
-    /// viewer's choice. Gone objects stay in the row of gone objects.
+    /// Opens a watch, as the viewer's choice: with all its objects if `is_whole`, otherwise with at most 12 and the
+    /// selected one. If the screen has room, it may be more than 12. Gone objects stay in the row of gone objects.
     pub fn set_whole(&mut self, store: &Store, watch: WatchId, is_whole: bool) {
         let name = store.names().watch_name(watch).clone();
         let choice = if is_whole {
@@ -160,16 +159,18 @@ impl Lanes {
         self.choices.insert(name, choice);
     }
 
-    /// Shows all objects of a watch; if the viewer had opened all, shows at most 12 and the selected one. A closed
-    /// watch opens.
+    /// Shows all objects of a watch; if the viewer had opened all, shows those that [`set_whole`](Self::set_whole)
+    /// shows without `is_whole`. A closed watch opens.
     pub fn toggle_more(&mut self, store: &Store, watch: WatchId) {
         let name = store.names().watch_name(watch);
         let is_whole = self.choices.get(name) == Some(&Choice::Whole);
         self.set_whole(store, watch, !is_whole);
     }
 
-    /// Shows the quiet watches without room if `is_open`, otherwise folds them into one row. The call has no effect on
-    /// the rows if the lanes are grouped, or if the folding is not [`Folding::ByItself`](super::Folding::ByItself).
+    /// Shows the quiet watches without room if `is_open`, otherwise folds them into one row. Selected and pinned
+    /// watches stay. With a filter all watches stay; with [`Lanes::shows_all`] those without a choice of the viewer.
+    /// The call has no effect on the rows if the lanes are grouped, or if the folding is not
+    /// [`Folding::ByItself`](super::Folding::ByItself).
     pub fn set_quiet_open(&mut self, is_open: bool) {
         self.quiet_is_open = is_open;
     }

@@ -17,7 +17,9 @@ pub struct TroubleMark {
     /// When the problem began; for a finding of a loaded record, the time of the record that raised it. For a problem
     /// that was open already when the first listed chapter that shows it opened, the time of that opening.
     pub at: Time,
-    /// When the problem ended, or until when it is known to last; `Time(i64::MAX)` while the problem is open.
+    /// When the problem ended. If a chapter's summary lists the problem as open at the chapter's end, it is the time of
+    /// the chapter's last record. That holds even if later chapters know the problem, too. For an open finding or
+    /// divergence that no listed chapter holds, it is `Time(i64::MAX)`, or until when loaded records know it.
     pub until: Time,
     /// The problem's severity: at least a warning.
     pub severity: Severity,

@@ -58,7 +58,7 @@ impl AsOf {
     }
 }
 
-/// A store, and the last of its records that counts: all records that are loaded, or those up to a moment.
+/// A store, with the records that count: all that are loaded, or those up to a moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
     pub(crate) store: &'a Store,

@@ -19,8 +19,8 @@ pub(crate) struct Marks {
     len: usize,
 }
 
-/// Reads marks one after the other. Marks that follow each other are nearly always in one block, so the block is looked
-/// up only once.
+/// A reader of marks, one after the other. Marks that follow each other are nearly always in one block, so the block is
+/// looked up only once.
 #[derive(Clone, Copy)]
 pub(crate) struct MarkReader<'a> {
     marks: &'a Marks,

@@ -3,14 +3,15 @@
 /// A table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tab {
-    /// The records and stretches that the picture has in view.
+    /// The records and stretches that the picture has in view; of more than [`ROWS_MOST`](super::ROWS_MOST), the
+    /// newest.
     #[default]
     Records,
-    /// All occurrences of findings that loaded chapters show.
+    /// The occurrences of findings that loaded chapters show; of more than 10,000, the newest.
     Findings,
-    /// All watches.
+    /// The watches, without those that watchscope opens only to check another one.
     Watches,
-    /// The objects of the selected lane, with their versions.
+    /// The objects of the selected lane, with their loaded versions; of more than 20,000 versions, the newest.
     Versions,
 }
 

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-/// Returns a cell's text such that no spreadsheet computes it: an apostrophe is put before a cell that begins with `=`,
-/// `+`, `-`, `@`, a tab or a carriage return. Any other cell stays as it is.
+/// Returns a cell's text in a form that spreadsheets do not compute ("CSV Injection" of OWASP). An apostrophe is put
+/// before a cell that begins with `=`, `+`, `-`, `@`, a tab or a carriage return. Any other cell stays as it is.
 #[must_use]
 pub fn inert(cell: &str) -> Cow<'_, str> {
     if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) {

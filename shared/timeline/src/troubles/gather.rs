@@ -32,7 +32,7 @@ struct Bare {
     until: Time,
 }
 
-/// Returns all trouble that is not muted, in no order, and the first time at which a wait that lasts now becomes
+/// Returns the trouble that is not muted, in no order, and the first time at which a wait that lasts now becomes
 /// trouble.
 pub(super) fn gather(store: &Store, muted: &Muted, now: Time) -> (Vec<Trouble>, Option<Time>) {
     let (mut found, mut due) = (Vec::new(), None);

@@ -11,9 +11,10 @@ use crate::findings::Muted;
 use crate::id::{RecordId, WatchId};
 use crate::store::Store;
 
-/// All trouble of a store, by the time at which it began. The list holds one entry for each trouble that loaded records
-/// show or that was open before them, and at most 32 for each listed chapter. The caller makes a new list when
-/// [`is_behind`](Self::is_behind) returns true.
+/// The trouble of a store by the time at which it began, without that of muted findings in loaded records. A gap or
+/// outage that a finding is about does not count besides that finding. The list holds one entry for each trouble that
+/// loaded records show or that was open before them. For each listed chapter it holds at most 32. The caller makes a
+/// new list when [`is_behind`](Self::is_behind) returns true.
 #[derive(Clone, Debug, Default)]
 pub struct Troubles {
     all: Vec<Trouble>,
@@ -50,9 +51,9 @@ pub(super) struct OfWatch {
 }
 
 impl Troubles {
-    /// Gathers all trouble that is not muted. A gap, refusal or wait that a muted finding is about is not listed, and
-    /// neither is the finding. Trouble of chapters that are not loaded is listed even if it is muted: their summaries
-    /// do not name findings. `now` decides whether an open wait has lasted over 5 s.
+    /// Gathers the trouble that is not muted. A gap, refusal or wait that a finding is about is not listed, even if the
+    /// finding is muted. A muted finding is not listed either. Trouble of chapters that are not loaded is listed even
+    /// if it is muted: their summaries do not name findings. `now` decides whether an open wait has lasted over 5 s.
     #[must_use]
     pub fn read(store: &Store, muted: &Muted, now: Time) -> Self {
         let (all, due) = gather(store, muted, now);

@@ -20,8 +20,9 @@ pub(super) const OPEN: Time = Time(i64::MAX);
 pub struct Trouble {
     /// When the trouble began. For trouble of a chapter that is not loaded, this is not before the chapter's opening.
     pub began: Time,
-    /// When the trouble ended, or until when it is known to last; `Time(i64::MAX)` while it is open. An occurrence of a
-    /// finding ends with the finding's next occurrence, or when the finding is cleared.
+    /// When the trouble ended, or until when it is known to last; `Time(i64::MAX)` while it is open. For trouble of a
+    /// chapter that is not loaded, this is not after the chapter's last record. An occurrence of a finding ends with
+    /// the finding's next occurrence, or when the finding is cleared.
     pub until: Time,
     /// Until when a mark of the trouble is drawn: for a finding, the time of the record that raised it; for a stretch,
     /// `until`. After this time at most the line of an open finding is drawn.
@@ -30,9 +31,9 @@ pub struct Trouble {
     pub severity: Severity,
     /// The kind of the trouble.
     pub of: TroubleOf,
-    /// The watches that the trouble concerns, the most concerned first, at most 16. The list is empty for a finding
-    /// that names no watch, as one about a connection, and for trouble that is not loaded. Watches that the store does
-    /// not know are left out.
+    /// The watches that the trouble concerns, the most concerned first, at most 16; further ones are left out. The list
+    /// is empty for a finding that names no watch, as one about a connection, and for trouble that is not loaded.
+    /// Watches that the store does not know are left out.
     pub watches: Vec<WatchId>,
     /// How the trouble is selected in the picture.
     pub place: TroublePlace,

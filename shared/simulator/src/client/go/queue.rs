@@ -47,7 +47,7 @@ impl Delta {
 /// The queue between reflector and indexer.
 ///
 /// Bounded by the objects of the type, and by the changes that arrive faster than changes are taken out. Like
-/// client-go's queue it has no limit of its own.
+/// client-go's queue (`tools/cache/delta_fifo.go`, `the_real_fifo.go`) it has no limit of its own.
 #[derive(Debug)]
 pub(crate) struct Queue {
     changes: Changes,

@@ -63,9 +63,12 @@ const RELEASES: [(u8, u8, &str); 35] = [
 ];
 
 impl ClientGo {
-    /// The oldest modelled version, 1.9.0 (docs/semantics/cases.md#regression-1-9-2).
+    /// The oldest modelled version, 1.9.0: that of the oldest case that a client program shows
+    /// (docs/semantics/cases.md#regression-1-9-2). [`ClientGo::release`] returns it for older versions; a text with an
+    /// older version is refused with [`UnknownVersion`].
     pub const V1_9: ClientGo = ClientGo::minor(9);
-    /// The newest modelled version, 1.36.0 (docs/semantics/clients.md#reflector).
+    /// The newest modelled version, 1.36.0 (docs/semantics/clients.md#reflector). [`ClientGo::release`] returns it for
+    /// newer versions; a text with a newer minor version is refused with [`UnknownVersion`].
     pub const LATEST: ClientGo = ClientGo::minor(36);
 
     /// Returns the first release of 1.`minor`; for a `minor` below 9 the first release of 1.9, and above 36 that of
@@ -101,8 +104,10 @@ impl ClientGo {
     }
 
     /// Returns the version with the gate WatchListClient on or off (docs/semantics/versions.md#gate-watch-list-client).
-    /// Before 1.28 client-go has no such gate, so `on` changes nothing in the client's behaviour. By default the gate
-    /// is on from 1.35 on.
+    /// The reflector reads this gate from 1.31 on. From 1.28 to 1.30 it reads the variable
+    /// `ENABLE_CLIENT_GO_WATCH_LIST_ALPHA` instead (`tools/cache/reflector.go`), and in 1.27 only informers do
+    /// (`tools/cache/controller.go`). Before 1.28, `on` changes nothing in the simulated client. By default the gate is
+    /// on from 1.35 on.
     #[must_use]
     pub const fn with_watch_list(self, on: bool) -> ClientGo {
         ClientGo {
