@@ -3,9 +3,9 @@
 use watchscope_model::{Time, tree};
 
 use super::look::HAIR;
-use crate::id::{LaneId, WatchId};
+use crate::id::{LaneId, RecordId, WatchId};
 use crate::lanes::{Row, RowKind, Rows};
-use crate::scene::{Area, Primitive, Px, Scene, Step, Stroke};
+use crate::scene::{Area, Hit, Primitive, Px, Scene, Step, Stroke, Target};
 use crate::tokens::Token;
 use crate::view::View;
 
@@ -28,6 +28,8 @@ pub struct FoundMark {
     pub lane: LaneId,
     /// The time of the hit's record.
     pub at: Time,
+    /// The hit's record; `None` if no record is the hit, or if the store does not know its epoch.
+    pub record: Option<RecordId>,
 }
 
 /// Adds a tick for each of the marks to the scene of the lanes, on the upper edge of the row of its lane. For a lane
@@ -36,7 +38,8 @@ pub struct FoundMark {
 /// a frame instead of a tick.
 ///
 /// `top` is the scene's upper edge, in px from the top of all rows. Ticks of one row that touch become one. So a row
-/// has at most one tick for each 11 px, and a scene has at most as many ticks as there are marks.
+/// has at most one tick for each 11 px, and a scene has at most as many ticks as there are marks. A tick answers to the
+/// pointer as the record of its first mark, if that mark has one.
 pub fn found_ticks(
     scene: &mut Scene,
     (rows, top): (&Rows, Px),
@@ -62,16 +65,23 @@ pub fn found_ticks(
             .then(|| (row, view.x(mark.at).floor()))
     };
     let framed = current.as_ref().and_then(place_of);
-    let placed = seen.filter_map(place_of);
-    let mut placed: Vec<(usize, Px)> = placed.filter(|place| Some(*place) != framed).collect();
+    let placed = seen.filter_map(|mark| Some((place_of(mark)?, mark.record)));
+    let mut placed: Vec<_> = placed.filter(|(place, _)| Some(*place) != framed).collect();
     tree::sort(&mut placed);
-    let mut run: Option<(usize, Px, Px)> = None;
-    for (row, x) in placed {
+    let mut run: Option<TickRun> = None;
+    for ((row, x), record) in placed {
         run = match run {
-            Some((of, first, last)) if of == row && x - last <= HALF + HALF => Some((of, first, x)),
+            Some(run) if run.row == row && x - run.last <= HALF + HALF => {
+                Some(TickRun { last: x, ..run })
+            }
             other => {
                 tick(scene, (rows, top), other);
-                Some((row, x, x))
+                Some(TickRun {
+                    row,
+                    first: x,
+                    last: x,
+                    record,
+                })
             }
         };
     }
@@ -81,11 +91,30 @@ pub fn found_ticks(
     }
 }
 
+/// Ticks of a row that touch.
+#[derive(Clone, Copy)]
+struct TickRun {
+    /// The index of the row.
+    row: usize,
+    /// The x of the first tick.
+    first: Px,
+    /// The x of the last tick.
+    last: Px,
+    /// The record of the first tick.
+    record: Option<RecordId>,
+}
+
 /// Draws one tick for ticks of a row that touch: from the x of the first to the x of the last.
-fn tick(scene: &mut Scene, (rows, top): (&Rows, Px), run: Option<(usize, Px, Px)>) {
-    let Some((row, first, last)) = run else {
+fn tick(scene: &mut Scene, (rows, top): (&Rows, Px), run: Option<TickRun>) {
+    let Some(run) = run else {
         return;
     };
+    let TickRun {
+        row,
+        first,
+        last,
+        record,
+    } = run;
     let y = rows.rows[row].y - top + HAIR;
     let mut triangle = |x: Px| {
         let steps = scene.path(&[
@@ -110,6 +139,14 @@ fn tick(scene: &mut Scene, (rows, top): (&Rows, Px), run: Option<(usize, Px, Px)
             stroke: None,
             radius: 0,
             opacity: 100,
+        });
+    }
+    if let Some(record) = record {
+        scene.hits.push(Hit {
+            area: Area::between(first - HALF, last + HALF, y, y + HEIGHT),
+            lane: rows.rows[row].id,
+            target: Target::Record(record),
+            drawn: None,
         });
     }
 }
@@ -178,6 +215,7 @@ impl Places {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use watchscope_model::Seq;
 
     use super::*;
     use crate::id::ObjectId;
@@ -230,8 +268,11 @@ mod tests {
     }
 
     fn mark(lane: LaneId, ms: i64) -> FoundMark {
-        let at = Time(ms * 1_000);
-        FoundMark { lane, at }
+        FoundMark {
+            lane,
+            at: Time(ms * 1_000),
+            record: None,
+        }
     }
 
     /// Draws marks at 1 px for each ms, and returns the y of each triangle with its tip's x.
@@ -272,6 +313,41 @@ mod tests {
     fn ticks_that_touch_are_one_bar_with_two_ends() {
         let marks = [0, 8, 15, 26].map(|ms| mark(object(0), 100 + ms));
         assert_eq!(tips(&marks, None), [(19, 100), (19, 115), (19, 126)]);
+    }
+
+    #[test]
+    fn a_tick_answers_to_the_pointer_as_the_record_of_its_first_mark() {
+        let with = |ms: i64, seq: u64| FoundMark {
+            record: Some(RecordId {
+                epoch: 0,
+                seq: Seq(seq),
+            }),
+            ..mark(object(0), ms)
+        };
+        let mut scene = Scene {
+            width: Px::whole(1_000),
+            height: Px::whole(90),
+            ..Scene::default()
+        };
+        let marks = [
+            with(105, 8),
+            with(100, 7),
+            with(300, 9),
+            mark(object(1), 300),
+        ];
+        found_ticks(&mut scene, (&rows(), Px::ZERO), &view(), &marks, None);
+        let hits = scene.hits.iter().map(|hit| {
+            let (from, to) = (hit.area.x.to_f64(), hit.area.right().to_f64());
+            (from, to, hit.lane, hit.target.clone())
+        });
+        let record = |seq| Target::Record(with(0, seq).record.unwrap());
+        assert_eq!(
+            hits.collect::<Vec<_>>(),
+            [
+                (95.0, 110.0, object(0), record(7)),
+                (295.0, 305.0, object(0), record(9))
+            ]
+        );
     }
 
     #[test]

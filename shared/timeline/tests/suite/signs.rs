@@ -439,6 +439,7 @@ fn marks() -> Vec<(&'static str, Scene)> {
         ..plain
     };
     let found = [4.0, 5.0, 6.0, 7.0].map(|s| FoundMark {
+        record: None,
         lane: lane.unwrap(),
         at: at(s),
     });

@@ -3,8 +3,8 @@
 use watchscope_model::Time;
 use watchscope_timeline::draw::{self, FoundMark};
 use watchscope_timeline::overview;
-use watchscope_timeline::scene::Px;
-use watchscope_timeline::{LaneId, Store};
+use watchscope_timeline::scene::{Px, Target};
+use watchscope_timeline::{LaneId, RecordId, Store};
 
 use crate::core::model::Model;
 use crate::core::search::{SearchHit, SearchState};
@@ -18,6 +18,7 @@ impl Model {
         };
         search.find_lanes(&self.store, hidden);
         let current = search.current.and_then(|place| search.mark(place));
+        let before = self.scene.hits.len();
         draw::found_ticks(
             &mut self.scene,
             (&self.rows, Px::from_f64(self.scroll_px)),
@@ -25,6 +26,13 @@ impl Model {
             &search.ticks.marks,
             current,
         );
+        // A record that is not loaded has nothing to show: a click on its tick selects the lane.
+        let store = &self.store;
+        let mut place = 0;
+        self.scene.hits.retain(|hit| {
+            place += 1;
+            place <= before || !matches!(hit.target, Target::Record(id) if !store.has(id))
+        });
     }
 
     /// Adds a tick for each hit to the overview, also for a hit whose lane is unknown or hidden. Its width bounds their
@@ -62,6 +70,7 @@ impl SearchState {
             Some(FoundMark {
                 lane: (*lane)?,
                 at: hit.at,
+                record: record_of(store, hit),
             })
         });
         ticks.marks = marks.collect();
@@ -71,8 +80,22 @@ impl SearchState {
     fn mark(&self, place: usize) -> Option<FoundMark> {
         let lane = (*self.ticks.lanes.get(place)?)?;
         let at = self.hits.get(place)?.at;
-        Some(FoundMark { lane, at })
+        // It has a frame, which does not answer to the pointer.
+        Some(FoundMark {
+            lane,
+            at,
+            record: None,
+        })
     }
+}
+
+/// Returns the record of a hit; `None` if no record is the hit, or if the store does not know its epoch.
+fn record_of(store: &Store, hit: &SearchHit) -> Option<RecordId> {
+    let epoch = store.number_of(&hit.epoch).filter(|_| !hit.is_held)?;
+    Some(RecordId {
+        epoch,
+        seq: hit.seq,
+    })
 }
 
 fn lane_of(store: &Store, key: &str) -> Option<LaneId> {
