@@ -9,6 +9,7 @@ mod attacks;
 mod audits;
 mod barriers;
 mod browser;
+mod chart;
 mod claims;
 mod commands;
 mod comparing;

@@ -2,8 +2,8 @@
 //! plants bugs too.
 //!
 //! The tests find what they need through the environment: `WATCHSCOPE_TEST_BINARY`, `WATCHSCOPE_TEST_DIGESTS`,
-//! `KUBEBUILDER_ASSETS`, `WATCHSCOPE_TEST_CONTROLLERS`, `WATCHSCOPE_TEST_PERFETTO`, `WATCHSCOPE_TEST_AXE`,
-//! `CHROME`, `CHROMEDRIVER`,
+//! `KUBEBUILDER_ASSETS`, `WATCHSCOPE_TEST_HELM`, `WATCHSCOPE_TEST_CONTROLLERS`, `WATCHSCOPE_TEST_PERFETTO`,
+//! `WATCHSCOPE_TEST_AXE`, `CHROME`, `CHROMEDRIVER`,
 //! `FIREFOX`.
 //! A test that lacks something prints `skipped: NAME, install WHAT` on standard error, past libtest's capture, and
 //! passes.
@@ -127,6 +127,11 @@ fn programs(
             "WATCHSCOPE_TEST_INFORMER",
             "informer of client-go; its test is",
             kube::ensure_informer(project)?,
+        ),
+        (
+            "WATCHSCOPE_TEST_HELM",
+            "helm; the tests of the chart are",
+            kube::ensure_helm(project)?,
         ),
         (
             "WATCHSCOPE_TEST_PERFETTO",
