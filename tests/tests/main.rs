@@ -56,5 +56,6 @@ mod store;
 mod stories;
 mod tables;
 mod trouble;
+mod upgrades;
 mod why;
 mod writer;

@@ -1,7 +1,8 @@
 //! `test`: builds the page and the binary, runs every test, and sums up the counts of all runners. Under `--long` it
 //! plants bugs too.
 //!
-//! The tests find what they need through the environment: `WATCHSCOPE_TEST_BINARY`, `WATCHSCOPE_TEST_DIGESTS`,
+//! The tests find what they need through the environment: `WATCHSCOPE_TEST_BINARY`, `WATCHSCOPE_TEST_ONE_HIGHER`,
+//! `WATCHSCOPE_TEST_DIGESTS`,
 //! `KUBEBUILDER_ASSETS`, `WATCHSCOPE_TEST_HELM`, `WATCHSCOPE_TEST_CONTROLLERS`, `WATCHSCOPE_TEST_PERFETTO`,
 //! `WATCHSCOPE_TEST_AXE`, `CHROME`, `CHROMEDRIVER`,
 //! `FIREFOX`.
@@ -26,6 +27,8 @@ use crate::project::Project;
 use crate::setup::{Installs, axe, browser, kube, perfetto, shells};
 use crate::{bench, build, mutate, page, shell};
 
+/// The program with the versions of protocol and files raised by one, and the feature of the tests that raises them.
+const LATER: &str = "one-higher";
 /// Random cases of each property under `--long`. Otherwise each test sets its own number.
 const LONG_CASES: &str = "10000";
 
@@ -46,6 +49,7 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
     let digests = digests.map_err(|_| anyhow!("building the page panicked"))??;
     tests?;
     let binary = build::binary_of_tests(project)?;
+    let later = later_program(project)?;
     let browser = browser::ensure(installs)?;
     if browser.is_none() {
         eprintln!("  no Chromium with chromedriver; the tests of the page are skipped");
@@ -58,7 +62,10 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
     if !shells.is_empty() {
         eprintln!("  no {}; their completion is not tested", shells.join(", "));
     }
-    let mut variables: Vec<(&str, OsString)> = vec![("WATCHSCOPE_TEST_BINARY", binary.into())];
+    let mut variables: Vec<(&str, OsString)> = vec![
+        ("WATCHSCOPE_TEST_BINARY", binary.into()),
+        ("WATCHSCOPE_TEST_ONE_HIGHER", later.into()),
+    ];
     variables.extend(digests.map(|folder| ("WATCHSCOPE_TEST_DIGESTS", folder.into())));
     variables.extend(programs);
     if let Some(browser) = browser {
@@ -159,6 +166,17 @@ fn programs(
         }
     }
     Ok(found)
+}
+
+/// Builds the program that stands for a later watchscope, and returns its path. It selects the packages of the tests, as
+/// [`build::binary_of_tests`] does, so that only our own crates are compiled a second time.
+fn later_program(project: &Project) -> Result<PathBuf> {
+    let mut command = project.cargo_on("build", project.host_packages());
+    command.args(["--bin", LATER, "--features"]);
+    command.arg(format!("watchscope-tests/{LATER}"));
+    shell::step("building a later watchscope", || shell::run(&mut command))?;
+    let name = format!("{LATER}{}", std::env::consts::EXE_SUFFIX);
+    Ok(project.target().join("debug").join(name))
 }
 
 /// Builds the page. Under `--long` it also builds the module with which a browser digests all stories, and returns its
