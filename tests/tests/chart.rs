@@ -18,17 +18,17 @@ const POD_MONITOR: &str = include_str!("../fixtures/podmonitor-crd.json");
 /// The form whose output is `deploy/watchscope.yaml`.
 const MANIFEST: &str = "manifest";
 
-fn root() -> &'static Path {
+pub(crate) fn root() -> &'static Path {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
     tests.parent().expect("the tests lie in the project")
 }
 
 /// helm, from the module that tests/helm pins.
-struct Helm(PathBuf);
+pub(crate) struct Helm(PathBuf);
 
 impl Helm {
     /// Finds the helm that `cargo xtask test` builds.
-    fn find() -> Result<Self, Missing> {
+    pub(crate) fn find() -> Result<Self, Missing> {
         std::env::var_os("WATCHSCOPE_TEST_HELM")
             .map(PathBuf::from)
             .filter(|program| program.is_file())
@@ -37,6 +37,10 @@ impl Helm {
                 what: "helm".to_owned(),
                 install: "Go 1.26 or newer and run `cargo xtask test`".to_owned(),
             })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
     }
 
     /// Runs a command for the chart. It may not read the settings of this machine.

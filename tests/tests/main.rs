@@ -17,6 +17,7 @@ mod completing;
 mod conformance;
 mod deploy;
 mod divergence;
+mod documented;
 mod each_server;
 mod exporting;
 mod faults;
