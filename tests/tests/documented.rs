@@ -1,4 +1,5 @@
-//! Each command that README.md and docs show in a block of shell runs, or a list here says why it cannot.
+//! What README.md and docs show is true: each command in a block of shell runs, or a list here says why it cannot, and each
+//! message of trouble is the program's own.
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,13 +12,14 @@ use anyhow::{Context as _, Result, bail, ensure};
 use rustix::process::Signal;
 use serde_json::json;
 use watchscope_tests::{
-    ClusterOptions, KubeCluster, KubeTools, Served, Watchscope, WatchscopeBinary, eventually,
-    free_port, or_skip,
+    ClusterOptions, KubeCluster, KubeTools, Launch, Served, Watchscope, WatchscopeBinary,
+    eventually, free_port, or_skip,
 };
 
 use crate::browser::has_page;
 use crate::chart::{Helm, root};
 use crate::completing::path_with;
+use crate::http;
 use crate::simulated::Simulated;
 
 const LONG: Duration = Duration::from_secs(60);
@@ -263,6 +265,77 @@ async fn ended(server: Option<Watchscope>, block: &Block) -> Result<()> {
         server.signal(Signal::INT)?;
         let status = server.end(LONG).await?;
         ensure!(status.success(), "{}: {}", block.place, server.stderr());
+    }
+    Ok(())
+}
+
+/// Runs each cause of trouble that the table in docs/operator.md names for the program. Returns what the program said of
+/// it, beside the part of the table's words that no port and no path changes.
+async fn troubles(
+    binary: &WatchscopeBinary,
+    refused: &Path,
+    folder: &Path,
+) -> Result<Vec<(String, &'static str)>> {
+    let nowhere = crate::kubeconfig::write(folder, "https://cluster.example.com:6443", &json!({}))?;
+    let watch = |kubeconfig: &Path| {
+        let watch = binary.with(&["watch", "pods", "--for", "1s"]);
+        watch.kubeconfig(kubeconfig)
+    };
+    let said = async |launch: Launch| -> Result<String> {
+        let finished = launch.run(LONG).await?;
+        Ok([finished.stdout, finished.stderr].concat())
+    };
+    let served = Served::start(binary.with(&["demo"])).await?;
+    let origin = served.link.origin();
+    let taken = http::address(origin);
+    let host = [("Host", "scope.example.com")];
+    let recording = folder.join("later.wscope");
+    fs::write(&recording, b"\x89WSR\r\n\x1a\n\x02\0\0\0")?;
+    let recording = recording.to_str().context("UTF-8")?;
+    let token = binary.with(&["token", "--listen", "1"]);
+    Ok(vec![
+        (
+            said(binary.with(&["watch", "pods"])).await?,
+            "no kubeconfig found and not in a cluster: KUBECONFIG is not set; ",
+        ),
+        (
+            said(watch(refused)).await?,
+            "because the server answered 403: this account may not list or watch here.",
+        ),
+        (
+            said(watch(&nowhere).env("HTTPS_PROXY", "http://127.0.0.1:1")).await?,
+            " refused the connection)",
+        ),
+        (
+            http::get(origin, "/", &host).await?.body,
+            "watchscope does not answer to this host name; use localhost, or start it with --allow-host NAME",
+        ),
+        (
+            said(token.env("XDG_RUNTIME_DIR", served.watchscope.home())).await?,
+            "none is running on port ",
+        ),
+        (
+            said(binary.with(&["demo", "--listen", taken])).await?,
+            ": the port is taken; name another, or leave --listen out to take the next free one",
+        ),
+        (
+            said(binary.with(&["watch", "--from", recording])).await?,
+            "byte 8: the recording has format version 2; this watchscope reads up to version 1",
+        ),
+    ])
+}
+
+#[tokio::test]
+async fn the_operators_page_quotes_what_the_program_says_of_each_trouble() -> Result<()> {
+    let binary = or_skip!(WatchscopeBinary::find());
+    let tools = or_skip!(KubeTools::find());
+    let cluster = KubeCluster::shared(&tools).await?;
+    let refused = cluster.user("no-rights", &[])?;
+    let folder = tempfile::tempdir()?;
+    let page = fs::read_to_string(root().join("docs/operator.md"))?;
+    for (said, words) in troubles(&binary, &refused, folder.path()).await? {
+        assert!(said.contains(words), "{words:?} is not in {said}");
+        assert!(page.contains(words), "the page lacks {words:?}");
     }
     Ok(())
 }
