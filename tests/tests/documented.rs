@@ -1,4 +1,4 @@
-//! What README.md and docs show is true: each command in a block of shell runs, or a list here says why it cannot, and each
+//! What README.md and docs show is true. Each command in a block of shell runs, or a list here says why it cannot. Each
 //! message of trouble is the program's own.
 
 use std::ffi::OsString;

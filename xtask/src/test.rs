@@ -36,20 +36,20 @@ const LONG_CASES: &str = "10000";
 pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<ExitCode> {
     let start = Instant::now();
     // The page is built beside the tests: it uses one core for most of the time, and no test needs it to be compiled.
-    let (programs, digests, tests) = thread::scope(|scope| {
+    let (programs, digests, later) = thread::scope(|scope| {
         let programs = scope.spawn(|| programs(project, installs, long));
         let page = scope.spawn(|| page_and_digests(project, installs, long));
         let tests = shell::step("building the tests", || {
             let mut command = project.cargo_on("build", project.host_packages());
             shell::run(command.arg("--tests"))
         });
-        (programs.join(), page.join(), tests)
+        let later = tests.and_then(|()| later_program(project));
+        (programs.join(), page.join(), later)
     });
     let programs = programs.map_err(|_| anyhow!("building the programs panicked"))??;
     let digests = digests.map_err(|_| anyhow!("building the page panicked"))??;
-    tests?;
+    let later = later?;
     let binary = build::binary_of_tests(project)?;
-    let later = later_program(project)?;
     let browser = browser::ensure(installs)?;
     if browser.is_none() {
         eprintln!("  no Chromium with chromedriver; the tests of the page are skipped");

@@ -1,5 +1,5 @@
-//! watchscope with the versions of its protocol and files raised by one, and without its page: a later watchscope, for
-//! the tests of upgrade and rollback.
+//! A later watchscope, for the tests of upgrade and rollback. It has the versions of protocol and files raised by one, and no
+//! page.
 
 use std::process::ExitCode;
 
