@@ -17,7 +17,12 @@ use crate::simulated::Simulated;
 const LONG: Duration = Duration::from_secs(60);
 
 /// Prepares `serve` for a simulated cluster, with a history below `folder`.
-fn serve(binary: &WatchscopeBinary, simulated: &Simulated, folder: &Path, more: &[&str]) -> Launch {
+pub(crate) fn serve(
+    binary: &WatchscopeBinary,
+    simulated: &Simulated,
+    folder: &Path,
+    more: &[&str],
+) -> Launch {
     let folder = folder.display().to_string();
     let arguments = ["serve", "pods", "-A", "--no-open", "--history", &folder];
     binary
@@ -26,7 +31,7 @@ fn serve(binary: &WatchscopeBinary, simulated: &Simulated, folder: &Path, more: 
 }
 
 /// Returns the lines of all files below `folder`, by epoch.
-async fn kept(binary: &WatchscopeBinary, folder: &Path) -> Result<Vec<Vec<Value>>> {
+pub(crate) async fn kept(binary: &WatchscopeBinary, folder: &Path) -> Result<Vec<Vec<Value>>> {
     let folder = folder.to_str().context("a folder with a plain name")?;
     let told = binary
         .with(&["watch", "--from", folder, "-o", "jsonl"])
@@ -48,7 +53,7 @@ async fn kept(binary: &WatchscopeBinary, folder: &Path) -> Result<Vec<Vec<Value>
 }
 
 /// Returns the seqs of an epoch's records.
-fn seqs(epoch: &[Value]) -> Vec<u64> {
+pub(crate) fn seqs(epoch: &[Value]) -> Vec<u64> {
     let records = epoch.iter().skip(1);
     records
         .filter_map(|record| record["seq"].as_u64())
@@ -69,7 +74,7 @@ async fn has_list(binary: &WatchscopeBinary, folder: &Path, runs: usize) -> Resu
 }
 
 /// Returns the folder of the only log below `root`.
-fn folder_of(root: &Path) -> Result<PathBuf> {
+pub(crate) fn folder_of(root: &Path) -> Result<PathBuf> {
     let mut folders = std::fs::read_dir(root)?;
     Ok(folders.next().context("it has a folder")??.path())
 }

@@ -1,9 +1,10 @@
 //! `test`: builds the page and the binary, runs every test, and sums up the counts of all runners. Under `--long` it
 //! plants bugs too.
 //!
-//! The tests find what they need through the environment: `WATCHSCOPE_TEST_BINARY`, `WATCHSCOPE_TEST_DIGESTS`,
-//! `KUBEBUILDER_ASSETS`, `WATCHSCOPE_TEST_CONTROLLERS`, `WATCHSCOPE_TEST_PERFETTO`, `WATCHSCOPE_TEST_AXE`,
-//! `CHROME`, `CHROMEDRIVER`,
+//! The tests find what they need through the environment: `WATCHSCOPE_TEST_BINARY`, `WATCHSCOPE_TEST_ONE_HIGHER`,
+//! `WATCHSCOPE_TEST_DIGESTS`,
+//! `KUBEBUILDER_ASSETS`, `WATCHSCOPE_TEST_HELM`, `WATCHSCOPE_TEST_CONTROLLERS`, `WATCHSCOPE_TEST_PERFETTO`,
+//! `WATCHSCOPE_TEST_AXE`, `CHROME`, `CHROMEDRIVER`,
 //! `FIREFOX`.
 //! A test that lacks something prints `skipped: NAME, install WHAT` on standard error, past libtest's capture, and
 //! passes.
@@ -26,6 +27,8 @@ use crate::project::Project;
 use crate::setup::{Installs, axe, browser, kube, perfetto, shells};
 use crate::{bench, build, mutate, page, shell};
 
+/// The program with the versions of protocol and files raised by one, and the feature of the tests that raises them.
+const LATER: &str = "one-higher";
 /// Random cases of each property under `--long`. Otherwise each test sets its own number.
 const LONG_CASES: &str = "10000";
 
@@ -33,18 +36,19 @@ const LONG_CASES: &str = "10000";
 pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<ExitCode> {
     let start = Instant::now();
     // The page is built beside the tests: it uses one core for most of the time, and no test needs it to be compiled.
-    let (programs, digests, tests) = thread::scope(|scope| {
+    let (programs, digests, later) = thread::scope(|scope| {
         let programs = scope.spawn(|| programs(project, installs, long));
         let page = scope.spawn(|| page_and_digests(project, installs, long));
         let tests = shell::step("building the tests", || {
             let mut command = project.cargo_on("build", project.host_packages());
             shell::run(command.arg("--tests"))
         });
-        (programs.join(), page.join(), tests)
+        let later = tests.and_then(|()| later_program(project));
+        (programs.join(), page.join(), later)
     });
     let programs = programs.map_err(|_| anyhow!("building the programs panicked"))??;
     let digests = digests.map_err(|_| anyhow!("building the page panicked"))??;
-    tests?;
+    let later = later?;
     let binary = build::binary_of_tests(project)?;
     let browser = browser::ensure(installs)?;
     if browser.is_none() {
@@ -58,7 +62,10 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
     if !shells.is_empty() {
         eprintln!("  no {}; their completion is not tested", shells.join(", "));
     }
-    let mut variables: Vec<(&str, OsString)> = vec![("WATCHSCOPE_TEST_BINARY", binary.into())];
+    let mut variables: Vec<(&str, OsString)> = vec![
+        ("WATCHSCOPE_TEST_BINARY", binary.into()),
+        ("WATCHSCOPE_TEST_ONE_HIGHER", later.into()),
+    ];
     variables.extend(digests.map(|folder| ("WATCHSCOPE_TEST_DIGESTS", folder.into())));
     variables.extend(programs);
     if let Some(browser) = browser {
@@ -129,6 +136,11 @@ fn programs(
             kube::ensure_informer(project)?,
         ),
         (
+            "WATCHSCOPE_TEST_HELM",
+            "helm; the tests of the chart are",
+            kube::ensure_helm(project)?,
+        ),
+        (
             "WATCHSCOPE_TEST_PERFETTO",
             "package perfetto of Python; its test is",
             perfetto::ensure(project, installs)?,
@@ -154,6 +166,17 @@ fn programs(
         }
     }
     Ok(found)
+}
+
+/// Builds the program that stands for a later watchscope, and returns its path. It selects the packages of the tests, as
+/// [`build::binary_of_tests`] does, so that only our own crates are compiled a second time.
+fn later_program(project: &Project) -> Result<PathBuf> {
+    let mut command = project.cargo_on("build", project.host_packages());
+    command.args(["--bin", LATER, "--features"]);
+    command.arg(format!("watchscope-tests/{LATER}"));
+    shell::step("building a later watchscope", || shell::run(&mut command))?;
+    let name = format!("{LATER}{}", std::env::consts::EXE_SUFFIX);
+    Ok(project.target().join("debug").join(name))
 }
 
 /// Builds the page. Under `--long` it also builds the module with which a browser digests all stories, and returns its

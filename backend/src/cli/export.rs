@@ -69,7 +69,7 @@ pub(super) fn export(args: &ExportArgs, page: EmbeddedPage) -> Result<(), Failur
         .ok_or_else(|| Failure::failed("The recording holds no record."))?;
     let range = stretch(args, &joined, all)?;
     let (from, to) = range;
-    let mut damaged = Vec::new();
+    let mut damaged: Vec<String> = joined.newer().iter().map(ToString::to_string).collect();
     let runs = excerpt(&joined, range, &mut damaged)?;
     let taken = Taken::new(from, to, runs).ok_or_else(|| {
         let (first, last) = all;

@@ -156,7 +156,7 @@ pub(super) fn write_runs(
     let mut written = Written {
         judging: Judging::new(judge),
         unknown: 0,
-        damaged: Vec::new(),
+        damaged: joined.newer().iter().map(ToString::to_string).collect(),
     };
     for file in joined.files() {
         let damaged = &file.contents().damaged;

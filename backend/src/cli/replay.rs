@@ -32,6 +32,9 @@ pub(super) async fn replay(args: ReplayArgs, page: EmbeddedPage) -> Result<(), F
         };
         let judged = match args.judge {
             Judge::Recorded => {
+                for error in joined.newer() {
+                    tracing::warn!("{error}");
+                }
                 for file in joined.files() {
                     for damage in &file.contents().damaged {
                         tracing::warn!("{}: {damage}", file.path().display());

@@ -58,25 +58,38 @@ pub(super) fn dropped(
     dropped
 }
 
+/// The size and format version of a file that can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Readable {
+    pub(super) bytes: u64,
+    pub(super) version: u32,
+}
+
 /// Returns which neighbours become one file. `None` stands for a file that cannot be read and stays alone.
+///
+/// Files of different format versions stay apart. An earlier watchscope that is put back then still reads its own files.
 ///
 /// A crash loop leaves a small file with each start. [`MERGED_AT`] of them become one. So each byte is rewritten at most
 /// once in eight starts, until its file is large.
-pub(super) fn merged(files: &[Option<u64>], file_bytes: u64) -> Vec<Range<usize>> {
+pub(super) fn merged(files: &[Option<Readable>], file_bytes: u64) -> Vec<Range<usize>> {
     let small_bytes = SMALL_BYTES.min(file_bytes);
     let mut merged = Vec::new();
-    let (mut begin, mut total) = (0, 0);
+    let (mut begin, mut total, mut of) = (0, 0, None);
     let mut end_run = |run: Range<usize>| {
         if run.len() >= MERGED_AT {
             merged.push(run);
         }
     };
-    for (place, bytes) in files.iter().enumerate() {
-        match bytes {
-            Some(bytes) if *bytes < small_bytes && total + bytes <= file_bytes => total += bytes,
-            Some(bytes) if *bytes < small_bytes => {
-                end_run(begin..place);
-                (begin, total) = (place, *bytes);
+    for (place, file) in files.iter().enumerate() {
+        let version = file.map(|file| file.version);
+        match file.map(|file| file.bytes) {
+            Some(bytes) if bytes < small_bytes => {
+                if total + bytes > file_bytes || of != version {
+                    end_run(begin..place);
+                    (begin, total) = (place, 0);
+                }
+                total += bytes;
+                of = version;
             }
             _ => {
                 end_run(begin..place);
@@ -108,6 +121,10 @@ mod tests {
         Time(second * 1_000_000)
     }
 
+    fn readable(bytes: u64) -> Option<Readable> {
+        Some(Readable { bytes, version: 1 })
+    }
+
     #[test]
     fn the_oldest_files_are_dropped_until_the_rest_fits_beside_the_open_one() {
         let files = [file(40, 1), file(30, 2), file(20, 3)];
@@ -136,21 +153,36 @@ mod tests {
 
     #[test]
     fn eight_small_neighbours_become_one_and_fewer_stay() {
-        let small = [Some(MIB); 8];
+        let small = [readable(MIB); 8];
         assert_eq!(merged(&small, FILE_BYTES), std::slice::from_ref(&(0..8)));
         assert_eq!(merged(&small[..7], FILE_BYTES), [] as [Range<usize>; 0]);
-        let mixed: Vec<Option<u64>> = [
-            &[Some(16 * MIB)][..],
+        let mixed: Vec<Option<Readable>> = [
+            &[readable(16 * MIB)][..],
             &small,
             &[None],
             &small[..3],
-            &[Some(8 * MIB)],
+            &[readable(8 * MIB)],
             &small,
             &small,
         ]
         .concat();
         assert_eq!(merged(&mixed, FILE_BYTES), [1..9, 14..30]);
-        assert_eq!(merged(&[Some(3 * MIB); 30], FILE_BYTES), [0..21, 21..30]);
+        assert_eq!(
+            merged(&[readable(3 * MIB); 30], FILE_BYTES),
+            [0..21, 21..30]
+        );
+    }
+
+    #[test]
+    fn files_of_different_format_versions_stay_apart() {
+        let newer = Some(Readable {
+            bytes: MIB,
+            version: 2,
+        });
+        let files = [[readable(MIB); 8], [newer; 8], [readable(MIB); 8]].concat();
+        assert_eq!(merged(&files, FILE_BYTES), [0..8, 8..16, 16..24]);
+        let files = [&[readable(MIB); 7][..], &[newer; 7]].concat();
+        assert_eq!(merged(&files, FILE_BYTES), [] as [Range<usize>; 0]);
     }
 
     proptest! {
@@ -173,14 +205,14 @@ mod tests {
         fn a_crash_loop_leaves_few_files_and_writes_each_byte_a_few_times(
             sizes in prop::collection::vec(1..400_000_u64, 1..3_000),
         ) {
-            let mut files: Vec<Option<u64>> = Vec::new();
+            let mut files: Vec<Option<Readable>> = Vec::new();
             let (mut rewritten, all) = (0, sizes.iter().sum::<u64>());
             for size in sizes {
-                files.push(Some(size));
+                files.push(readable(size));
                 for run in merged(&files, FILE_BYTES).into_iter().rev() {
-                    let total: u64 = files[run.clone()].iter().flatten().sum();
+                    let total: u64 = files[run.clone()].iter().flatten().map(|file| file.bytes).sum();
                     rewritten += total;
-                    files.splice(run, [Some(total)]);
+                    files.splice(run, [readable(total)]);
                 }
                 prop_assert!(files.len() as u64 <= 8 + all / (SMALL_BYTES / 2), "{}", files.len());
             }

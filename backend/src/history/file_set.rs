@@ -11,7 +11,7 @@ use watchscope_recording::{BlockPlace, Contents, FILE_HEADER_BYTES, has_notes};
 
 use super::HistoryConfig;
 use super::archive::ArchivedFile;
-use super::budget::{self, Weighed};
+use super::budget::{self, Readable, Weighed};
 use crate::recordings::{
     Disk, Finished, OpenFile, UNFINISHED, ended, merged, notes_in, without_bodies,
 };
@@ -187,12 +187,13 @@ impl FileSet {
             self.end(number);
         }
         let numbers: Vec<u64> = self.files.keys().copied().collect();
-        let sizes: Vec<Option<u64>> = self
-            .files
-            .values()
-            .map(|file| file.contents.as_ref().map(|_| file.bytes))
-            .collect();
-        for run in budget::merged(&sizes, self.file_bytes) {
+        let readable = self.files.values().map(|file| {
+            let version = file.contents.as_ref()?.version;
+            let bytes = file.bytes;
+            Some(Readable { bytes, version })
+        });
+        let readable: Vec<Option<Readable>> = readable.collect();
+        for run in budget::merged(&readable, self.file_bytes) {
             self.merge(&numbers[run]);
         }
     }

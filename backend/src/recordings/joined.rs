@@ -41,19 +41,22 @@ pub enum JoinError {
 
 /// Recordings of one log, read as one.
 #[derive(Debug)]
-pub struct Joined(JoinedFiles<OpenFile>);
+pub struct Joined {
+    files: JoinedFiles<OpenFile>,
+    newer: Vec<OpenError>,
+}
 
 impl Deref for Joined {
     type Target = JoinedFiles<OpenFile>;
 
     fn deref(&self) -> &Self::Target {
-        &self.0
+        &self.files
     }
 }
 
 impl DerefMut for Joined {
     fn deref_mut(&mut self) -> &mut Self::Target {
-        &mut self.0
+        &mut self.files
     }
 }
 
@@ -70,21 +73,42 @@ impl Joined {
     /// The runs are in the order of their times. The runs in one folder are in the order of its files' names, since a clock
     /// may have been set back between two runs.
     ///
+    /// A folder may hold files of a later watchscope that was replaced by this one. They are left out, and [`Joined::newer`]
+    /// names them.
+    ///
     /// # Errors
-    /// If one of them cannot be read, or they belong to several logs and `log` picks none.
+    /// If one of them cannot be read, if a folder holds only files of a later watchscope, or if they belong to several logs
+    /// and `log` picks none.
     pub fn open(paths: &[PathBuf], log: Option<&str>) -> Result<Self, JoinError> {
-        let mut groups = Vec::new();
+        let (mut groups, mut newer) = (Vec::new(), Vec::new());
         for path in paths {
-            let names = if path.is_dir() {
-                recordings_in(path)?
-            } else {
-                vec![path.clone()]
-            };
-            let files: Result<Vec<OpenFile>, _> =
-                names.iter().map(|name| OpenFile::open(name)).collect();
-            groups.push(files?);
+            if !path.is_dir() {
+                groups.push(vec![OpenFile::open(path)?]);
+                continue;
+            }
+            let (mut files, mut left_out) = (Vec::new(), Vec::new());
+            for name in recordings_in(path)? {
+                match OpenFile::open(&name) {
+                    Err(error) if error.is_newer() => left_out.push(error),
+                    file => files.push(file?),
+                }
+            }
+            if files.is_empty()
+                && let Some(error) = left_out.pop()
+            {
+                return Err(error.into());
+            }
+            newer.extend(left_out);
+            groups.push(files);
         }
-        Ok(Self(JoinedFiles::new(groups, log)?))
+        let files = JoinedFiles::new(groups, log)?;
+        Ok(Self { files, newer })
+    }
+
+    /// Returns why files in folders were left out: a later watchscope wrote them. The errors name the files.
+    #[must_use]
+    pub fn newer(&self) -> &[OpenError] {
+        &self.newer
     }
 }
 

@@ -36,6 +36,19 @@ pub enum OpenError {
     },
 }
 
+impl OpenError {
+    /// Whether a later watchscope wrote the file.
+    pub(super) fn is_newer(&self) -> bool {
+        matches!(
+            self,
+            Self::NotReadable {
+                error: ReadError::Newer { .. },
+                ..
+            }
+        )
+    }
+}
+
 /// A recording that is open. It holds the file's index, and reads chapters on request.
 #[derive(Debug)]
 pub struct OpenFile {

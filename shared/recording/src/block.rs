@@ -122,16 +122,17 @@ impl BlockPlace {
     }
 }
 
-/// Returns the file's first 12 bytes.
-pub(crate) fn file_header() -> [u8; FILE_HEADER_BYTES] {
+/// Returns the first 12 bytes of a file of a format version.
+pub(crate) fn file_header(version: u32) -> [u8; FILE_HEADER_BYTES] {
     let mut bytes = [0; FILE_HEADER_BYTES];
     bytes[..8].copy_from_slice(&MAGIC);
-    bytes[8..].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
+    bytes[8..].copy_from_slice(&version.to_le_bytes());
     bytes
 }
 
-/// Checks the file's first 12 bytes. The error states why they are not those of a recording that this build reads.
-pub(crate) fn check_file_header(bytes: &[u8]) -> Result<(), ReadError> {
+/// Checks the file's first 12 bytes, and returns the file's format version. The error states why they are not those of a
+/// recording that this build reads.
+pub(crate) fn check_file_header(bytes: &[u8]) -> Result<u32, ReadError> {
     let Some((magic, version)) = bytes
         .first_chunk::<FILE_HEADER_BYTES>()
         .and_then(|header| header.split_first_chunk::<8>())
@@ -153,7 +154,7 @@ pub(crate) fn check_file_header(bytes: &[u8]) -> Result<(), ReadError> {
     }
     match u32::from_le_bytes([version[0], version[1], version[2], version[3]]) {
         0 => Err(ReadError::NotARecording),
-        1..=FORMAT_VERSION => Ok(()),
+        version @ 1..=FORMAT_VERSION => Ok(version),
         version => Err(ReadError::Newer { version }),
     }
 }
@@ -236,8 +237,8 @@ mod tests {
 
     #[test]
     fn a_wrong_file_header_is_refused_with_its_reason() {
-        let own = file_header();
-        assert_eq!(check_file_header(&own), Ok(()));
+        let own = file_header(FORMAT_VERSION);
+        assert_eq!(check_file_header(&own), Ok(FORMAT_VERSION));
         let mut newer = own;
         newer[8] = 7;
         assert_eq!(

@@ -18,6 +18,8 @@ pub struct Contents {
     /// Length of the file in bytes; for [`Writer::contents`](crate::Writer::contents), once all returned bytes are
     /// appended.
     pub size: u64,
+    /// The file's format version, 1 to [`FORMAT_VERSION`](crate::FORMAT_VERSION).
+    pub version: u32,
     /// The readable file blocks (`F`) among `blocks`, in the order of the file; the number of `blocks` bounds their
     /// number. The list has several blocks if several files or runs were put together; it is empty if no `F` block can
     /// be read.
@@ -234,10 +236,11 @@ impl Draft {
 }
 
 impl Grouped {
-    /// Makes the contents of a file of `size` bytes.
+    /// Makes the contents of a file of `size` bytes and a format version.
     pub(crate) fn contents(
         self,
         size: u64,
+        version: u32,
         notes: Vec<KeptNote>,
         damaged: Vec<Damage>,
         cut: Option<Cut>,
@@ -245,6 +248,7 @@ impl Grouped {
         let drafts = self.drafts.into_iter();
         Contents {
             size,
+            version,
             files: self.files,
             chapters: drafts.filter_map(Draft::finish).collect(),
             blocks: self.blocks,

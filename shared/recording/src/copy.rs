@@ -10,7 +10,7 @@ use crate::block::{BlockPlace, block, file_header};
 use crate::contents::{ChapterEntry, Contents};
 use crate::error::WriteError;
 use crate::file_block::{FileBlock, Form};
-use crate::format::{FILE_HEADER_BYTES, Tag};
+use crate::format::{FILE_HEADER_BYTES, FORMAT_VERSION, Tag};
 use crate::index::Listed;
 use crate::write::index_block;
 
@@ -51,10 +51,14 @@ pub struct Source<'a> {
 /// damage are copied, because the records of these notes may be in no chapter of the new file. An index ends the new
 /// file if it fits in a block and there are at most [`MAX_BLOCKS`](crate::MAX_BLOCKS) blocks.
 ///
+/// The new file has the highest format version of its sources, because blocks are copied as they are. So an earlier
+/// watchscope that reads the sources reads the copy.
+///
 /// # Errors
 /// [`WriteError::TooLarge`] if an `F` block does not fit in a block.
 pub fn copy(sources: &[Source<'_>], form: Form) -> Result<Vec<Piece>, WriteError> {
-    let mut making = Making::new();
+    let versions = sources.iter().map(|source| source.contents.version);
+    let mut making = Making::new(versions.max().unwrap_or(FORMAT_VERSION));
     for (number, source) in sources.iter().enumerate() {
         let mut file = None;
         for &place in source.chapters {
@@ -106,7 +110,7 @@ pub fn compact(contents: &Contents, files: &[FileBlock]) -> Result<Vec<Piece>, W
             of_chapters.insert(place.number, entry);
         }
     }
-    let mut making = Making::new();
+    let mut making = Making::new(contents.version);
     let mut files = files.iter();
     for &place in &contents.blocks {
         if place.header.tag == Tag::File && !is_damaged(contents, place) {
@@ -153,9 +157,10 @@ struct Making {
 }
 
 impl Making {
-    fn new() -> Self {
+    /// Begins a file of a format version.
+    fn new(version: u32) -> Self {
         Self {
-            pieces: vec![Piece::Bytes(file_header().to_vec())],
+            pieces: vec![Piece::Bytes(file_header(version).to_vec())],
             blocks: Vec::new(),
             offset: FILE_HEADER_BYTES as u64,
         }

@@ -9,7 +9,9 @@ use std::fmt;
 pub const MAGIC: [u8; 8] = *b"\x89WSR\r\n\x1a\n";
 /// The format version that this build writes. This build reads all versions from 1 to this one. A later version is
 /// [`ReadError::Newer`](crate::ReadError::Newer). docs/recordings.md#versions states when the version rises.
-pub const FORMAT_VERSION: u32 = 1;
+///
+/// The feature `one-higher` adds 1: a test's program with it stands for a later watchscope.
+pub const FORMAT_VERSION: u32 = if cfg!(feature = "one-higher") { 2 } else { 1 };
 /// The number of bytes of the file before the first block: magic (8 bytes) and version (4 bytes).
 pub const FILE_HEADER_BYTES: usize = 12;
 /// The number of bytes of a block before its payload: [`Header::bytes`](crate::Header::bytes) lists them.

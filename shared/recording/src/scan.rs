@@ -16,7 +16,7 @@ use crate::chapter::split_key;
 use crate::contents::{Contents, Cut, Draft, Grouped, group};
 use crate::error::{Damage, DamageKind, ReadError};
 use crate::file_block::{FileBlock, MAX_FILE_BLOCK_BYTES};
-use crate::format::{BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, MAX_STORED_BYTES, Tag};
+use crate::format::{BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, FORMAT_VERSION, MAX_STORED_BYTES, Tag};
 use crate::index::{self, Found, TRAILER_BYTES};
 use crate::machine::{Input, Step};
 use crate::notes::{self, MAX_NOTES_BLOCK_BYTES};
@@ -39,6 +39,8 @@ const BLOCKS_AHEAD: usize = 1 << 20;
 #[derive(Debug)]
 pub struct Scan {
     window: Window,
+    /// The file's format version; this build's until the file's first bytes were read.
+    version: u32,
     phase: Phase,
     damaged: Vec<Damage>,
     notes: Vec<KeptNote>,
@@ -102,6 +104,7 @@ impl Scan {
     pub fn new(size: u64) -> Self {
         Self {
             window: Window::new(size),
+            version: FORMAT_VERSION,
             phase: Phase::First,
             damaged: Vec::new(),
             notes: Vec::new(),
@@ -143,7 +146,7 @@ impl Scan {
             Phase::First => {
                 let length = size.min(FILE_HEADER_BYTES as u64) as usize;
                 let bytes = self.window.get(0, length)?;
-                check_file_header(bytes).map_err(Halt::Fails)?;
+                self.version = check_file_header(bytes).map_err(Halt::Fails)?;
                 self.phase = Phase::Last;
             }
             Phase::Last => {
@@ -197,7 +200,13 @@ impl Scan {
                 damaged.sort_by_key(|damage| damage.offset);
                 let grouped = std::mem::take(&mut chapters.grouped);
                 let notes = std::mem::take(&mut self.notes);
-                return Ok(Some(grouped.contents(size, notes, damaged, self.cut)));
+                return Ok(Some(grouped.contents(
+                    size,
+                    self.version,
+                    notes,
+                    damaged,
+                    self.cut,
+                )));
             }
         }
         Ok(None)

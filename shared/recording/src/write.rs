@@ -17,7 +17,9 @@ use crate::chapter::{KEY_BYTES, chapter_prefix};
 use crate::contents::{Contents, group};
 use crate::error::WriteError;
 use crate::file_block::FileBlock;
-use crate::format::{BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, MAX_BLOCKS, MAX_RAW_BYTES, Tag};
+use crate::format::{
+    BLOCK_HEADER_BYTES, FILE_HEADER_BYTES, FORMAT_VERSION, MAX_BLOCKS, MAX_RAW_BYTES, Tag,
+};
 use crate::index::{self, CHAPTERS_BETWEEN_INDEXES, Found, Listed};
 use crate::notes;
 use crate::summary::FrameSummarizer;
@@ -35,6 +37,8 @@ const MAX_FRAMES_BYTES: usize = MAX_RAW_BYTES as usize - KEY_BYTES;
 /// And it holds the open chapter's dictionary, and its fold without the objects of its opening snapshot.
 #[derive(Debug)]
 pub struct Writer {
+    /// The format version in the file's header.
+    version: u32,
     offset: u64,
     blocks: Vec<Listed>,
     files: Vec<FileBlock>,
@@ -106,6 +110,7 @@ impl Writer {
     /// [`WriteError::TooLarge`] if `file` without its watches is over 64 MiB.
     pub fn begin(file: &FileBlock) -> Result<(Self, Vec<u8>), WriteError> {
         let mut writer = Self {
+            version: FORMAT_VERSION,
             offset: FILE_HEADER_BYTES as u64,
             blocks: Vec::new(),
             files: Vec::new(),
@@ -113,7 +118,7 @@ impl Writer {
             chapters_since_index: 0,
             open: None,
         };
-        let mut bytes = file_header().to_vec();
+        let mut bytes = file_header(FORMAT_VERSION).to_vec();
         bytes.extend(writer.file(file)?);
         Ok((writer, bytes))
     }
@@ -182,6 +187,7 @@ impl Writer {
         let tags = blocks.iter().rev().map(|block| block.header.tag);
         let since_index = tags.take_while(|tag| *tag != Tag::Index);
         let writer = Self {
+            version: contents.version,
             offset,
             chapters_since_index: since_index.filter(|tag| *tag == Tag::Chapter).count() as u32,
             blocks,
@@ -215,7 +221,7 @@ impl Writer {
         }
         let (files, mut damaged) = (self.files.iter().cloned().map(Some), Vec::new());
         let grouped = group(found, files, &mut damaged);
-        grouped.contents(self.offset, self.notes.clone(), damaged, None)
+        grouped.contents(self.offset, self.version, self.notes.clone(), damaged, None)
     }
 
     /// Opens a chapter with its head frame; returns the chapter's opening block (`O`). Bytes after the frame are

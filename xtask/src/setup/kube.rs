@@ -1,6 +1,6 @@
 //! A real etcd, kube-apiserver and kubectl, and the controllers and scheduler of a cluster. They come from
 //! `KUBEBUILDER_ASSETS`, or are built once from the Go modules that tests/cluster/go.mod pins, into
-//! target/kube/VERSION/.
+//! target/kube/VERSION/. An informer and helm come from Go modules in the same way.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -92,23 +92,42 @@ fn missing(programs: &[Program], folder: &Path) -> impl Iterator<Item = Program>
 ///
 /// The informer is ours, so a folder that `KUBEBUILDER_ASSETS` names does not hold it.
 pub(crate) fn ensure_informer(project: &Project) -> Result<Result<PathBuf, String>> {
+    go_program(project, "informer", "tests/cluster", "./informer")
+}
+
+/// Builds helm from the module that tests/helm pins; the tests lint and render the chart with it. Returns its path, or
+/// what the user could install.
+///
+/// The module requires the Kubernetes libraries of tests/cluster. Beside them helm takes about 1.5 minutes of CPU once.
+pub(crate) fn ensure_helm(project: &Project) -> Result<Result<PathBuf, String>> {
+    go_program(project, "helm", "tests/helm", "helm.sh/helm/v4/cmd/helm")
+}
+
+/// Builds a package of the Go module in `module` into target/kube/. Returns the program's path, or what the user could
+/// install.
+fn go_program(
+    project: &Project,
+    name: &str,
+    module: &str,
+    package: &str,
+) -> Result<Result<PathBuf, String>> {
     let Some(go) = find_go() else {
         let (major, minor) = OLDEST_GO;
         return Ok(Err(format!("Go {major}.{minor} or newer")));
     };
     let folder = project.target().join("kube");
     fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
-    let program = folder.join("informer");
+    let program = folder.join(name);
     // Go finds out itself whether anything needs to be built.
-    shell::step("building the informer", || {
+    shell::step(&format!("building {name}"), || {
         shell::run(
             Command::new(&go)
-                .args(["build", "-trimpath", "-o"])
+                .args(["build", "-trimpath", "-ldflags", "-s -w", "-o"])
                 .arg(&program)
-                .arg("./informer")
+                .arg(package)
                 .env("CGO_ENABLED", "0")
                 .env("GOGC", GARBAGE)
-                .current_dir(project.root.join("tests/cluster")),
+                .current_dir(project.root.join(module)),
         )
     })?;
     Ok(Ok(program))

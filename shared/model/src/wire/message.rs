@@ -4,8 +4,9 @@ use crate::codec::{DecodeError, Reader};
 
 /// The version of the wire protocol. A server answers the hello of a viewer of another version with a
 /// [`Bye`](super::Bye) for `version`. Since version 2 a viewer gets a catalogue of the chapters. New kinds of messages
-/// and new last fields need no new version.
-pub const PROTOCOL_VERSION: u32 = 2;
+/// and new last fields need no new version. The feature `one-higher` adds 1, as for
+/// [`FORMAT_VERSION`](crate::codec::FORMAT_VERSION).
+pub const PROTOCOL_VERSION: u32 = if cfg!(feature = "one-higher") { 3 } else { 2 };
 
 /// The name, in lower case, of the header that the page sends, with any value, when it fetches from `/api`. A server
 /// that is reached under a name of `--allow-host` requires the header if the browser names no site
