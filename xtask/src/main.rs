@@ -1,4 +1,4 @@
-//! The project's tasks: `cargo xtask demo|build|install|check|test|mutate|bench`.
+//! The project's tasks: `cargo xtask demo|build|install|package|check|test|mutate|bench`.
 //!
 //! Each task sets up what it needs first, so a clean checkout with a Rust toolchain is enough. Progress goes to
 //! standard error; standard output carries only the task's result.
@@ -16,6 +16,7 @@ mod bench;
 mod build;
 mod check;
 mod mutate;
+mod package;
 mod page;
 mod project;
 mod setup;
@@ -67,6 +68,12 @@ enum Task {
     /// Build the page, and install the program with it into ~/.cargo/bin.
     Install {
         /// Passed on to `cargo install`, such as --root FOLDER.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Build the page, and pack it with the program's crates into target/package/. Nothing is uploaded.
+    Package {
+        /// Passed on to `cargo package`, such as --allow-dirty.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
@@ -129,6 +136,7 @@ fn run(task: Task, installs: Installs) -> anyhow::Result<ExitCode> {
             build::build(&project, installs, release, target.as_deref())?;
         }
         Task::Install { arguments } => build::install(&project, installs, &arguments)?,
+        Task::Package { arguments } => package::package(&project, installs, &arguments)?,
         Task::Check { only: None } => check::check(&project, installs)?,
         Task::Check {
             only: Some(Listed::Words),

@@ -1,7 +1,8 @@
 //! `test`: builds the page and the binary, runs every test, and sums up the counts of all runners. Under `--long` it
 //! plants bugs too.
 //!
-//! The tests find what they need through the environment: `WATCHSCOPE_TEST_BINARY`, `WATCHSCOPE_TEST_DIGESTS`,
+//! The tests find what they need through the environment: `WATCHSCOPE_TEST_BINARY`,
+//! `WATCHSCOPE_TEST_PACKAGED`, `WATCHSCOPE_TEST_DIGESTS`,
 //! `KUBEBUILDER_ASSETS`, `WATCHSCOPE_TEST_CONTROLLERS`, `WATCHSCOPE_TEST_PERFETTO`, `WATCHSCOPE_TEST_AXE`,
 //! `CHROME`, `CHROMEDRIVER`,
 //! `FIREFOX`.
@@ -24,7 +25,7 @@ use self::counts::Counts;
 use crate::page::PageProfile;
 use crate::project::Project;
 use crate::setup::{Installs, axe, browser, kube, perfetto, shells};
-use crate::{bench, build, mutate, page, shell};
+use crate::{bench, build, mutate, package, page, shell};
 
 /// Random cases of each property under `--long`. Otherwise each test sets its own number.
 const LONG_CASES: &str = "10000";
@@ -46,6 +47,10 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
     let digests = digests.map_err(|_| anyhow!("building the page panicked"))??;
     tests?;
     let binary = build::binary_of_tests(project)?;
+    // Every dependency is compiled again, so only the long tests include it.
+    let packaged = long
+        .then(|| package::install_elsewhere(project))
+        .transpose()?;
     let browser = browser::ensure(installs)?;
     if browser.is_none() {
         eprintln!("  no Chromium with chromedriver; the tests of the page are skipped");
@@ -59,6 +64,7 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
         eprintln!("  no {}; their completion is not tested", shells.join(", "));
     }
     let mut variables: Vec<(&str, OsString)> = vec![("WATCHSCOPE_TEST_BINARY", binary.into())];
+    variables.extend(packaged.map(|program| ("WATCHSCOPE_TEST_PACKAGED", program.into())));
     variables.extend(digests.map(|folder| ("WATCHSCOPE_TEST_DIGESTS", folder.into())));
     variables.extend(programs);
     if let Some(browser) = browser {
