@@ -37,6 +37,7 @@ mod modelled;
 mod noting;
 mod opening;
 mod outputs;
+mod packaged;
 mod page;
 mod palette;
 mod past;

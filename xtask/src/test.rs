@@ -1,7 +1,7 @@
 //! `test`: builds the page and the binary, runs every test, and sums up the counts of all runners. Under `--long` it
 //! plants bugs too.
 //!
-//! The tests find what they need through the environment: `WATCHSCOPE_TEST_BINARY`,
+//! The tests find what they need through the environment: `WATCHSCOPE_TEST_BINARY`, `WATCHSCOPE_TEST_FILES`,
 //! `WATCHSCOPE_TEST_PACKAGED`, `WATCHSCOPE_TEST_DIGESTS`,
 //! `KUBEBUILDER_ASSETS`, `WATCHSCOPE_TEST_CONTROLLERS`, `WATCHSCOPE_TEST_PERFETTO`, `WATCHSCOPE_TEST_AXE`,
 //! `CHROME`, `CHROMEDRIVER`,
@@ -25,7 +25,7 @@ use self::counts::Counts;
 use crate::page::PageProfile;
 use crate::project::Project;
 use crate::setup::{Installs, axe, browser, kube, perfetto, shells};
-use crate::{bench, build, mutate, package, page, shell};
+use crate::{bench, build, dist, mutate, package, page, shell};
 
 /// Random cases of each property under `--long`. Otherwise each test sets its own number.
 const LONG_CASES: &str = "10000";
@@ -47,6 +47,7 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
     let digests = digests.map_err(|_| anyhow!("building the page panicked"))??;
     tests?;
     let binary = build::binary_of_tests(project)?;
+    let files = dist::of_tests(project, &binary)?;
     // Every dependency is compiled again, so only the long tests include it.
     let packaged = long
         .then(|| package::install_elsewhere(project))
@@ -64,6 +65,7 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
         eprintln!("  no {}; their completion is not tested", shells.join(", "));
     }
     let mut variables: Vec<(&str, OsString)> = vec![("WATCHSCOPE_TEST_BINARY", binary.into())];
+    variables.extend(files.map(|folder| ("WATCHSCOPE_TEST_FILES", folder.into())));
     variables.extend(packaged.map(|program| ("WATCHSCOPE_TEST_PACKAGED", program.into())));
     variables.extend(digests.map(|folder| ("WATCHSCOPE_TEST_DIGESTS", folder.into())));
     variables.extend(programs);

@@ -68,6 +68,12 @@ pub(crate) enum PageProfile {
     Release,
 }
 
+/// Returns all packages that are compiled into the page.
+pub(crate) fn packages() -> Vec<&'static str> {
+    let modules = MODULES.iter().map(|(package, _)| *package);
+    modules.chain([APP]).collect()
+}
+
 /// Compiles the page and writes it into dist/.
 pub(crate) fn build(project: &Project, installs: Installs, profile: PageProfile) -> Result<()> {
     targets::ensure(project, installs, targets::WASM)?;
