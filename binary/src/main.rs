@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use rust_embed::RustEmbed;
 use watchscope::web::EmbeddedPage;
 
-/// The files of dist/, or a stub (`build.rs`).
+/// The files of the page, compressed with gzip, or a stub (`build.rs`).
 #[derive(RustEmbed)]
 #[folder = "$OUT_DIR/ui"]
 struct Files;

@@ -39,6 +39,7 @@ mod modelled;
 mod noting;
 mod opening;
 mod outputs;
+mod packaged;
 mod page;
 mod palette;
 mod past;

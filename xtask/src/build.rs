@@ -1,6 +1,7 @@
 //! `build`, `install` and `demo`: build the page, then the binary that carries it.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result};
@@ -10,8 +11,10 @@ use crate::project::Project;
 use crate::setup::{Installs, targets};
 use crate::shell;
 
-/// The arguments of `cargo install` before those of the person: our package, with the versions of Cargo.lock.
-const INSTALL: [&str; 3] = ["--path", "binary", "--locked"];
+/// The option of `cargo install` that takes the versions of Cargo.lock.
+const LOCKED: &str = "--locked";
+/// The folder of the program's package.
+const PROGRAM: &str = "binary";
 
 /// Builds page and binary, for this machine or another target, and prints the binary's path.
 pub(crate) fn build(
@@ -55,12 +58,41 @@ pub(crate) fn demo(
 pub(crate) fn install(project: &Project, installs: Installs, arguments: &[String]) -> Result<()> {
     page::build(project, installs, PageProfile::Release)?;
     let mut command = project.cargo("install");
-    command.args(INSTALL).args(arguments);
+    command.args(install_arguments(arguments));
     shell::step("installing watchscope", || shell::run(&mut command))
+}
+
+/// Returns the arguments of `cargo install`: our package, with the versions of Cargo.lock, then those of the person. cargo
+/// refuses `--locked` twice.
+fn install_arguments(persons: &[String]) -> Vec<&str> {
+    let persons = persons.iter().map(String::as_str);
+    let persons = persons.filter(|argument| *argument != LOCKED);
+    ["--path", PROGRAM, LOCKED]
+        .into_iter()
+        .chain(persons)
+        .collect()
+}
+
+/// Returns the folder in which a package carries the page. `binary/build.rs` looks for the page there first.
+pub(crate) fn carried_page(project: &Project) -> PathBuf {
+    project.root.join(PROGRAM).join("ui")
+}
+
+/// Removes the page from a folder. The file stays through which Git keeps the folder.
+pub(crate) fn clear(folder: &Path) -> Result<()> {
+    let entries = fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))?;
+    for entry in entries {
+        let path = entry?.path();
+        if path.file_name().is_some_and(|name| name != page::KEPT) {
+            fs::remove_file(&path).with_context(|| format!("removing {}", path.display()))?;
+        }
+    }
+    Ok(())
 }
 
 /// Builds the binary with the page that lies in dist/. Returns its path.
 pub(crate) fn binary(project: &Project, release: bool, target: Option<&str>) -> Result<PathBuf> {
+    clear(&carried_page(project))?;
     let mut command = project.cargo("build");
     command.args(["--package", "watchscope-binary", "--bin", "watchscope"]);
     if release {
@@ -79,6 +111,7 @@ pub(crate) fn binary(project: &Project, release: bool, target: Option<&str>) -> 
 /// Builds the binary for the tests and returns its path. It selects the packages of the tests: cargo compiles a crate
 /// with the features that all selected packages want of it. With other packages it would compile crates a second time.
 pub(crate) fn binary_of_tests(project: &Project) -> Result<PathBuf> {
+    clear(&carried_page(project))?;
     let mut command = project.cargo_on("build", project.host_packages());
     command.args(["--tests", "--bin", "watchscope"]);
     shell::step("building watchscope", || shell::run(&mut command))?;
@@ -86,7 +119,7 @@ pub(crate) fn binary_of_tests(project: &Project) -> Result<PathBuf> {
 }
 
 /// Returns the program's path in a folder of cargo's output.
-fn program_in(folder: PathBuf) -> PathBuf {
+pub(crate) fn program_in(folder: PathBuf) -> PathBuf {
     folder.join(format!("watchscope{}", std::env::consts::EXE_SUFFIX))
 }
 
@@ -105,8 +138,6 @@ fn become_command(command: &mut Command) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-    use std::path::Path;
     use std::process::Output;
 
     use super::*;
@@ -118,12 +149,19 @@ mod tests {
 
     #[test]
     fn what_is_installed_is_the_program_of_this_workspace() {
-        let [flag, package, _] = INSTALL;
-        assert_eq!(flag, "--path");
-        let manifest = fs::read_to_string(root().join(package).join("Cargo.toml")).unwrap();
+        let manifest = fs::read_to_string(root().join(PROGRAM).join("Cargo.toml")).unwrap();
         let manifest: toml::Table = manifest.parse().unwrap();
         assert_eq!(manifest["bin"][0]["name"].as_str(), Some("watchscope"));
         assert!(root().join("Cargo.lock").is_file());
+    }
+
+    #[test]
+    fn cargo_gets_an_option_once_that_the_person_gives_too() {
+        let persons = ["--root", "/opt", "--locked"].map(str::to_owned);
+        assert_eq!(
+            install_arguments(&persons),
+            ["--path", "binary", "--locked", "--root", "/opt"]
+        );
     }
 
     /// Compiles the build script of the program as cargo does, without cargo.
@@ -177,5 +215,37 @@ mod tests {
             "{release:?}"
         );
         assert_eq!(fs::read_to_string(embedded).unwrap(), "the page");
+    }
+
+    #[test]
+    fn the_page_of_a_package_goes_before_that_of_dist_and_each_file_is_embedded_once() {
+        let temporary = tempfile::tempdir().unwrap();
+        let folder = temporary.path();
+        let script = build_script(folder);
+        let write = |name: &str, text: &str| {
+            let path = folder.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        for (name, text) in [
+            ("dist/index.html", "plain"),
+            ("dist/index.html.gz", "compressed"),
+            ("dist/.gitignore", "*"),
+            ("package/ui/.gitignore", "*"),
+        ] {
+            write(name, text);
+        }
+        let embedded = |profile| {
+            assert!(run(&script, folder, profile).status.success());
+            let entries = fs::read_dir(folder.join("ui")).unwrap();
+            let read = |path: PathBuf| fs::read_to_string(path).unwrap();
+            let entries = entries.map(|entry| entry.unwrap());
+            let entries = entries.map(|entry| (entry.file_name(), read(entry.path())));
+            entries.collect::<Vec<_>>()
+        };
+        let one = |text: &str| vec![("index.html.gz".into(), text.to_owned())];
+        assert_eq!(embedded("release"), one("compressed"));
+        write("package/ui/index.html.gz", "of the package");
+        assert_eq!(embedded("release"), one("of the package"));
     }
 }

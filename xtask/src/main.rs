@@ -1,4 +1,4 @@
-//! The project's tasks: `cargo xtask demo|build|install|check|test|mutate|bench`.
+//! The project's tasks: `cargo xtask demo|build|install|package|dist|check|test|mutate|bench`.
 //!
 //! Each task sets up what it needs first, so a clean checkout with a Rust toolchain is enough. Progress goes to
 //! standard error; standard output carries only the task's result.
@@ -15,7 +15,9 @@
 mod bench;
 mod build;
 mod check;
+mod dist;
 mod mutate;
+mod package;
 mod page;
 mod project;
 mod setup;
@@ -24,6 +26,7 @@ mod test;
 mod test_programs;
 mod violation;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -69,6 +72,24 @@ enum Task {
         /// Passed on to `cargo install`, such as --root FOLDER.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
+    },
+    /// Build the page, and pack it with the program's crates into target/package/. Nothing is uploaded.
+    Package {
+        /// Passed on to `cargo package`, such as --allow-dirty.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Build static programs for Linux, and make archives and an image of them in target/files/.
+    Dist {
+        /// Fill this folder instead, which must be empty or of an earlier run.
+        #[arg(long, value_name = "FOLDER")]
+        output: Option<PathBuf>,
+        /// The address under which the archives will be, for krew's manifest.
+        #[arg(long)]
+        url: Option<String>,
+        /// Build nothing; check the files in this folder.
+        #[arg(long, value_name = "FOLDER", conflicts_with_all = ["output", "url"])]
+        check: Option<PathBuf>,
     },
     /// Formatting, clippy for host and wasm32, boundaries, rooms, words, citations, decisions, licences, documentation.
     Check {
@@ -129,6 +150,14 @@ fn run(task: Task, installs: Installs) -> anyhow::Result<ExitCode> {
             build::build(&project, installs, release, target.as_deref())?;
         }
         Task::Install { arguments } => build::install(&project, installs, &arguments)?,
+        Task::Package { arguments } => package::package(&project, installs, &arguments)?,
+        Task::Dist {
+            check: Some(folder),
+            ..
+        } => dist::check(&folder)?,
+        Task::Dist { output, url, .. } => {
+            dist::dist(&project, installs, &dist::Wanted { output, url })?;
+        }
         Task::Check { only: None } => check::check(&project, installs)?,
         Task::Check {
             only: Some(Listed::Words),

@@ -2,10 +2,9 @@
 //! plants bugs too.
 //!
 //! The tests find what they need through the environment: `WATCHSCOPE_TEST_BINARY`, `WATCHSCOPE_TEST_ONE_HIGHER`,
-//! `WATCHSCOPE_TEST_DIGESTS`,
-//! `KUBEBUILDER_ASSETS`, `WATCHSCOPE_TEST_HELM`, `WATCHSCOPE_TEST_CONTROLLERS`, `WATCHSCOPE_TEST_PERFETTO`,
-//! `WATCHSCOPE_TEST_AXE`, `CHROME`, `CHROMEDRIVER`,
-//! `FIREFOX`.
+//! `WATCHSCOPE_TEST_FILES`, `WATCHSCOPE_TEST_PACKAGED`, `WATCHSCOPE_TEST_DIGESTS`, `KUBEBUILDER_ASSETS`,
+//! `WATCHSCOPE_TEST_HELM`, `WATCHSCOPE_TEST_CONTROLLERS`, `WATCHSCOPE_TEST_PERFETTO`, `WATCHSCOPE_TEST_AXE`, `CHROME`,
+//! `CHROMEDRIVER`, `FIREFOX`.
 //! A test that lacks something prints `skipped: NAME, install WHAT` on standard error, past libtest's capture, and
 //! passes.
 
@@ -25,7 +24,7 @@ use self::counts::Counts;
 use crate::page::PageProfile;
 use crate::project::Project;
 use crate::setup::{Installs, axe, browser, kube, perfetto, shells};
-use crate::{bench, build, mutate, page, shell};
+use crate::{bench, build, dist, mutate, package, page, shell};
 
 /// The program with the versions of protocol and files raised by one, and the feature of the tests that raises them.
 const LATER: &str = "one-higher";
@@ -50,6 +49,11 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
     let digests = digests.map_err(|_| anyhow!("building the page panicked"))??;
     let later = later?;
     let binary = build::binary_of_tests(project)?;
+    let files = dist::of_tests(project, &binary)?;
+    // Every dependency is compiled again, so only the long tests include it.
+    let packaged = long
+        .then(|| package::install_elsewhere(project))
+        .transpose()?;
     let browser = browser::ensure(installs)?;
     if browser.is_none() {
         eprintln!("  no Chromium with chromedriver; the tests of the page are skipped");
@@ -66,6 +70,8 @@ pub(crate) fn test(project: &Project, installs: Installs, long: bool) -> Result<
         ("WATCHSCOPE_TEST_BINARY", binary.into()),
         ("WATCHSCOPE_TEST_ONE_HIGHER", later.into()),
     ];
+    variables.extend(files.map(|folder| ("WATCHSCOPE_TEST_FILES", folder.into())));
+    variables.extend(packaged.map(|program| ("WATCHSCOPE_TEST_PACKAGED", program.into())));
     variables.extend(digests.map(|folder| ("WATCHSCOPE_TEST_DIGESTS", folder.into())));
     variables.extend(programs);
     if let Some(browser) = browser {

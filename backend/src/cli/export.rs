@@ -261,14 +261,14 @@ fn wanted(out: &Path, form: Option<FormArg>) -> Result<Wanted, Failure> {
 
 /// Returns the page's template of an HTML file.
 fn template(page: EmbeddedPage, out: &Path) -> Result<String, Failure> {
-    let file = (page.get)(TEMPLATE).ok_or_else(|| {
+    let file = page.read(TEMPLATE).ok_or_else(|| {
         Failure::failed(format!(
             "{}: this watchscope was built without its page, which the file would hold.\n\
              Build it with `cargo xtask build`, or choose another form.",
             out.display()
         ))
     })?;
-    Ok(String::from_utf8_lossy(&file.data).into_owned())
+    Ok(String::from_utf8_lossy(&file).into_owned())
 }
 
 fn form_of(out: &Path) -> Result<Form, Failure> {

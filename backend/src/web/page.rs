@@ -1,6 +1,7 @@
 //! The page: files embedded in the binary, or read from a folder during work on the page.
 
 use std::borrow::Cow;
+use std::io::Read as _;
 use std::path::PathBuf;
 
 use axum::Router;
@@ -8,6 +9,7 @@ use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, get_service};
+use flate2::read::GzDecoder;
 use http::header::{
     ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG,
     HeaderMap, HeaderValue, IF_NONE_MATCH, VARY,
@@ -27,10 +29,13 @@ const HASH_DIGITS: usize = 16;
 const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 const ASK_EACH_TIME: HeaderValue = HeaderValue::from_static("no-cache");
 
-/// The files of the page that a binary carries.
+/// The ending of an embedded file that is compressed with gzip.
+const GZIPPED: &str = ".gz";
+
+/// The files of the page that a binary carries, each once: compressed with gzip under its name and `.gz`, or as it is.
 #[derive(Clone, Copy, Debug)]
 pub struct EmbeddedPage {
-    /// Returns the file of this name, if there is one.
+    /// Returns the embedded file of this name, if there is one.
     pub get: fn(&str) -> Option<EmbeddedFile>,
     /// Whether the binary was built without the page, so that a stub takes its place.
     pub is_stub: bool,
@@ -42,6 +47,49 @@ impl EmbeddedPage {
         get: |_| None,
         is_stub: true,
     };
+
+    /// Returns the content of this file of the page, inflated; `None` if there is no such file.
+    #[must_use]
+    pub fn read(&self, name: &str) -> Option<Cow<'static, [u8]>> {
+        self.find(name).map(Found::plain)
+    }
+
+    /// Finds a file of the page. The compressed form of a file is an answer to Accept-Encoding, not a file of its own.
+    fn find(&self, name: &str) -> Option<Found> {
+        if name.ends_with(GZIPPED) {
+            return None;
+        }
+        let gzipped = (self.get)(&format!("{name}{GZIPPED}"));
+        let gzipped = gzipped.map(|file| Found {
+            file,
+            is_gzip: true,
+        });
+        gzipped.or_else(|| {
+            let file = (self.get)(name)?;
+            let is_gzip = false;
+            Some(Found { file, is_gzip })
+        })
+    }
+}
+
+/// An embedded file of the page.
+struct Found {
+    file: EmbeddedFile,
+    is_gzip: bool,
+}
+
+impl Found {
+    /// Returns the file's content. It inflates a compressed file anew each time: nearly every client takes gzip.
+    fn plain(self) -> Cow<'static, [u8]> {
+        if !self.is_gzip {
+            return self.file.data;
+        }
+        let mut plain = Vec::new();
+        GzDecoder::new(&*self.file.data)
+            .read_to_end(&mut plain)
+            .expect("the build compressed these bytes");
+        plain.into()
+    }
 }
 
 /// The source of the page's files.
@@ -60,9 +108,7 @@ where
 {
     match source {
         PageSource::Folder(folder) => {
-            let files = ServeDir::new(&folder)
-                .precompressed_br()
-                .precompressed_gzip();
+            let files = ServeDir::new(&folder).precompressed_gzip();
             let service = ServiceBuilder::new().map_response(|mut response: http::Response<_>| {
                 response.headers_mut().insert(CACHE_CONTROL, ASK_EACH_TIME);
                 response
@@ -113,49 +159,33 @@ fn allow(response: &mut Response, policy: Option<HeaderValue>) {
 
 fn embedded(page: EmbeddedPage, uri: &Uri, headers: &HeaderMap) -> Response {
     let name = name_of(uri);
-    // The compressed twins are answers to Accept-Encoding, not files of their own.
-    let plain = (!name.ends_with(".br") && !name.ends_with(".gz"))
-        .then(|| (page.get)(name))
-        .flatten();
-    match plain {
-        Some(plain) => {
-            let policy = (name == INDEX)
-                .then(|| policy_of(&String::from_utf8_lossy(&plain.data)))
-                .flatten();
-            let mut response = file(name, plain, headers, page.get);
-            allow(&mut response, policy);
-            if page.is_stub {
-                let mark = HeaderValue::from_static("1");
-                response.headers_mut().insert("x-ui-stub", mark);
-            }
-            response
-        }
-        None => (StatusCode::NOT_FOUND, "there is no such page\n").into_response(),
+    let Some(found) = page.find(name) else {
+        return (StatusCode::NOT_FOUND, "there is no such page\n").into_response();
+    };
+    let policy = (name == INDEX)
+        .then(|| page.read(name))
+        .flatten()
+        .and_then(|document| policy_of(&String::from_utf8_lossy(&document)));
+    let mut response = answer(name, found, headers);
+    allow(&mut response, policy);
+    if page.is_stub {
+        let mark = HeaderValue::from_static("1");
+        response.headers_mut().insert("x-ui-stub", mark);
     }
+    response
 }
 
-/// Answers with one file: compressed, if there is a twin that the browser accepts.
-fn file(
-    name: &str,
-    plain: EmbeddedFile,
-    headers: &HeaderMap,
-    get: impl Fn(&str) -> Option<EmbeddedFile>,
-) -> Response {
-    let (file, encoding) = ["br", "gzip"]
-        .into_iter()
-        .filter(|encoding| accepts(headers, encoding))
-        .find_map(|encoding| {
-            let suffix = if encoding == "gzip" { "gz" } else { encoding };
-            get(&format!("{name}.{suffix}")).map(|file| (file, Some(encoding)))
-        })
-        .unwrap_or((plain, None));
-
-    let hash = file.metadata.sha256_hash();
+/// Answers with one file: as it is embedded, if the client accepts that, else inflated.
+fn answer(name: &str, found: Found, headers: &HeaderMap) -> Response {
+    let hash = found.file.metadata.sha256_hash();
     let hex = hash[..16]
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect::<String>();
-    let etag = HeaderValue::try_from(format!("\"{hex}\"")).expect("hex digits make a header");
+    let is_gzip = found.is_gzip && accepts(headers, "gzip");
+    // The two forms of a file differ in their bytes, so their tags differ.
+    let form = if is_gzip { "-gzip" } else { "" };
+    let etag = HeaderValue::try_from(format!("\"{hex}{form}\"")).expect("hex digits make a header");
     let unchanged = headers
         .get(IF_NONE_MATCH)
         .is_some_and(|known| known == etag);
@@ -163,7 +193,12 @@ fn file(
     let mut response = if unchanged {
         StatusCode::NOT_MODIFIED.into_response()
     } else {
-        let body: axum::body::Body = match file.data {
+        let bytes = if is_gzip {
+            found.file.data
+        } else {
+            found.plain()
+        };
+        let body: axum::body::Body = match bytes {
             Cow::Borrowed(bytes) => bytes.into(),
             Cow::Owned(bytes) => bytes.into(),
         };
@@ -181,8 +216,8 @@ fn file(
     );
     answer.insert(ETAG, etag);
     answer.insert(VARY, HeaderValue::from_name(ACCEPT_ENCODING));
-    if let Some(encoding) = encoding {
-        answer.insert(CONTENT_ENCODING, HeaderValue::from_static(encoding));
+    if is_gzip {
+        answer.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }
     response
 }
@@ -238,7 +273,11 @@ fn accepts(headers: &HeaderMap, coding: &str) -> bool {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use std::io::Write as _;
+
     use axum::body::{Body, to_bytes};
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
     use http::Request;
     use rust_embed::Metadata;
     use tower::ServiceExt as _;
@@ -306,31 +345,37 @@ pub(super) mod tests {
         is_stub: false,
     };
 
-    #[tokio::test]
-    async fn the_smallest_accepted_twin_is_served_with_the_plain_type() {
-        let twins = |name: &str| match name {
-            "app-0123456789abcdef.js.br" => Some(embedded_file("br", 2)),
-            "app-0123456789abcdef.js.gz" => Some(embedded_file("gz", 3)),
+    /// A page with one compressed file and one that is embedded as it is.
+    const MIXED: EmbeddedPage = EmbeddedPage {
+        get: |name| match name {
+            "app-0123456789abcdef.js.gz" => Some(EmbeddedFile {
+                data: Cow::Owned(gzipped("script")),
+                ..embedded_file("", 2)
+            }),
+            INDEX => Some(embedded_file("page", 7)),
             _ => None,
-        };
+        },
+        is_stub: false,
+    };
+
+    fn gzipped(text: &str) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(text.as_bytes()).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_compressed_file_is_inflated_for_a_client_that_takes_no_gzip() {
         for (header, body, coding) in [
-            ("gzip, br", "br", Some("br")),
-            ("gzip", "gz", Some("gzip")),
-            ("identity", "plain", None),
+            ("gzip, br", gzipped("script"), Some("gzip")),
+            ("br", b"script".to_vec(), None),
+            ("identity", b"script".to_vec(), None),
         ] {
-            let response = file(
-                "app-0123456789abcdef.js",
-                embedded_file("plain", 1),
-                &wants(header),
-                twins,
-            );
+            let uri = Uri::from_static("/app-0123456789abcdef.js");
+            let response = embedded(MIXED, &uri, &wants(header));
             let headers = response.headers();
-            assert_eq!(
-                headers
-                    .get(CONTENT_ENCODING)
-                    .map(|value| value.to_str().unwrap()),
-                coding
-            );
+            let coded = headers.get(CONTENT_ENCODING);
+            assert_eq!(coded.map(|value| value.to_str().unwrap()), coding);
             assert_eq!(headers[CONTENT_TYPE], "text/javascript; charset=utf-8");
             assert_eq!(
                 headers[CACHE_CONTROL],
@@ -339,22 +384,32 @@ pub(super) mod tests {
             assert_eq!(headers[VARY], "accept-encoding");
             assert_eq!(to_bytes(response.into_body(), 64).await.unwrap(), body);
         }
+        assert_eq!(
+            MIXED.read("app-0123456789abcdef.js").as_deref(),
+            Some(b"script".as_slice())
+        );
+        assert!(MIXED.read("app-0123456789abcdef.js.gz").is_none());
     }
 
-    #[tokio::test]
-    async fn a_file_that_the_browser_has_is_not_sent_again() {
-        let first = file(
-            "index.html",
-            embedded_file("page", 7),
-            &HeaderMap::new(),
-            |_| None,
-        );
-        assert_eq!(first.headers()[CACHE_CONTROL], "no-cache");
-        let known = HeaderMap::from_iter([(IF_NONE_MATCH, first.headers()[ETAG].clone())]);
-        let second = file("index.html", embedded_file("page", 7), &known, |_| None);
-        assert_eq!(second.status(), StatusCode::NOT_MODIFIED);
-        let third = file("index.html", embedded_file("new page", 8), &known, |_| None);
-        assert_eq!(third.status(), StatusCode::OK);
+    #[test]
+    fn a_file_that_the_browser_has_in_this_form_is_not_sent_again() {
+        let uri = Uri::from_static("/app-0123456789abcdef.js");
+        let status = |form: &str, known: &HeaderValue| {
+            let mut headers = wants(form);
+            headers.insert(IF_NONE_MATCH, known.clone());
+            embedded(MIXED, &uri, &headers).status()
+        };
+        let first = embedded(MIXED, &uri, &wants("gzip"));
+        let known = &first.headers()[ETAG];
+        assert_eq!(status("gzip", known), StatusCode::NOT_MODIFIED);
+        assert_eq!(status("identity", known), StatusCode::OK);
+        let plain = embedded(MIXED, &uri, &wants("identity"));
+        let plain = &plain.headers()[ETAG];
+        assert_eq!(status("identity", plain), StatusCode::NOT_MODIFIED);
+        assert_eq!(status("gzip", plain), StatusCode::OK);
+
+        let document = embedded(MIXED, &Uri::from_static("/"), &HeaderMap::new());
+        assert_eq!(document.headers()[CACHE_CONTROL], "no-cache");
     }
 
     async fn ask(router: &Router, path: &str) -> (StatusCode, String) {
@@ -372,7 +427,8 @@ pub(super) mod tests {
         assert_eq!((status, body.as_str()), (StatusCode::OK, "<!doctype html>"));
         for absent in [
             "/nothing.js",
-            "//index.html.br",
+            "//index.html.gz",
+            "/index.html.gz",
             "/../Cargo.toml",
             "/%2e%2e/Cargo.toml",
             "/etc/passwd",

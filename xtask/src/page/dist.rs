@@ -1,4 +1,4 @@
-//! Writes the finished page: every file with its .br and .gz beside it, index.html last. Files of an older page are
+//! Writes the finished page: every file with its .gz beside it, index.html last. Files of an older page are
 //! removed.
 //!
 //! A file that is already right is not written, so an unchanged page does not rebuild the backend.
@@ -10,7 +10,6 @@ use std::num::NonZeroU64;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use brotli::enc::BrotliEncoderParams;
 use flate2::Compression;
 use flate2::write::{DeflateEncoder, GzEncoder};
 
@@ -18,7 +17,7 @@ use super::names::{INDEX, SINGLE};
 
 /// The file through which Git keeps the folder. If a path that cargo watches did not exist, cargo would rebuild the
 /// backend each time.
-const KEPT: &str = ".gitignore";
+pub(crate) const KEPT: &str = ".gitignore";
 
 /// The number of zopfli's rounds; more rounds give smaller files.
 const ROUNDS: NonZeroU64 = NonZeroU64::new(5).expect("five is not zero");
@@ -47,20 +46,18 @@ pub(crate) fn write(folder: &Path, page: &BTreeMap<String, Vec<u8>>) -> Result<W
     // index.html comes last: a reader of it finds the files that it names.
     let (index, others): (Vec<_>, Vec<_>) = page.iter().partition(|(name, _)| *name == INDEX);
     for (name, bytes) in others.into_iter().chain(index) {
-        let (br, gz) = (format!("{name}.br"), format!("{name}.gz"));
+        let gz = format!("{name}.gz");
         let up_to_date = fs::read(folder.join(name)).is_ok_and(|old| old == *bytes)
-            && folder.join(&br).is_file()
             && folder.join(&gz).is_file();
         if !up_to_date {
             // The template holds base64 of deflated bytes, which more effort does not make smaller.
             let is_hurried = bytes.len() > LONG_BYTES || *name == SINGLE;
-            replace(&folder.join(&br), &brotli(bytes, is_hurried)?)?;
             replace(&folder.join(&gz), &gzip(bytes, is_hurried)?)?;
             replace(&folder.join(name), bytes)?;
             written.changed = true;
         }
         written.gzip_bytes += usize::try_from(folder.join(&gz).metadata()?.len())?;
-        names.extend([name.clone(), br, gz]);
+        names.extend([name.clone(), gz]);
     }
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
@@ -83,17 +80,6 @@ fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     fs::write(beside, bytes)
         .and_then(|()| fs::rename(beside, path))
         .with_context(|| format!("writing {}", path.display()))
-}
-
-fn brotli(bytes: &[u8], is_hurried: bool) -> Result<Vec<u8>> {
-    let parameters = BrotliEncoderParams {
-        quality: if is_hurried { 1 } else { 11 },
-        size_hint: bytes.len(),
-        ..BrotliEncoderParams::default()
-    };
-    let mut compressed = Vec::new();
-    brotli::BrotliCompress(&mut &bytes[..], &mut compressed, &parameters)?;
-    Ok(compressed)
 }
 
 /// Compresses with the smallest gzip there is, 5 % less than `gzip -9`: a file is written once and sent often.
@@ -150,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn each_file_has_its_compressed_forms_and_old_files_are_removed() {
+    fn each_file_has_its_compressed_form_and_old_files_are_removed() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join(KEPT), "*").unwrap();
         write(folder.path(), &page(&[(INDEX, "old"), ("a-1.js", "1")])).unwrap();
@@ -161,10 +147,8 @@ mod tests {
             [
                 ".gitignore",
                 "a-2.js",
-                "a-2.js.br",
                 "a-2.js.gz",
                 "index.html",
-                "index.html.br",
                 "index.html.gz"
             ]
         );
@@ -172,24 +156,21 @@ mod tests {
     }
 
     #[test]
-    fn a_long_file_has_its_compressed_forms_too() {
+    fn a_long_file_has_its_compressed_form_too() {
         let folder = tempfile::tempdir().unwrap();
         let long = "0123456789abcdef".repeat(LONG_BYTES / 16 + 1);
         write(folder.path(), &page(&[("a.wasm", &long)])).unwrap();
         assert_reads(folder.path(), "a.wasm", &long);
     }
 
-    /// Checks that both compressed forms decompress to the file's text.
+    /// Checks that the compressed form decompresses to the file's text.
     fn assert_reads(folder: &Path, name: &str, expected: &str) {
-        let open = |end: &str| fs::File::open(folder.join(format!("{name}{end}"))).unwrap();
+        let compressed = fs::File::open(folder.join(format!("{name}.gz"))).unwrap();
         let mut text = String::new();
-        flate2::read::GzDecoder::new(open(".gz"))
+        flate2::read::GzDecoder::new(compressed)
             .read_to_string(&mut text)
             .unwrap();
         assert!(text == expected, "{name}.gz");
-        let mut text = Vec::new();
-        brotli::BrotliDecompress(&mut open(".br"), &mut text).unwrap();
-        assert!(text == expected.as_bytes(), "{name}.br");
     }
 
     #[test]

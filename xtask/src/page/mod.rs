@@ -36,6 +36,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, ensure};
 use wasm_bindgen_cli_support::Bindgen;
 
+pub(crate) use self::dist::KEPT;
 pub(crate) use self::names::hex;
 
 use crate::project::{PAGE as APP, Project};
@@ -65,6 +66,12 @@ pub(crate) enum PageProfile {
     Dev,
     /// Optimised for size.
     Release,
+}
+
+/// Returns all packages that are compiled into the page.
+pub(crate) fn packages() -> Vec<&'static str> {
+    let modules = MODULES.iter().map(|(package, _)| *package);
+    modules.chain([APP]).collect()
 }
 
 /// Compiles the page and writes it into dist/.

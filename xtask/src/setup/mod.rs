@@ -3,6 +3,8 @@
 mod apt;
 pub(crate) mod axe;
 pub(crate) mod browser;
+#[cfg(test)]
+pub(crate) mod emulator;
 pub(crate) mod kube;
 pub(crate) mod perfetto;
 pub(crate) mod shells;

@@ -18,8 +18,69 @@ pub(crate) fn ensure(project: &Project, installs: Installs, target: &str) -> Res
     ensure_library(project, installs, target)?;
     if target == own_musl() {
         ensure_musl_gcc(installs, target)?;
+    } else if let Some(compiler) = foreign_compiler(target) {
+        ensure_foreign_gcc(installs, target, compiler)?;
     }
     Ok(())
+}
+
+/// A C compiler for another processor, as Debian packages it.
+struct ForeignCompiler {
+    program: &'static str,
+    packages: [&'static str; 2],
+}
+
+/// Returns the compiler for a musl target of another processor than this machine's. It sees glibc's headers. That suffices:
+/// the parts in C of the TLS library, ring, use functions that both have. rustc links Rust's own copy of musl.
+fn foreign_compiler(target: &str) -> Option<&'static ForeignCompiler> {
+    const ARM: ForeignCompiler = ForeignCompiler {
+        program: "aarch64-linux-gnu-gcc",
+        packages: ["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"],
+    };
+    const X86: ForeignCompiler = ForeignCompiler {
+        program: "x86_64-linux-gnu-gcc",
+        packages: ["gcc-x86-64-linux-gnu", "libc6-dev-amd64-cross"],
+    };
+    match target {
+        _ if target == own_musl() => None,
+        "aarch64-unknown-linux-musl" => Some(&ARM),
+        "x86_64-unknown-linux-musl" => Some(&X86),
+        _ => None,
+    }
+}
+
+/// Returns the variables by which cargo and ring's build script find a compiler for another processor. Those that are set
+/// stay as they are.
+pub(crate) fn cross_compiler(target: &str) -> Vec<(String, &'static str)> {
+    let Some(compiler) = foreign_compiler(target) else {
+        return Vec::new();
+    };
+    let name = target.replace('-', "_");
+    let linker = format!("CARGO_TARGET_{}_LINKER", name.to_uppercase());
+    let variables = [c_compiler(target), linker].into_iter();
+    let unset = variables.filter(|variable| std::env::var_os(variable).is_none());
+    unset.map(|variable| (variable, compiler.program)).collect()
+}
+
+/// Returns the variable that names a target's C compiler.
+fn c_compiler(target: &str) -> String {
+    format!("CC_{}", target.replace('-', "_"))
+}
+
+fn ensure_foreign_gcc(installs: Installs, target: &str, compiler: &ForeignCompiler) -> Result<()> {
+    let variable = c_compiler(target);
+    let ForeignCompiler { program, packages } = compiler;
+    let is_there = || shell::on_path(program).is_some() || std::env::var_os(&variable).is_some();
+    if !is_there() {
+        apt::install(installs, packages);
+    }
+    if is_there() {
+        return Ok(());
+    }
+    bail!(
+        "{target} needs {program}: install {}, or name a C compiler for it in {variable}",
+        packages.join(" and ")
+    )
 }
 
 fn ensure_library(project: &Project, installs: Installs, target: &str) -> Result<()> {
@@ -62,7 +123,7 @@ fn own_musl() -> String {
 
 /// Makes sure that musl-gcc is there: the TLS library has parts in C, which must see musl's headers.
 fn ensure_musl_gcc(installs: Installs, target: &str) -> Result<()> {
-    let variable = format!("CC_{}", target.replace('-', "_"));
+    let variable = c_compiler(target);
     let is_there = || shell::on_path("musl-gcc").is_some() || std::env::var_os(&variable).is_some();
     if !is_there() {
         apt::install(installs, &["musl-tools"]);
