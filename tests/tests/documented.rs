@@ -20,6 +20,7 @@ use crate::browser::has_page;
 use crate::chart::{Helm, root};
 use crate::completing::path_with;
 use crate::http;
+use crate::real_cluster::definition;
 use crate::simulated::Simulated;
 
 const LONG: Duration = Duration::from_secs(60);
@@ -124,14 +125,10 @@ struct Scene {
 
 /// Defines the custom resource that the pages name.
 async fn define_certificates(cluster: &KubeCluster) -> Result<()> {
-    let schema = json!({"openAPIV3Schema": {"type": "object"}});
-    let definition = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": {"name": "certificates.cert-manager.io"},
-        "spec": {"group": "cert-manager.io", "scope": "Namespaced",
-            "names": {"kind": "Certificate", "plural": "certificates", "singular": "certificate"},
-            "versions": [{"name": "v1", "served": true, "storage": true, "schema": schema}]}});
     let kubectl = cluster.kubectl();
-    kubectl.apply(&definition).await?;
+    kubectl
+        .apply(&definition("cert-manager.io", "Certificate"))
+        .await?;
     let name = "crd/certificates.cert-manager.io";
     kubectl
         .run(&["wait", "--for=condition=Established", name])

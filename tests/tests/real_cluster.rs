@@ -381,7 +381,7 @@ async fn a_forbidden_kind_is_refused_with_its_reason_while_others_stream() -> Re
 }
 
 /// Returns the definition of a kind in that group; its short name is its first two letters.
-fn definition(group: &str, kind: &str) -> Value {
+pub(crate) fn definition(group: &str, kind: &str) -> Value {
     let singular = kind.to_lowercase();
     let plural = format!("{singular}s");
     json!({
