@@ -137,8 +137,8 @@ impl Journal {
 
     /// Requests a comparison at once; returns whether the watch exists, or, if the request names no watch, whether any
     /// watch exists. Without an audit the result is `false`. [`Journal::ask`] makes the reads later. A later request
-    /// for the same watch replaces an earlier one. While 64 reads of a watch wait, no object is looked up for that
-    /// watch.
+    /// for the same watch replaces an earlier one. While 64 reads of a watch wait, a request for one object adds no
+    /// lookup.
     pub fn compare(&mut self, asked: &CompareRequest, now: Time) -> bool {
         let audit = self.audit.as_mut();
         audit.is_some_and(|audit| audit.compare(asked, now))

@@ -82,7 +82,8 @@ static CRON_JOB: Rule = Rule::At(&[(
 static SECRET: Rule = Rule::At(&[("data", Rule::CutEach), ("stringData", Rule::CutEach)]);
 /// A ConfigMap, if configmaps are redacted: all values are cut.
 static CONFIG_MAP: Rule = Rule::At(&[("data", Rule::CutEach), ("binaryData", Rule::CutEach)]);
-/// An object without values to cut outside its `metadata`: an Event, or a ConfigMap if configmaps are not redacted.
+/// An object without values to cut outside its `metadata`: an Event of the core group, or a ConfigMap if configmaps are
+/// not redacted.
 static NOTHING: Rule = Rule::At(&[]);
 /// An object of any other kind: it is walked.
 static ANY: Rule = Rule::Walk;

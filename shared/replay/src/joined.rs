@@ -50,8 +50,9 @@ pub enum LogError {
     },
 }
 
-/// Recordings of one log, read as one. It holds the files' contents, and the position of each chapter of the log in
-/// them.
+/// Recordings of one log, read as one. Files of other logs may be among them; their chapters are passed over. It holds
+/// all files, and the position of each chapter of the log in them. Logs and runs with a name over [`MAX_NAME_BYTES`],
+/// and runs that [`JoinedFiles::start_from`] left out, have no positions.
 #[derive(Clone, Debug)]
 pub struct JoinedFiles<F> {
     log: String,

@@ -18,8 +18,8 @@ pub struct EtcdVersion {
 }
 
 /// The error for a text or numbers that are not a release of a simulated etcd. The error's text names the range of
-/// releases, and the nearest minor version. For a text without a minor version (`3`, `new`) the error names no nearest
-/// one.
+/// releases. It also names the nearest minor version, for numbers and for a text such as `3.7`, `4.0` or `5`. For a
+/// text without a minor version (`3`, `new`), or with other letters than `v` before it (`V3.5`), it names none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownEtcdVersion {
     nearest_minor: Option<u8>,

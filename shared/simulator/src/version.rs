@@ -16,8 +16,8 @@ pub struct Version {
 }
 
 /// The error for a text or numbers that are not a version of a simulated apiserver. The error's text names the range of
-/// versions, and the nearest minor version. For a text without a minor version (`1`, `new`) the error names no nearest
-/// one.
+/// versions. It also names the nearest minor version, for numbers and for a text such as `1.38`, `2.0` or `27`. For a
+/// text without a minor version (`1`, `new`), or with other letters than `v` before it (`V1.27`), it names none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownServerVersion {
     nearest_minor: Option<u8>,

@@ -47,16 +47,17 @@ impl Default for Auditor {
 }
 
 impl Auditor {
-    /// Returns an auditor of this level that makes at most [`PER_MINUTE`] requests a minute to each server, as
+    /// Returns an auditor of this level whose budgets are of [`PER_MINUTE`] requests a minute, as
     /// [`Auditor::with_budget`] counts them.
     #[must_use]
     pub fn new(level: Level) -> Self {
         Self::with_budget(level, PER_MINUTE)
     }
 
-    /// Returns an auditor that makes at most `per_minute` requests a minute to each server; 0 counts as 1. Reads beyond
-    /// the budget wait. The driver's request for the server's version, on each new connection, counts but does not
-    /// wait. Watches that are not pinned share one budget, whatever servers answer them.
+    /// Returns an auditor that makes at most `per_minute` requests a minute to each server with pinned watches; 0
+    /// counts as 1. All watches that are not pinned share another such budget, whatever servers answer them. Reads
+    /// beyond the budget wait. The driver's request for the server's version, on each new connection, counts but does
+    /// not wait.
     #[must_use]
     pub fn with_budget(level: Level, per_minute: usize) -> Self {
         Self {

@@ -5,9 +5,10 @@ use std::collections::VecDeque;
 
 use watchscope_model::Time;
 
-/// Default for the most requests of the audit to a server in a minute, two a second. Further requests wait; only the
-/// request for the server's version, on a new connection, does not wait, but counts. The default is enough for six
-/// small watches (docs/audit.md#how-much-is-read). The number has no other source.
+/// Default for the most requests of the audit in a minute to a server with pinned watches, two a second. All watches
+/// that are not pinned share another such budget, whatever servers answer them. Further requests wait; only the request
+/// for the server's version, on a new connection, does not wait, but counts. The default is enough for six small
+/// watches (docs/audit.md#how-much-is-read). The number has no other source.
 pub const PER_MINUTE: usize = 120;
 /// Most requests in a minute for one watch; further requests wait. For a small watch at level `light` these 20 are two
 /// lists, 16 lookups and two reads that confirm (docs/audit.md#how-much-is-read). The number has no other source. Only

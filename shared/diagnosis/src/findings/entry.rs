@@ -11,8 +11,8 @@ use crate::awake::Awake;
 use crate::text::{clock, count};
 
 /// Shortest wait in µs before a finding that recurs is reported again: 1 s. The wait doubles with each report, up to
-/// [`REPORTED_RARELY_US`]. A finding that gets worse or more certain is reported at once. The number has no source: a
-/// burst within 1 s costs one more record.
+/// [`REPORTED_RARELY_US`]. A finding that gets worse or more certain is reported at once, and the wait is 1 s again.
+/// The number has no source: a burst within 1 s costs one more record.
 pub const REPORTED_AGAIN_US: i64 = 1_000_000;
 /// Longest wait in µs between two reports of a finding that recurs: 60 s. At 60 s the wait no longer doubles. So the
 /// recorded count of a finding that recurs is at most a minute old. The finding costs about 60 records an hour at most.

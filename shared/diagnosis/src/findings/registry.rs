@@ -13,8 +13,8 @@ use super::unread::Unread;
 use crate::awake::Awake;
 
 /// Most open findings. A further finding clears the least severe, with a record that says why. Of equally severe
-/// findings, one of a single event is cleared first, then the one that was quiet for longest. The limit bounds the
-/// memory, and the work to find the next finding that is due. The number has no source.
+/// findings, one of events is cleared before one of a lasting state, then the one that was quiet for longest. The limit
+/// bounds the memory, and the work to find the next finding that is due. The number has no source.
 pub const MAX_FINDINGS: usize = 1_024;
 
 /// A finding's row and subject.

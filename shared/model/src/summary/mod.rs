@@ -24,8 +24,9 @@ pub const MAX_SUMMARY_BYTES: usize = 16 << 10;
 const MAX_KINDS: usize = 256;
 
 /// The summary of a chapter, or of several chapters as one. A catalogue also has summaries of stretches of lost
-/// records, without counts and troubles. A record whose kind the summary's writer did not know counts with the time of
-/// the record before it.
+/// records, without counts and troubles. The times of such a stretch are those of the record before it and of the
+/// record after it. For the rest of a chapter that a file holds cut short, `last_at` is the time of the chapter's last
+/// record. A record whose kind the summary's writer did not know counts with the time of the record before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// The seq of the chapter's first record; if it has none, the seq that its first record would have.

@@ -20,9 +20,9 @@ pub const PAGE_HEADER: &str = "x-watchscope-page";
 pub const MAX_MESSAGE_BYTES: usize = 64 << 10;
 
 /// The most bytes of the log's messages that a server sends to a viewer without acknowledgement: 1 MiB, or 16 of the
-/// largest messages. At this bound snapshots and live messages wait; messages of the past wait already at half of it.
-/// On a stalled link live and past messages wait earlier. Heartbeats and answers count, too, but never wait. The number
-/// has no source.
+/// largest messages. At this bound snapshots and live messages wait. Messages of the past and of the catalogue wait
+/// already at half of it. On a stalled link all of these except snapshots wait earlier. Heartbeats and answers count,
+/// too, but never wait. The number has no source.
 pub const WINDOW_BYTES: u64 = 1 << 20;
 
 /// The number of received bytes after which a viewer acknowledges them, if [`ACKNOWLEDGE_MS`] does not pass first. The

@@ -80,8 +80,8 @@ pub(super) const GONE_WITH_SERVER: Varies = varies(
     "several watches show that a server went away, and the 410 is part of that finding",
 );
 
-/// The finding of missing bookmarks, which depends on other watches: it is made only if another watch has a newer
-/// resourceVersion.
+/// The finding of missing bookmarks of a quiet watch, which depends on other watches. Without events of the watch
+/// itself, it is made only if another watch had a newer resourceVersion over 75 s ago.
 pub(super) const MISSING: Varies = varies(
     F34,
     "missing bookmarks show beside watches that receive some",

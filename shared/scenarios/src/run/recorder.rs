@@ -99,7 +99,7 @@ impl Recorder {
 
     /// Requests a comparison of the audit at once. Returns whether the watch that the request names exists, or any
     /// watch if it names none; `false` also without an audit. A later request for the same watch replaces an earlier
-    /// request. While 64 reads of a watch wait, the audit looks no object up for the request.
+    /// request. While 64 reads of a watch wait, a request for one object adds no lookup.
     pub fn compare(&mut self, request: &CompareRequest, now: Time) -> bool {
         self.journal.compare(request, now)
     }

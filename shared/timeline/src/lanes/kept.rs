@@ -30,8 +30,9 @@ const GONE_US: i64 = 60_000_000;
 /// For a watch with more objects, at least [`PACE_US`] lies between two choices, because each choice looks at all
 /// objects. The number has no source.
 const SMALL: usize = 200;
-/// The least log time in µs between two choices of the rows of a watch with more than [`SMALL`] objects. If the viewer
-/// opens, closes or sorts, or if the time goes back, the rows are chosen at once. The number has no source.
+/// The least log time in µs between two choices of the rows of a watch with more than [`SMALL`] objects. The rows are
+/// chosen at once if the viewer opens, closes or sorts. The same holds if the room for rows changes, or if the time
+/// goes back. The number has no source.
 const PACE_US: i64 = 250_000;
 
 /// What a choice of rows depends on, besides the log.

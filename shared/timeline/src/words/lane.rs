@@ -33,9 +33,10 @@ pub fn lane_words(store: &Store, lane: LaneId) -> String {
     }
 }
 
-/// Returns a lane's content for a screen reader, now or as of a moment, in sentences. For a lane of no watch, except a
-/// layer, the sentences are about the open findings, also muted ones. Before the first snapshot they say that nothing
-/// is known yet.
+/// Returns a lane's content for a screen reader, now or as of a moment, in sentences. Each lane of a watch, except that
+/// of an object, has the sentences of the watch. For a lane of no watch, except a layer, the sentences are about the
+/// open findings, also muted ones. Before the first snapshot they say that nothing is known yet. Hostile: show as text.
+/// Panics as [`Store::lane_names`] does.
 #[must_use]
 pub fn accessible(known: Known<'_>, lane: LaneId) -> String {
     let Known { store, at: now, .. } = known;

@@ -38,9 +38,10 @@ const ROUND_MS: u64 = 30_000;
 /// Number of waiting tasks from which on a viewer's request for an object adds no lookup. The request gets a reply all
 /// the same. A round by itself has a few dozen tasks. The number has no other source.
 const MAX_TASKS: usize = 64;
-/// Most doublings of the wait of a watch whose requests are refused (401, 403): 64 times the period. That is 32 min at
-/// level `light`, and 16 min at level `full` while it reads every 15 s. More refusals do not lengthen the wait. The
-/// number has no source.
+/// Most doublings of the wait of a watch whose reads are refused (401, or for lists 403): 64 times the period. That is
+/// 32 min at level `light`, and 16 min at level `full` while it reads every 15 s. More refusals do not lengthen the
+/// wait. A GET refused with 403 does not lengthen it either: lists of one name replace the GETs of lookups. The number
+/// has no source.
 const MOST_DOUBLED: u32 = 6;
 
 impl WatchAudit {
@@ -128,8 +129,8 @@ impl WatchAudit {
         }
     }
 
-    /// Notes that the server refused the request (401, 403), and ends the round. Each refusal in a row doubles the wait
-    /// before the next round, up to 64 times. A viewer's request does not wait for that round.
+    /// Notes that the server refused a read (401, or for lists 403), and ends the round. Each such refusal in a row
+    /// doubles the wait before the next round, up to 64 times. A viewer's request does not wait for that round.
     pub(super) fn rest(&mut self, step: &StepContext<'_>) {
         self.round.tasks.clear();
         if let Some(sweep) = &mut self.sweep {

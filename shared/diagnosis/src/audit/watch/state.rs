@@ -152,7 +152,7 @@ pub(super) struct Limits {
     pub(super) refuses_get: bool,
     /// Whether the server cannot list metadata alone.
     pub(super) lists_whole: bool,
-    /// The number of refusals in a row (401, 403), up to 6. Each refusal doubles the wait before the next round.
+    /// The number of refusals in a row (401, or for lists 403), up to 6. Each doubles the wait before the next round.
     pub(super) forbidden: u32,
 }
 

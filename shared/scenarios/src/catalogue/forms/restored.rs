@@ -21,8 +21,8 @@ fn begin_anew() -> Deed {
     })
 }
 
-/// The number of writes that a restore undoes. Fewer other writes follow, so etcd stays below its former revision
-/// unless the restore raises it. The number has no other source.
+/// The number of writes of the object `b` that a restore undoes, beside a few other writes. Fewer writes follow, so
+/// etcd stays below its former revision unless the restore raises it. The number has no other source.
 const BEYOND: u64 = 200;
 
 /// A finding that depends on whether the watch cache is ready again at the time of the request.
