@@ -19,12 +19,17 @@ const REPORTS: [&str; 2] = ["report-draft", "report-final"];
 /// The custom resource that the demo's story watches.
 const PROMOTIONS: &str = "promotions.shop.example.com";
 
+/// The name of the demo's story.
+pub(crate) const NAME: &str = "shop";
+/// Its title.
+pub(crate) const TITLE: &str = "a rollout, a reset, an expiry and a quiet lane, again and again";
+
 /// Returns the demo's story, `shop`. It repeats every 240 s.
 #[must_use]
 pub fn story() -> Story {
     Story {
-        name: "shop",
-        title: "a rollout, a reset, an expiry and a quiet lane, again and again",
+        name: NAME,
+        title: TITLE,
         config: Config {
             workload: WorkloadConfig {
                 rollout_every: None,

@@ -22,5 +22,5 @@ pub use inside::{WorldRecord, take_world_records};
 pub use load::{LoadSize, NoLoad, TakesNoLoad};
 pub use run::{Run, address_of};
 pub use script::{Act, Deed, Line};
-pub use stories::{nearest, stories, story};
+pub use stories::{nearest, stories, story, titles};
 pub use story::{Script, Story, StoryPlayer, TooFewServers, View};

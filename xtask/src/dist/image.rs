@@ -4,12 +4,11 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, ensure};
-use flate2::Compression;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::architecture::{Architecture, Program};
-use super::archive::{self, Entries, Entry};
+use super::archive::{self, Effort, Entries, Entry};
 use super::release::Release;
 use crate::page::hex;
 
@@ -109,7 +108,7 @@ pub(super) fn layout(
     release: &Release,
     programs: &BTreeMap<Architecture, Vec<u8>>,
     licences: &[(&str, &[u8])],
-    level: Compression,
+    effort: Effort,
 ) -> Result<Files> {
     let mut files = Files::from([("oci-layout".to_owned(), LAYOUT.into())]);
     let mut manifests = Vec::new();
@@ -128,7 +127,7 @@ pub(super) fn layout(
             schema_version: SCHEMA,
             media_type: MANIFEST.to_owned(),
             config: put(&mut files, CONFIG, serde_json::to_vec(&config)?),
-            layers: vec![put(&mut files, LAYER, archive::gzip(&tar, level)?)],
+            layers: vec![put(&mut files, LAYER, archive::gzip(&tar, effort)?)],
             annotations: labels(release),
         };
         let manifest = put(&mut files, MANIFEST, serde_json::to_vec(&manifest)?);

@@ -25,11 +25,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
-use flate2::Compression;
 
 pub(crate) use self::architecture::Architecture;
 use self::architecture::Program;
-use self::archive::{Entries, Entry};
+use self::archive::{Effort, Entries, Entry};
 use self::components::Components;
 use self::image::Files;
 use self::krew::Download;
@@ -79,7 +78,7 @@ pub(crate) fn dist(project: &Project, installs: Installs, wanted: &Wanted) -> Re
         for (architecture, bytes) in &programs {
             check_program(bytes, *architecture, true)?;
         }
-        let files = files(project, &programs, url, Compression::best())?;
+        let files = files(project, &programs, url, Effort::Smallest)?;
         folder::write(&output, &files)?;
         check(&output)
     })?;
@@ -101,7 +100,7 @@ pub(crate) fn of_tests(project: &Project, program: &Path) -> Result<Option<PathB
         let bytes = fs::read(program).with_context(|| format!("reading {}", program.display()))?;
         check_program(&bytes, architecture, false)?;
         let programs = BTreeMap::from([(architecture, bytes)]);
-        let files = files(project, &programs, NOWHERE, Compression::fast())?;
+        let files = files(project, &programs, NOWHERE, Effort::Quick)?;
         folder::write(&output, &files)?;
         check(&output)
     })?;
@@ -208,7 +207,7 @@ fn files(
     project: &Project,
     programs: &BTreeMap<Architecture, Vec<u8>>,
     url: &str,
-    level: Compression,
+    effort: Effort,
 ) -> Result<Files> {
     let components = components::all(project)?;
     let licence = project.root.join("LICENSE");
@@ -219,7 +218,7 @@ fn files(
         &licence,
         programs,
         url,
-        level,
+        effort,
     )
 }
 
@@ -229,7 +228,7 @@ fn assembled(
     licence: &[u8],
     programs: &BTreeMap<Architecture, Vec<u8>>,
     url: &str,
-    level: Compression,
+    effort: Effort,
 ) -> Result<Files> {
     let stem = format!("watchscope-{}", release.version);
     let licences = licences::file(components)?.into_bytes();
@@ -242,7 +241,7 @@ fn assembled(
         let entry = |bytes, is_program| Entry { bytes, is_program };
         let mut entries = Entries::from([(program_path.clone(), entry(program, true))]);
         entries.extend(texts.map(|(name, text)| (format!("{folder}/{name}"), entry(text, false))));
-        let packed = archive::gzip(&archive::tar(&entries, release.time_s)?, level)?;
+        let packed = archive::gzip(&archive::tar(&entries, release.time_s)?, effort)?;
         let name = format!("{folder}.tar.gz");
         downloads.push(Download {
             architecture: *architecture,
@@ -252,7 +251,7 @@ fn assembled(
         });
         files.insert(name, packed);
     }
-    let image = image::layout(release, programs, &texts, level)?;
+    let image = image::layout(release, programs, &texts, effort)?;
     let entries: Entries<'_> = image
         .iter()
         .map(|(name, bytes)| {

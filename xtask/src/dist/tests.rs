@@ -19,7 +19,6 @@ fn programs() -> BTreeMap<Architecture, Vec<u8>> {
 
 fn release(programs: &BTreeMap<Architecture, Vec<u8>>) -> Files {
     let components = Components::from([part("one", "0BSD", Texts::OfSpdx)]);
-    let level = Compression::best();
     let url = "https://downloads.example/";
     assembled(
         &Release::example(),
@@ -27,7 +26,7 @@ fn release(programs: &BTreeMap<Architecture, Vec<u8>>) -> Files {
         b"ours",
         programs,
         url,
-        level,
+        Effort::Smallest,
     )
     .unwrap()
 }

@@ -89,6 +89,11 @@ fn gzip(bytes: &[u8], is_hurried: bool) -> Result<Vec<u8>> {
         encoder.write_all(bytes)?;
         return Ok(encoder.finish()?);
     }
+    smallest_gzip(bytes)
+}
+
+/// Returns the bytes in the smallest gzip.
+pub(crate) fn smallest_gzip(bytes: &[u8]) -> Result<Vec<u8>> {
     smallest(bytes, zopfli::Format::Gzip)
 }
 

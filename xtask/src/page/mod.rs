@@ -36,7 +36,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, ensure};
 use wasm_bindgen_cli_support::Bindgen;
 
-pub(crate) use self::dist::KEPT;
+pub(crate) use self::dist::{KEPT, smallest_gzip};
 pub(crate) use self::names::hex;
 
 use crate::project::{PAGE as APP, Project};

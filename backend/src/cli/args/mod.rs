@@ -283,10 +283,8 @@ pub(super) fn command_line() -> clap::Command {
 
 /// Returns the stories and faults, for a help.
 fn stories() -> String {
-    let stories = watchscope_scenarios::stories();
-    let lines = stories
-        .iter()
-        .map(|story| format!("\n  {:4}  {}", story.name, story.title));
+    let stories = watchscope_scenarios::titles();
+    let lines = stories.map(|(name, title)| format!("\n  {name:4}  {title}"));
     let faults = watchscope_scenarios::faults::help();
     let faults = faults.iter().map(|line| format!("\n  {line}"));
     format!(

@@ -8,9 +8,8 @@ use super::answer::Candidate;
 
 /// The stories of simulated clusters.
 pub(super) fn stories() -> Vec<Candidate> {
-    let stories = watchscope_scenarios::stories();
-    let all = stories.iter();
-    all.map(|story| Candidate::new(story.name, story.title))
+    let all = watchscope_scenarios::titles();
+    all.map(|(name, title)| Candidate::new(name, title))
         .collect()
 }
 
