@@ -38,6 +38,7 @@ mod notes;
 mod overlay;
 mod overview;
 mod palette;
+mod player;
 mod range;
 mod replay;
 mod search;
@@ -64,6 +65,5 @@ pub(crate) fn show(model: &Model) {
 /// Moves the elements that lie over the picture or the tree, after it was painted.
 pub(crate) fn drawn() {
     lanes::show_sections();
-    lesson::drawn();
     third::drawn();
 }

@@ -44,6 +44,7 @@ pub(super) fn lesson() -> Lesson {
                 deeds: vec![delete_map("stock")],
             },
         ],
+        movables: vec![],
     }
 }
 
@@ -117,7 +118,10 @@ fn three() -> Passage {
             right: 1,
             because: "The watch cache keeps recent events. A client that asks from its last resourceVersion gets all \
                 later events.",
+            replies: &[],
+            covers: false,
         }),
+        moves: None,
     }
 }
 
@@ -154,7 +158,10 @@ fn away() -> Passage {
             right: 0,
             because: "A store holds the last state it received. It does not empty itself when the stream breaks. \
                 That is right, and it is why a client must show its lag.",
+            replies: &[],
+            covers: true,
         }),
+        moves: None,
     }
 }
 
@@ -184,7 +191,10 @@ fn forgotten() -> Passage {
             right: 2,
             because: "Any other answer would hide that events are missing. The refusal is 410 Expired: the client \
                 has to start over.",
+            replies: &[],
+            covers: false,
         }),
+        moves: None,
     }
 }
 
@@ -210,7 +220,10 @@ fn gone() -> Passage {
             ],
             right: 1,
             because: "No DELETED ever comes. Objects that it held and that are not in the list are gone.",
+            replies: &[],
+            covers: false,
         }),
+        moves: None,
     }
 }
 
@@ -247,7 +260,10 @@ fn relist() -> Passage {
             answers: &["Two configmaps", "Three configmaps", "None"],
             right: 1,
             because: "The server refuses it each time. It learns nothing and keeps its old state.",
+            replies: &[],
+            covers: true,
         }),
+        moves: None,
     }
 }
 
@@ -271,6 +287,7 @@ fn again() -> Passage {
             ),
         ],
         question: None,
+        moves: None,
     }
 }
 
@@ -287,5 +304,6 @@ fn remember() -> Passage {
         ],
         moments: vec![],
         question: None,
+        moves: None,
     }
 }

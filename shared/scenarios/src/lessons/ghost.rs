@@ -41,6 +41,7 @@ pub(super) fn lesson() -> Lesson {
                 deeds: vec![delete_pod("web-0")],
             },
         ],
+        movables: vec![],
     }
 }
 
@@ -90,7 +91,10 @@ fn wait() -> Passage {
             answers: &["It blocks", "It panics", "A zero value, at once, each time"],
             right: 2,
             because: "`ev := <-ch` on a closed channel never waits. Only the second value, `ev, ok := <-ch`, says that it is closed.",
+            replies: &[],
+            covers: false,
         }),
+        moves: None,
     }
 }
 
@@ -117,7 +121,10 @@ fn ended() -> Passage {
             answers: &["All three", "broken and informer", "Only informer"],
             right: 2,
             because: "broken reads busily, but its stream is gone. fixed has stopped. Only informer has a stream.",
+            replies: &[],
+            covers: false,
         }),
+        moves: None,
     }
 }
 
@@ -155,7 +162,10 @@ fn deleted() -> Passage {
             ],
             right: 0,
             because: "It holds the state from before the end, and uses a whole CPU to read nothing.",
+            replies: &[],
+            covers: true,
         }),
+        moves: None,
     }
 }
 
@@ -184,7 +194,10 @@ fn log() -> Passage {
             right: 0,
             because: "It can only report what it knows: it received no deletion. It never noticed that it had no \
                 stream.",
+            replies: &[],
+            covers: false,
         }),
+        moves: None,
     }
 }
 
@@ -207,7 +220,10 @@ fn deadline() -> Passage {
             answers: &["The apiserver", "The network", "Nothing that can be"],
             right: 2,
             because: "Every watch ends, at its timeout at the latest. Only the reader can be repaired.",
+            replies: &[],
+            covers: false,
         }),
+        moves: None,
     }
 }
 
@@ -225,6 +241,7 @@ fn causes() -> Passage {
         ],
         moments: vec![],
         question: None,
+        moves: None,
     }
 }
 
@@ -242,5 +259,6 @@ fn remember() -> Passage {
         ],
         moments: vec![],
         question: None,
+        moves: None,
     }
 }

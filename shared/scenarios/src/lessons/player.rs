@@ -268,14 +268,32 @@ impl LessonPlayer {
     }
 
     /// Returns the next run of the same lesson at its beginning, with other parameters if `run` differs. The next run
-    /// repeats the person's deeds so far ([`LessonPlayer::deeds`]) at their times, but only those up to and with
-    /// `keep`, since the lesson began.
+    /// repeats the person's deeds so far ([`LessonPlayer::deeds`]), and those that this run was yet to repeat, at their
+    /// times, but only those up to and with `keep`, since the lesson began.
     #[must_use]
     pub fn again(&self, run: Run, keep: Duration) -> Self {
-        let mut player = Self::of_number(self.lesson.clone(), run, self.number + 1);
-        let deeds = self.deeds.iter().filter(|(at, _)| *at <= keep);
+        self.again_with(self.lesson.clone(), run, keep)
+    }
+
+    /// Like [`LessonPlayer::again`], but with acts at other times: `lesson` is this lesson with moved acts.
+    #[must_use]
+    pub fn again_with(&self, lesson: Lesson, run: Run, keep: Duration) -> Self {
+        let mut player = Self::of_number(lesson, run, self.number + 1);
+        let deeds = self.deeds.iter().chain(&self.to_do);
+        let deeds = deeds.filter(|(at, _)| *at <= keep);
         player.to_do = deeds.copied().collect();
         player
+    }
+
+    /// Repeats deeds at their times: the time since the lesson began, and the index among the lesson's breaks. They
+    /// replace the deeds of the previous run. Times are in order; a past one means now. Only the first 256 deeds count.
+    pub fn repeat_deeds(&mut self, deeds: impl IntoIterator<Item = (Duration, usize)>) {
+        let is_known = |(_, place): &(Duration, usize)| *place < self.lesson.breaks.len();
+        self.to_do = deeds
+            .into_iter()
+            .filter(is_known)
+            .take(DEEDS_MOST)
+            .collect();
     }
 
     /// Forgets the deeds of the previous run that are not yet repeated, so that this run never repeats them.

@@ -51,6 +51,7 @@ pub(super) fn lesson() -> Lesson {
             },
             super::end_watches(),
         ],
+        movables: vec![],
     }
 }
 
@@ -130,7 +131,10 @@ fn list_then_watch() -> Passage {
             answers: &["A list", "A GET of the pod", "Nothing"],
             right: 2,
             because: "Both streams are open. The server writes the event into them.",
+            replies: &[],
+            covers: false,
         }),
+        moves: None,
     }
 }
 
@@ -166,7 +170,10 @@ fn born() -> Passage {
             right: 0,
             because: "etcd counts the writes of the whole store. An object's number changes only when the object \
                 itself is written.",
+            replies: &[],
+            covers: false,
         }),
+        moves: None,
     }
 }
 
@@ -197,7 +204,10 @@ fn others() -> Passage {
             answers: &["ADDED, 603", "MODIFIED, 603", "The changed field only"],
             right: 1,
             because: "The pod existed, so it is MODIFIED, and the write takes the store's next revision.",
+            replies: &[],
+            covers: false,
         }),
+        moves: None,
     }
 }
 
@@ -235,7 +245,10 @@ fn again() -> Passage {
             right: 1,
             because: "604 carries the whole pod, including its node. But the client cannot count changes: events \
                 give the state, not the number of changes.",
+            replies: &[],
+            covers: false,
         }),
+        moves: None,
     }
 }
 
@@ -263,7 +276,10 @@ fn fold() -> Passage {
             right: 1,
             because: "It contains the last state of the object, with the resourceVersion of the deletion. Before \
                 1.9.3 it was the old resourceVersion, and clients that resumed from it went back in time (F23).",
+            replies: &[],
+            covers: false,
         }),
+        moves: None,
     }
 }
 
@@ -295,6 +311,7 @@ fn gone() -> Passage {
             ),
         ],
         question: None,
+        moves: None,
     }
 }
 
@@ -313,5 +330,6 @@ fn remember() -> Passage {
         ],
         moments: vec![],
         question: None,
+        moves: None,
     }
 }
