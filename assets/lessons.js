@@ -54,6 +54,15 @@ globalThis.watchscopeLesson = {
     history.replaceState(null, "", name ? `#lesson=${name}` : location.pathname + location.search);
     location.reload();
   },
+  // What would cost the page's first part an import each: the tab's title, the end of a list, a copy of the picture.
+  title: (words) => (document.title = `${words} – watchscope`),
+  toEnd: (list) => (list.scrollTop = list.scrollHeight),
+  copy(part) {
+    const canvas = document.getElementById("chart"), copy = document.querySelector(`canvas[data-part="act-${part}"]`);
+    if (!copy) return;
+    [copy.width, copy.height] = [canvas.width, canvas.height];
+    copy.getContext("2d").drawImage(canvas, 0, 0);
+  },
   // A file is opened over the lesson.
   pause: () => tell(PAUSE),
   // For tests, and for people with a console.

@@ -14,6 +14,7 @@ mod commands;
 mod comparing;
 mod completing;
 mod conformance;
+mod course;
 mod deploy;
 mod divergence;
 mod each_server;

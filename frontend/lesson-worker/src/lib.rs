@@ -8,6 +8,7 @@
 //! [`Session`] is a machine: its driver passes the milliseconds of a clock in.
 
 mod link;
+mod pace;
 mod session;
 mod transcript;
 mod view_model;

@@ -11,6 +11,7 @@ use watchscope_scenarios::lessons::{self, Lesson, LessonPlayer, Run};
 use watchscope_simulator::{ClientGo, Version};
 
 use crate::link::{self, Link};
+use crate::pace;
 use crate::transcript::Transcript;
 use crate::view_model::{self, Arrival, Tried};
 
@@ -44,6 +45,8 @@ pub struct Session {
     later: Option<Duration>,
     is_playing: bool,
     speed_thousandths: u32,
+    /// The times of all entries, while the lesson plays.
+    timetable: Vec<Duration>,
     /// The time at which playing stops.
     stop: Duration,
     /// Virtual time that has passed since the last record shown, in microseconds, with its fraction.
@@ -160,7 +163,8 @@ impl Session {
             opened: (0.0, Time(0)),
             later: Some(at),
             is_playing: false,
-            speed_thousandths: 1_000,
+            speed_thousandths: pace::USUAL,
+            timetable: Vec::new(),
             stop: Duration::ZERO,
             exact_us: at.as_micros() as f64,
             ticked_ms: 0.0,
@@ -231,7 +235,7 @@ impl Session {
         if !self.is_playing || self.later.is_some() {
             return false;
         }
-        self.exact_us += passed_ms * f64::from(self.speed_thousandths);
+        self.exact_us += passed_ms * f64::from(self.pace());
         let to = Duration::from_micros(self.exact_us as u64).min(self.stop);
         self.advance(to);
         if to >= self.stop {
@@ -277,9 +281,7 @@ impl Session {
                 is_allowed
             }
             LessonCommand::Step(_) => {
-                let shown = self.player.step();
-                self.hear(&shown);
-                self.settle();
+                self.step();
                 true
             }
             LessonCommand::NextPassage(_) => {
@@ -345,6 +347,7 @@ impl Session {
             at,
             is_playing: self.is_playing,
             speed_thousandths: self.speed_thousandths,
+            pace_thousandths: self.pace(),
             is_as_written: run == own && !is_moved && self.player.deeds().is_empty(),
             note: self.note.as_deref(),
             link: link::write(lesson, at, (run, own), self.player.deeds(), &self.answers),
@@ -420,6 +423,33 @@ impl Session {
     fn play(&mut self) {
         self.stop = self.next_passage();
         self.is_playing = self.stop > self.player.shown();
+        self.timetable = self.player.timetable();
+    }
+
+    /// Returns the speed at which the lesson plays now, in thousandths.
+    fn pace(&self) -> u32 {
+        let shown = self.player.shown();
+        if self.is_playing {
+            pace::at(self.speed_thousandths, &self.timetable, shown, self.stop)
+        } else {
+            self.speed_thousandths
+        }
+    }
+
+    /// Shows records until one has a line on the wire or a moment of the passage, but not beyond the next passage.
+    fn step(&mut self) {
+        let next = self.next_passage();
+        let seen = |session: &Self| {
+            let place = session.player.lesson().passage_at(session.player.shown());
+            let found = session.player.found(place).flatten().count();
+            (session.transcript.taken(), found, place)
+        };
+        let before = seen(self);
+        while seen(self) == before && self.player.shown() < next {
+            let shown = self.player.step_within(next);
+            self.hear(&shown);
+        }
+        self.settle();
     }
 
     /// Returns the beginning of the next passage; the end after the last.

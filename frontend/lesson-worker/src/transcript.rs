@@ -21,6 +21,8 @@ const LETTERS_MOST: usize = 400;
 #[derive(Debug, Default)]
 pub(crate) struct Transcript {
     lines: VecDeque<WireLine>,
+    /// The number of all lines so far.
+    taken: u64,
     /// The client programs. A lesson bounds their number.
     clients: Vec<ClientNow>,
     /// The deletions that client programs received: the time, the client, the object's name. The lesson's length bounds
@@ -49,6 +51,7 @@ impl Transcript {
             }
         }
         tree::sort_by(&mut lines, |one, other| one.at.cmp(&other.at));
+        self.taken += lines.len() as u64;
         self.lines.extend(lines);
         let gone = self.lines.len().saturating_sub(LINES_MOST);
         self.lines.drain(..gone);
@@ -125,6 +128,11 @@ impl Transcript {
             is_error,
             words: words.chars().take(LETTERS_MOST).collect(),
         })
+    }
+
+    /// Returns the number of all lines so far.
+    pub(crate) fn taken(&self) -> u64 {
+        self.taken
     }
 
     /// Returns the lines, the oldest first.

@@ -7,7 +7,9 @@ use watchscope_model::wire::player::{
     ActNow, ActText, FindNow, GivenAnswer, LessonLine, LessonNow, LessonText, MomentNow,
     PassageText, QuestionText, TriedNow,
 };
-use watchscope_scenarios::lessons::{self, Found, Lesson, LessonPlayer, Movable, Passage};
+use watchscope_scenarios::lessons::{
+    self, Found, Lanes, Lesson, LessonPlayer, Movable, Panel, Passage,
+};
 use watchscope_simulator::{ClientGo, Version};
 
 use crate::transcript::Transcript;
@@ -19,6 +21,7 @@ pub(crate) struct Now<'a> {
     pub(crate) at: Duration,
     pub(crate) is_playing: bool,
     pub(crate) speed_thousandths: u32,
+    pub(crate) pace_thousandths: u32,
     /// Whether nothing was changed: the text describes this run.
     pub(crate) is_as_written: bool,
     pub(crate) note: Option<&'a str>,
@@ -108,6 +111,15 @@ fn passage(passage: &Passage) -> PassageText {
             .collect(),
         question,
         act: passage.moves.map(|act| act as u64),
+        lanes: match passage.lanes {
+            Lanes::Layers => 0,
+            Lanes::Ways => 1,
+            Lanes::All => 2,
+        },
+        has_wire: passage.panels.contains(&Panel::Wire),
+        has_holds: passage.panels.contains(&Panel::Holds),
+        has_code: passage.panels.contains(&Panel::Code),
+        has_breaks: passage.panels.contains(&Panel::Breaks),
     }
 }
 
@@ -142,6 +154,7 @@ pub(crate) fn now(now: &Now<'_>) -> LessonNow {
         moments: player.found(place).map(moment).collect(),
         is_playing: now.is_playing,
         speed_thousandths: now.speed_thousandths,
+        pace_thousandths: now.pace_thousandths,
         seed: run.seed,
         server: format!("1.{}", run.server.minor()),
         client: run.client.name().to_owned(),

@@ -77,6 +77,39 @@ pub fn tenths(at_us: i64) -> String {
     format!("{}.{}", tenths / 10, tenths % 10)
 }
 
+/// Returns a time of a lesson in seconds, without decimals if it has none: `18 s`, `0.5 s`.
+#[must_use]
+pub fn whole_seconds(at_us: i64) -> String {
+    if at_us % STRIDE_US == 0 {
+        format!("{} s", at_us / STRIDE_US)
+    } else {
+        seconds(at_us)
+    }
+}
+
+/// The least distance of two labels of the ruler, in px.
+const LABELS_APART_PX: f64 = 64.0;
+/// The steps of the ruler, in tenths of a second.
+const RULER_STEPS: [i64; 9] = [1, 2, 5, 10, 20, 50, 100, 300, 600];
+
+/// Returns the times with a label on a ruler from a time to another, which is `width_px` wide. There are at most
+/// `width_px` / 64 + 1.
+#[must_use]
+pub fn ruler(from_us: i64, to_us: i64, width_px: f64) -> Vec<i64> {
+    let us_per_px = (to_us - from_us) as f64 / width_px.max(1.0);
+    let least_us = us_per_px * LABELS_APART_PX;
+    let steps = RULER_STEPS.map(|tenths| tenths * STEP_US);
+    let Some(step_us) = steps
+        .into_iter()
+        .find(|step_us| *step_us as f64 >= least_us)
+    else {
+        return Vec::new();
+    };
+    let first = (from_us.max(0) + step_us - 1).div_euclid(step_us);
+    let last = to_us.div_euclid(step_us);
+    (first..=last).map(|number| number * step_us).collect()
+}
+
 /// Returns where an act that is dragged to a time lands: in the act's bounds, at a whole tenth of a second, and on a
 /// time to which it snaps if one is near.
 #[must_use]
@@ -135,6 +168,20 @@ mod tests {
         assert_eq!(land(6_170_000), 6_200_000);
         assert_eq!(land(-1), 2_000_000);
         assert_eq!(land(99_000_000), 15_500_000);
+    }
+
+    #[test]
+    fn a_ruler_has_labels_at_whole_steps_with_room_between_them() {
+        let labels = ruler(-500_000, 10_200_000, 700.0);
+        assert_eq!(
+            labels,
+            (0..=10).map(|at| at * 1_000_000).collect::<Vec<i64>>()
+        );
+        assert_eq!(
+            ruler(4_000_000, 24_000_000, 200.0),
+            [10_000_000, 20_000_000]
+        );
+        assert_eq!(ruler(0, 3_600_000_000, 10.0), []);
     }
 
     #[test]

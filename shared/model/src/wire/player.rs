@@ -119,6 +119,17 @@ fields! {
         question: Option<QuestionText>,
         /// The index in [`LessonText::acts`] of the act that the passage is about.
         act: Option<u64>,
+        /// Which lanes the passage needs: 0 for etcd, apiservers, caches and clients, 1 for the ways between them, too,
+        /// and 2 for all.
+        lanes: u32,
+        /// Whether the passage needs the messages on the wire.
+        has_wire: bool,
+        /// Whether the passage needs the table of what each side holds.
+        has_holds: bool,
+        /// Whether the passage needs the clients' loops.
+        has_code: bool,
+        /// Whether the passage needs what the person can do to the cluster.
+        has_breaks: bool,
     }
     /// A question with answers to choose from.
     struct QuestionText {
@@ -173,8 +184,10 @@ fields! {
         moments: Vec<MomentNow>,
         /// Whether the lesson plays.
         is_playing: bool,
-        /// The speed in thousandths.
+        /// The chosen speed in thousandths.
         speed_thousandths: u32,
+        /// The speed at which the lesson plays now, in thousandths: higher where nothing happens.
+        pace_thousandths: u32,
         /// The seed.
         seed: u64,
         /// The version of the server.

@@ -7,8 +7,8 @@ use watchscope_simulator::{
 };
 
 use super::{
-    Break, Find, Lesson, Moment, Movable, Passage, Question, Script, Sought, act, configmaps,
-    create_map, delete_map, secs, start, write_map,
+    Break, Find, Lanes, Lesson, Moment, Movable, Panel, Passage, Question, Script, Sought, act,
+    configmaps, create_map, delete_map, secs, start, write_map,
 };
 use crate::script::Deed;
 
@@ -152,6 +152,8 @@ fn two() -> Passage {
             covers: false,
         }),
         moves: None,
+        lanes: Lanes::Layers,
+        panels: &[],
     }
 }
 
@@ -185,6 +187,8 @@ fn ended() -> Passage {
             covers: true,
         }),
         moves: None,
+        lanes: Lanes::Layers,
+        panels: &[Panel::Wire, Panel::Code],
     }
 }
 
@@ -194,8 +198,8 @@ fn deleted() -> Passage {
         at: secs(9.5),
         shows: (secs(4.0), secs(14.0)),
         text: &[
-            "report was deleted at 8 s {1}. correct had a stream and dropped report {2}. watchscope received the \
-             event too {3}. naive slept.",
+            "report was deleted at 8 s {1}. correct had a stream and dropped report {2}. naive slept, and no stream \
+             was open to it.",
             "The server still has the event in its window. A client that asks for the events after its last \
              resourceVersion gets it.",
         ],
@@ -207,10 +211,6 @@ fn deleted() -> Passage {
             Moment::first(
                 "correct drops it",
                 Sought::Belief("correct", "report", false),
-            ),
-            Moment::first(
-                "DELETED on the wire",
-                Sought::Change(ChangeType::Deleted, Origin::Live, "report"),
             ),
         ],
         question: Some(Question {
@@ -231,6 +231,8 @@ fn deleted() -> Passage {
             covers: false,
         }),
         moves: None,
+        lanes: Lanes::Ways,
+        panels: &[Panel::Wire, Panel::Code, Panel::Holds],
     }
 }
 
@@ -269,6 +271,8 @@ fn back() -> Passage {
             covers: false,
         }),
         moves: None,
+        lanes: Lanes::Ways,
+        panels: &[Panel::Wire, Panel::Code, Panel::Holds],
     }
 }
 
@@ -305,6 +309,8 @@ fn moved() -> Passage {
             covers: false,
         }),
         moves: Some(0),
+        lanes: Lanes::Ways,
+        panels: &[Panel::Wire, Panel::Code, Panel::Holds],
     }
 }
 
@@ -332,6 +338,8 @@ fn cure() -> Passage {
         ],
         question: None,
         moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -350,5 +358,7 @@ fn remember() -> Passage {
         moments: vec![],
         question: None,
         moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }

@@ -5,8 +5,8 @@ use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_simulator::{ClientGo, Controller, Cut, Fault, Program, Target, Version};
 
 use super::{
-    Break, Lesson, Moment, Passage, Question, Script, Sought, act, configmaps, create_map,
-    delete_map, secs, start, write_map,
+    Break, Lanes, Lesson, Moment, Panel, Passage, Question, Script, Sought, act, configmaps,
+    create_map, delete_map, secs, start, write_map,
 };
 use crate::script::Deed;
 
@@ -122,6 +122,8 @@ fn three() -> Passage {
             covers: false,
         }),
         moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -162,6 +164,8 @@ fn away() -> Passage {
             covers: true,
         }),
         moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -195,6 +199,8 @@ fn forgotten() -> Passage {
             covers: false,
         }),
         moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -224,6 +230,8 @@ fn gone() -> Passage {
             covers: false,
         }),
         moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -264,6 +272,8 @@ fn relist() -> Passage {
             covers: true,
         }),
         moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -288,6 +298,8 @@ fn again() -> Passage {
         ],
         question: None,
         moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -305,5 +317,7 @@ fn remember() -> Passage {
         moments: vec![],
         question: None,
         moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }

@@ -5,8 +5,8 @@ use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_simulator::{ClientGo, Controller, Fault, Program, Target, Version};
 
 use super::{
-    Break, Lesson, Moment, Passage, Question, Script, Sought, act, create_pod, delete_pod, pods,
-    secs, start,
+    Break, Lanes, Lesson, Moment, Panel, Passage, Question, Script, Sought, act, create_pod,
+    delete_pod, pods, secs, start,
 };
 use crate::script::Deed;
 
@@ -95,6 +95,8 @@ fn wait() -> Passage {
             covers: false,
         }),
         moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -125,6 +127,8 @@ fn ended() -> Passage {
             covers: false,
         }),
         moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -166,6 +170,8 @@ fn deleted() -> Passage {
             covers: true,
         }),
         moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -198,6 +204,8 @@ fn log() -> Passage {
             covers: false,
         }),
         moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -224,6 +232,8 @@ fn deadline() -> Passage {
             covers: false,
         }),
         moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -242,6 +252,8 @@ fn causes() -> Passage {
         moments: vec![],
         question: None,
         moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -260,5 +272,7 @@ fn remember() -> Passage {
         moments: vec![],
         question: None,
         moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }

@@ -90,6 +90,39 @@ pub struct Passage {
     /// The index in [`Lesson::movables`] of the act that the passage asks the person to move; `None` if it asks for
     /// none.
     pub moves: Option<usize>,
+    /// Which lanes the passage needs.
+    pub lanes: Lanes,
+    /// Which panels the passage needs, besides the narration. A later passage needs those of an earlier one, too.
+    pub panels: &'static [Panel],
+}
+
+/// Lanes that a passage needs. Each level has those of the level before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lanes {
+    /// etcd, the apiservers with their watch caches, and the clients.
+    Layers,
+    /// Also the streams from watch caches to clients.
+    Ways,
+    /// All lanes: also connections, watchscope's own watch, and its objects.
+    All,
+}
+
+/// A panel beside the narration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Panel {
+    /// The messages on the wire.
+    Wire,
+    /// The table of what each side holds, and the verdict.
+    Holds,
+    /// The clients' loops.
+    Code,
+    /// What the person can do to the cluster.
+    Breaks,
+}
+
+impl Panel {
+    /// All panels.
+    pub const ALL: &'static [Self] = &[Self::Wire, Self::Holds, Self::Code, Self::Breaks];
 }
 
 /// A question whose answer the next passage shows.
@@ -179,12 +212,6 @@ impl Lesson {
             movable.at = movable.within(to);
             true
         })
-    }
-
-    /// Returns the acts of the script as the person moved them.
-    #[cfg(test)]
-    fn acts(&self) -> Vec<Act> {
-        self.story(self.server, self.client).1.acts
     }
 
     /// Returns the deeds before the lesson, and the lesson's story with a version of the server and of client-go.

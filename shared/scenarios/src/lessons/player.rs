@@ -244,6 +244,15 @@ impl LessonPlayer {
         taken
     }
 
+    /// Like [`LessonPlayer::step`], but shows the lesson at most to a time.
+    pub fn step_within(&mut self, most: Duration) -> Vec<Entry> {
+        while self.waiting.is_empty() && self.ran < most.min(self.lesson.lasts) {
+            self.run_to(self.ran + STEP);
+        }
+        let next = self.next_waiting().unwrap_or(self.lesson.lasts);
+        self.advance(next.min(most))
+    }
+
     /// Shows the next entry, and all entries of the same time; returns these entries. Entries from before the lesson's
     /// begin count as of its begin. If no entry is left, the function shows the lesson to its end and returns no
     /// entries.
@@ -251,11 +260,29 @@ impl LessonPlayer {
         while self.waiting.is_empty() && self.ran < self.lesson.lasts {
             self.run_to(self.ran + STEP);
         }
-        let next = self.waiting.front().map(|entry| {
-            let since = entry.at().micros_since(self.time(Duration::ZERO));
-            Duration::from_micros(u64::try_from(since).unwrap_or(0))
-        });
+        let next = self.next_waiting();
         self.advance(next.unwrap_or(self.lesson.lasts))
+    }
+
+    /// Returns the time of the next entry that is not shown yet, if the world has produced it.
+    fn next_waiting(&self) -> Option<Duration> {
+        let entry = self.waiting.front()?;
+        let since = entry.at().micros_since(self.time(Duration::ZERO));
+        Some(Duration::from_micros(u64::try_from(since).unwrap_or(0)))
+    }
+
+    /// Returns the times of all entries of this run, as it will go on if the person does nothing more: in order, since
+    /// the lesson began. The function runs the lesson once to its end.
+    #[must_use]
+    pub fn timetable(&self) -> Vec<Duration> {
+        let mut player = self.again(self.run, self.lesson.lasts);
+        let entries = player.advance(self.lesson.lasts);
+        let begin = self.time(Duration::ZERO);
+        let since = |entry: &Entry| u64::try_from(entry.at().micros_since(begin)).unwrap_or(0);
+        entries
+            .iter()
+            .map(|entry| Duration::from_micros(since(entry)))
+            .collect()
     }
 
     /// Performs the lesson's break with an index at the time to which the world has run: the shown time, or up to 10 ms

@@ -6,8 +6,8 @@ use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_simulator::{ClientGo, Controller, Program, Request, Version};
 
 use super::{
-    Break, Lesson, Moment, PODS, Passage, Question, Script, Sought, act, create_pod, delete_pod,
-    patch_of, pods, secs, start,
+    Break, Lanes, Lesson, Moment, PODS, Panel, Passage, Question, Script, Sought, act, create_pod,
+    delete_pod, patch_of, pods, secs, start,
 };
 use crate::script::{Act, Deed};
 
@@ -135,6 +135,8 @@ fn list_then_watch() -> Passage {
             covers: false,
         }),
         moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -174,6 +176,8 @@ fn born() -> Passage {
             covers: false,
         }),
         moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -208,6 +212,8 @@ fn others() -> Passage {
             covers: false,
         }),
         moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -249,6 +255,8 @@ fn again() -> Passage {
             covers: false,
         }),
         moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -280,6 +288,8 @@ fn fold() -> Passage {
             covers: false,
         }),
         moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -312,6 +322,8 @@ fn gone() -> Passage {
         ],
         question: None,
         moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -331,5 +343,7 @@ fn remember() -> Passage {
         moments: vec![],
         question: None,
         moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }

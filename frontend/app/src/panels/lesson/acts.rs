@@ -1,9 +1,11 @@
 //! The acts that the person can move: a track with a handle above the picture, and a line down to the act's mark.
 
+use std::cell::Cell;
+
 use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
 use watchscope_model::wire::player::ActText;
-use web_sys::{Element, KeyboardEvent, PointerEvent};
+use web_sys::{Element, HtmlElement, KeyboardEvent, PointerEvent};
 
 use super::drag;
 use super::shown::{ActPlace, mirrors};
@@ -34,6 +36,15 @@ fn present() -> Vec<u32> {
         acts.dedup();
         acts
     })
+}
+
+/// Gives the focus to the first handle.
+pub(super) fn focus_act() {
+    let handle = document().query_selector(".act-handle").ok().flatten();
+    if let Some(handle) = handle.and_then(|handle| handle.dyn_into::<HtmlElement>().ok()) {
+        // An element of the document can have the focus.
+        let _ = handle.focus();
+    }
 }
 
 /// The tracks with their handles.
@@ -73,8 +84,8 @@ fn Track(place: u32, text: ActText) -> impl IntoView {
         )
     });
     let tried = Memo::new(move |_| {
-        let tried = shown.now(|now| {
-            let act = now.acts.get(place as usize);
+        let tried = shown.beside.with(|beside| {
+            let act = beside.acts.get(place as usize);
             act.map(|act| act.tried.clone()).unwrap_or_default()
         });
         let places = shown.acts.with(|acts| {
@@ -87,8 +98,8 @@ fn Track(place: u32, text: ActText) -> impl IntoView {
             .collect::<Vec<_>>()
     });
     let fates = Memo::new(move |_| {
-        shown.now(|now| {
-            let act = now.acts.get(place as usize);
+        shown.beside.with(|beside| {
+            let act = beside.acts.get(place as usize);
             act.map(|act| act.fates.join(", ")).unwrap_or_default()
         })
     });
@@ -116,18 +127,18 @@ fn Track(place: u32, text: ActText) -> impl IntoView {
             role="slider"
             aria-label=text.words.clone()
             aria-orientation="horizontal"
-            aria-valuemin=(text.from_us as f64 / 1e6).to_string_short()
-            aria-valuemax=(text.to_us as f64 / 1e6).to_string_short()
-            aria-valuenow=move || (at_us.get() as f64 / 1e6).to_string_short()
+            aria-valuemin=in_seconds(text.from_us)
+            aria-valuemax=in_seconds(text.to_us)
+            aria-valuenow=move || in_seconds(at_us.get())
             aria-valuetext=value_text
             title="Drag it, or use the arrow keys; Shift for a second, Esc puts it back"
             style:left=move || px(of(|act| act.x_px))
             on:pointerdown=move |event| grip(&event, place)
             on:pointermove=move |event| drag_to(&event, place)
-            on:pointerup=|_| drag::release()
-            on:pointercancel=|_| drag::release()
+            on:pointerup=|_| let_go()
+            on:pointercancel=|_| let_go()
             on:keydown=move |event| key(&event, place)
-            on:blur=|_| drag::release()
+            on:blur=|_| let_go()
         >
             <span aria-hidden="true">"‹"</span>
             <b>{text.words.clone()}</b>
@@ -138,18 +149,23 @@ fn Track(place: u32, text: ActText) -> impl IntoView {
     }
 }
 
-/// Formats numbers without the standard library's float formatting.
-trait Short {
-    fn to_string_short(self) -> String;
+/// Returns a time in seconds, for readers of screens.
+fn in_seconds(at_us: i64) -> String {
+    decimal(at_us as f64 / 1e6, 1)
 }
 
-impl Short for f64 {
-    fn to_string_short(self) -> String {
-        decimal(self, 1)
-    }
+thread_local! {
+    /// Whether a pointer holds a handle.
+    static IS_GRIPPED: Cell<bool> = const { Cell::new(false) };
+}
+
+fn let_go() {
+    IS_GRIPPED.set(false);
+    drag::release();
 }
 
 fn grip(event: &PointerEvent, place: u32) {
+    IS_GRIPPED.set(true);
     let target: Option<Element> = event
         .current_target()
         .and_then(|target| target.dyn_into().ok());
@@ -161,7 +177,7 @@ fn grip(event: &PointerEvent, place: u32) {
 }
 
 fn drag_to(event: &PointerEvent, place: u32) {
-    if event.buttons() == 0 {
+    if !IS_GRIPPED.get() {
         return;
     }
     if let Some(to_us) = time_at(f64::from(event.client_x())) {
@@ -202,11 +218,14 @@ fn key(event: &KeyboardEvent, place: u32) {
 pub(super) fn ActLines() -> impl IntoView {
     let shown = mirrors();
     let is_old = move || shown.is_old.get();
-    let has_moved = Memo::new(move |_| {
-        shown.both(|text, now| {
+    // The picture before the move fits only the same view.
+    let has_before = Memo::new(move |_| {
+        let before = shown.before.get();
+        let is_moved = shown.both(|text, now| {
             let mut acts = text.acts.iter().zip(&now.acts);
             acts.any(|(text, act)| text.written_us != act.at_us)
-        })
+        });
+        is_moved && before.is_some() && before == shown.present.get()
     });
     let present = Memo::new(move |_| present());
     let line = move |place: u32| {
@@ -224,7 +243,7 @@ pub(super) fn ActLines() -> impl IntoView {
         }
     };
     view! {
-        <canvas class="act-before" data-part="act-before" aria-hidden="true" class:shown=move || has_moved.get()></canvas>
+        <canvas class="act-before" data-part="act-before" aria-hidden="true" class:shown=move || has_before.get()></canvas>
         <canvas class="act-last" data-part="act-last" aria-hidden="true" class:shown=is_old></canvas>
         {move || present.get().into_iter().map(line).collect_view()}
     }

@@ -1,6 +1,7 @@
 //! The controls of a lesson: play, the bar of time, and what the person can do to the cluster.
 
 use leptos::prelude::*;
+use watchscope_model::Time;
 use watchscope_model::wire::player::{
     AsWritten, Break, NextPassage, PreviousPassage, Seek, SetClient, SetSeed, SetServer, SetSpeed,
     Step,
@@ -65,7 +66,7 @@ fn Player() -> impl IntoView {
             {glyph_button("Back to where this step begins", "|◀\u{FE0E}", || { asked(); say(PreviousPassage {}); })}
             {play_button(is_playing, words, is_at_end, toggle)}
             {glyph_button("To the next step", "▶\u{FE0E}|", || say(NextPassage {}))}
-            <button class="control" title="To the next record, and no further" on:click=|_| say(Step {})>"Step"</button>
+            <button class="control" title="To the next message or moment, and no further" on:click=|_| say(Step {})>"Step"</button>
             <select class="control" aria-label="Speed" on:change:target=move |event| choose(&event.target().value())>
                 {speeds}
             </select>
@@ -126,12 +127,76 @@ fn Bar() -> impl IntoView {
                 <span>
                     <b class="clock" data-part="clock">{clock}</b>
                     <span class="quiet">{move || shown.text(|text| format!(" of {}", seconds(text.lasts_us)))}</span>
+                    <Pace/>
                 </span>
                 <Note/>
             </div>
             <div class="ticks" aria-hidden="true">{ticks}</div>
             {bar("Time since the lesson began", share, clock, seek, step)}
+            <Stretches/>
         </div>
+    }
+}
+
+/// Under the bar: red while a client has no stream, pink while one holds a ghost.
+#[component]
+fn Stretches() -> impl IntoView {
+    let shown = mirrors();
+    let stretches = Memo::new(move |_| {
+        let is_covered = shown.is_covered();
+        shown.beside.with(|beside| {
+            let since = |at: Time| at.micros_since(beside.begin);
+            let of = |found: &[(Time, Time)]| -> Vec<(i64, i64)> {
+                found
+                    .iter()
+                    .map(|(from, to)| (since(*from), since(*to)))
+                    .collect()
+            };
+            let haunted = of(&beside.stretches.haunted);
+            let haunted = if is_covered { Vec::new() } else { haunted };
+            (of(&beside.stretches.away), haunted)
+        })
+    });
+    let percent = |at_us: i64, lasts_us: i64| {
+        let share = at_us.clamp(0, lasts_us) as f64 / lasts_us.max(1) as f64;
+        format!("{}%", decimal(share * 100.0, 2))
+    };
+    let strip = move |kind: &'static str, found: Vec<(i64, i64)>| {
+        let lasts_us = shown.text(|text| text.lasts_us);
+        let strip = move |(from_us, to_us): (i64, i64)| {
+            view! {
+                <span
+                    class=kind
+                    style:left=percent(from_us, lasts_us)
+                    style:width=percent(to_us - from_us, lasts_us)
+                ></span>
+            }
+        };
+        found.into_iter().map(strip).collect_view()
+    };
+    view! {
+        <div class="stretches" aria-hidden="true">
+            {move || {
+                let (away, haunted) = stretches.get();
+                view! { {strip("is-away", away)}{strip("is-haunted", haunted)} }
+            }}
+        </div>
+    }
+}
+
+/// The speed at which the lesson plays, if that is not the chosen one.
+#[component]
+fn Pace() -> impl IntoView {
+    let shown = mirrors();
+    let pace = Memo::new(move |_| {
+        shown.now(|now| {
+            let is_other = now.pace_thousandths != now.speed_thousandths;
+            is_other.then(|| format!("{}×", decimal(f64::from(now.pace_thousandths) / 1e3, 1)))
+        })
+    });
+    move || {
+        pace.get()
+            .map(|words| view! { <b class="hurry" title="Nothing happens here">{words}</b> })
     }
 }
 
@@ -195,8 +260,9 @@ fn Yours() -> impl IntoView {
             say(SetSeed { seed });
         }
     };
+    let has_breaks = Memo::new(move |_| shown.has(|passage| passage.has_breaks));
     view! {
-        <div class="yours">
+        <div class="yours" class:unneeded=move || !has_breaks.get()>
             <h3>"Break it yourself"</h3>
             <div class="breaks">{breaks}</div>
             <div class="run">

@@ -2,15 +2,14 @@
 
 use std::cell::RefCell;
 
-use wasm_bindgen::JsCast as _;
+use wasm_bindgen::JsValue;
 use watchscope_model::wire::player::MoveAct;
-use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 
 use super::pace::asked;
-use super::shown::{mirrors, say};
+use super::shown::{call, mirrors, say};
 use crate::core::lesson::{landed, seconds, within};
 use crate::core::person::Person;
-use crate::runtime::page::{act, elements};
+use crate::runtime::page::act;
 
 /// A move of an act.
 #[derive(Debug, Default)]
@@ -51,6 +50,7 @@ pub(super) fn take(place: u32) {
     };
     DRAG.with_borrow_mut(|drag| drag.held = Some((place, at_us)));
     copy_picture("before");
+    mirrors().before.set(mirrors().present.get_untracked());
 }
 
 /// Takes an act by a key, unless it is held: a series of keys is one move.
@@ -163,20 +163,5 @@ fn speak() {
 
 /// Copies the picture into the canvas of a part, which lies over it.
 fn copy_picture(part: &str) {
-    let selector = format!("canvas[data-part='act-{part}']");
-    let document = leptos::prelude::document();
-    let copy = document.query_selector(&selector).ok().flatten();
-    let Some(copy) = copy.and_then(|copy| copy.dyn_into::<HtmlCanvasElement>().ok()) else {
-        return;
-    };
-    let canvas = &elements().canvas;
-    copy.set_width(canvas.width());
-    copy.set_height(canvas.height());
-    let context = copy.get_context("2d").ok().flatten();
-    if let Some(context) =
-        context.and_then(|context| context.dyn_into::<CanvasRenderingContext2d>().ok())
-    {
-        // A browser that cannot copy shows no earlier picture.
-        let _ = context.draw_image_with_html_canvas_element(canvas, 0.0, 0.0);
-    }
+    call("copy", &JsValue::from_str(part));
 }

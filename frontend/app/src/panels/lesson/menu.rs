@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use watchscope_model::wire::player::LessonText;
 
 use super::shown::{go, mirrors};
+use super::talk::show_all;
 
 /// The dialog.
 #[component]
@@ -37,6 +38,16 @@ pub(super) fn Menu() -> impl IntoView {
             {body}
             <p class="quiet">
                 "Each runs a simulated cluster inside this tab. It needs no Kubernetes, and nothing leaves the tab."
+            </p>
+            <p>
+                <label class="shows-all">
+                    <input
+                        type="checkbox"
+                        prop:checked=move || shown.shows_all.get()
+                        on:change:target=|event| show_all(event.target().checked())
+                    />
+                    "Show all lanes and panels from the begin"
+                </label>
             </p>
             <p><button class="control" data-part="open">"Open a recording"</button></p>
         </dialog>

@@ -2,7 +2,7 @@
 //! to the third part, but for the question whether there is a lesson.
 //!
 //! ```text
-//!   worker ─► talk ─► shown (mirrors) ─► head, narration, question, sides, loops, wire, controls, menu, rings, acts
+//!   worker ─► talk ─► shown (mirrors) ─► head, narration, question, sides, loops, wire, controls, menu, rings, ruler, acts
 //!                └──────── LessonCommand ◄─────────────────────────────┘
 //! ```
 
@@ -10,6 +10,7 @@ mod acts;
 mod controls;
 mod drag;
 mod head;
+mod keys;
 mod layout;
 mod loops;
 mod menu;
@@ -18,6 +19,7 @@ mod on;
 mod pace;
 mod question;
 mod rings;
+mod ruler;
 mod shown;
 mod sides;
 mod talk;
@@ -25,6 +27,7 @@ mod texts;
 mod wire;
 
 pub(super) use self::head::LessonHead;
+pub(super) use self::keys::do_in_lesson;
 pub(super) use self::layout::{LessonOver, LessonPanels};
 pub(super) use self::on::is_on;
 pub(super) use self::talk::{drawn, offer};

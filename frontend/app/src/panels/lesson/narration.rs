@@ -26,7 +26,7 @@ pub(super) fn Narration() -> impl IntoView {
         })
     });
     let passage = move || {
-        key.track();
+        key.with(|_| ());
         shown.text.with(|text| {
             shown.now.with_untracked(|now| {
                 let (text, now) = (text.as_ref()?, now.as_ref()?);
@@ -64,8 +64,8 @@ fn passage(text: &LessonText, now: &LessonNow) -> Option<impl IntoView + use<>> 
 fn Finds(act: usize) -> impl IntoView {
     let shown = mirrors();
     let found = Memo::new(move |_| {
-        shown.now(|now| {
-            let act = now.acts.get(act);
+        shown.beside.with(|beside| {
+            let act = beside.acts.get(act);
             act.map(|act| act.finds.clone()).unwrap_or_default()
         })
     });

@@ -11,6 +11,8 @@ thread_local! {
     static TOOK_MS: Cell<Option<f64>> = const { Cell::new(None) };
     /// Whether the page has all records of its run up to now.
     static IS_FED: Cell<bool> = const { Cell::new(false) };
+    /// Whether the page has records of the present run.
+    static HAS_RUN: Cell<bool> = const { Cell::new(false) };
 }
 
 /// A command is sent that runs the lesson again.
@@ -19,9 +21,21 @@ pub(super) fn asked() {
     IS_FED.set(false);
 }
 
-/// Sets whether the page has all records of its run up to now.
-pub(super) fn set_fed(is_fed: bool) {
-    IS_FED.set(is_fed);
+/// Another run began, of which the page has nothing yet.
+pub(super) fn begins() {
+    IS_FED.set(false);
+    HAS_RUN.set(false);
+}
+
+/// The page has all records of its run up to now.
+pub(super) fn fed() {
+    IS_FED.set(true);
+    HAS_RUN.set(true);
+}
+
+/// Whether the page has records of the present run.
+pub(super) fn has_run() -> bool {
+    HAS_RUN.get()
 }
 
 /// Whether the page has all records of its run up to now.

@@ -5,22 +5,53 @@ use std::cell::Cell;
 use js_sys::{Function, Reflect, Uint8Array};
 use leptos::prelude::{Owner, window};
 use wasm_bindgen::{JsCast as _, JsValue};
+use watchscope_model::Time;
 use watchscope_model::wire::player::{
-    ClientNow, FindingNow, Halt, LessonCommand, LessonNow, LessonText, Play, WireLine,
-    encode_command,
+    ActNow, ClientNow, FindingNow, Halt, LessonCommand, LessonNow, LessonText, PassageText, Play,
+    WireLine, encode_command,
 };
 use watchscope_timeline::inside::beliefs::BeliefTable;
+use watchscope_timeline::inside::stretches::Stretches;
 
 use crate::panels::mirror::Mirror;
 
 /// What is beside the picture: it follows the picture at most four times a second.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Beside {
     pub(super) at_us: i64,
+    pub(super) begin: Time,
+    pub(super) acts: Vec<ActNow>,
+    pub(super) stretches: Stretches,
     pub(super) beliefs: Option<BeliefTable>,
     pub(super) wire: Vec<WireLine>,
     pub(super) clients: Vec<ClientNow>,
     pub(super) findings: Vec<FindingNow>,
+}
+
+impl Beside {
+    fn empty() -> Self {
+        Self {
+            at_us: 0,
+            begin: Time(0),
+            acts: Vec::new(),
+            stretches: Stretches::default(),
+            beliefs: None,
+            wire: Vec::new(),
+            clients: Vec::new(),
+            findings: Vec::new(),
+        }
+    }
+}
+
+/// The ruler above the lanes, in seconds since the lesson began. Places are in CSS px of the canvas.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct RulerShown {
+    /// Where the canvas begins in the picture.
+    pub(super) left_px: f64,
+    /// The labels: the place, and the time in µs.
+    pub(super) labels: Vec<(f64, i64)>,
+    /// The pen, unless it is out of sight.
+    pub(super) pen: Option<(f64, i64)>,
 }
 
 /// Where something lies on the canvas, in CSS px of the picture; `None` if it is out of sight.
@@ -62,8 +93,15 @@ pub(super) struct Shown {
     pub(super) acts: Mirror<Vec<ActPlace>>,
     /// The act that is being moved, and its time.
     pub(super) drag: Mirror<Option<(u32, i64)>>,
+    /// What the picture showed when the act was taken: the passage, the view's begin and end, and the scrolled px.
+    pub(super) before: Mirror<Option<(u32, Time, Time, i64)>>,
+    /// What the picture shows now, in the same form.
+    pub(super) present: Mirror<Option<(u32, Time, Time, i64)>>,
     /// Whether the picture is of an earlier run than the one that was asked for.
     pub(super) is_old: Mirror<bool>,
+    pub(super) ruler: Mirror<RulerShown>,
+    /// Whether the person wants all lanes and panels, whatever the passage needs.
+    pub(super) shows_all: Mirror<bool>,
     pub(super) tab: Mirror<Tab>,
     /// Why the lesson cannot go on.
     pub(super) failed: Mirror<Option<String>>,
@@ -86,12 +124,16 @@ pub(super) fn mirrors() -> Shown {
     let shown = root.with(|| Shown {
         text: Mirror::new(None),
         now: Mirror::new(None),
-        beside: Mirror::new(Beside::default()),
+        beside: Mirror::new(Beside::empty()),
         rings: Mirror::new(Vec::new()),
         called: Mirror::new((0, 0)),
         acts: Mirror::new(Vec::new()),
         drag: Mirror::new(None),
+        before: Mirror::new(None),
+        present: Mirror::new(None),
         is_old: Mirror::new(false),
+        ruler: Mirror::new(RulerShown::default()),
+        shows_all: Mirror::new(false),
         tab: Mirror::new(Tab::Text),
         failed: Mirror::new(None),
         menu: Mirror::new(false),
@@ -117,6 +159,19 @@ impl Shown {
     /// Reads text and state together.
     pub(super) fn both<R: Default>(self, read: impl FnOnce(&LessonText, &LessonNow) -> R) -> R {
         self.text(|text| self.now(|now| read(text, now)))
+    }
+
+    /// Reads the text of the present passage. Without one, returns the default.
+    pub(super) fn passage<R: Default>(self, read: impl FnOnce(&PassageText) -> R) -> R {
+        self.both(|text, now| {
+            let passage = text.passages.get(now.passage as usize);
+            passage.map(read).unwrap_or_default()
+        })
+    }
+
+    /// Whether a panel is shown: the passage needs it, or the person wants all.
+    pub(super) fn has(self, needs: fn(&PassageText) -> bool) -> bool {
+        self.shows_all.get() || self.passage(needs)
     }
 
     /// Whether the question of a passage is open and covers what each side holds.

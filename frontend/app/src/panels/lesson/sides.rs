@@ -13,14 +13,24 @@ use crate::core::lesson::seconds;
 pub(super) fn Sides() -> impl IntoView {
     let shown = mirrors();
     let is_covered = Memo::new(move |_| shown.is_covered());
+    let has_holds = Memo::new(move |_| shown.has(|passage| passage.has_holds));
+    let has_code = Memo::new(move |_| shown.has(|passage| passage.has_code));
+    let is_empty = move || !has_holds.get() && !has_code.get();
     let body = move || {
-        if is_covered.get() {
+        if is_covered.get() && has_holds.get() {
             view! { <Cover/> }.into_any()
         } else {
-            view! { <Holds/><Verdict/><Loops/> }.into_any()
+            let (holds, code) = (has_holds.get(), has_code.get());
+            view! {
+                {holds.then(|| view! { <Holds/><Verdict/> })}
+                {code.then(|| view! { <Loops/> })}
+            }
+            .into_any()
         }
     };
-    view! { <aside class="lesson-sides" aria-label="The clients">{body}</aside> }
+    view! {
+       <aside class="lesson-sides" class:unneeded=is_empty aria-label="The clients">{body}</aside>
+    }
 }
 
 #[component]

@@ -10,13 +10,14 @@ use wasm_bindgen::{JsCast as _, JsValue};
 use watchscope_model::Time;
 use watchscope_model::wire::player::{Halt, LessonNow, LessonText, MomentNow, decode_lesson};
 use watchscope_timeline::LaneId;
-use watchscope_timeline::inside::beliefs;
+use watchscope_timeline::inside::{beliefs, stretches};
 
 use super::drag;
 use super::on::is_on;
 use super::pace;
-use super::shown::{ActPlace, Beside, Place, call, mirrors, say};
-use crate::core::person::Person;
+use super::shown::{ActPlace, Beside, Place, RulerShown, call, mirrors, say};
+use crate::core::lesson::ruler;
+use crate::core::person::{LessonLanes, Person};
 use crate::runtime::page::{act, elements, read};
 
 /// The codes of the script's messages, as assets/lessons.js has them.
@@ -31,6 +32,8 @@ const WRITE_MS: u64 = 250;
 /// The number of pictures after which the lanes of a new run are all open: lanes can be opened once they are drawn, and
 /// the lanes inside them are drawn next.
 const OPENINGS: u32 = 3;
+/// The width of the pen's label with the label of a step before it, in px.
+const PEN_PX: f64 = 84.0;
 /// The distance of two rings that would overlap, in px.
 const RINGS_APART_PX: f64 = 18.0;
 
@@ -72,7 +75,7 @@ pub(in crate::panels) fn offer() {
                     take_now(now);
                 }
             }
-            FED => pace::set_fed(true),
+            FED => pace::fed(),
             FAILED => mirrors().failed.set(data.as_string()),
             PAUSE => {
                 if mirrors().now(|now| now.is_playing) {
@@ -96,7 +99,7 @@ pub(in crate::panels) fn offer() {
 }
 
 fn take_text(text: LessonText) {
-    leptos::prelude::document().set_title(&format!("{} – watchscope", text.title));
+    call("title", &JsValue::from_str(&text.title));
     if text.is_offer || text.unknown.is_some() {
         mirrors().menu.set(true);
     }
@@ -131,7 +134,7 @@ fn hold(now: &LessonNow) {
         is_anew
     });
     if is_anew {
-        pace::set_fed(false);
+        pace::begins();
         act(Person::StartOver);
     }
     act(Person::Hold(now.begin.plus_micros(now.at_us)));
@@ -168,6 +171,27 @@ fn show_passage(now: &LessonNow) {
         to: now.begin.plus_micros(to_us),
     });
     TALK.with_borrow_mut(|talk| (talk.showed_to_us, talk.openings) = (to_us, OPENINGS));
+}
+
+/// Returns the lanes that the present passage needs, and those of earlier passages.
+fn lanes() -> LessonLanes {
+    let shown = mirrors();
+    if shown.shows_all.get_untracked() {
+        return LessonLanes::All;
+    }
+    let level = shown.passage(|passage| passage.lanes);
+    match level {
+        0 => LessonLanes::Layers,
+        1 => LessonLanes::Ways,
+        _ => LessonLanes::All,
+    }
+}
+
+/// Shows all lanes and panels, or those that the passage needs.
+pub(super) fn show_all(shows_all: bool) {
+    mirrors().shows_all.set(shows_all);
+    TALK.with_borrow_mut(|talk| talk.openings = OPENINGS);
+    act(Person::Redraw);
 }
 
 /// Brings a moment into the picture, and points it out.
@@ -212,7 +236,7 @@ pub(in crate::panels) fn drawn() {
             opens
         });
         if opens {
-            act(Person::Expand);
+            act(Person::Expand(lanes()));
         }
         place_all();
         let is_open = TALK.with_borrow(|talk| talk.openings == 0);
@@ -253,6 +277,28 @@ fn place_all() {
     let rings: Vec<Place> = rings.collect();
     if shown.rings.with_untracked(|known| *known != rings) {
         shown.rings.set(rings);
+    }
+    let model = read();
+    let (from, to) = (model.view.left(), model.view.right());
+    let present = Some((now.passage, from, to, model.scroll_px as i64));
+    let since = |at: Time| at.micros_since(now.begin);
+    let pen = now.begin.plus_micros(now.at_us);
+    let pen_px = model.view.x_from_time(pen);
+    let ruler = RulerShown {
+        left_px,
+        labels: ruler(since(from), since(to), model.view.width_px)
+            .into_iter()
+            .map(|at_us| (model.view.x_from_time(now.begin.plus_micros(at_us)), at_us))
+            .filter(|(x_px, _)| !(pen_px - PEN_PX..pen_px).contains(x_px))
+            .collect(),
+        pen: (from <= pen && pen <= to).then_some((pen_px, now.at_us)),
+    };
+    drop(model);
+    if shown.ruler.with_untracked(|known| *known != ruler) {
+        shown.ruler.set(ruler);
+    }
+    if shown.present.get_untracked() != present {
+        shown.present.set(present);
     }
     let acts = shown.text.with_untracked(|text| {
         let texts = text.as_ref().map(|text| text.acts.as_slice());
@@ -295,7 +341,7 @@ fn write_soon() {
 
 fn write() {
     let shown = mirrors();
-    let Some(now) = shown.now.get_untracked() else {
+    let Some(now) = shown.now.get_untracked().filter(|_| pace::has_run()) else {
         return;
     };
     if !now.is_playing && !shown.text(|text| text.is_offer || text.unknown.is_some()) {
@@ -307,8 +353,12 @@ fn write() {
         }
     }
     let beliefs = beliefs::belief_table(&read().store, LaneId::Findings, None);
+    let until = now.begin.plus_micros(now.at_us);
     let beside = Beside {
         at_us: now.at_us,
+        acts: now.acts,
+        stretches: stretches::stretches(&read().store, until),
+        begin: now.begin,
         beliefs,
         wire: now.wire,
         clients: now.clients,

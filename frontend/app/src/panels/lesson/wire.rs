@@ -1,21 +1,11 @@
 //! The messages between clients and servers, as the records have them.
 
-use std::cell::Cell;
-
 use leptos::html::Section;
 use leptos::prelude::*;
 use watchscope_model::wire::player::WireLine;
 
-use super::shown::mirrors;
+use super::shown::{call, mirrors};
 use crate::core::lesson::tenths;
-
-/// Within this distance of its end the list follows new lines, in px.
-const END_PX: i32 = 4;
-
-thread_local! {
-    /// Whether the person scrolled away from the newest line.
-    static IS_AWAY: Cell<bool> = const { Cell::new(false) };
-}
 
 /// The list of messages.
 #[component]
@@ -24,27 +14,20 @@ pub(super) fn Wire() -> impl IntoView {
     let section = NodeRef::<Section>::new();
     let lines = Memo::new(move |_| shown.beside.with(|beside| beside.wire.clone()));
     Effect::new(move |_| {
-        lines.track();
-        if let Some(section) = section.get()
-            && !IS_AWAY.get()
-        {
+        lines.with(|_| ());
+        if let Some(section) = section.get() {
             // The lines are drawn in the same turn.
-            queue_microtask(move || section.set_scroll_top(section.scroll_height()));
+            queue_microtask(move || call("toEnd", &section));
         }
     });
-    let scrolled = move |_| {
-        if let Some(section) = section.get_untracked() {
-            let below_px = section.scroll_height() - section.client_height() - section.scroll_top();
-            IS_AWAY.set(below_px > END_PX);
-        }
-    };
+    let has_wire = Memo::new(move |_| shown.has(|passage| passage.has_wire));
     let begin = move || {
         shown
             .now
             .with_untracked(|now| now.as_ref().map(|now| now.begin))
     };
     view! {
-        <section class="lesson-wire" aria-label="On the wire" tabindex="0" node_ref=section on:scroll=scrolled>
+        <section class="lesson-wire" class:unneeded=move || !has_wire.get() aria-label="On the wire" tabindex="0" node_ref=section>
             <h3>"On the wire" <span class="quiet">"what each client asked and was answered"</span></h3>
             <ol>
                 {move || {
