@@ -180,6 +180,39 @@ async fn a_link_opens_with_the_act_where_it_was_moved() -> Result<()> {
     console_is_quiet(&browser).await
 }
 
+#[tokio::test]
+async fn the_goal_is_reached_by_two_clicks_and_too_many_clicks_are_said() -> Result<()> {
+    let (files, browser) = or_skip!(open_files().await?);
+    let tab = Tab(browser.driver());
+    open(&tab, &files, "lesson=away&at=31").await?;
+    let goal = async |words: &str| {
+        eventually("the goal says so", LONG, async || {
+            let goal = tab.text(".yours .goal").await?;
+            ensure!(goal.contains(words), "{goal}");
+            Ok(())
+        })
+        .await
+    };
+    goal("0 clicks of 2 used").await?;
+    for _ in 0..2 {
+        tab.press(Key::PageUp).await?;
+    }
+    until(&tab, "it is at 18 s", |state| state["at"] == 18).await?;
+    // Ends all watches, and deletes stock while naive sleeps.
+    let click =
+        "[...document.querySelectorAll('.breaks button')].slice(0, 2).forEach(one => one.click())";
+    tab.script(click).await?;
+    tab.press(Key::PageDown).await?;
+    goal("Reached at 18.0 s with 2 clicks.").await?;
+    goal("with one click").await?;
+    let hash = tab.script("return location.hash").await?;
+    let hash = hash.as_str().context("a fragment")?;
+    ensure!(hash.contains("broke=18:0,18:1"), "{hash}");
+    tab.script(click).await?;
+    goal("cannot reach it").await?;
+    console_is_quiet(&browser).await
+}
+
 /// Touches the middle of an element, moves the finger by these pixels, and lifts it.
 async fn touch(tab: &Tab<'_>, selector: &str, by_px: f64) -> Result<()> {
     let script = format!(
@@ -234,6 +267,12 @@ async fn away_is_walked_from_start_to_end_by_touch_in_a_narrow_window() -> Resul
             touch(&tab, ".act-handle", 60.0).await?;
             until(&tab, "the act moved", |state| {
                 state["actsMs"][0].as_u64() > Some(8_000)
+            })
+            .await?;
+            eventually("the page says that the run was changed", LONG, async || {
+                let note = tab.text(".note").await?;
+                ensure!(note.contains("As written"), "{note}");
+                Ok(())
             })
             .await?;
         }

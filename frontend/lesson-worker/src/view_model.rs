@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use watchscope_model::Time;
 use watchscope_model::wire::player::{
-    ActNow, ActText, FindNow, GivenAnswer, LessonLine, LessonNow, LessonText, MomentNow,
+    ActNow, ActText, FindNow, GivenAnswer, GoalText, LessonLine, LessonNow, LessonText, MomentNow,
     PassageText, QuestionText, TriedNow,
 };
 use watchscope_scenarios::lessons::{
@@ -79,6 +79,13 @@ pub(crate) fn lesson(lesson: &Lesson, arrival: &Arrival) -> LessonText {
             .map(|broken| broken.words.to_owned())
             .collect(),
         acts: lesson.movables.iter().map(act_text).collect(),
+        goal: lesson.goal.map(|goal| GoalText {
+            words: goal.words.to_owned(),
+            client: goal.client.to_owned(),
+            ghosts: goal.ghosts,
+            clicks: goal.clicks,
+            harder: goal.harder.to_owned(),
+        }),
         lessons: listed.collect(),
         servers: servers.map(|minor| format!("1.{minor}")).collect(),
         clients,
@@ -161,6 +168,7 @@ pub(crate) fn now(now: &Now<'_>) -> LessonNow {
         acts: acts
             .map(|((act, finds), tried)| act_now(now, act, finds, tried))
             .collect(),
+        clicks: number(player.deeds().len()),
         is_as_written: now.is_as_written,
         note: now.note.map(ToOwned::to_owned),
         link: now.link.clone(),

@@ -88,6 +88,8 @@ fields! {
         breaks: Vec<String>,
         /// The acts that the person can move.
         acts: Vec<ActText>,
+        /// What the person is to reach at the end.
+        goal: Option<GoalText>,
         /// All lessons, in the order in which a person learns them.
         lessons: Vec<LessonLine>,
         /// The versions of the server, the newest first.
@@ -130,6 +132,19 @@ fields! {
         has_code: bool,
         /// Whether the passage needs what the person can do to the cluster.
         has_breaks: bool,
+    }
+    /// What the person is to reach by own clicks: a client holds ghosts.
+    struct GoalText {
+        /// The goal, as a sentence.
+        words: String,
+        /// The client.
+        client: String,
+        /// The least number of ghosts that the client is to hold at once.
+        ghosts: u64,
+        /// The most clicks.
+        clicks: u32,
+        /// The same goal with one click less, as a sentence.
+        harder: String,
     }
     /// A question with answers to choose from.
     struct QuestionText {
@@ -196,6 +211,8 @@ fields! {
         client: String,
         /// The acts that the person can move, in the order of [`LessonText::acts`].
         acts: Vec<ActNow>,
+        /// How often the person did something to the cluster in this run.
+        clicks: u32,
         /// Whether nothing was changed: the text describes this run.
         is_as_written: bool,
         /// A note about the last command.
@@ -310,6 +327,7 @@ macro_rules! listed {
 
 listed!(
     PassageText,
+    GoalText,
     QuestionText,
     ActText,
     LessonLine,

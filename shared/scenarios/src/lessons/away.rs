@@ -7,8 +7,8 @@ use watchscope_simulator::{
 };
 
 use super::{
-    Break, Find, Lanes, Lesson, Moment, Movable, Panel, Passage, Question, Script, Sought, act,
-    configmaps, create_map, delete_map, secs, start, write_map,
+    Break, Find, Goal, Lanes, Lesson, Moment, Movable, Panel, Passage, Question, Script, Sought,
+    act, configmaps, create_map, delete_map, secs, start, write_map,
 };
 use crate::script::Deed;
 
@@ -47,6 +47,13 @@ pub(super) fn lesson() -> Lesson {
             },
         ],
         movables: vec![deletion()],
+        goal: Some(Goal {
+            words: "Make naive hold two ghosts with two clicks.",
+            client: "naive",
+            ghosts: 2,
+            clicks: 2,
+            harder: "Make naive hold two ghosts with one click.",
+        }),
     }
 }
 
@@ -354,6 +361,7 @@ fn remember() -> Passage {
             "If you must begin anew, list, *replace* all held objects, and treat missing ones as deleted. Adding to \
              a map does not replace it.",
             "An informer does all this. A loop over `Watch` does none of it.",
+            "Now it is your turn. Go back as far as you like. The buttons below the picture act at the clock.",
         ],
         moments: vec![],
         question: None,

@@ -45,6 +45,7 @@ pub(super) fn lesson() -> Lesson {
             },
         ],
         movables: vec![],
+        goal: None,
     }
 }
 

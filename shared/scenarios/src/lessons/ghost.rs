@@ -42,6 +42,7 @@ pub(super) fn lesson() -> Lesson {
             },
         ],
         movables: vec![],
+        goal: None,
     }
 }
 

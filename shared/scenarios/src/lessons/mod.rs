@@ -59,6 +59,23 @@ pub struct Lesson {
     pub breaks: Vec<Break>,
     /// The acts of the script that the person can move along the time axis. The list may be empty.
     pub movables: Vec<Movable>,
+    /// What the person is to reach at the end; `None` if there is nothing.
+    pub goal: Option<Goal>,
+}
+
+/// What the person is to reach by own clicks: a client holds ghosts, which are objects that are gone from etcd.
+#[derive(Clone, Copy, Debug)]
+pub struct Goal {
+    /// The goal, as a sentence.
+    pub words: &'static str,
+    /// The name of the client.
+    pub client: &'static str,
+    /// The least number of ghosts that the client is to hold at once, for over 1 s.
+    pub ghosts: u64,
+    /// The most breaks that the person may use.
+    pub clicks: u32,
+    /// The same goal with one break less, as a sentence.
+    pub harder: &'static str,
 }
 
 /// The script of a lesson.

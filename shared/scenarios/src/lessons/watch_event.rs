@@ -52,6 +52,7 @@ pub(super) fn lesson() -> Lesson {
             super::end_watches(),
         ],
         movables: vec![],
+        goal: None,
     }
 }
 

@@ -5,6 +5,9 @@ use std::time::Duration;
 use watchscope_model::{Entry, Inside};
 use watchscope_scenarios::lessons::{Lanes, Lesson, LessonPlayer, Panel, Run, lesson, lessons};
 use watchscope_simulator::Received;
+use watchscope_timeline::inside::stretches::{haunted_by, stretches};
+
+use crate::lessons::store_of;
 
 fn player(lesson: Lesson) -> LessonPlayer {
     let run = Run {
@@ -134,4 +137,50 @@ fn a_timetable_has_the_times_of_a_run_that_goes_on() {
         .map(|entry| Duration::from_micros(entry.at().micros_since(begin).unsigned_abs()))
         .collect();
     assert!(timetable.ends_with(&rest) && timetable.is_sorted());
+}
+
+/// Plays `away` with breaks at these times. Returns since when naive held two ghosts, in seconds.
+fn two_ghosts_since(breaks: &[(f64, usize)]) -> Option<i64> {
+    let lesson = lesson("away").unwrap();
+    let goal = lesson.goal.unwrap();
+    let mut player = player(lesson);
+    let mut entries = Vec::new();
+    for (at_s, place) in breaks {
+        entries.extend(player.advance(secs(*at_s)));
+        player.break_it(*place);
+    }
+    entries.extend(player.advance(secs(25.0)));
+    let begin = player.time(Duration::ZERO);
+    let store = store_of(&entries, begin);
+    let at = haunted_by(&store, goal.client, goal.ghosts, player.now())?;
+    Some(at.micros_since(begin) / 1_000_000)
+}
+
+#[test]
+fn the_goal_of_away_is_reached_with_two_clicks_and_with_one() {
+    let (end_watches, delete_stock) = (0, 1);
+    assert_eq!(two_ghosts_since(&[]), None);
+    assert_eq!(two_ghosts_since(&[(20.0, delete_stock)]), None);
+    assert_eq!(
+        two_ghosts_since(&[(20.0, end_watches), (21.0, delete_stock)]),
+        Some(21)
+    );
+    assert_eq!(two_ghosts_since(&[(9.0, delete_stock)]), Some(9));
+}
+
+#[test]
+fn the_strips_under_the_bar_say_who_had_no_stream_and_who_held_a_ghost() {
+    let mut player = player(lesson("away").unwrap());
+    let entries = player.advance(secs(37.0));
+    let begin = player.time(Duration::ZERO);
+    let found = stretches(&store_of(&entries, begin), player.now());
+    let of = |found: &[(watchscope_model::Time, watchscope_model::Time)]| -> Vec<(i64, i64)> {
+        let tenths = |at: &watchscope_model::Time| at.micros_since(begin) / 100_000;
+        found
+            .iter()
+            .map(|(from, to)| (tenths(from), tenths(to)))
+            .collect()
+    };
+    assert_eq!(of(&found.away), [(60, 110)]);
+    assert_eq!(of(&found.haunted), [(80, 260)]);
 }

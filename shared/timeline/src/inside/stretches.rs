@@ -1,6 +1,6 @@
 //! The stretches of time in which a client of a simulated cluster had no stream, or held a ghost.
 
-use watchscope_model::Time;
+use watchscope_model::{Text, Time};
 
 use super::ghosts::UNDER_WAY_US;
 use crate::levels::{Layer, Level, Tone};
@@ -48,4 +48,25 @@ pub fn stretches(store: &Store, until: Time) -> Stretches {
     found.away.retain(is_long);
     found.haunted.retain(is_long);
     found
+}
+
+/// Returns the first time from which a client held at least this many ghosts at once for over 1 s; `None` if it never
+/// did up to `until`. A shorter time is mere propagation delay.
+#[must_use]
+pub fn haunted_by(store: &Store, client: &str, ghosts: u64, until: Time) -> Option<Time> {
+    let id = store
+        .layer_names()
+        .find(&Layer::Client(Text::from(client)))?;
+    let epochs = store.epochs().iter();
+    let mut since = None;
+    for point in epochs.flat_map(|epoch| epoch.layer_trace.levels(id)) {
+        let at = point.moment.at.min(until);
+        if let Some(from) = since
+            && at.micros_since(from) > UNDER_WAY_US
+        {
+            return Some(from);
+        }
+        since = (point.level.ghosts >= ghosts).then(|| since.unwrap_or(at));
+    }
+    since.filter(|from| until.micros_since(*from) > UNDER_WAY_US)
 }

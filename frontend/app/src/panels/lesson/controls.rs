@@ -7,6 +7,7 @@ use watchscope_model::wire::player::{
     Step,
 };
 
+use super::goal::Goal;
 use super::pace::asked;
 use super::shown::{mirrors, say, toggle};
 use crate::core::lesson::{STRIDE_US, seconds};
@@ -264,6 +265,7 @@ fn Yours() -> impl IntoView {
     view! {
         <div class="yours" class:unneeded=move || !has_breaks.get()>
             <h3>"Break it yourself"</h3>
+            <Goal/>
             <div class="breaks">{breaks}</div>
             <div class="run">
                 <label>

@@ -9,6 +9,7 @@
 mod acts;
 mod controls;
 mod drag;
+mod goal;
 mod head;
 mod keys;
 mod layout;

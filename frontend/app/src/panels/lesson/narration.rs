@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 use watchscope_model::wire::player::{LessonNow, LessonText, Seek};
 
+use super::goal::Goal;
 use super::pace::asked;
 use super::question::question;
 use super::shown::{go, mirrors, say, toggle};
@@ -110,6 +111,7 @@ fn onward(text: &LessonText, now: &LessonNow) -> AnyView {
             .into_any();
     }
     let first_us = text.passages.first().map_or(0, |passage| passage.at_us);
+    let goal = text.goal.as_ref().map(|_| view! { <Goal/> });
     let again = view! {
         <button class="control onward" on:click=move |_| seek(first_us)>"Again"</button>
     };
@@ -128,7 +130,7 @@ fn onward(text: &LessonText, now: &LessonNow) -> AnyView {
         }
         .into_any(),
     };
-    view! { <div class="ways">{next}{again}</div> }.into_any()
+    view! { {goal}<div class="ways">{next}{again}</div> }.into_any()
 }
 
 fn seek(to_us: i64) {

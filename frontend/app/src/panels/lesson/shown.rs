@@ -70,6 +70,15 @@ pub(super) struct ActPlace {
     pub(super) mark_px: f64,
 }
 
+/// How the present run and the earlier ones did.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Reached {
+    /// When the present run reached the goal, in microseconds since the lesson began.
+    pub(super) at_us: Option<i64>,
+    /// The least clicks with which a run of this page reached it.
+    pub(super) fewest: Option<u32>,
+}
+
 /// The panels of which a narrow window shows one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tab {
@@ -102,6 +111,10 @@ pub(super) struct Shown {
     pub(super) ruler: Mirror<RulerShown>,
     /// Whether the person wants all lanes and panels, whatever the passage needs.
     pub(super) shows_all: Mirror<bool>,
+    /// How far the goal is reached.
+    pub(super) goal: Mirror<Reached>,
+    /// The furthest passage that was shown.
+    pub(super) furthest: Mirror<u32>,
     pub(super) tab: Mirror<Tab>,
     /// Why the lesson cannot go on.
     pub(super) failed: Mirror<Option<String>>,
@@ -134,6 +147,8 @@ pub(super) fn mirrors() -> Shown {
         is_old: Mirror::new(false),
         ruler: Mirror::new(RulerShown::default()),
         shows_all: Mirror::new(false),
+        goal: Mirror::new(Reached::default()),
+        furthest: Mirror::new(0),
         tab: Mirror::new(Tab::Text),
         failed: Mirror::new(None),
         menu: Mirror::new(false),
@@ -169,9 +184,11 @@ impl Shown {
         })
     }
 
-    /// Whether a panel is shown: the passage needs it, or the person wants all.
+    /// Whether a panel is shown: a passage that was shown needs it, or the person wants all.
     pub(super) fn has(self, needs: fn(&PassageText) -> bool) -> bool {
-        self.shows_all.get() || self.passage(needs)
+        let furthest = self.furthest.get() as usize;
+        let is_needed = self.text(|text| text.passages.get(furthest).is_some_and(needs));
+        self.shows_all.get() || is_needed
     }
 
     /// Whether the question of a passage is open and covers what each side holds.

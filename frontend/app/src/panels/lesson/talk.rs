@@ -13,6 +13,7 @@ use watchscope_timeline::LaneId;
 use watchscope_timeline::inside::{beliefs, stretches};
 
 use super::drag;
+use super::goal;
 use super::on::is_on;
 use super::pace;
 use super::shown::{ActPlace, Beside, Place, RulerShown, call, mirrors, say};
@@ -32,6 +33,8 @@ const WRITE_MS: u64 = 250;
 /// The number of pictures after which the lanes of a new run are all open: lanes can be opened once they are drawn, and
 /// the lanes inside them are drawn next.
 const OPENINGS: u32 = 3;
+/// Below this width of the lanes the streams have no rows, in px.
+const NARROW_PX: f64 = 600.0;
 /// The width of the pen's label with the label of a step before it, in px.
 const PEN_PX: f64 = 84.0;
 /// The distance of two rings that would overlap, in px.
@@ -115,6 +118,9 @@ fn take_now(now: LessonNow) {
     });
     hold(&now);
     let is_playing = now.is_playing;
+    if now.passage > shown.furthest.get_untracked() {
+        shown.furthest.set(now.passage);
+    }
     shown.now.set(Some(now));
     if is_other {
         write();
@@ -180,8 +186,11 @@ fn lanes() -> LessonLanes {
         return LessonLanes::All;
     }
     let level = shown.passage(|passage| passage.lanes);
+    let is_narrow = read().screen.size.width_px < NARROW_PX;
     match level {
         0 => LessonLanes::Layers,
+        // The clients would be out of sight below the streams.
+        1 if is_narrow => LessonLanes::Layers,
         1 => LessonLanes::Ways,
         _ => LessonLanes::All,
     }
@@ -352,6 +361,7 @@ fn write() {
             call("place", &JsValue::from_str(&now.link));
         }
     }
+    goal::check(&now);
     let beliefs = beliefs::belief_table(&read().store, LaneId::Findings, None);
     let until = now.begin.plus_micros(now.at_us);
     let beside = Beside {
