@@ -5,7 +5,7 @@ import { make } from "./{{elements.js}}";
 const bridge = globalThis.watchscopeBridge;
 // Codes of events, as bridge.rs has them.
 const OPENED = 2, MESSAGE = 3;
-// Codes of what the page is told, as panels/lesson/talk.rs has them.
+// Codes of the messages to the page, as panels/lesson/talk.rs has them.
 const TEXT = 0, NOW = 1, FED = 2, FAILED = 3, PAUSE = 4, STATE = 5;
 
 const worker = new Worker(new URL("./{{lesson-worker.js}}", import.meta.url), { type: "module" });

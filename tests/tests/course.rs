@@ -74,7 +74,7 @@ async fn press_here(tab: &Tab<'_>, key: Key) -> Result<()> {
     Ok(tab.0.active_element().await?.send_keys(key).await?)
 }
 
-/// Returns what is found, of what there is to find.
+/// Returns how many things the person has found by moving the act.
 async fn found(tab: &Tab<'_>) -> Result<Value> {
     tab.script("return document.querySelectorAll('.finds li.found').length")
         .await

@@ -5,7 +5,7 @@ use wasm_bindgen::closure::Closure;
 use web_sys::{Element, HtmlElement, KeyboardEvent, MouseEvent, PointerEvent, WheelEvent};
 
 use super::focus::{focused_panel, has_focus};
-use super::third;
+use super::lesson_keys;
 use crate::core::msg::Msg;
 use crate::core::person::Person;
 use crate::input::gesture::Pointer;
@@ -229,7 +229,7 @@ pub(super) fn key(event: &KeyboardEvent) {
     if allowed {
         event.prevent_default();
         if binding.scope == Scope::Lesson {
-            third::do_in_lesson(binding.action);
+            lesson_keys::do_in_lesson(binding.action);
         } else {
             act(Person::Key(binding.action, focused_panel()));
         }

@@ -31,6 +31,7 @@ mod glyph;
 mod header;
 mod lanes;
 mod lesson;
+mod lesson_keys;
 mod listen;
 mod mirror;
 mod mount;

@@ -1,4 +1,4 @@
-//! The controls of what plays: buttons, and the bar of time. Recordings and lessons share them.
+//! The controls of a player: buttons, and the bar of time. Recordings and lessons share them.
 
 use leptos::prelude::*;
 

@@ -30,7 +30,6 @@ use crate::core::msg::Msg;
 use crate::core::palette::PaletteDeed;
 use crate::core::person::Person;
 use crate::core::shown::ObjectPane;
-use crate::input::actions::Action;
 use crate::runtime::page::{act, send};
 
 /// A function that makes a panel's view.
@@ -66,7 +65,6 @@ pub(super) struct Third {
     hand_range: fn(&Model, Time, Time),
     refuse_range: fn(&str),
     offer_lesson: fn(),
-    do_in_lesson: fn(Action),
 }
 
 /// The cut: functions that only this one reaches are the third part.
@@ -106,7 +104,6 @@ fn third_part() -> Result<Third, SplitLoaderError> {
         hand_range: export::hand,
         refuse_range: export::refuse,
         offer_lesson: lesson::offer,
-        do_in_lesson: lesson::do_in_lesson,
     })
 }
 
@@ -319,13 +316,6 @@ pub(super) fn refuse_range(why: &str) {
 pub(super) fn offer_lesson() {
     WAITING.with_borrow_mut(|waiting| waiting.lesson = true);
     load();
-}
-
-/// Does an action of the lesson. Before the third part is loaded there is no lesson to act on.
-pub(super) fn do_in_lesson(action: Action) {
-    if let Some(third) = THIRD.get() {
-        (third.do_in_lesson)(action);
-    }
 }
 
 /// Gives the focus to an element once it is drawn. An element of the third part gets it when that part is loaded.

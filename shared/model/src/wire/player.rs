@@ -126,7 +126,7 @@ fields! {
         lanes: u32,
         /// Whether the passage needs the messages on the wire.
         has_wire: bool,
-        /// Whether the passage needs the table of what each side holds.
+        /// Whether the passage needs the table of the objects that each side holds.
         has_holds: bool,
         /// Whether the passage needs the clients' loops.
         has_code: bool,

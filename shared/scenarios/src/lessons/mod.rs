@@ -129,7 +129,7 @@ pub enum Lanes {
 pub enum Panel {
     /// The messages on the wire.
     Wire,
-    /// The table of what each side holds, and the verdict.
+    /// The table of the objects that each side holds, and the verdict.
     Holds,
     /// The clients' loops.
     Code,

@@ -46,7 +46,7 @@ impl Movable {
         at.clamp(self.bounds.0, self.bounds.1)
     }
 
-    /// Returns the indices in [`Self::finds`] of what a run shows in which these clients heard the act, once all that
+    /// Returns the indices in [`Self::finds`] that a run shows. `heard` has the clients that heard the act, once all that
     /// can hear it did.
     pub fn found<'a>(&'a self, heard: &'a [&'a str]) -> impl Iterator<Item = usize> + 'a {
         let is_found = |find: &Find| {

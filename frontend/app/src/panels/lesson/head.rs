@@ -22,7 +22,7 @@ fn has_server() -> bool {
 
 /// The header, if the page shows a lesson.
 #[component]
-pub(in crate::panels) fn LessonHead(panels: Signals) -> impl IntoView {
+pub(crate) fn LessonHead(panels: Signals) -> impl IntoView {
     is_on().then(|| view! { <Head panels/> })
 }
 

@@ -8,7 +8,7 @@ use super::shown::{mirrors, say, toggle};
 use crate::input::actions::Action;
 
 /// Does an action of the lesson; any other action does nothing.
-pub(in crate::panels) fn do_in_lesson(action: Action) {
+pub(super) fn do_in_lesson(action: Action) {
     match action {
         Action::PlayLesson => toggle(),
         Action::NextPassage => say(NextPassage {}),

@@ -4,6 +4,7 @@ use leptos::prelude::*;
 
 use super::acts::{ActHandles, ActLines};
 use super::controls::Controls;
+use super::keys::do_in_lesson;
 use super::menu::Menu;
 use super::narration::Narration;
 use super::on::is_on;
@@ -12,22 +13,24 @@ use super::ruler::Ruler;
 use super::shown::{Tab, mirrors};
 use super::sides::Sides;
 use super::wire::Wire;
+use crate::panels::lesson_keys::begin_with;
 
 /// The panels below the picture in the document, if the page shows a lesson.
 #[component]
-pub(in crate::panels) fn LessonPanels() -> impl IntoView {
+pub(crate) fn LessonPanels() -> impl IntoView {
     is_on().then(|| view! { <Panels/> })
 }
 
 /// What lies over the picture, if the page shows a lesson.
 #[component]
-pub(in crate::panels) fn LessonOver() -> impl IntoView {
+pub(crate) fn LessonOver() -> impl IntoView {
     is_on().then(|| view! { <Ruler/><ActLines/><Rings/> })
 }
 
 #[component]
 fn Panels() -> impl IntoView {
     let shown = mirrors();
+    begin_with(do_in_lesson);
     let is = move |tab: Tab| move || shown.tab.get() == tab;
     let tab = move |tab: Tab, words: &'static str| {
         view! {

@@ -28,7 +28,6 @@ mod texts;
 mod wire;
 
 pub(super) use self::head::LessonHead;
-pub(super) use self::keys::do_in_lesson;
 pub(super) use self::layout::{LessonOver, LessonPanels};
 pub(super) use self::on::is_on;
 pub(super) use self::talk::{drawn, offer};

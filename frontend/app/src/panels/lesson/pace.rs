@@ -21,7 +21,7 @@ pub(super) fn asked() {
     IS_FED.set(false);
 }
 
-/// Another run began, of which the page has nothing yet.
+/// Another run began, and the page has no records yet.
 pub(super) fn begins() {
     IS_FED.set(false);
     HAS_RUN.set(false);

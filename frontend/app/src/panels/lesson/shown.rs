@@ -79,7 +79,7 @@ pub(super) struct Reached {
     pub(super) fewest: Option<u32>,
 }
 
-/// The panels of which a narrow window shows one.
+/// The panels; a narrow window shows one at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tab {
     Text,

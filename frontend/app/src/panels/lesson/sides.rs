@@ -8,7 +8,7 @@ use super::loops::Loops;
 use super::shown::{mirrors, say};
 use crate::core::lesson::seconds;
 
-/// The table of what each side holds, the verdict, and the clients' loops. An open question may cover them.
+/// The table of the objects that each side holds, the verdict, and the clients' loops. An open question may cover them.
 #[component]
 pub(super) fn Sides() -> impl IntoView {
     let shown = mirrors();

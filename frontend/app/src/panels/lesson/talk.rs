@@ -60,7 +60,7 @@ thread_local! {
 }
 
 /// Passes the page's function to the script, if there is a lesson.
-pub(in crate::panels) fn offer() {
+pub(crate) fn offer() {
     if !is_on() {
         return;
     }
@@ -80,11 +80,7 @@ pub(in crate::panels) fn offer() {
             }
             FED => pace::fed(),
             FAILED => mirrors().failed.set(data.as_string()),
-            PAUSE => {
-                if mirrors().now(|now| now.is_playing) {
-                    say(Halt {});
-                }
-            }
+            PAUSE if mirrors().now(|now| now.is_playing) => say(Halt {}),
             STATE => return JsValue::from_str(&state()),
             _ => {}
         }
@@ -233,7 +229,7 @@ fn place_of(moment: &MomentNow) -> Place {
 }
 
 /// Follows the picture, which was painted just now.
-pub(in crate::panels) fn drawn() {
+pub(crate) fn drawn() {
     if !is_on() {
         return;
     }
