@@ -12,7 +12,7 @@ const load = async () => {
 const loaded = load();
 
 let lesson, reader, ticking, failed;
-const tell = () => postMessage({ text: lesson.now() });
+const tell = () => postMessage({ now: lesson.now() });
 const feed = () => {
   let bytes, isFed;
   while (reader !== undefined && (bytes = lesson.next(performance.now()))) {
@@ -28,17 +28,10 @@ const tick = () => {
     tell();
   }
 };
-const isPlaying = () => JSON.parse(lesson.now()).now.playing;
 
 const hear = {
-  start({ name, at }) {
-    try {
-      lesson = new Lesson(name, at ?? -1);
-    } catch (nearest) {
-      const names = nearest.split(" ");
-      lesson = new Lesson(names[0], -1);
-      postMessage({ unknown: name, names });
-    }
+  start({ fragment }) {
+    lesson = new Lesson(fragment);
     postMessage({ text: lesson.lesson() });
     tell();
   },
@@ -51,17 +44,17 @@ const hear = {
     lesson.receive(bytes, performance.now());
     if (feed()) tell();
   },
-  say({ words }) {
+  say({ bytes }) {
     // Time up to now passed at the old speed.
     tick();
-    const run = JSON.parse(lesson.now()).now.run;
-    lesson.say(words);
+    const run = lesson.run();
+    lesson.say(bytes);
     // The reader of the run before has to connect again.
-    if (JSON.parse(lesson.now()).now.run !== run) reader = undefined;
+    if (lesson.run() !== run) reader = undefined;
     feed();
     tell();
     clearInterval(ticking);
-    if (isPlaying()) {
+    if (lesson.is_playing()) {
       lesson.tick(performance.now());
       ticking = setInterval(tick, TICK);
     }

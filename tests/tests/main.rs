@@ -15,6 +15,7 @@ mod commands;
 mod comparing;
 mod completing;
 mod conformance;
+mod course;
 mod deploy;
 mod divergence;
 mod documented;

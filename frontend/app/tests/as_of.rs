@@ -9,7 +9,7 @@ mod host;
 use common::{Log, at};
 use host::{Host, log};
 use watchscope_app::core::layout::RULER_PX;
-use watchscope_app::core::person::Person;
+use watchscope_app::core::person::{LessonLanes, Person};
 use watchscope_app::input::actions::Action;
 use watchscope_app::input::gesture::Pointer;
 use watchscope_model::Time;
@@ -23,7 +23,7 @@ fn page() -> (Host, Log) {
     log.change(6.0, "shop/pods", deleted.0, deleted.1, "cart-1", 20);
     let (host, mut writer) = Host::shows(&log, 2);
     host.gets_panels(&log, &mut writer, 2);
-    host.person(Person::Expand);
+    host.person(Person::Expand(LessonLanes::All));
     host.frame(2_000.0);
     (host, log)
 }

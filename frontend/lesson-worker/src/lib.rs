@@ -2,11 +2,13 @@
 //! messages.
 //!
 //! ```text
-//!   controls ──text──► Session ─► LessonPlayer (world, log) ─► Ring ─► Reader ──wire messages──► the page, as from a server
-//!                         └──JSON: lesson, time, moments──► narration and controls
+//!   panels ──LessonCommand──► Session ─► LessonPlayer (world, log) ─► Ring ─► Reader ──wire messages──► the page, as from a server
+//!                                └──LessonText, LessonNow──► the lesson's panels
 //! ```
 //! [`Session`] is a machine: its driver passes the milliseconds of a clock in.
 
+mod link;
+mod pace;
 mod session;
 mod transcript;
 mod view_model;

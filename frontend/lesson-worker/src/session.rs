@@ -5,26 +5,32 @@ use std::time::Duration;
 use watchscope_log::{Asked, Fetched, Reader, Refusal, Step};
 use watchscope_model::vocabulary::NoteRefusal;
 use watchscope_model::wire::CommandDone;
+use watchscope_model::wire::player::{LessonCommand, LessonNow, LessonText};
 use watchscope_model::{Entry, Time};
 use watchscope_scenarios::lessons::{self, Lesson, LessonPlayer, Run};
 use watchscope_simulator::{ClientGo, Version};
 
+use crate::link::{self, Link};
+use crate::pace;
 use crate::transcript::Transcript;
-use crate::view_model;
+use crate::view_model::{self, Arrival, Tried};
 
-/// The allowed speeds, in virtual seconds a second. A command with another one is refused.
-const SPEEDS: std::ops::RangeInclusive<f64> = 0.1..=1_000.0;
+/// The allowed speeds, in thousandths of the speed of a clock. A command with another one is refused.
+const SPEEDS: std::ops::RangeInclusive<u32> = 100..=1_000_000;
 /// The most milliseconds that one tick counts. A clock that stood still for longer, as a sleeping laptop's, does not
 /// make the lesson jump.
 const TICK_MOST_MS: f64 = 100.0;
 
+/// The most tried times of an act that are kept. More ticks could not be told apart. The number has no source.
+const TRIED_MOST: usize = 32;
+
 /// The reason that a session does not carry out a command.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum SessionError {
     /// There is no such lesson; these names are nearest.
     Lesson(Vec<&'static str>),
-    /// This is no command, or its argument is wrong.
-    Command(String),
+    /// The command's argument is wrong.
+    Command(LessonCommand),
 }
 
 /// A lesson, and the page that looks at it.
@@ -38,7 +44,9 @@ pub struct Session {
     /// It learns about the inside of the cluster by records alone, and after a lesson's last act there are none.
     later: Option<Duration>,
     is_playing: bool,
-    speed: f64,
+    speed_thousandths: u32,
+    /// The times of all entries, while the lesson plays.
+    timetable: Vec<Duration>,
     /// The time at which playing stops.
     stop: Duration,
     /// Virtual time that has passed since the last record shown, in microseconds, with its fraction.
@@ -46,6 +54,14 @@ pub struct Session {
     ticked_ms: f64,
     /// A note to the person about the last command.
     note: Option<String>,
+    arrival: Arrival,
+    /// The indices of passages, and of the answers to their questions, in the order of the answers. A settled question
+    /// takes no more.
+    answers: Vec<(usize, usize)>,
+    /// For each act that can be moved, and each thing to find with it: where the act was when it was found.
+    finds: Vec<Vec<Option<Duration>>>,
+    /// The times to which each act that can be moved was moved; at most [`TRIED_MOST`] of an act.
+    tried: Vec<Vec<Tried>>,
 }
 
 impl Session {
@@ -55,20 +71,91 @@ impl Session {
     /// # Errors
     /// If there is no such lesson.
     pub fn open(name: &str, at_s: Option<f64>) -> Result<Self, SessionError> {
-        let lesson =
-            lessons::lesson(name).ok_or_else(|| SessionError::Lesson(lessons::nearest(name)))?;
-        let run = own_run(&lesson);
+        let at = at_s.and_then(|at_s| Duration::try_from_secs_f64(at_s).ok());
+        let name = Some(name.to_owned());
+        Self::of_link(Link {
+            name,
+            at,
+            ..Link::default()
+        })
+    }
+
+    /// Opens the lesson of a link's fragment, with everything that the link says was changed. An unknown lesson becomes
+    /// the nearest one, and no lesson the first; the text says so. What the lesson lacks (an act, a version) is left as
+    /// written, with a note.
+    #[must_use]
+    pub fn open_link(fragment: &str) -> Self {
+        let mut link = Link::read(fragment);
+        let all = lessons::lessons();
+        let mut arrival = Arrival {
+            is_offer: link.name.is_none(),
+            ..Arrival::default()
+        };
+        if let Some(name) = link.name.take_if(|name| lessons::lesson(name).is_none()) {
+            arrival.nearest = lessons::nearest(&name);
+            arrival.unknown = Some(name);
+            link.at = None;
+        }
+        let name = link.name.take();
+        let nearest = arrival.nearest.first().map(ToString::to_string);
+        let first = all.first().map(|lesson| lesson.name.to_owned());
+        link.name = name.or(nearest).or(first);
+        let mut session = Self::of_link(link).expect("the name is one of a lesson");
+        session.arrival = arrival;
+        session
+    }
+
+    fn of_link(link: Link) -> Result<Self, SessionError> {
+        let name = link.name.unwrap_or_default();
+        let mut lesson =
+            lessons::lesson(&name).ok_or_else(|| SessionError::Lesson(lessons::nearest(&name)))?;
+        let own = own_run(&lesson);
         let first = lesson.passages.first();
         let first = first.map_or(Duration::ZERO, |passage| passage.at);
-        let wanted = at_s.and_then(|at_s| Duration::try_from_secs_f64(at_s).ok());
-        let note = wanted.filter(|at| *at > lesson.lasts).map(|_| {
-            format!(
+        let mut notes = Vec::new();
+        if link.at.is_some_and(|at| at > lesson.lasts) {
+            notes.push(format!(
                 "The link is to a time past the end; this is the end, {} s.",
                 lesson.lasts.as_secs()
-            )
-        });
-        let player = LessonPlayer::new(lesson, run);
-        let at = wanted.unwrap_or(first).min(player.lesson().lasts);
+            ));
+        }
+        for (act, at) in &link.moved {
+            let mut acts = lesson.movables.iter();
+            let place = acts.position(|movable| movable.name == act);
+            if !place.is_some_and(|place| lesson.move_act(place, *at)) {
+                notes.push(format!(
+                    "The link moves an act that is not in this lesson: {act}."
+                ));
+            }
+        }
+        let server = link.server.as_ref().and_then(|words| words.parse().ok());
+        let client = link.client.as_ref().and_then(|words| words.parse().ok());
+        let unknown = [
+            (link.server.filter(|_| server.is_none()), "the server"),
+            (link.client.filter(|_| client.is_none()), "client-go"),
+        ];
+        for (words, of) in unknown {
+            if let Some(words) = words {
+                notes.push(format!(
+                    "The link names an unknown version of {of}: {words}."
+                ));
+            }
+        }
+        let run = Run {
+            seed: link.seed.unwrap_or(own.seed),
+            server: server.unwrap_or(own.server),
+            client: client.unwrap_or(own.client),
+        };
+        let mut answers = Vec::new();
+        for answer in link.answered {
+            take_answer(&lesson, &mut answers, answer);
+        }
+        let tried = vec![Vec::new(); lesson.movables.len()];
+        let finds = lesson.movables.iter();
+        let finds = finds.map(|act| vec![None; act.finds.len()]).collect();
+        let at = link.at.unwrap_or(first).min(lesson.lasts);
+        let mut player = LessonPlayer::new(lesson, run);
+        player.repeat_deeds(link.broke);
         Ok(Self {
             player,
             transcript: Transcript::default(),
@@ -76,11 +163,16 @@ impl Session {
             opened: (0.0, Time(0)),
             later: Some(at),
             is_playing: false,
-            speed: 1.0,
+            speed_thousandths: pace::USUAL,
+            timetable: Vec::new(),
             stop: Duration::ZERO,
             exact_us: at.as_micros() as f64,
             ticked_ms: 0.0,
-            note,
+            note: (!notes.is_empty()).then(|| notes.join(" ")),
+            arrival: Arrival::default(),
+            answers,
+            finds,
+            tried,
         })
     }
 
@@ -143,7 +235,7 @@ impl Session {
         if !self.is_playing || self.later.is_some() {
             return false;
         }
-        self.exact_us += passed_ms * 1_000.0 * self.speed;
+        self.exact_us += passed_ms * f64::from(self.pace());
         let to = Duration::from_micros(self.exact_us as u64).min(self.stop);
         self.advance(to);
         if to >= self.stop {
@@ -152,94 +244,116 @@ impl Session {
         true
     }
 
-    /// Carries out a command of the person, such as `seek 12.5`.
+    /// Carries out a command of the person.
     ///
     /// # Errors
-    /// If it is no command.
-    pub fn say(&mut self, command: &str) -> Result<(), SessionError> {
-        let unknown = || SessionError::Command(command.to_owned());
-        let (verb, argument) = command.split_once(' ').unwrap_or((command, ""));
+    /// If its argument is wrong.
+    pub fn say(&mut self, command: LessonCommand) -> Result<(), SessionError> {
         self.note = None;
-        if !matches!(verb, "seed" | "server" | "client" | "as-written")
-            && let Some(later) = self.later.take()
-        {
+        let begins_again = matches!(
+            command,
+            LessonCommand::SetSeed(_)
+                | LessonCommand::SetServer(_)
+                | LessonCommand::SetClient(_)
+                | LessonCommand::MoveAct(_)
+                | LessonCommand::Answer(_)
+                | LessonCommand::AsWritten(_)
+        );
+        if !begins_again && let Some(later) = self.later.take() {
             // No reader has joined since, so none misses a record.
             self.advance(later);
         }
-        match verb {
-            "play" => self.play(),
-            "pause" => self.settle(),
-            "speed" => {
-                let speed = seconds(argument).map(|speed| speed.as_secs_f64());
-                let speed = speed.filter(|speed| SPEEDS.contains(speed));
-                self.speed = speed.ok_or_else(unknown)?;
+        let run = self.player.run();
+        let is_done = match &command {
+            LessonCommand::Play(_) => {
+                self.play();
+                true
             }
-            "step" => {
-                let shown = self.player.step();
-                self.hear(&shown);
+            LessonCommand::Halt(_) => {
                 self.settle();
+                true
             }
-            "next" => {
+            LessonCommand::SetSpeed(set) => {
+                let is_allowed = SPEEDS.contains(&set.thousandths);
+                if is_allowed {
+                    self.speed_thousandths = set.thousandths;
+                }
+                is_allowed
+            }
+            LessonCommand::Step(_) => {
+                self.step();
+                true
+            }
+            LessonCommand::NextPassage(_) => {
                 let next = self.next_passage();
                 self.seek(next);
+                true
             }
-            "previous" => {
+            LessonCommand::PreviousPassage(_) => {
                 let previous = self.previous_passage();
                 self.seek(previous);
+                true
             }
-            "seek" => {
-                self.seek(seconds(argument).ok_or_else(unknown)?);
+            LessonCommand::Seek(seek) => u64::try_from(seek.to_us).is_ok_and(|to_us| {
+                self.seek(Duration::from_micros(to_us));
+                true
+            }),
+            LessonCommand::Break(broken) => {
+                self.player.break_it(broken.place as usize);
+                true
             }
-            "break" => {
-                self.player
-                    .break_it(argument.parse().map_err(|_| unknown())?);
+            LessonCommand::SetSeed(set) => self.run_with(Some(Run {
+                seed: set.seed,
+                ..run
+            })),
+            LessonCommand::SetServer(set) => {
+                let server: Option<Version> = set.version.parse().ok();
+                self.run_with(server.map(|server| Run { server, ..run }))
             }
-            "seed" => {
-                let seed = argument.parse().map_err(|_| unknown())?;
-                self.run_with(Run {
-                    seed,
-                    ..self.player.run()
-                });
+            LessonCommand::SetClient(set) => {
+                let client: Option<ClientGo> = set.version.parse().ok();
+                self.run_with(client.map(|client| Run { client, ..run }))
             }
-            "server" => {
-                let server: Version = argument.parse().map_err(|_| unknown())?;
-                self.run_with(Run {
-                    server,
-                    ..self.player.run()
-                });
+            LessonCommand::AsWritten(_) => self.as_written(),
+            LessonCommand::MoveAct(moved) => u64::try_from(moved.to_us)
+                .is_ok_and(|to_us| self.move_act(moved.act as usize, Duration::from_micros(to_us))),
+            LessonCommand::Answer(given) => {
+                self.answer((given.passage as usize, given.answer as usize))
             }
-            "client" => {
-                let client: ClientGo = argument.parse().map_err(|_| unknown())?;
-                self.run_with(Run {
-                    client,
-                    ..self.player.run()
-                });
-            }
-            "as-written" => self.run_with(own_run(self.player.lesson())),
-            _ => return Err(unknown()),
+        };
+        if is_done {
+            Ok(())
+        } else {
+            Err(SessionError::Command(command))
         }
-        Ok(())
     }
 
-    /// Returns the lesson and its text, as JSON.
+    /// Returns the lesson and its text.
     #[must_use]
-    pub fn lesson(&self) -> String {
-        view_model::lesson(self.player.lesson())
+    pub fn lesson(&self) -> LessonText {
+        view_model::lesson(self.player.lesson(), &self.arrival)
     }
 
-    /// Returns the lesson's present state, as JSON.
+    /// Returns the lesson's present state.
     #[must_use]
-    pub fn now(&self) -> String {
+    pub fn now(&self) -> LessonNow {
         let at = self.later.unwrap_or(self.player.shown());
+        let lesson = self.player.lesson();
+        let (run, own) = (self.player.run(), own_run(lesson));
+        let is_moved = lesson.movables.iter().any(|act| act.at != act.written);
         view_model::now(&view_model::Now {
             player: &self.player,
             transcript: &self.transcript,
             at,
             is_playing: self.is_playing,
-            speed: self.speed,
-            is_as_written: self.player.run() == own_run(self.player.lesson())
-                && self.player.deeds().is_empty(),
+            speed_thousandths: self.speed_thousandths,
+            pace_thousandths: self.pace(),
+            is_as_written: run == own && !is_moved && self.player.deeds().is_empty(),
             note: self.note.as_deref(),
+            link: link::write(lesson, at, (run, own), self.player.deeds(), &self.answers),
+            answers: &self.answers,
+            finds: &self.finds,
+            tried: &self.tried,
         })
     }
 
@@ -247,6 +361,12 @@ impl Session {
     #[must_use]
     pub fn shown(&self) -> Duration {
         self.player.shown()
+    }
+
+    /// Whether the lesson plays.
+    #[must_use]
+    pub fn is_playing(&self) -> bool {
+        self.is_playing
     }
 
     /// Returns the number of the run.
@@ -270,6 +390,29 @@ impl Session {
     fn hear(&mut self, shown: &[Entry]) {
         let received = self.player.take_received();
         self.transcript.take(shown, &received);
+        self.find();
+    }
+
+    /// Keeps what the person has found by moving acts, once all clients that can hear of an act did.
+    fn find(&mut self) {
+        let clients = self.transcript.clients().len();
+        let acts = self.player.lesson().movables.iter();
+        for ((act, finds), tried) in acts.zip(&mut self.finds).zip(&mut self.tried) {
+            if self.player.shown() < act.settled {
+                continue;
+            }
+            let heard = self.transcript.heard(act.object, self.player.time(act.at));
+            for place in act.found(&heard) {
+                finds[place].get_or_insert(act.at);
+            }
+            if tried.len() < TRIED_MOST && tried.iter().all(|tried| tried.at != act.at) {
+                tried.push(Tried {
+                    at: act.at,
+                    heard: heard.len(),
+                    clients,
+                });
+            }
+        }
     }
 
     fn settle(&mut self) {
@@ -280,6 +423,33 @@ impl Session {
     fn play(&mut self) {
         self.stop = self.next_passage();
         self.is_playing = self.stop > self.player.shown();
+        self.timetable = self.player.timetable();
+    }
+
+    /// Returns the speed at which the lesson plays now, in thousandths.
+    fn pace(&self) -> u32 {
+        let shown = self.player.shown();
+        if self.is_playing {
+            pace::at(self.speed_thousandths, &self.timetable, shown, self.stop)
+        } else {
+            self.speed_thousandths
+        }
+    }
+
+    /// Shows records until one has a line on the wire or a moment of the passage, but not beyond the next passage.
+    fn step(&mut self) {
+        let next = self.next_passage();
+        let seen = |session: &Self| {
+            let place = session.player.lesson().passage_at(session.player.shown());
+            let found = session.player.found(place).flatten().count();
+            (session.transcript.taken(), found, place)
+        };
+        let before = seen(self);
+        while seen(self) == before && self.player.shown() < next {
+            let shown = self.player.step_within(next);
+            self.hear(&shown);
+        }
+        self.settle();
     }
 
     /// Returns the beginning of the next passage; the end after the last.
@@ -309,12 +479,47 @@ impl Session {
         }
     }
 
-    /// Runs the lesson again with a change, up to the present time; undoes the person's acts.
-    fn run_with(&mut self, run: Run) {
+    /// Runs the lesson again with a change, up to the present time; undoes the person's breaks. Returns false without a
+    /// run.
+    fn run_with(&mut self, run: Option<Run>) -> bool {
+        run.is_some_and(|run| {
+            let to = self.later.unwrap_or(self.player.shown());
+            let mut again = self.player.again(run, Duration::ZERO);
+            again.forget_deeds();
+            self.begin(again, to);
+            true
+        })
+    }
+
+    /// Runs the lesson again as written, up to the present time.
+    fn as_written(&mut self) -> bool {
         let to = self.later.unwrap_or(self.player.shown());
-        let mut again = self.player.again(run, Duration::ZERO);
+        let mut lesson = self.player.lesson().clone();
+        for act in &mut lesson.movables {
+            act.at = act.written;
+        }
+        let run = own_run(&lesson);
+        let mut again = self.player.again_with(lesson, run, Duration::ZERO);
         again.forget_deeds();
         self.begin(again, to);
+        true
+    }
+
+    /// Runs the lesson again with an act at another time, up to the present time. Returns false without such an act.
+    fn move_act(&mut self, place: usize, at: Duration) -> bool {
+        let to = self.later.unwrap_or(self.player.shown());
+        let mut lesson = self.player.lesson().clone();
+        let is_known = lesson.move_act(place, at);
+        if is_known {
+            let again = self.player.again_with(lesson, self.player.run(), to);
+            self.begin(again, to);
+        }
+        is_known
+    }
+
+    /// Takes an answer. Returns false without such an answer, or if the question is settled.
+    fn answer(&mut self, answer: (usize, usize)) -> bool {
+        take_answer(self.player.lesson(), &mut self.answers, answer)
     }
 
     fn begin(&mut self, player: LessonPlayer, to: Duration) {
@@ -336,17 +541,21 @@ fn own_run(lesson: &Lesson) -> Run {
     }
 }
 
-/// Reads a decimal number of seconds, to the microsecond; further digits are ignored.
-fn seconds(text: &str) -> Option<Duration> {
-    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
-    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    let digits = format!("{:0<6}", part.get(..6).unwrap_or(part));
-    let is_known = is_number(whole) && is_number(part) && !(whole.is_empty() && part.is_empty());
-    let whole = if whole.is_empty() { "0" } else { whole };
-    let micros = if is_known {
-        digits.parse().ok()?
-    } else {
-        return None;
-    };
-    Some(Duration::from_secs(whole.parse().ok()?) + Duration::from_micros(micros))
+/// Adds an answer to those given. Returns false if the passage has no question with such an answer, or the question is
+/// settled. The index after the last answer asks to see the answer.
+fn take_answer(
+    lesson: &Lesson,
+    answers: &mut Vec<(usize, usize)>,
+    (passage, answer): (usize, usize),
+) -> bool {
+    let question = lesson.passages.get(passage);
+    let question = question.and_then(|passage| passage.question);
+    let tries: Vec<usize> = view_model::tries(answers, passage).collect();
+    let is_open = question.is_some_and(|question| {
+        answer <= question.answers.len() && !question.is_settled(&tries) && !tries.contains(&answer)
+    });
+    if is_open {
+        answers.push((passage, answer));
+    }
+    is_open
 }

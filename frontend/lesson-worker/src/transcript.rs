@@ -6,10 +6,10 @@
 use std::collections::VecDeque;
 use std::fmt::Display;
 
-use serde_json::{Value, json};
 use watchscope_model::event::{Event, Finding};
-use watchscope_model::vocabulary::{Cause, Origin, Standing};
-use watchscope_model::{Entry, Text, Time, tree};
+use watchscope_model::vocabulary::{Cause, ChangeType, Origin, Standing};
+use watchscope_model::wire::player::{ClientNow, FindingNow, WireLine};
+use watchscope_model::{Entry, Time, tree};
 use watchscope_simulator::{Cut, Received, ReceivedRecord};
 
 /// The most lines that are kept; the oldest ones go.
@@ -20,50 +20,45 @@ const LETTERS_MOST: usize = 400;
 /// The texts of all records and messages up to the shown moment.
 #[derive(Debug, Default)]
 pub(crate) struct Transcript {
-    lines: VecDeque<Line>,
-    clients: Vec<Client>,
+    lines: VecDeque<WireLine>,
+    /// The number of all lines so far.
+    taken: u64,
+    /// The client programs. A lesson bounds their number.
+    clients: Vec<ClientNow>,
+    /// The deletions that client programs received: the time, the client, the object's name. The lesson's length bounds
+    /// their number.
+    heard: Vec<(Time, String, String)>,
     /// The findings that are not cleared.
     findings: Vec<Finding>,
-}
-
-/// A message between a client and its server.
-#[derive(Debug)]
-struct Line {
-    at: Time,
-    who: String,
-    /// Whether the client sent it.
-    asks: bool,
-    is_error: bool,
-    words: String,
-}
-
-/// A client program. A lesson bounds their number.
-#[derive(Debug)]
-struct Client {
-    name: Text,
-    program: Text,
-    version: Option<Text>,
-    phase: Option<Text>,
 }
 
 impl Transcript {
     /// Takes the next entries to show, and the messages that the client programs received meanwhile.
     pub(crate) fn take(&mut self, entries: &[Entry], received: &[(Time, ReceivedRecord)]) {
         // A client sends once it has received: at equal times the answer comes first.
-        let mut lines: Vec<Line> = received.iter().map(Line::of_received).collect();
+        for (at, record) in received {
+            if let Received::Change { word, name, .. } = &record.received
+                && *word == ChangeType::Deleted.word()
+            {
+                let heard = (*at, record.client.to_string(), name.clone());
+                self.heard.push(heard);
+            }
+        }
+        let mut lines: Vec<WireLine> = received.iter().map(line_of_received).collect();
         for entry in entries {
             if let Entry::Record(record) = entry {
                 lines.extend(self.hear(&record.event, record.at));
             }
         }
         tree::sort_by(&mut lines, |one, other| one.at.cmp(&other.at));
+        self.taken += lines.len() as u64;
         self.lines.extend(lines);
         let gone = self.lines.len().saturating_sub(LINES_MOST);
         self.lines.drain(..gone);
     }
 
     /// Returns the line of an event, if it has one.
-    fn hear(&mut self, event: &Event, at: Time) -> Option<Line> {
+    fn hear(&mut self, event: &Event, at: Time) -> Option<WireLine> {
         let asked = |who: &str, words: String| Some((who.to_owned(), true, false, words));
         let line = |who: &str, is_error, words| Some((who.to_owned(), false, is_error, words));
         let line = match event {
@@ -101,18 +96,18 @@ impl Transcript {
             }
             Event::ClientRequest(request) => asked(&request.client, request.request.clone()),
             Event::ClientStarted(started) => {
-                self.clients.push(Client {
-                    name: started.client.clone(),
-                    program: started.program.clone(),
-                    version: started.version.clone(),
+                self.clients.push(ClientNow {
+                    name: started.client.to_string(),
+                    program: started.program.to_string(),
+                    version: started.version.as_ref().map(ToString::to_string),
                     phase: None,
                 });
                 None
             }
             Event::ClientReport(report) => {
                 let mut clients = self.clients.iter_mut();
-                if let Some(client) = clients.find(|client| client.name == report.client) {
-                    client.phase = Some(report.phase.clone());
+                if let Some(client) = clients.find(|client| *client.name == *report.client) {
+                    client.phase = Some(report.phase.to_string());
                 }
                 None
             }
@@ -126,7 +121,7 @@ impl Transcript {
             }
             _ => None,
         };
-        line.map(|(who, asks, is_error, words)| Line {
+        line.map(|(who, asks, is_error, words)| WireLine {
             at,
             who,
             asks,
@@ -135,71 +130,70 @@ impl Transcript {
         })
     }
 
+    /// Returns the number of all lines so far.
+    pub(crate) fn taken(&self) -> u64 {
+        self.taken
+    }
+
     /// Returns the lines, the oldest first.
-    pub(crate) fn lines(&self) -> Value {
-        let lines = self.lines.iter().map(|line| {
-            json!({
-                "atUs": line.at.0, "who": line.who, "asks": line.asks, "isError": line.is_error,
-                "words": line.words,
-            })
-        });
-        lines.collect()
+    pub(crate) fn lines(&self) -> Vec<WireLine> {
+        self.lines.iter().cloned().collect()
     }
 
     /// Returns the program and the phase of each client.
-    pub(crate) fn clients(&self) -> Value {
-        let clients = self.clients.iter().map(|client| {
-            json!({
-                "name": &*client.name, "program": &*client.program,
-                "version": client.version.as_deref(), "phase": client.phase.as_deref(),
-            })
-        });
-        clients.collect()
+    pub(crate) fn clients(&self) -> Vec<ClientNow> {
+        self.clients.clone()
+    }
+
+    /// Returns the clients that received the deletion of an object from a time on.
+    pub(crate) fn heard(&self, object: &str, from: Time) -> Vec<&str> {
+        let heard = self.heard.iter();
+        let heard = heard.filter(|(at, _, name)| *at >= from && name == object);
+        heard.map(|(_, client, _)| &**client).collect()
     }
 
     /// Returns the findings that are not cleared, the newest first.
-    pub(crate) fn findings(&self) -> Value {
-        let findings = self.findings.iter().rev().map(|finding| {
-            json!({
-                "code": &*finding.code, "name": &*finding.name, "summary": finding.summary,
-                "severity": finding.severity.word(), "certainty": finding.certainty.word(),
-            })
+    pub(crate) fn findings(&self) -> Vec<FindingNow> {
+        let findings = self.findings.iter().rev().map(|finding| FindingNow {
+            code: finding.code.to_string(),
+            name: finding.name.to_string(),
+            summary: finding.summary.clone(),
+            severity: finding.severity.word().to_owned(),
+            certainty: finding.certainty.word().to_owned(),
         });
         findings.collect()
     }
 }
 
-impl Line {
-    /// Returns the line of a message that a client program received.
-    fn of_received((at, record): &(Time, ReceivedRecord)) -> Self {
-        let (is_error, words) = match &record.received {
-            Received::ConnectionRefused => (true, "connection refused".to_owned()),
-            Received::List {
-                resource_version,
-                items,
-            } => (false, list_words(resource_version, *items as u64)),
-            Received::Refusal { status, message } => (true, format!("{status} {message}")),
-            Received::Answer { status } => (false, status.to_string()),
-            Received::Change {
-                word,
-                name,
-                resource_version,
-            } => (false, change_words(word, name, resource_version)),
-            Received::Bookmark { resource_version } => (false, bookmark_words(resource_version)),
-            Received::Error { code, message } => (true, error_words((*code).into(), message)),
-            Received::Undecodable => (true, "bytes that are no frame".to_owned()),
-            Received::End => (false, end_words(Cause::End)),
-            Received::Reset => (true, end_words(Cause::RstStream)),
-            Received::Closed(Cut::Reset) => (true, end_words(Cause::TcpReset)),
-            Received::Closed(Cut::Eof) => (true, end_words(Cause::Eof)),
-        };
-        Self {
-            at: *at,
-            who: record.client.to_string(),
-            asks: false,
-            is_error,
-            words: words.chars().take(LETTERS_MOST).collect(),
-        }
+/// Returns the line of a message that a client program received.
+fn line_of_received((at, record): &(Time, ReceivedRecord)) -> WireLine {
+    let (is_error, words) = match &record.received {
+        Received::ConnectionRefused => (true, "connection refused".to_owned()),
+        Received::List {
+            resource_version,
+            items,
+        } => (false, list_words(resource_version, *items as u64)),
+        Received::Refusal { status, message } => (true, format!("{status} {message}")),
+        Received::Answer { status } => (false, status.to_string()),
+        Received::Change {
+            word,
+            name,
+            resource_version,
+        } => (false, change_words(word, name, resource_version)),
+        Received::Bookmark { resource_version } => (false, bookmark_words(resource_version)),
+        Received::Error { code, message } => (true, error_words((*code).into(), message)),
+        Received::Undecodable => (true, "bytes that are no frame".to_owned()),
+        Received::End => (false, end_words(Cause::End)),
+        Received::Reset => (true, end_words(Cause::RstStream)),
+        Received::Closed(Cut::Reset) => (true, end_words(Cause::TcpReset)),
+        Received::Closed(Cut::Eof) => (true, end_words(Cause::Eof)),
+    };
+    WireLine {
+        at: *at,
+        who: record.client.to_string(),
+        asks: false,
+        is_error,
+        words: words.chars().take(LETTERS_MOST).collect(),
     }
 }
 

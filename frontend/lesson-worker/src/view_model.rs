@@ -1,10 +1,16 @@
-//! The input of narration and controls, as JSON.
+//! The text of a lesson, and the state of a session, as the page gets them.
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
-use watchscope_scenarios::lessons::{self, Lesson, LessonPlayer, Passage};
-use watchscope_simulator::{ClientGo, Version, json_text};
+use watchscope_model::Time;
+use watchscope_model::wire::player::{
+    ActNow, ActText, FindNow, GivenAnswer, GoalText, LessonLine, LessonNow, LessonText, MomentNow,
+    PassageText, QuestionText, TriedNow,
+};
+use watchscope_scenarios::lessons::{
+    self, Found, Lanes, Lesson, LessonPlayer, Movable, Panel, Passage,
+};
+use watchscope_simulator::{ClientGo, Version};
 
 use crate::transcript::Transcript;
 
@@ -14,86 +20,245 @@ pub(crate) struct Now<'a> {
     pub(crate) transcript: &'a Transcript,
     pub(crate) at: Duration,
     pub(crate) is_playing: bool,
-    pub(crate) speed: f64,
+    pub(crate) speed_thousandths: u32,
+    pub(crate) pace_thousandths: u32,
     /// Whether nothing was changed: the text describes this run.
     pub(crate) is_as_written: bool,
     pub(crate) note: Option<&'a str>,
+    pub(crate) link: String,
+    /// The indices of passages, and of the answers to their questions.
+    pub(crate) answers: &'a [(usize, usize)],
+    /// For each act that can be moved, and each thing to find with it: where the act was when it was found.
+    pub(crate) finds: &'a [Vec<Option<Duration>>],
+    /// The times to which each act that can be moved was moved, and how many clients of how many heard of it then.
+    pub(crate) tried: &'a [Vec<Tried>],
+}
+
+/// A time to which an act was moved.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tried {
+    pub(crate) at: Duration,
+    pub(crate) heard: usize,
+    pub(crate) clients: usize,
+}
+
+/// How a page came to a lesson.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Arrival {
+    /// The name in the link, if there is no such lesson.
+    pub(crate) unknown: Option<String>,
+    /// The names nearest to an unknown one.
+    pub(crate) nearest: Vec<&'static str>,
+    /// Whether the link named no lesson.
+    pub(crate) is_offer: bool,
 }
 
 /// Returns a lesson, its text, and the list of all lessons.
-pub(crate) fn lesson(lesson: &Lesson) -> String {
+pub(crate) fn lesson(lesson: &Lesson, arrival: &Arrival) -> LessonText {
     let all = lessons::lessons();
     let place = all.iter().position(|known| known.name == lesson.name);
-    let listed = all.iter().map(
-        |lesson| json!({"name": lesson.name, "title": lesson.title, "teaches": lesson.teaches}),
-    );
-    let servers = (Version::OLDEST.minor()..=Version::NEWEST_MINOR).rev();
-    let clients: Vec<&str> = ClientGo::all().map(ClientGo::name).collect();
-    json_text(&json!({"lesson": {
-        "name": lesson.name,
-        "title": lesson.title,
-        "number": place.map_or(0, |place| place + 1),
-        "lasts": lesson.lasts.as_secs_f64(),
-        "passages": lesson.passages.iter().map(passage).collect::<Value>(),
-        "breaks": lesson.breaks.iter().map(|broken| broken.words).collect::<Value>(),
-        "lessons": listed.collect::<Value>(),
-        "servers": servers.map(|minor| format!("1.{minor}")).collect::<Value>(),
-        "clients": clients.into_iter().rev().collect::<Value>(),
-    }}))
-}
-
-fn passage(passage: &Passage) -> Value {
-    let question = passage.question.map(|question| {
-        json!({
-            "asks": question.asks,
-            "answers": question.answers,
-            "right": question.right,
-            "because": question.because,
-            // A question about what somebody believes now is to be answered without looking it up.
-            "covers": question.asks.contains("believe"),
-        })
+    let listed = all.iter().map(|lesson| LessonLine {
+        name: lesson.name.to_owned(),
+        title: lesson.title.to_owned(),
+        teaches: lesson.teaches.to_owned(),
     });
-    json!({
-        "title": passage.title,
-        "at": passage.at.as_secs_f64(),
-        "shows": [passage.shows.0.as_secs_f64(), passage.shows.1.as_secs_f64()],
-        "text": passage.text,
-        "moments": passage.moments.iter().map(|moment| moment.words).collect::<Value>(),
-        "question": question,
-    })
+    let servers = (Version::OLDEST.minor()..=Version::NEWEST_MINOR).rev();
+    let mut clients: Vec<String> = ClientGo::all()
+        .map(|client| client.name().to_owned())
+        .collect();
+    clients.reverse();
+    LessonText {
+        name: lesson.name.to_owned(),
+        title: lesson.title.to_owned(),
+        number: place.map_or(0, |place| number(place + 1)),
+        lasts_us: micros(lesson.lasts),
+        passages: lesson.passages.iter().map(passage).collect(),
+        breaks: lesson
+            .breaks
+            .iter()
+            .map(|broken| broken.words.to_owned())
+            .collect(),
+        acts: lesson.movables.iter().map(act_text).collect(),
+        goal: lesson.goal.map(|goal| GoalText {
+            words: goal.words.to_owned(),
+            client: goal.client.to_owned(),
+            ghosts: goal.ghosts,
+            clicks: goal.clicks,
+            harder: goal.harder.to_owned(),
+        }),
+        lessons: listed.collect(),
+        servers: servers.map(|minor| format!("1.{minor}")).collect(),
+        clients,
+        unknown: arrival.unknown.clone(),
+        nearest: arrival.nearest.iter().map(ToString::to_string).collect(),
+        is_offer: arrival.is_offer,
+    }
 }
 
-/// Returns the present state. Times of the log are in microseconds, as numbers, which hold a lesson's times exactly.
-pub(crate) fn now(now: &Now<'_>) -> String {
+fn passage(passage: &Passage) -> PassageText {
+    let texts = |texts: &[&str]| texts.iter().map(ToString::to_string).collect();
+    let question = passage.question.map(|question| QuestionText {
+        asks: question.asks.to_owned(),
+        answers: texts(question.answers),
+        right: number(question.right),
+        because: question.because.to_owned(),
+        replies: texts(question.replies),
+        covers: question.covers,
+    });
+    PassageText {
+        title: passage.title.to_owned(),
+        at_us: micros(passage.at),
+        from_us: micros(passage.shows.0),
+        to_us: micros(passage.shows.1),
+        text: texts(passage.text),
+        moments: passage
+            .moments
+            .iter()
+            .map(|moment| moment.words.to_owned())
+            .collect(),
+        question,
+        act: passage.moves.map(|act| act as u64),
+        lanes: match passage.lanes {
+            Lanes::Layers => 0,
+            Lanes::Ways => 1,
+            Lanes::All => 2,
+        },
+        has_wire: passage.panels.contains(&Panel::Wire),
+        has_holds: passage.panels.contains(&Panel::Holds),
+        has_code: passage.panels.contains(&Panel::Code),
+        has_breaks: passage.panels.contains(&Panel::Breaks),
+    }
+}
+
+fn act_text(act: &Movable) -> ActText {
+    ActText {
+        words: act.words.to_owned(),
+        written_us: micros(act.written),
+        from_us: micros(act.bounds.0),
+        to_us: micros(act.bounds.1),
+        snaps_us: act.snaps.iter().map(|at| micros(*at)).collect(),
+        finds: act.finds.iter().map(|find| find.words.to_owned()).collect(),
+    }
+}
+
+/// Returns the present state.
+pub(crate) fn now(now: &Now<'_>) -> LessonNow {
     let player = now.player;
     let run = player.run();
     let place = player.lesson().passage_at(now.at);
-    let found = player.found(place).map(|found| {
-        found.map(|found| {
-            json!({
-                "seq": found.seq.0, "atUs": found.at.0,
-                "lane": found.lane, "within": found.within,
+    let answers = now.answers.iter();
+    let acts = player
+        .lesson()
+        .movables
+        .iter()
+        .zip(now.finds)
+        .zip(now.tried);
+    LessonNow {
+        run: player.number(),
+        at_us: micros(now.at),
+        begin: player.time(Duration::ZERO),
+        passage: number(place),
+        moments: player.found(place).map(moment).collect(),
+        is_playing: now.is_playing,
+        speed_thousandths: now.speed_thousandths,
+        pace_thousandths: now.pace_thousandths,
+        seed: run.seed,
+        server: format!("1.{}", run.server.minor()),
+        client: run.client.name().to_owned(),
+        acts: acts
+            .map(|((act, finds), tried)| act_now(now, act, finds, tried))
+            .collect(),
+        clicks: number(player.deeds().len()),
+        is_as_written: now.is_as_written,
+        note: now.note.map(ToOwned::to_owned),
+        link: now.link.clone(),
+        answers: answers
+            .map(|(passage, answer)| GivenAnswer {
+                passage: number(*passage),
+                answer: number(*answer),
             })
+            .collect(),
+        settled: settled(player.lesson(), now.answers),
+        wire: now.transcript.lines(),
+        clients: now.transcript.clients(),
+        findings: now.transcript.findings(),
+    }
+}
+
+/// Returns the indices of the passages whose question is settled.
+fn settled(lesson: &Lesson, answers: &[(usize, usize)]) -> Vec<u64> {
+    let settled = lesson
+        .passages
+        .iter()
+        .enumerate()
+        .filter(|(place, passage)| {
+            let tries: Vec<usize> = tries(answers, *place).collect();
+            passage
+                .question
+                .is_some_and(|question| question.is_settled(&tries))
+        });
+    settled.map(|(place, _)| place as u64).collect()
+}
+
+/// Returns the answers to the question of a passage, in their order.
+pub(crate) fn tries(answers: &[(usize, usize)], passage: usize) -> impl Iterator<Item = usize> {
+    let of = answers.iter().filter(move |(of, _)| *of == passage);
+    of.map(|(_, answer)| *answer)
+}
+
+fn moment(found: Option<&Found>) -> MomentNow {
+    match found {
+        None => MomentNow {
+            seq: None,
+            at: Time(0),
+            lane: String::new(),
+            within: None,
+        },
+        Some(found) => MomentNow {
+            seq: Some(found.seq.0),
+            at: found.at,
+            lane: found.lane.clone(),
+            within: found.within.clone(),
+        },
+    }
+}
+
+fn act_now(now: &Now<'_>, act: &Movable, finds: &[Option<Duration>], tried: &[Tried]) -> ActNow {
+    let heard = now.transcript.heard(act.object, now.player.time(act.at));
+    let is_settled = now.at >= act.settled;
+    let fate = |client: String| {
+        let hears = heard.contains(&&*client);
+        (hears || is_settled).then(|| match hears {
+            true => format!("{client} hears it"),
+            false => format!("{client} does not hear it"),
         })
-    });
-    let deeds = player.deeds().iter();
-    let deeds = deeds.map(|(at, place)| json!({"at": at.as_secs_f64(), "break": place}));
-    json_text(&json!({"now": {
-        "run": player.number(),
-        "at": now.at.as_secs_f64(),
-        "beginUs": player.time(Duration::ZERO).0,
-        "passage": place,
-        "found": found.collect::<Value>(),
-        "playing": now.is_playing,
-        "speed": now.speed,
-        "seed": run.seed,
-        "server": format!("1.{}", run.server.minor()),
-        "client": run.client.name(),
-        "deeds": deeds.collect::<Value>(),
-        "asWritten": now.is_as_written,
-        "note": now.note,
-        "wire": now.transcript.lines(),
-        "clients": now.transcript.clients(),
-        "findings": now.transcript.findings(),
-    }}))
+    };
+    let clients = now.transcript.clients().into_iter();
+    ActNow {
+        at_us: micros(act.at),
+        fates: clients.filter_map(|client| fate(client.name)).collect(),
+        finds: finds
+            .iter()
+            .map(|at| FindNow {
+                at_us: at.map(micros),
+            })
+            .collect(),
+        tried: tried
+            .iter()
+            .map(|tried| TriedNow {
+                at_us: micros(tried.at),
+                heard: number(tried.heard),
+                clients: number(tried.clients),
+            })
+            .collect(),
+    }
+}
+
+fn number(place: usize) -> u32 {
+    u32::try_from(place).unwrap_or(u32::MAX)
+}
+
+/// Returns a time as microseconds. A lesson lasts minutes.
+fn micros(at: Duration) -> i64 {
+    i64::try_from(at.as_micros()).unwrap_or(i64::MAX)
 }

@@ -6,9 +6,10 @@
 )]
 
 use wasm_bindgen::prelude::wasm_bindgen;
+use watchscope_model::wire::player::{decode_command, encode_lesson};
 use watchscope_scenarios::lessons::{self, Run};
 
-use crate::{Session, SessionError};
+use crate::Session;
 
 /// A session, for the worker's script. Errors are sentences.
 #[wasm_bindgen]
@@ -16,19 +17,10 @@ pub struct Worker(Session);
 
 #[wasm_bindgen]
 impl Worker {
-    /// Opens a lesson; a negative time means none.
-    ///
-    /// # Errors
-    /// Names the nearest lessons, with spaces between.
+    /// Opens the lesson of a link's fragment.
     #[wasm_bindgen(constructor)]
-    pub fn new(name: &str, at_s: f64) -> Result<Worker, String> {
-        let at_s = (at_s >= 0.0).then_some(at_s);
-        Session::open(name, at_s)
-            .map(Worker)
-            .map_err(|error| match error {
-                SessionError::Lesson(nearest) => nearest.join(" "),
-                SessionError::Command(command) => command,
-            })
+    pub fn new(fragment: &str) -> Worker {
+        Worker(Session::open_link(fragment))
     }
 
     /// Connects a reader, which begins again with a snapshot.
@@ -56,24 +48,37 @@ impl Worker {
         self.0.tick(now_ms)
     }
 
-    /// Carries out a command of the person.
+    /// Carries out an encoded command of the person. A command with a wrong argument does nothing.
     ///
     /// # Errors
     /// If it is no command.
-    pub fn say(&mut self, command: &str) -> Result<(), String> {
-        self.0
-            .say(command)
-            .map_err(|_| format!("not a command: {command}"))
+    pub fn say(&mut self, command: &[u8]) -> Result<(), String> {
+        let command = decode_command(command).map_err(|error| error.to_string())?;
+        if let Some(command) = command {
+            // The page's controls make no such command. A link's is noted when the lesson opens.
+            drop(self.0.say(command));
+        }
+        Ok(())
     }
 
-    /// Returns the lesson and its text, as JSON.
-    pub fn lesson(&self) -> String {
-        self.0.lesson()
+    /// Returns the lesson and its text, encoded.
+    pub fn lesson(&self) -> Vec<u8> {
+        encode_lesson(&self.0.lesson())
     }
 
-    /// Returns the lesson's present state, as JSON.
-    pub fn now(&self) -> String {
-        self.0.now()
+    /// Returns the lesson's present state, encoded.
+    pub fn now(&self) -> Vec<u8> {
+        encode_lesson(&self.0.now())
+    }
+
+    /// Returns the number of the run.
+    pub fn run(&self) -> f64 {
+        self.0.number() as f64
+    }
+
+    /// Whether the lesson plays.
+    pub fn is_playing(&self) -> bool {
+        self.0.is_playing()
     }
 }
 

@@ -2,8 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-use serde_json::Value;
 use watchscope_lesson_worker::{Session, SessionError};
+use watchscope_model::wire::player::{
+    Answer, AsWritten, Break, LessonCommand, LessonNow, MoveAct, NextPassage, Play,
+    PreviousPassage, Seek, SetClient, SetSeed, SetServer, SetSpeed, Step, WireLine, decode_lesson,
+    encode_lesson,
+};
 use watchscope_model::wire::{
     Hello, PROTOCOL_VERSION, ServerMessage, decode_server, encode_client,
 };
@@ -58,8 +62,20 @@ impl Page {
     }
 }
 
-fn now(session: &Session) -> Value {
-    serde_json::from_str::<Value>(&session.now()).unwrap()["now"].take()
+/// Returns the state as a page gets it.
+fn now(session: &Session) -> LessonNow {
+    let now = session.now();
+    assert_eq!(decode_lesson(&encode_lesson(&now)).as_ref(), Ok(&now));
+    now
+}
+
+fn at_s(session: &Session) -> f64 {
+    now(session).at_us as f64 / 1e6
+}
+
+fn seek(to_s: f64) -> LessonCommand {
+    let to_us = (to_s * 1e6) as i64;
+    Seek { to_us }.into()
 }
 
 #[test]
@@ -68,8 +84,8 @@ fn a_page_that_comes_gets_a_snapshot_with_lanes_at_once() {
     let page = Page::join(&mut session, 5.0);
     assert_eq!(page.is_resumed, Some(false));
     assert_eq!(page.store.state().unwrap().watches.len(), 1);
-    assert_eq!(now(&session)["at"], 2.0);
-    assert_eq!(now(&session)["playing"], false);
+    assert_eq!(at_s(&session), 2.0);
+    assert!(!now(&session).is_playing);
 }
 
 #[test]
@@ -77,39 +93,37 @@ fn it_plays_to_the_next_passage_at_the_chosen_speed_and_stops_there() {
     let mut session = Session::open("watch-event", None).unwrap();
     let mut page = Page::join(&mut session, 0.0);
     session.tick(0.0);
-    session.say("speed 10").unwrap();
-    session.say("play").unwrap();
+    session
+        .say(
+            SetSpeed {
+                thousandths: 10_000,
+            }
+            .into(),
+        )
+        .unwrap();
+    session.say(Play {}.into()).unwrap();
     assert!(session.tick(50.0));
-    assert_eq!(now(&session)["at"], 2.5);
+    assert_eq!(at_s(&session), 2.5);
     let before = page.head();
     for tick in 2..20 {
         session.tick(50.0 * f64::from(tick));
         page.take(&mut session, 50.0 * f64::from(tick));
     }
     let view = now(&session);
-    assert_eq!(
-        (&view["at"], &view["playing"]),
-        (&4.5.into(), &false.into())
-    );
-    assert_eq!(view["passage"], 1);
-    assert!(
-        view["found"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .all(Value::is_object)
-    );
+    assert_eq!((view.at_us, view.is_playing), (4_500_000, false));
+    assert_eq!(view.passage, 1);
+    assert!(view.moments.iter().all(|moment| moment.seq.is_some()));
     assert!(page.head() > before);
 }
 
 #[test]
 fn a_page_that_goes_back_gets_every_record_from_the_first() {
     let mut session = Session::open("ghost", None).unwrap();
-    session.say("seek 33").unwrap();
+    session.say(seek(33.0)).unwrap();
     let run = session.number();
-    session.say("seek 12").unwrap();
+    session.say(seek(12.0)).unwrap();
     assert_ne!(session.number(), run);
-    assert_eq!(now(&session)["at"], 12.0);
+    assert_eq!(at_s(&session), 12.0);
     let page = Page::join(&mut session, 0.0);
     assert_eq!(page.store.records(), page.head());
     let mut straight = Session::open("ghost", Some(12.0)).unwrap();
@@ -120,39 +134,52 @@ fn a_page_that_goes_back_gets_every_record_from_the_first() {
 #[test]
 fn the_text_says_whether_it_tells_of_this_run() {
     let mut session = Session::open("away", None).unwrap();
-    assert_eq!(now(&session)["asWritten"], true);
-    session.say("break 0").unwrap();
-    assert_eq!(now(&session)["asWritten"], false);
-    session.say("as-written").unwrap();
-    assert_eq!(now(&session)["asWritten"], true);
-    assert_eq!(now(&session)["at"], 3.0);
-    session.say("seed 7").unwrap();
-    assert_eq!(now(&session)["asWritten"], false);
-    session.say("seed 1").unwrap();
-    session.say("server 1.27").unwrap();
-    assert_eq!(now(&session)["server"], "1.27");
-    session.say("client 1.19").unwrap();
-    assert_eq!(now(&session)["client"], "1.19");
-    assert_eq!(now(&session)["asWritten"], false);
+    assert!(now(&session).is_as_written);
+    session.say(Break { place: 0 }.into()).unwrap();
+    assert!(!now(&session).is_as_written);
+    session.say(AsWritten {}.into()).unwrap();
+    assert!(now(&session).is_as_written);
+    assert_eq!(at_s(&session), 3.0);
+    session.say(SetSeed { seed: 7 }.into()).unwrap();
+    assert!(!now(&session).is_as_written);
+    session.say(SetSeed { seed: 1 }.into()).unwrap();
+    session
+        .say(
+            SetServer {
+                version: "1.27".into(),
+            }
+            .into(),
+        )
+        .unwrap();
+    assert_eq!(now(&session).server, "1.27");
+    session
+        .say(
+            SetClient {
+                version: "1.19".into(),
+            }
+            .into(),
+        )
+        .unwrap();
+    assert_eq!(now(&session).client, "1.19");
+    assert!(!now(&session).is_as_written);
 }
 
 #[test]
 fn every_lesson_runs_with_every_version() {
     let session = Session::open("ghost", None).unwrap();
-    let view: Value = serde_json::from_str(&session.lesson()).unwrap();
-    let lessons = view["lesson"]["lessons"].as_array().unwrap();
-    for name in lessons
-        .iter()
-        .map(|lesson| lesson["name"].as_str().unwrap())
-    {
-        let mut session = Session::open(name, None).unwrap();
-        for kind in ["server", "client"] {
-            for version in view["lesson"][format!("{kind}s")].as_array().unwrap() {
-                let version = version.as_str().unwrap();
-                session.say(&format!("{kind} {version}")).unwrap();
-                session.say("seek 60").unwrap();
-                Page::join(&mut session, 0.0);
-            }
+    let text = session.lesson();
+    assert_eq!(decode_lesson(&encode_lesson(&text)).as_ref(), Ok(&text));
+    let servers = text.servers.iter().cloned();
+    let servers = servers.map(|version| LessonCommand::from(SetServer { version }));
+    let clients = text.clients.iter().cloned();
+    let clients = clients.map(|version| LessonCommand::from(SetClient { version }));
+    let versions: Vec<LessonCommand> = servers.chain(clients).collect();
+    for lesson in &text.lessons {
+        let mut session = Session::open(&lesson.name, None).unwrap();
+        for version in &versions {
+            session.say(version.clone()).unwrap();
+            session.say(seek(60.0)).unwrap();
+            Page::join(&mut session, 0.0);
         }
     }
 }
@@ -160,36 +187,34 @@ fn every_lesson_runs_with_every_version() {
 #[test]
 fn passages_are_gone_through_forward_and_back() {
     let mut session = Session::open("expired", None).unwrap();
-    session.say("next").unwrap();
-    assert_eq!(now(&session)["passage"], 1);
-    session.say("step").unwrap();
-    session.say("previous").unwrap();
-    assert_eq!(now(&session)["at"], 12.0);
+    session.say(NextPassage {}.into()).unwrap();
+    assert_eq!(now(&session).passage, 1);
+    session.say(Step {}.into()).unwrap();
+    session.say(PreviousPassage {}.into()).unwrap();
+    assert_eq!(at_s(&session), 12.0);
     Page::join(&mut session, 0.0);
-    session.say("previous").unwrap();
-    assert_eq!(now(&session)["passage"], 0);
+    session.say(PreviousPassage {}.into()).unwrap();
+    assert_eq!(now(&session).passage, 0);
 }
 
 #[test]
 fn a_time_past_the_end_opens_at_the_end_with_a_note() {
     let session = Session::open("watch-event", Some(1e6)).unwrap();
     let view = now(&session);
-    assert_eq!(view["at"], 60.0);
+    assert_eq!(view.at_us, 60_000_000);
     assert_eq!(
-        view["note"],
-        "The link is to a time past the end; this is the end, 60 s."
+        view.note.as_deref(),
+        Some("The link is to a time past the end; this is the end, 60 s.")
     );
     let session = Session::open("watch-event", Some(60.0)).unwrap();
-    assert_eq!(now(&session)["note"], Value::Null);
+    assert_eq!(now(&session).note, None);
 }
 
 #[test]
 fn a_link_to_a_time_after_the_last_record_shows_what_each_side_believes() {
     let known = Session::open("ghost", None).unwrap();
-    let view: Value = serde_json::from_str(&known.lesson()).unwrap();
-    let lessons = view["lesson"]["lessons"].as_array().unwrap().iter();
-    let names = lessons.map(|lesson| lesson["name"].as_str().unwrap());
-    let ends = names.map(|name| (name, 1e6));
+    let text = known.lesson();
+    let ends = text.lessons.iter().map(|lesson| (&*lesson.name, 1e6));
     for (name, at_s) in ends.chain([("ghost", 37.0), ("away", 60.0), ("watch-event", 30.0)]) {
         let mut session = Session::open(name, Some(at_s)).unwrap();
         let page = Page::join(&mut session, 0.0);
@@ -205,14 +230,10 @@ fn a_link_to_a_time_after_the_last_record_shows_what_each_side_believes() {
 /// Returns what a client received so far, with the times in seconds.
 fn received(session: &Session, who: &str) -> Vec<(f64, String)> {
     let view = now(session);
-    let began = view["beginUs"].as_f64().unwrap();
-    let lines = view["wire"].as_array().unwrap().iter();
-    let lines = lines.filter(|line| line["who"] == who && line["asks"] == false);
+    let lines = view.wire.into_iter();
+    let lines = lines.filter(|line| line.who == who && !line.asks);
     lines
-        .map(|line| {
-            let at_s = (line["atUs"].as_f64().unwrap() - began) / 1e6;
-            (at_s, line["words"].as_str().unwrap().to_owned())
-        })
+        .map(|line| (line.at.micros_since(view.begin) as f64 / 1e6, line.words))
         .collect()
 }
 
@@ -262,9 +283,8 @@ fn the_wire_has_what_the_clients_receive_too() {
         };
         assert!(view.iter().any(is_gone), "{client}: {view:?}");
         let view = now(&session);
-        let wrong = view["wire"].as_array().unwrap().iter();
-        let mut wrong = wrong.filter(|line| line["who"] == client && line["isError"] == true);
-        assert!(wrong.next().is_some());
+        let mut wire = view.wire.iter();
+        assert!(wire.any(|line| line.who == client && line.is_error));
     }
 }
 
@@ -273,8 +293,7 @@ fn the_wire_is_in_order_and_keeps_its_last_lines() {
     let mut session = Session::open("expired", Some(44.0)).unwrap();
     Page::join(&mut session, 0.0);
     let view = now(&session);
-    let times = view["wire"].as_array().unwrap().iter();
-    let times: Vec<u64> = times.map(|line| line["atUs"].as_u64().unwrap()).collect();
+    let times: Vec<_> = view.wire.iter().map(|line| line.at).collect();
     assert_eq!(times.len(), 60);
     assert!(times.is_sorted(), "{times:?}");
     let refused = received(&session, "naive");
@@ -286,17 +305,24 @@ fn an_unknown_lesson_or_command_is_refused() {
     let unknown = Session::open("gost", None).err();
     assert_eq!(unknown, Some(SessionError::Lesson(vec!["ghost"])));
     let mut session = Session::open("ghost", None).unwrap();
+    let version = || "1.99".to_owned();
     for command in [
-        "",
-        "fly",
-        "speed",
-        "speed 0",
-        "speed 2000",
-        "seek -1",
-        "seed x",
-        "server 1.99",
+        LessonCommand::from(SetSpeed { thousandths: 0 }),
+        SetSpeed {
+            thousandths: 2_000_000,
+        }
+        .into(),
+        Seek { to_us: -1 }.into(),
+        SetServer { version: version() }.into(),
+        SetClient { version: version() }.into(),
+        MoveAct { act: 0, to_us: 0 }.into(),
+        Answer {
+            passage: 99,
+            answer: 0,
+        }
+        .into(),
     ] {
-        let refused = SessionError::Command(command.to_owned());
+        let refused = SessionError::Command(command.clone());
         assert_eq!(session.say(command), Err(refused));
     }
 }
@@ -316,36 +342,140 @@ fn the_texts_beside_the_picture_are_of_the_moment_shown() {
     let mut session = Session::open("ghost", Some(22.0)).unwrap();
     Page::join(&mut session, 0.0);
     let view = now(&session);
-    let wire = view["wire"].as_array().unwrap();
-    let is_deleted = |line: &Value| {
-        line["words"].as_str().unwrap().starts_with(
+    let is_deleted = |line: &WireLine| {
+        line.words.starts_with(
             r#"{"type":"DELETED","object":{"metadata":{"name":"web-1","resourceVersion":"8""#,
         )
     };
-    assert!(wire.iter().any(is_deleted), "{wire:?}");
-    let phases = |view: &Value| -> Vec<String> {
-        let clients = view["clients"].as_array().unwrap().iter();
+    assert!(view.wire.iter().any(is_deleted), "{view:?}");
+    let phases = |view: &LessonNow| -> Vec<(String, Option<String>)> {
+        let clients = view.clients.iter();
         clients
-            .map(|client| format!("{} {}", client["name"], client["phase"]))
+            .map(|client| (client.name.clone(), client.phase.clone()))
             .collect()
     };
     let then = [
-        r#""broken" "spinning""#,
-        r#""fixed" "failed""#,
-        r#""informer" "watching""#,
+        ("broken", "spinning"),
+        ("fixed", "failed"),
+        ("informer", "watching"),
     ];
+    let then = then.map(|(name, phase)| (name.to_owned(), Some(phase.to_owned())));
     assert_eq!(phases(&view), then);
-    assert_eq!(view["findings"][0]["code"], "F01");
+    assert_eq!(view.findings[0].code, "F01");
     // Before, none of it was known.
-    session.say("seek 5").unwrap();
+    session.say(seek(5.0)).unwrap();
     Page::join(&mut session, 0.0);
     let view = now(&session);
-    assert!(!view["wire"].as_array().unwrap().iter().any(is_deleted));
-    assert!(
-        phases(&view)
-            .iter()
-            .all(|client| client.ends_with(r#""watching""#)),
-        "{view}"
+    assert!(!view.wire.iter().any(is_deleted));
+    let mut clients = view.clients.iter();
+    assert!(clients.all(|client| client.phase.as_deref() == Some("watching")));
+    assert_eq!(view.findings, []);
+}
+
+fn moved(to_s: f64) -> LessonCommand {
+    let to_us = (to_s * 1e6) as i64;
+    MoveAct { act: 0, to_us }.into()
+}
+
+/// Moves the deletion; returns what became of it, and what has been found.
+fn fates(session: &mut Session, to_s: f64) -> (Vec<String>, Vec<Option<i64>>) {
+    session.say(moved(to_s)).unwrap();
+    Page::join(session, 0.0);
+    let act = now(session).acts.remove(0);
+    let finds = act.finds.iter().map(|find| find.at_us);
+    (act.fates, finds.collect())
+}
+
+#[test]
+fn a_moved_deletion_shows_who_hears_it_and_what_was_found() {
+    let mut session = Session::open("away", Some(18.0)).unwrap();
+    Page::join(&mut session, 0.0);
+    let [correct, naive] = ["correct hears it", "naive hears it"].map(String::from);
+    let deaf = "naive does not hear it".to_owned();
+    let only = (
+        vec![correct.clone(), deaf],
+        vec![None, Some(8_000_000), None],
     );
-    assert_eq!(view["findings"], Value::Array(Vec::new()));
+    let act = now(&session).acts.remove(0);
+    assert_eq!((act.at_us, act.fates), (8_000_000, only.0.clone()));
+    assert_eq!(fates(&mut session, 9.2), only);
+    let both = vec![correct, naive];
+    assert_eq!(fates(&mut session, 13.6).0, both);
+    // The bounds hold both ends.
+    assert_eq!(fates(&mut session, 0.0).0, both);
+    assert_eq!(now(&session).acts[0].at_us, 2_000_000);
+    assert_eq!(fates(&mut session, 30.0).0, both);
+    assert_eq!(now(&session).acts[0].at_us, 15_500_000);
+    let all = vec![Some(13_600_000), Some(8_000_000), Some(6_000_000)];
+    assert_eq!(fates(&mut session, 6.0), (only.0, all));
+    // The wire has no word of the deletion for the client that slept.
+    assert!(
+        !received(&session, "naive")
+            .iter()
+            .any(|(_, words)| words.contains("DELETED"))
+    );
+}
+
+#[test]
+fn a_link_keeps_everything_that_the_person_changed() {
+    let mut session = Session::open("away", Some(12.5)).unwrap();
+    Page::join(&mut session, 0.0);
+    session
+        .say(
+            SetServer {
+                version: "1.27".into(),
+            }
+            .into(),
+        )
+        .unwrap();
+    Page::join(&mut session, 0.0);
+    session.say(Break { place: 3 }.into()).unwrap();
+    session.say(seek(18.0)).unwrap();
+    session.say(moved(9.2)).unwrap();
+    // Two drags in a row lose no break.
+    session.say(moved(9.3)).unwrap();
+    let page = Page::join(&mut session, 0.0);
+    session
+        .say(
+            Answer {
+                passage: 1,
+                answer: 3,
+            }
+            .into(),
+        )
+        .unwrap();
+    let link = now(&session).link;
+    assert_eq!(
+        link,
+        "lesson=away&at=18&server=1.27&moved=report:9.3&broke=12.5:3&answered=1:3"
+    );
+    let mut opened = Session::open_link(&format!("#{link}"));
+    let same = Page::join(&mut opened, 0.0);
+    assert!(page.store.state() == same.store.state());
+    assert_eq!(now(&opened).link, link);
+    assert!(!now(&opened).is_as_written);
+    opened.say(AsWritten {}.into()).unwrap();
+    Page::join(&mut opened, 0.0);
+    assert_eq!(now(&opened).link, "lesson=away&at=18&answered=1:3");
+    assert!(now(&opened).is_as_written);
+}
+
+#[test]
+fn a_link_to_what_there_is_not_opens_the_nearest_and_says_so() {
+    let text = Session::open_link("#lesson=gost&at=5").lesson();
+    assert_eq!(
+        (&*text.name, text.unknown.as_deref()),
+        ("ghost", Some("gost"))
+    );
+    assert_eq!(text.nearest, ["ghost"]);
+    let text = Session::open_link("").lesson();
+    assert_eq!((&*text.name, text.is_offer), ("watch-event", true));
+    let session = Session::open_link("lesson=ghost&moved=report:3&server=2.0");
+    assert_eq!(
+        now(&session).note.as_deref(),
+        Some(
+            "The link moves an act that is not in this lesson: report. The link names an unknown version of the \
+             server: 2.0."
+        )
+    );
 }

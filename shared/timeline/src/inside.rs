@@ -11,6 +11,7 @@ mod etcd;
 mod ghosts;
 mod layers;
 mod rows;
+pub mod stretches;
 mod strokes;
 mod travel;
 mod words;

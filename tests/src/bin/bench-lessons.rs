@@ -28,7 +28,7 @@ const SETTLE: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_secs(60);
 const START_BAR_MS: f64 = 500.0;
 const BACK_BAR_MS: f64 = 300.0;
-const MODULE_BAR_KB: f64 = 470.0;
+const MODULE_BAR_KB: f64 = 480.0;
 /// The virtual seconds that the bar for going back is about.
 const BACK_OVER_S: f64 = 600.0;
 
@@ -89,8 +89,9 @@ async fn main() -> Result<()> {
     tokio::time::sleep(SETTLE).await;
     let mut backs = Vec::new();
     for turn in 0..OPENINGS {
-        go(&tab, lasts as f64).await?;
-        backs.push(go(&tab, lasts as f64 - 0.1 - turn as f64 / 1e3).await?);
+        go(&tab, lasts as f64, lasts).await?;
+        let back_to_s = lasts as f64 - 0.1 - turn as f64 / 1e3;
+        backs.push(go(&tab, back_to_s, lasts).await?);
     }
     let backs = sorted(backs);
     println!(
@@ -129,11 +130,12 @@ async fn main() -> Result<()> {
 }
 
 /// Brings the lesson to a time. Returns how many ms that took until the picture was drawn.
-async fn go(tab: &Tab, to_s: f64) -> Result<f64> {
+async fn go(tab: &Tab, to_s: f64, lasts: u64) -> Result<f64> {
+    let share = to_s / lasts as f64;
     tab.script(&format!(
         "const bar = document.querySelector('.lesson-controls input[type=range]');
-        bar.value = {to_s};
-        bar.dispatchEvent(new Event('change'));"
+        bar.value = Math.round(bar.max * {share});
+        bar.dispatchEvent(new Event('input', {{bubbles: true}}));"
     ))
     .await?;
     tokio::time::sleep(SETTLE).await;

@@ -15,6 +15,7 @@ pub mod effect;
 pub mod frame;
 pub mod lanes;
 pub mod layout;
+pub mod lesson;
 pub mod link;
 pub mod model;
 pub mod msg;

@@ -15,6 +15,17 @@ use super::table::TableDeed;
 use crate::input::actions::Action;
 use crate::input::gesture::Pointer;
 
+/// The lanes that a passage of a lesson needs. Each level has those of the level before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LessonLanes {
+    /// etcd, the apiservers with their watch caches, and the clients.
+    Layers,
+    /// Also the streams from watch caches to clients.
+    Ways,
+    /// All lanes, with the objects of all watches.
+    All,
+}
+
 /// An action of a person, or a report of the panels about the browser. The second part handles it; the first part only
 /// passes it on.
 #[derive(Clone, Debug, PartialEq)]
@@ -245,8 +256,8 @@ pub enum Person {
     },
     /// A lesson's log begins again.
     StartOver,
-    /// A lesson opens the layers and all watches, so that their objects are visible.
-    Expand,
+    /// A lesson shows the lanes that its passage needs.
+    Expand(LessonLanes),
     /// A lesson scrolls to a lane, by its key.
     Reveal(Box<str>),
 }

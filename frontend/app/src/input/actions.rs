@@ -33,8 +33,22 @@ pub enum Action {
     TogglePause,
     /// Play the recording, or pause it.
     Play,
-    /// Play the lesson, or pause it. The lesson itself does it, before the page sees the key.
+    /// Play the lesson, or pause it.
     PlayLesson,
+    /// Go to the lesson's next passage.
+    NextPassage,
+    /// Go back to the begin of the lesson's passage, or to the passage before.
+    PreviousPassage,
+    /// Show the next message or moment of the lesson.
+    StepLesson,
+    /// Choose the first answer to the lesson's question.
+    FirstAnswer,
+    /// Choose the second answer to the lesson's question.
+    SecondAnswer,
+    /// Choose the third answer to the lesson's question.
+    ThirdAnswer,
+    /// Take the act that the lesson lets a person move.
+    TakeAct,
     /// The record before in the lane.
     PreviousRecord,
     /// The next record in the lane.
@@ -115,9 +129,16 @@ pub enum Action {
 
 impl Action {
     /// All actions, in the order of the help.
-    pub const ALL: [Self; 54] = [
+    pub const ALL: [Self; 61] = [
         Self::Play,
         Self::PlayLesson,
+        Self::NextPassage,
+        Self::PreviousPassage,
+        Self::StepLesson,
+        Self::FirstAnswer,
+        Self::SecondAnswer,
+        Self::ThirdAnswer,
+        Self::TakeAct,
         Self::Slower,
         Self::Faster,
         Self::TogglePause,
@@ -192,6 +213,13 @@ impl Action {
             Self::TogglePause => "pause the picture, or follow again",
             Self::Play => "play the recording, or pause it",
             Self::PlayLesson => "play the lesson, or pause it",
+            Self::NextPassage => "next step of the lesson",
+            Self::PreviousPassage => "back to where the step begins; again: the step before",
+            Self::StepLesson => "next message or moment of the lesson",
+            Self::FirstAnswer => "first answer to the question",
+            Self::SecondAnswer => "second answer",
+            Self::ThirdAnswer => "third answer",
+            Self::TakeAct => "take the act that can be moved; then the arrow keys move it",
             Self::PreviousRecord => "record before, in the lane",
             Self::NextRecord => "record after, in the lane",
             Self::Focus => "bring the selection into view; again: fit it",

@@ -181,6 +181,21 @@ pub const BINDINGS: &[Binding] = &[
     anywhere(Code("Space"), Action::PlayLesson)
         .within(Scope::Lesson)
         .because("A lesson has its own clock."),
+    anywhere(Code("PageDown"), Action::NextPassage)
+        .within(Scope::Lesson)
+        .because("A lesson has few lanes, and goes by passages."),
+    anywhere(Code("PageUp"), Action::PreviousPassage)
+        .within(Scope::Lesson)
+        .because("A lesson has few lanes, and goes by passages."),
+    anywhere(Sign("."), Action::StepLesson)
+        .within(Scope::Lesson)
+        .because("A lesson shows one message at a time."),
+    anywhere(Sign("1"), Action::FirstAnswer).within(Scope::Lesson),
+    anywhere(Sign("2"), Action::SecondAnswer).within(Scope::Lesson),
+    anywhere(Sign("3"), Action::ThirdAnswer).within(Scope::Lesson),
+    anywhere(Code("KeyD"), Action::TakeAct)
+        .within(Scope::Lesson)
+        .because("A lesson sets the view's time, and D stands for drag."),
     on_picture(Sign("<"), Action::Slower).within(Scope::Replay),
     on_picture(Sign(">"), Action::Faster).within(Scope::Replay),
     anywhere(Code("Space"), Action::TogglePause),

@@ -5,10 +5,11 @@ use wasm_bindgen::closure::Closure;
 use web_sys::{Element, HtmlElement, KeyboardEvent, MouseEvent, PointerEvent, WheelEvent};
 
 use super::focus::{focused_panel, has_focus};
+use super::lesson_keys;
 use crate::core::msg::Msg;
 use crate::core::person::Person;
 use crate::input::gesture::Pointer;
-use crate::input::keys::{self, InForce, Key, Modifiers, Reach};
+use crate::input::keys::{self, InForce, Key, Modifiers, Reach, Scope};
 use crate::runtime::page::{act, elements, read, send};
 use crate::source::connection::Input;
 use crate::source::link;
@@ -227,7 +228,11 @@ pub(super) fn key(event: &KeyboardEvent) {
     };
     if allowed {
         event.prevent_default();
-        act(Person::Key(binding.action, focused_panel()));
+        if binding.scope == Scope::Lesson {
+            lesson_keys::do_in_lesson(binding.action);
+        } else {
+            act(Person::Key(binding.action, focused_panel()));
+        }
     }
 }
 

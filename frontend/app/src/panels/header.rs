@@ -216,7 +216,7 @@ pub(super) fn Header(panels: Signals) -> impl IntoView {
 }
 
 #[component]
-fn ThemeButton(panels: Signals) -> impl IntoView {
+pub(super) fn ThemeButton(panels: Signals) -> impl IntoView {
     let next = move || match panels.theme.get() {
         ThemeChoice::System => ThemeChoice::Dark,
         ThemeChoice::Dark => ThemeChoice::Light,

@@ -31,6 +31,7 @@ mod glyph;
 mod header;
 mod lanes;
 mod lesson;
+mod lesson_keys;
 mod listen;
 mod mirror;
 mod mount;
@@ -38,6 +39,7 @@ mod notes;
 mod overlay;
 mod overview;
 mod palette;
+mod player;
 mod range;
 mod replay;
 mod search;
@@ -64,6 +66,5 @@ pub(crate) fn show(model: &Model) {
 /// Moves the elements that lie over the picture or the tree, after it was painted.
 pub(crate) fn drawn() {
     lanes::show_sections();
-    lesson::drawn();
     third::drawn();
 }

@@ -18,6 +18,7 @@ pub(super) fn mount() {
         tell_scripts(panels);
         view! {
             <header::Header panels/>
+            {late.panel(|third| third.lesson_head)}
             <div>
                 <header::Banner panels/>
                 {late.panel(|third| third.lanes_bar)}
@@ -40,6 +41,7 @@ pub(super) fn mount() {
     });
     put("below", move || {
         view! {
+            {late.panel(|third| third.lesson)}
             {late.panel(|third| third.replay)}
             <status::Narration panels/>
             {late.panel(|third| third.watches)}

@@ -4,6 +4,7 @@ use leptos::prelude::*;
 use watchscope_model::time::SECOND_US;
 
 use super::mirror::Mirror;
+use super::player::{BarStep, bar, glyph_button, play_button};
 use super::signals::Signals;
 use crate::core::panel_state::SPEEDS;
 use crate::core::person::Person;
@@ -13,8 +14,6 @@ use crate::runtime::page::act;
 
 /// A minute, in microseconds.
 const MINUTE_US: i64 = 60 * SECOND_US;
-/// The slider's steps. Decimal fractions would add 4 kB to the page.
-const SEEK_STEPS: u32 = 1_000_000;
 
 /// Shows the controls if the page shows a recording.
 #[component]
@@ -29,13 +28,6 @@ fn Bar(replay: Mirror<Option<ReplayShown>>) -> impl IntoView {
     let of = move |read: fn(&ReplayShown) -> String| {
         move || replay.with(|replay| replay.as_ref().map(read).unwrap_or_default())
     };
-    let button = move |name: &'static str, glyph: &'static str, person: fn() -> Person| {
-        view! {
-            <button class="control glyph" aria-label=name title=name on:click=move |_| act(person())>
-                <span aria-hidden="true">{glyph}</span>
-            </button>
-        }
-    };
     let is_playing = move || replay.with(|replay| replay.as_ref().is_some_and(|of| of.is_playing));
     let play = of(|of| {
         let words = match (of.is_playing, of.is_at_end) {
@@ -45,22 +37,25 @@ fn Bar(replay: Mirror<Option<ReplayShown>>) -> impl IntoView {
         };
         words.to_owned()
     });
+    let share = move || {
+        let share = replay.with(|replay| replay.as_ref().map(|of| of.share));
+        share.unwrap_or_default()
+    };
+    let seek: fn(f64) = |share| act(Person::SeekShare(share));
+    let step: fn(BarStep) = |step| {
+        let by_us = if step.is_long { MINUTE_US } else { SECOND_US };
+        act(Person::SeekBy {
+            by_us: step.towards * by_us,
+        });
+    };
     view! {
         <section class="replay" data-part="replay" aria-label="Replay">
             <span class="replay-buttons">
-                {button("To the beginning", "|◂", || Person::SeekShare(0.0))}
-                {button("Previous problem", "◂!", || Person::ShowProblem { is_next: false })}
-                <button
-                    class="control play"
-                    aria-keyshortcuts="Space"
-                    aria-pressed=move || is_playing().to_string()
-                    on:click=|_| act(Person::Act(Action::Play))
-                >
-                    <span aria-hidden="true">{move || if is_playing() { "❚❚ " } else { "▶ " }}</span>
-                    {play}
-                </button>
-                {button("Next problem", "!▸", || Person::ShowProblem { is_next: true })}
-                {button("To the end", "▸|", || Person::SeekShare(1.0))}
+                {glyph_button("To the beginning", "|◂", || act(Person::SeekShare(0.0)))}
+                {glyph_button("Previous problem", "◂!", || act(Person::ShowProblem { is_next: false }))}
+                {play_button(is_playing, play, || false, || act(Person::Act(Action::Play)))}
+                {glyph_button("Next problem", "!▸", || act(Person::ShowProblem { is_next: true }))}
+                {glyph_button("To the end", "▸|", || act(Person::SeekShare(1.0)))}
             </span>
             <span class="speeds" role="group" aria-label="Speed">
                 {SPEEDS.map(|speed| view! {
@@ -87,31 +82,7 @@ fn Bar(replay: Mirror<Option<ReplayShown>>) -> impl IntoView {
                 })}</span>
             </span>
             <span class="quiet">{of(|of| of.begins.clone())}</span>
-            <input
-                class="seek"
-                type="range"
-                min="0"
-                max=SEEK_STEPS.to_string()
-                aria-label="Time of the recording"
-                aria-valuetext=of(|of| of.clock.clone())
-                prop:value=of(|of| ((of.share * f64::from(SEEK_STEPS)) as u32).to_string())
-                on:input:target=|event| {
-                    if let Ok(step) = event.target().value().parse::<u32>() {
-                        act(Person::SeekShare(f64::from(step) / f64::from(SEEK_STEPS)));
-                    }
-                }
-                on:keydown=|event| {
-                    let step_us = |towards: i64| if event.shift_key() { towards * MINUTE_US } else { towards * SECOND_US };
-                    let by_us = match event.key().as_str() {
-                        "ArrowLeft" | "ArrowDown" => step_us(-1),
-                        "ArrowRight" | "ArrowUp" => step_us(1),
-                        _ => return,
-                    };
-                    event.prevent_default();
-                    event.stop_propagation();
-                    act(Person::SeekBy { by_us });
-                }
-            />
+            {bar("Time of the recording", share, of(|of| of.clock.clone()), seek, step)}
             <span class="quiet">{of(|of| of.ends.clone())}</span>
         </section>
     }

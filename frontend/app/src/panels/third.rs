@@ -13,6 +13,7 @@ use super::detail::DetailPanel;
 use super::export::Dialog;
 use super::findings::FindingsPanel;
 use super::lanes::{HiddenLanes, LanesBar};
+use super::lesson::{LessonHead, LessonOver, LessonPanels};
 use super::notes::NotesPanel;
 use super::palette::Palette;
 use super::range::RangeRow;
@@ -51,6 +52,8 @@ pub(super) struct Third {
     pub(super) over_picture: Panel,
     pub(super) compared: Panel,
     pub(super) tables: Panel,
+    pub(super) lesson_head: Panel,
+    pub(super) lesson: Panel,
     late: &'static Late,
     show: fn(&Model),
     drawn: fn(),
@@ -80,15 +83,18 @@ fn third_part() -> Result<Third, SplitLoaderError> {
         search: |panels| view! { <SearchBar panels/> }.into_any(),
         palette: |panels| view! { <Palette panels/> }.into_any(),
         over_picture: |panels| {
-            view! { <CursorFlags panels/><AToB panels/><Captions panels/> }.into_any()
+            view! { <CursorFlags panels/><AToB panels/><Captions panels/><LessonOver/> }.into_any()
         },
         compared: |panels| view! { <CursorsPanel panels/> }.into_any(),
         tables: |panels| view! { <TablesPanel panels/> }.into_any(),
+        lesson_head: |panels| view! { <LessonHead panels/> }.into_any(),
+        lesson: |_| view! { <LessonPanels/> }.into_any(),
         late: &Late::ALL,
         show: signals::show_late,
         drawn: || {
             cursors::drawn();
             captions::drawn();
+            lesson::drawn();
         },
         fetch_bodies: bodies::fetch_for,
         fetch_texts: texts::ask,

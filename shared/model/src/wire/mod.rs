@@ -12,6 +12,7 @@ mod catalogue;
 mod client;
 mod message;
 mod pieces;
+pub mod player;
 mod server;
 
 pub use self::catalogue::{Availability, CatalogueEntry, catalogue_entries, push_catalogue_entry};

@@ -7,8 +7,8 @@ use watchscope_simulator::{
 };
 
 use super::{
-    Break, Lesson, Moment, Passage, Question, Script, Sought, act, configmaps, create_map,
-    delete_map, secs, start, write_map,
+    Break, Find, Goal, Lanes, Lesson, Moment, Movable, Panel, Passage, Question, Script, Sought,
+    act, configmaps, create_map, delete_map, secs, start, write_map,
 };
 use crate::script::Deed;
 
@@ -17,7 +17,7 @@ pub(super) fn lesson() -> Lesson {
         name: "away",
         title: "Deleted while you were away",
         teaches: "Why a watch without a resourceVersion keeps objects that are gone",
-        lasts: secs(90.0),
+        lasts: secs(37.0),
         server: Version::DEFAULT,
         client: ClientGo::minor(34),
         watches: Some(("configmaps", "ConfigMap")),
@@ -27,7 +27,7 @@ pub(super) fn lesson() -> Lesson {
             ended(),
             deleted(),
             back(),
-            ghost(),
+            moved(),
             cure(),
             remember(),
         ],
@@ -44,6 +44,53 @@ pub(super) fn lesson() -> Lesson {
             Break {
                 words: "Write prices",
                 deeds: vec![write_map("prices", 99)],
+            },
+        ],
+        movables: vec![deletion()],
+        goal: Some(Goal {
+            words: "Make naive hold two ghosts with two clicks.",
+            client: "naive",
+            ghosts: 2,
+            clicks: 2,
+            harder: "Make naive hold two ghosts with one click.",
+        }),
+    }
+}
+
+/// The deletion of report. Both clients hold report at 2 s, and the next write is at 16 s.
+fn deletion() -> Movable {
+    let written = secs(8.0);
+    // All watches end then.
+    let end = secs(6.0);
+    // naive wakes then, and watches again.
+    let wakes = secs(11.0);
+    Movable {
+        name: "report",
+        words: "DELETE report",
+        object: "report",
+        written,
+        at: written,
+        bounds: (secs(2.0), secs(15.5)),
+        snaps: vec![end, wakes],
+        settled: secs(17.0),
+        finds: vec![
+            Find {
+                words: "Both hear it",
+                hear: &["correct", "naive"],
+                miss: &[],
+                only_at: None,
+            },
+            Find {
+                words: "Only correct hears it",
+                hear: &["correct"],
+                miss: &["naive"],
+                only_at: None,
+            },
+            Find {
+                words: "correct's stream ends at the same moment, and correct hears it all the same",
+                hear: &["correct"],
+                miss: &["naive"],
+                only_at: Some(end),
             },
         ],
     }
@@ -104,7 +151,16 @@ fn two() -> Passage {
             ],
             right: 1,
             because: "An end is normal. The server sends the missed events to a client that says where it was.",
+            replies: &[
+                "No error came, and the cluster is well. Streams end by design.",
+                "",
+                "The server sends nothing on a stream that has ended. It waits for a request.",
+            ],
+            covers: false,
         }),
+        moves: None,
+        lanes: Lanes::Layers,
+        panels: &[],
     }
 }
 
@@ -130,18 +186,27 @@ fn ended() -> Passage {
             answers: &["It is there", "It is gone", "It is unsure"],
             right: 0,
             because: "It holds the last state it received, and it has no stream now.",
+            replies: &[
+                "",
+                "Which message would say so? No stream is open to naive now.",
+                "A map holds an entry or it does not. What did naive put into it last?",
+            ],
+            covers: true,
         }),
+        moves: None,
+        lanes: Lanes::Layers,
+        panels: &[Panel::Wire, Panel::Code],
     }
 }
 
 fn deleted() -> Passage {
     Passage {
-        title: "One client hears it",
+        title: "One hears it",
         at: secs(9.5),
         shows: (secs(4.0), secs(14.0)),
         text: &[
-            "report was deleted at 8 s {1}. correct had a stream and dropped report {2}. watchscope received the \
-             event too {3}. naive slept.",
+            "report was deleted at 8 s {1}. correct had a stream and dropped report {2}. naive slept, and no stream \
+             was open to it.",
             "The server still has the event in its window. A client that asks for the events after its last \
              resourceVersion gets it.",
         ],
@@ -154,10 +219,6 @@ fn deleted() -> Passage {
                 "correct drops it",
                 Sought::Belief("correct", "report", false),
             ),
-            Moment::first(
-                "DELETED on the wire",
-                Sought::Change(ChangeType::Deleted, Origin::Live, "report"),
-            ),
         ],
         question: Some(Question {
             asks: "naive wakes at 11 s and watches again, without a resourceVersion. What does the server send?",
@@ -169,13 +230,22 @@ fn deleted() -> Passage {
             right: 1,
             because: "Without a resourceVersion the server cannot know what naive missed. It sends the objects that \
                 exist.",
+            replies: &[
+                "For that the server would have to know that naive once held report. The request does not say it.",
+                "",
+                "That is the answer to a watch from the newest resourceVersion. naive gives none.",
+            ],
+            covers: false,
         }),
+        moves: None,
+        lanes: Lanes::Ways,
+        panels: &[Panel::Wire, Panel::Code, Panel::Holds],
     }
 }
 
 fn back() -> Passage {
     Passage {
-        title: "The objects that exist, and no others",
+        title: "What is, and not what was",
         at: secs(12.5),
         shows: (secs(4.0), secs(16.0)),
         text: &[
@@ -200,20 +270,30 @@ fn back() -> Passage {
             right: 2,
             because: "Only an event about the same name changes that entry of its map. A bookmark carries a number \
                 and no objects.",
+            replies: &[
+                "A bookmark carries a number and no objects. Which entry would it remove?",
+                "It changes the entry of prices. What does it say about report?",
+                "",
+            ],
+            covers: false,
         }),
+        moves: None,
+        lanes: Lanes::Ways,
+        panels: &[Panel::Wire, Panel::Code, Panel::Holds],
     }
 }
 
-fn ghost() -> Passage {
+fn moved() -> Passage {
     Passage {
-        title: "A ghost",
+        title: "Move the deletion",
         at: secs(18.0),
-        shows: (secs(4.0), secs(22.0)),
+        shows: (secs(0.0), secs(20.0)),
         text: &[
-            "prices was written at 16 s {1}. Both clients received it, so naive's stream works. But naive believes \
-             in one object too many, a *ghost*. No event about another name will remove it.",
-            "naive does not lag either: its newest resourceVersion is as high as correct's. Lag can be measured from \
-             outside. A ghost shows only when the held objects are compared with a list.",
+            "prices was written at 16 s {1}. Both clients received it, so naive's stream works. But naive holds report, \
+             which is gone: a *ghost*. No event about another name will remove it.",
+            "naive does not lag either: its newest resourceVersion is as high as correct's. A ghost shows only when \
+             the held objects are compared with a list.",
+            "Take *the deletion* by its handle above the picture, and move it along the time axis. Who hears it?",
         ],
         moments: vec![Moment::first(
             "prices is written",
@@ -228,7 +308,16 @@ fn ghost() -> Passage {
             ],
             right: 0,
             because: "ADDED goes into the map under its name, over the ghost.",
+            replies: &[
+                "",
+                "Its map has one entry for each name.",
+                "ADDED report comes by the open stream. Where does naive put it?",
+            ],
+            covers: false,
         }),
+        moves: Some(0),
+        lanes: Lanes::Ways,
+        panels: &[Panel::Wire, Panel::Code, Panel::Holds],
     }
 }
 
@@ -255,6 +344,9 @@ fn cure() -> Passage {
             ),
         ],
         question: None,
+        moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -269,8 +361,12 @@ fn remember() -> Passage {
             "If you must begin anew, list, *replace* all held objects, and treat missing ones as deleted. Adding to \
              a map does not replace it.",
             "An informer does all this. A loop over `Watch` does none of it.",
+            "Now it is your turn. Go back as far as you like. The buttons below the picture act at the clock.",
         ],
         moments: vec![],
         question: None,
+        moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }

@@ -5,8 +5,8 @@ use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_simulator::{ClientGo, Controller, Cut, Fault, Program, Target, Version};
 
 use super::{
-    Break, Lesson, Moment, Passage, Question, Script, Sought, act, configmaps, create_map,
-    delete_map, secs, start, write_map,
+    Break, Lanes, Lesson, Moment, Panel, Passage, Question, Script, Sought, act, configmaps,
+    create_map, delete_map, secs, start, write_map,
 };
 use crate::script::Deed;
 
@@ -44,6 +44,8 @@ pub(super) fn lesson() -> Lesson {
                 deeds: vec![delete_map("stock")],
             },
         ],
+        movables: vec![],
+        goal: None,
     }
 }
 
@@ -117,7 +119,12 @@ fn three() -> Passage {
             right: 1,
             because: "The watch cache keeps recent events. A client that asks from its last resourceVersion gets all \
                 later events.",
+            replies: &[],
+            covers: false,
         }),
+        moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -154,7 +161,12 @@ fn away() -> Passage {
             right: 0,
             because: "A store holds the last state it received. It does not empty itself when the stream breaks. \
                 That is right, and it is why a client must show its lag.",
+            replies: &[],
+            covers: true,
         }),
+        moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -184,7 +196,12 @@ fn forgotten() -> Passage {
             right: 2,
             because: "Any other answer would hide that events are missing. The refusal is 410 Expired: the client \
                 has to start over.",
+            replies: &[],
+            covers: false,
         }),
+        moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -210,7 +227,12 @@ fn gone() -> Passage {
             ],
             right: 1,
             because: "No DELETED ever comes. Objects that it held and that are not in the list are gone.",
+            replies: &[],
+            covers: false,
         }),
+        moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -247,7 +269,12 @@ fn relist() -> Passage {
             answers: &["Two configmaps", "Three configmaps", "None"],
             right: 1,
             because: "The server refuses it each time. It learns nothing and keeps its old state.",
+            replies: &[],
+            covers: true,
         }),
+        moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -271,6 +298,9 @@ fn again() -> Passage {
             ),
         ],
         question: None,
+        moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -287,5 +317,8 @@ fn remember() -> Passage {
         ],
         moments: vec![],
         question: None,
+        moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }

@@ -5,8 +5,8 @@ use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_simulator::{ClientGo, Controller, Fault, Program, Target, Version};
 
 use super::{
-    Break, Lesson, Moment, Passage, Question, Script, Sought, act, create_pod, delete_pod, pods,
-    secs, start,
+    Break, Lanes, Lesson, Moment, Panel, Passage, Question, Script, Sought, act, create_pod,
+    delete_pod, pods, secs, start,
 };
 use crate::script::Deed;
 
@@ -41,6 +41,8 @@ pub(super) fn lesson() -> Lesson {
                 deeds: vec![delete_pod("web-0")],
             },
         ],
+        movables: vec![],
+        goal: None,
     }
 }
 
@@ -90,7 +92,12 @@ fn wait() -> Passage {
             answers: &["It blocks", "It panics", "A zero value, at once, each time"],
             right: 2,
             because: "`ev := <-ch` on a closed channel never waits. Only the second value, `ev, ok := <-ch`, says that it is closed.",
+            replies: &[],
+            covers: false,
         }),
+        moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -117,7 +124,12 @@ fn ended() -> Passage {
             answers: &["All three", "broken and informer", "Only informer"],
             right: 2,
             because: "broken reads busily, but its stream is gone. fixed has stopped. Only informer has a stream.",
+            replies: &[],
+            covers: false,
         }),
+        moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -155,7 +167,12 @@ fn deleted() -> Passage {
             ],
             right: 0,
             because: "It holds the state from before the end, and uses a whole CPU to read nothing.",
+            replies: &[],
+            covers: true,
         }),
+        moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -184,7 +201,12 @@ fn log() -> Passage {
             right: 0,
             because: "It can only report what it knows: it received no deletion. It never noticed that it had no \
                 stream.",
+            replies: &[],
+            covers: false,
         }),
+        moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -207,7 +229,12 @@ fn deadline() -> Passage {
             answers: &["The apiserver", "The network", "Nothing that can be"],
             right: 2,
             because: "Every watch ends, at its timeout at the latest. Only the reader can be repaired.",
+            replies: &[],
+            covers: false,
         }),
+        moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -225,6 +252,9 @@ fn causes() -> Passage {
         ],
         moments: vec![],
         question: None,
+        moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -242,5 +272,8 @@ fn remember() -> Passage {
         ],
         moments: vec![],
         question: None,
+        moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }

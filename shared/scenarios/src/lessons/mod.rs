@@ -7,6 +7,7 @@ mod away;
 mod expired;
 mod ghost;
 mod moment;
+mod movable;
 mod player;
 mod watch_event;
 
@@ -22,6 +23,7 @@ use crate::script::{Act, Deed};
 use crate::story::{Story, View};
 
 pub use self::moment::{Moment, Sought};
+pub use self::movable::{Find, Movable};
 pub use self::player::{Found, LessonPlayer, Run, digest_of};
 
 /// The wall clock at a lesson's begin, in microseconds since 1970: 2027-01-01, midnight UTC. Beginning at midnight
@@ -56,6 +58,25 @@ pub struct Lesson {
     pub passages: Vec<Passage>,
     /// What the person may do to the cluster, in the order of the buttons. The list may be empty.
     pub breaks: Vec<Break>,
+    /// The acts of the script that the person can move along the time axis. The list may be empty.
+    pub movables: Vec<Movable>,
+    /// What the person is to reach at the end; `None` if there is nothing.
+    pub goal: Option<Goal>,
+}
+
+/// What the person is to reach by own clicks: a client holds ghosts, which are objects that are gone from etcd.
+#[derive(Clone, Copy, Debug)]
+pub struct Goal {
+    /// The goal, as a sentence.
+    pub words: &'static str,
+    /// The name of the client.
+    pub client: &'static str,
+    /// The least number of ghosts that the client is to hold at once, for over 1 s.
+    pub ghosts: u64,
+    /// The most breaks that the person may use.
+    pub clicks: u32,
+    /// The same goal with one break less, as a sentence.
+    pub harder: &'static str,
 }
 
 /// The script of a lesson.
@@ -84,6 +105,42 @@ pub struct Passage {
     pub moments: Vec<Moment>,
     /// The question that is asked before the next passage, which shows the answer; `None` if there is no question.
     pub question: Option<Question>,
+    /// The index in [`Lesson::movables`] of the act that the passage asks the person to move; `None` if it asks for
+    /// none.
+    pub moves: Option<usize>,
+    /// Which lanes the passage needs.
+    pub lanes: Lanes,
+    /// Which panels the passage needs, besides the narration. A later passage needs those of an earlier one, too.
+    pub panels: &'static [Panel],
+}
+
+/// Lanes that a passage needs. Each level has those of the level before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lanes {
+    /// etcd, the apiservers with their watch caches, and the clients.
+    Layers,
+    /// Also the streams from watch caches to clients.
+    Ways,
+    /// All lanes: also connections, watchscope's own watch, and its objects.
+    All,
+}
+
+/// A panel beside the narration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Panel {
+    /// The messages on the wire.
+    Wire,
+    /// The table of the objects that each side holds, and the verdict.
+    Holds,
+    /// The clients' loops.
+    Code,
+    /// What the person can do to the cluster.
+    Breaks,
+}
+
+impl Panel {
+    /// All panels.
+    pub const ALL: &'static [Self] = &[Self::Wire, Self::Holds, Self::Code, Self::Breaks];
 }
 
 /// A question whose answer the next passage shows.
@@ -95,8 +152,24 @@ pub struct Question {
     pub answers: &'static [&'static str],
     /// The index of the right answer in [`Self::answers`], from 0. Exactly one answer is right.
     pub right: usize,
-    /// The explanation, which is shown after any answer, right or wrong.
+    /// The explanation, which is shown once the question is settled ([`Question::is_settled`]).
     pub because: &'static str,
+    /// A reply to each answer, in the order of the answers; that of the right answer is empty. With replies a wrong
+    /// answer leads to a second try. The list may be empty.
+    pub replies: &'static [&'static str],
+    /// Whether the page covers what each side holds until the question is settled.
+    pub covers: bool,
+}
+
+impl Question {
+    /// Whether these tries settle the question: one is right, one asks to see the answer (the index after the last
+    /// answer), or no try is left. With replies there are two tries, otherwise one.
+    #[must_use]
+    pub fn is_settled(&self, tries: &[usize]) -> bool {
+        let most = if self.replies.is_empty() { 1 } else { 2 };
+        let ends = |answer: &usize| *answer == self.right || *answer >= self.answers.len();
+        tries.len() >= most || tries.iter().any(ends)
+    }
 }
 
 /// Something that the person can do to the cluster.
@@ -150,6 +223,15 @@ impl Lesson {
         begun.saturating_sub(1)
     }
 
+    /// Moves an act to a time, or to the nearest of the act's bounds. Returns whether the lesson has the act.
+    pub fn move_act(&mut self, place: usize, to: Duration) -> bool {
+        let movable = self.movables.get_mut(place);
+        movable.is_some_and(|movable| {
+            movable.at = movable.within(to);
+            true
+        })
+    }
+
     /// Returns the deeds before the lesson, and the lesson's story with a version of the server and of client-go.
     fn story(&self, server: Version, client: ClientGo) -> (Vec<Deed>, Story) {
         let settling = i64::try_from(SETTLING.as_micros()).unwrap_or(0);
@@ -159,6 +241,11 @@ impl Lesson {
             ..Config::of_objects()
         };
         let Script { before, mut acts } = (self.script)(client);
+        for movable in &self.movables {
+            for act in acts.iter_mut().filter(|act| act.at == movable.written) {
+                act.at = movable.at;
+            }
+        }
         tree::sort_by(&mut acts, |one, other| one.at.cmp(&other.at));
         let story = Story {
             name: self.name,

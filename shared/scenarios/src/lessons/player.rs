@@ -244,6 +244,15 @@ impl LessonPlayer {
         taken
     }
 
+    /// Like [`LessonPlayer::step`], but shows the lesson at most to a time.
+    pub fn step_within(&mut self, most: Duration) -> Vec<Entry> {
+        while self.waiting.is_empty() && self.ran < most.min(self.lesson.lasts) {
+            self.run_to(self.ran + STEP);
+        }
+        let next = self.next_waiting().unwrap_or(self.lesson.lasts);
+        self.advance(next.min(most))
+    }
+
     /// Shows the next entry, and all entries of the same time; returns these entries. Entries from before the lesson's
     /// begin count as of its begin. If no entry is left, the function shows the lesson to its end and returns no
     /// entries.
@@ -251,11 +260,29 @@ impl LessonPlayer {
         while self.waiting.is_empty() && self.ran < self.lesson.lasts {
             self.run_to(self.ran + STEP);
         }
-        let next = self.waiting.front().map(|entry| {
-            let since = entry.at().micros_since(self.time(Duration::ZERO));
-            Duration::from_micros(u64::try_from(since).unwrap_or(0))
-        });
+        let next = self.next_waiting();
         self.advance(next.unwrap_or(self.lesson.lasts))
+    }
+
+    /// Returns the time of the next entry that is not shown yet, if the world has produced it.
+    fn next_waiting(&self) -> Option<Duration> {
+        let entry = self.waiting.front()?;
+        let since = entry.at().micros_since(self.time(Duration::ZERO));
+        Some(Duration::from_micros(u64::try_from(since).unwrap_or(0)))
+    }
+
+    /// Returns the times of all entries of this run, as it will go on if the person does nothing more: in order, since
+    /// the lesson began. The function runs the lesson once to its end.
+    #[must_use]
+    pub fn timetable(&self) -> Vec<Duration> {
+        let mut player = self.again(self.run, self.lesson.lasts);
+        let entries = player.advance(self.lesson.lasts);
+        let begin = self.time(Duration::ZERO);
+        let since = |entry: &Entry| u64::try_from(entry.at().micros_since(begin)).unwrap_or(0);
+        entries
+            .iter()
+            .map(|entry| Duration::from_micros(since(entry)))
+            .collect()
     }
 
     /// Performs the lesson's break with an index at the time to which the world has run: the shown time, or up to 10 ms
@@ -268,14 +295,32 @@ impl LessonPlayer {
     }
 
     /// Returns the next run of the same lesson at its beginning, with other parameters if `run` differs. The next run
-    /// repeats the person's deeds so far ([`LessonPlayer::deeds`]) at their times, but only those up to and with
-    /// `keep`, since the lesson began.
+    /// repeats the person's deeds so far ([`LessonPlayer::deeds`]), and those that this run was yet to repeat, at their
+    /// times, but only those up to and with `keep`, since the lesson began.
     #[must_use]
     pub fn again(&self, run: Run, keep: Duration) -> Self {
-        let mut player = Self::of_number(self.lesson.clone(), run, self.number + 1);
-        let deeds = self.deeds.iter().filter(|(at, _)| *at <= keep);
+        self.again_with(self.lesson.clone(), run, keep)
+    }
+
+    /// Like [`LessonPlayer::again`], but with acts at other times: `lesson` is this lesson with moved acts.
+    #[must_use]
+    pub fn again_with(&self, lesson: Lesson, run: Run, keep: Duration) -> Self {
+        let mut player = Self::of_number(lesson, run, self.number + 1);
+        let deeds = self.deeds.iter().chain(&self.to_do);
+        let deeds = deeds.filter(|(at, _)| *at <= keep);
         player.to_do = deeds.copied().collect();
         player
+    }
+
+    /// Repeats deeds at their times: the time since the lesson began, and the index among the lesson's breaks. They
+    /// replace the deeds of the previous run. Times are in order; a past one means now. Only the first 256 deeds count.
+    pub fn repeat_deeds(&mut self, deeds: impl IntoIterator<Item = (Duration, usize)>) {
+        let is_known = |(_, place): &(Duration, usize)| *place < self.lesson.breaks.len();
+        self.to_do = deeds
+            .into_iter()
+            .filter(is_known)
+            .take(DEEDS_MOST)
+            .collect();
     }
 
     /// Forgets the deeds of the previous run that are not yet repeated, so that this run never repeats them.

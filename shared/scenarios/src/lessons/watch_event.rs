@@ -6,8 +6,8 @@ use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_simulator::{ClientGo, Controller, Program, Request, Version};
 
 use super::{
-    Break, Lesson, Moment, PODS, Passage, Question, Script, Sought, act, create_pod, delete_pod,
-    patch_of, pods, secs, start,
+    Break, Lanes, Lesson, Moment, PODS, Panel, Passage, Question, Script, Sought, act, create_pod,
+    delete_pod, patch_of, pods, secs, start,
 };
 use crate::script::{Act, Deed};
 
@@ -51,6 +51,8 @@ pub(super) fn lesson() -> Lesson {
             },
             super::end_watches(),
         ],
+        movables: vec![],
+        goal: None,
     }
 }
 
@@ -130,7 +132,12 @@ fn list_then_watch() -> Passage {
             answers: &["A list", "A GET of the pod", "Nothing"],
             right: 2,
             because: "Both streams are open. The server writes the event into them.",
+            replies: &[],
+            covers: false,
         }),
+        moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -166,7 +173,12 @@ fn born() -> Passage {
             right: 0,
             because: "etcd counts the writes of the whole store. An object's number changes only when the object \
                 itself is written.",
+            replies: &[],
+            covers: false,
         }),
+        moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -197,7 +209,12 @@ fn others() -> Passage {
             answers: &["ADDED, 603", "MODIFIED, 603", "The changed field only"],
             right: 1,
             because: "The pod existed, so it is MODIFIED, and the write takes the store's next revision.",
+            replies: &[],
+            covers: false,
         }),
+        moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -235,7 +252,12 @@ fn again() -> Passage {
             right: 1,
             because: "604 carries the whole pod, including its node. But the client cannot count changes: events \
                 give the state, not the number of changes.",
+            replies: &[],
+            covers: false,
         }),
+        moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -263,7 +285,12 @@ fn fold() -> Passage {
             right: 1,
             because: "It contains the last state of the object, with the resourceVersion of the deletion. Before \
                 1.9.3 it was the old resourceVersion, and clients that resumed from it went back in time (F23).",
+            replies: &[],
+            covers: false,
         }),
+        moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -295,6 +322,9 @@ fn gone() -> Passage {
             ),
         ],
         question: None,
+        moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }
 
@@ -313,5 +343,8 @@ fn remember() -> Passage {
         ],
         moments: vec![],
         question: None,
+        moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
     }
 }

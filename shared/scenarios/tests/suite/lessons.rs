@@ -68,7 +68,7 @@ fn run_of(lesson: &Lesson) -> Run {
 }
 
 /// Returns the store of a page that followed a lesson's log from its beginning.
-fn store_of(entries: &[Entry], began: Time) -> Store {
+pub(crate) fn store_of(entries: &[Entry], began: Time) -> Store {
     let state = State {
         at: began,
         ..State::default()

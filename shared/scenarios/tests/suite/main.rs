@@ -10,6 +10,7 @@ mod findings;
 mod healthy;
 mod hiding;
 mod lessons;
+mod moved;
 mod presence;
 mod stories;
 mod why;

@@ -53,6 +53,17 @@ impl Lanes {
         }
     }
 
+    /// Opens or closes all watch caches, whose streams are below them, and all clients, whose connections are below them.
+    pub fn open_layers(&mut self, store: &Store, caches: bool, clients: bool) {
+        for (layer, id) in store.layer_names().sorted() {
+            match layer {
+                Layer::Cache(..) => self.set_layer_open(store, id, caches),
+                Layer::Client(_) => self.set_layer_open(store, id, clients),
+                _ => {}
+            }
+        }
+    }
+
     fn is_layer_open(&self, store: &Store, layer: LayerId) -> bool {
         // The watches come first. The inside shows once the viewer opens it, or in a lesson.
         let names = store.layer_names();

@@ -53,8 +53,15 @@ impl Model {
             }
             Action::Play => self.toggle_play(),
             Action::TogglePause if self.is_replay() => self.toggle_play(),
-            // The lesson has done it.
-            Action::PlayLesson => {}
+            // The lesson's panels do it.
+            Action::PlayLesson
+            | Action::NextPassage
+            | Action::PreviousPassage
+            | Action::StepLesson
+            | Action::FirstAnswer
+            | Action::SecondAnswer
+            | Action::ThirdAnswer
+            | Action::TakeAct => {}
             Action::Faster => self.step_speed(true),
             Action::Slower => self.step_speed(false),
             Action::TogglePause => {

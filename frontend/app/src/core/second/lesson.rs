@@ -4,13 +4,26 @@ use watchscope_model::{Seq, Time};
 use watchscope_timeline::{LaneId, Px};
 
 use crate::core::model::Model;
+use crate::core::person::LessonLanes;
 
 impl Model {
-    /// Opens the layers and all watches, so that their objects are visible.
-    pub(super) fn expand(&mut self) {
+    /// Shows the lanes that a passage needs.
+    pub(super) fn expand(&mut self, lanes: LessonLanes) {
         self.lanes.shows_all = true;
         if let Some(LaneId::Layer(all)) = self.lane_of_key("inside") {
             self.lanes.set_layer_open(&self.store, all, true);
+        }
+        let (has_ways, has_all) = (lanes >= LessonLanes::Ways, lanes == LessonLanes::All);
+        self.lanes.open_layers(&self.store, has_ways, has_all);
+        let rows = self.rows.rows.iter().map(|row| row.id);
+        let watches: Vec<LaneId> = rows
+            .filter(|lane| matches!(lane, LaneId::Watch(_)))
+            .collect();
+        for watch in watches.into_iter().filter(|_| !has_all) {
+            self.lanes.hide(&self.store, watch);
+        }
+        if has_all {
+            self.lanes.show_all_hidden();
         }
         self.redraw();
     }

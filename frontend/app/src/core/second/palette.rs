@@ -436,7 +436,14 @@ impl Model {
                 Some("A lesson exports nothing.")
             }
             Action::MarkCursor if self.panels.is_lesson => Some("A lesson has its own time."),
-            Action::PlayLesson => Some("The lesson's own button does it."),
+            Action::PlayLesson
+            | Action::NextPassage
+            | Action::PreviousPassage
+            | Action::StepLesson
+            | Action::FirstAnswer
+            | Action::SecondAnswer
+            | Action::ThirdAnswer
+            | Action::TakeAct => Some("The lesson's own controls do it."),
             _ => None,
         }
     }

@@ -134,7 +134,7 @@ impl Model {
                 self.link.starts_over = true;
                 self.input(Input::Anew);
             }
-            Person::Expand => self.expand(),
+            Person::Expand(lanes) => self.expand(lanes),
             Person::Reveal(lane) => self.reveal_lane(&lane),
         }
         self.follow_edges();

@@ -1,0 +1,193 @@
+//! What the panels of a lesson compute: marks of its text, times in words, and where a dragged act lands.
+
+use watchscope_model::wire::player::ActText;
+
+/// Within this distance of a time to which an act snaps, a drag lands on that time.
+const SNAP_US: i64 = 150_000;
+/// The steps of a drag and of the arrow keys.
+pub const STEP_US: i64 = 100_000;
+/// The steps of the arrow keys with Shift.
+pub const STRIDE_US: i64 = 1_000_000;
+
+/// A part of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Plain text.
+    Plain(String),
+    /// Stressed text, `*…*` in the source.
+    Stressed(String),
+    /// Code, `` `…` `` in the source.
+    Code(String),
+    /// The moment with this number, from 1; `{1}` in the source.
+    Moment(u32),
+}
+
+/// Cuts a text at its marks. A mark without an end is plain text.
+#[must_use]
+pub fn parts(text: &str) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let end = match first {
+            '*' | '`' => Some(first),
+            '{' => Some('}'),
+            _ => None,
+        };
+        let after = &rest[first.len_utf8()..];
+        let marked = end.and_then(|end| after.split_once(end));
+        let part = marked.and_then(|(inner, left)| {
+            let part = match first {
+                '*' => Part::Stressed(inner.to_owned()),
+                '`' => Part::Code(inner.to_owned()),
+                _ => Part::Moment(inner.parse().ok()?),
+            };
+            Some((part, left))
+        });
+        match part {
+            Some((part, left)) => {
+                if !plain.is_empty() {
+                    parts.push(Part::Plain(std::mem::take(&mut plain)));
+                }
+                parts.push(part);
+                rest = left;
+            }
+            None => {
+                plain.push(first);
+                rest = after;
+            }
+        }
+    }
+    if !plain.is_empty() {
+        parts.push(Part::Plain(plain));
+    }
+    parts
+}
+
+/// Returns a time of a lesson in seconds with one decimal, cut off: `18.0 s`.
+#[must_use]
+pub fn seconds(at_us: i64) -> String {
+    format!("{} s", tenths(at_us))
+}
+
+/// Returns a time of a lesson in seconds with one decimal, cut off, without a unit: `18.0`.
+#[must_use]
+pub fn tenths(at_us: i64) -> String {
+    let tenths = at_us.max(0) / STEP_US;
+    format!("{}.{}", tenths / 10, tenths % 10)
+}
+
+/// Returns a time of a lesson in seconds, without decimals if it has none: `18 s`, `0.5 s`.
+#[must_use]
+pub fn whole_seconds(at_us: i64) -> String {
+    if at_us % STRIDE_US == 0 {
+        format!("{} s", at_us / STRIDE_US)
+    } else {
+        seconds(at_us)
+    }
+}
+
+/// The least distance of two labels of the ruler, in px.
+const LABELS_APART_PX: f64 = 64.0;
+/// The steps of the ruler, in tenths of a second.
+const RULER_STEPS: [i64; 9] = [1, 2, 5, 10, 20, 50, 100, 300, 600];
+
+/// Returns the times with a label on a ruler from a time to another, which is `width_px` wide. There are at most
+/// `width_px` / 64 + 1.
+#[must_use]
+pub fn ruler(from_us: i64, to_us: i64, width_px: f64) -> Vec<i64> {
+    let us_per_px = (to_us - from_us) as f64 / width_px.max(1.0);
+    let least_us = us_per_px * LABELS_APART_PX;
+    let steps = RULER_STEPS.map(|tenths| tenths * STEP_US);
+    let Some(step_us) = steps
+        .into_iter()
+        .find(|step_us| *step_us as f64 >= least_us)
+    else {
+        return Vec::new();
+    };
+    let first = (from_us.max(0) + step_us - 1).div_euclid(step_us);
+    let last = to_us.div_euclid(step_us);
+    (first..=last).map(|number| number * step_us).collect()
+}
+
+/// Returns where an act that is dragged to a time lands: in the act's bounds, at a whole tenth of a second, and on a
+/// time to which it snaps if one is near.
+#[must_use]
+pub fn landed(act: &ActText, to_us: i64) -> i64 {
+    let near = |at: &&i64| (**at - to_us).abs() <= SNAP_US;
+    let nearest = act.snaps_us.iter().filter(near);
+    let snapped = nearest.min_by_key(|at| (**at - to_us).abs());
+    let stepped = (to_us + STEP_US / 2).div_euclid(STEP_US) * STEP_US;
+    within(act, snapped.copied().unwrap_or(stepped))
+}
+
+/// Returns the time, or the nearest bound of a time outside the act's bounds.
+#[must_use]
+pub fn within(act: &ActText, at_us: i64) -> i64 {
+    at_us.min(act.to_us).max(act.from_us)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn act() -> ActText {
+        ActText {
+            words: "DELETE report".into(),
+            written_us: 8_000_000,
+            from_us: 2_000_000,
+            to_us: 15_500_000,
+            snaps_us: vec![6_000_000, 11_000_000],
+            finds: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_text_is_cut_at_its_marks() {
+        let plain = |text: &str| Part::Plain(text.into());
+        assert_eq!(
+            parts("*naive* slept {1}; `GET` {x} 2 * 3 ü"),
+            [
+                Part::Stressed("naive".into()),
+                plain(" slept "),
+                Part::Moment(1),
+                plain("; "),
+                Part::Code("GET".into()),
+                plain(" {x} 2 * 3 ü"),
+            ]
+        );
+        assert!(parts("").is_empty());
+    }
+
+    #[test]
+    fn a_dragged_act_lands_on_tenths_on_snaps_and_within_its_bounds() {
+        let land = |to_us| landed(&act(), to_us);
+        assert_eq!(land(9_240_000), 9_200_000);
+        assert_eq!(land(9_250_000), 9_300_000);
+        assert_eq!([5_860_000, 6_140_000].map(land), [6_000_000; 2]);
+        assert_eq!(land(6_170_000), 6_200_000);
+        assert_eq!(land(-1), 2_000_000);
+        assert_eq!(land(99_000_000), 15_500_000);
+    }
+
+    #[test]
+    fn a_ruler_has_labels_at_whole_steps_with_room_between_them() {
+        let labels = ruler(-500_000, 10_200_000, 700.0);
+        assert_eq!(
+            labels,
+            (0..=10).map(|at| at * 1_000_000).collect::<Vec<i64>>()
+        );
+        assert_eq!(
+            ruler(4_000_000, 24_000_000, 200.0),
+            [10_000_000, 20_000_000]
+        );
+        assert!(ruler(0, 3_600_000_000, 10.0).is_empty());
+    }
+
+    #[test]
+    fn times_are_in_seconds_with_one_decimal() {
+        assert_eq!(seconds(18_000_000), "18.0 s");
+        assert_eq!(tenths(9_299_999), "9.2");
+        assert_eq!(tenths(-1), "0.0");
+    }
+}

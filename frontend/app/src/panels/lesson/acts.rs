@@ -1,0 +1,250 @@
+//! The acts that the person can move: a track with a handle above the picture, and a line down to the act's mark.
+
+use std::cell::Cell;
+
+use leptos::prelude::*;
+use wasm_bindgen::JsCast as _;
+use watchscope_model::wire::player::ActText;
+use web_sys::{Element, HtmlElement, KeyboardEvent, PointerEvent};
+
+use super::drag;
+use super::shown::{ActPlace, mirrors};
+use super::talk::time_at;
+use crate::core::lesson::{STEP_US, STRIDE_US, seconds};
+use crate::decimal::decimal;
+
+fn px(px: f64) -> String {
+    format!("{}px", decimal(px, 1))
+}
+
+/// The indices of the acts that the passage is about. From such a passage on, an act stays.
+fn present() -> Vec<u32> {
+    let shown = mirrors();
+    shown.both(|text, now| {
+        let passages = text.passages.iter().take(now.passage as usize + 1);
+        let mut acts: Vec<u32> = passages
+            .filter_map(|passage| Some(passage.act? as u32))
+            .collect();
+        // An act that a link moved is there from the begin.
+        let moved = text.acts.iter().zip(&now.acts).enumerate();
+        acts.extend(
+            moved
+                .filter(|(_, (text, act))| text.written_us != act.at_us)
+                .map(|(place, _)| place as u32),
+        );
+        acts.sort_unstable();
+        acts.dedup();
+        acts
+    })
+}
+
+/// Gives the focus to the first handle.
+pub(super) fn focus_act() {
+    let handle = document().query_selector(".act-handle").ok().flatten();
+    if let Some(handle) = handle.and_then(|handle| handle.dyn_into::<HtmlElement>().ok()) {
+        // An element of the document can have the focus.
+        let _ = handle.focus();
+    }
+}
+
+/// The tracks with their handles.
+#[component]
+pub(super) fn ActHandles() -> impl IntoView {
+    let shown = mirrors();
+    let present = Memo::new(move |_| present());
+    move || {
+        let acts = present.get();
+        (!acts.is_empty()).then(|| {
+            let handles = acts.into_iter().filter_map(|place| {
+                let text = shown.text(|text| text.acts.get(place as usize).cloned())?;
+                Some(view! { <Track place text/> })
+            });
+            view! {
+                <div class="acts" role="group" aria-label="Acts that you can move">
+                    {handles.collect_view()}
+                </div>
+            }
+        })
+    }
+}
+
+#[component]
+fn Track(place: u32, text: ActText) -> impl IntoView {
+    let shown = mirrors();
+    let of = move |read: fn(&ActPlace) -> f64| {
+        shown
+            .acts
+            .with(|acts| acts.get(place as usize).map(read).unwrap_or_default())
+    };
+    let at_us = Memo::new(move |_| {
+        let drag = shown.drag.get().filter(|(act, _)| *act == place);
+        drag.map_or_else(
+            || shown.now(|now| now.acts.get(place as usize).map_or(0, |act| act.at_us)),
+            |(_, at_us)| at_us,
+        )
+    });
+    let tried = Memo::new(move |_| {
+        let tried = shown.beside.with(|beside| {
+            let act = beside.acts.get(place as usize);
+            act.map(|act| act.tried.clone()).unwrap_or_default()
+        });
+        let places = shown.acts.with(|acts| {
+            let act = acts.get(place as usize);
+            act.map(|act| act.tried_px.clone()).unwrap_or_default()
+        });
+        let ticks = tried.into_iter().zip(places);
+        ticks
+            .map(|(tried, x_px)| (x_px, tried.heard, tried.clients))
+            .collect::<Vec<_>>()
+    });
+    let fates = Memo::new(move |_| {
+        shown.beside.with(|beside| {
+            let act = beside.acts.get(place as usize);
+            act.map(|act| act.fates.join(", ")).unwrap_or_default()
+        })
+    });
+    let written_us = text.written_us;
+    let words = text.words.clone();
+    let value_text = move || format!("{}: {}. {}", seconds(at_us.get()), words, fates.get());
+    view! {
+        <span class="act-bound from" style:left=move || px(of(|act| act.bounds_px.0))>
+            {format!("from {}", seconds(text.from_us))}
+        </span>
+        <span class="act-bound to" style:left=move || px(of(|act| act.bounds_px.1))>
+            {format!("to {}", seconds(text.to_us))}
+        </span>
+        <span
+            class="act-track"
+            style:left=move || px(of(|act| act.bounds_px.0))
+            style:width=move || px((of(|act| act.bounds_px.1) - of(|act| act.bounds_px.0)).max(0.0))
+        ></span>
+        {move || tried.get().into_iter().map(|(x_px, heard, clients)| view! {
+            <span class="act-tick" class:all=heard == clients style:left=px(x_px) title=format!("{heard} of {clients} heard")></span>
+        }).collect_view()}
+        <button
+            class="act-handle"
+            data-part="act"
+            role="slider"
+            aria-label=text.words.clone()
+            aria-orientation="horizontal"
+            aria-valuemin=in_seconds(text.from_us)
+            aria-valuemax=in_seconds(text.to_us)
+            aria-valuenow=move || in_seconds(at_us.get())
+            aria-valuetext=value_text
+            title="Drag it, or use the arrow keys; Shift for a second, Esc puts it back"
+            style:left=move || px(of(|act| act.x_px))
+            on:pointerdown=move |event| grip(&event, place)
+            on:pointermove=move |event| drag_to(&event, place)
+            on:pointerup=|_| let_go()
+            on:pointercancel=|_| let_go()
+            on:keydown=move |event| key(&event, place)
+            on:blur=|_| let_go()
+        >
+            <span aria-hidden="true">"‹"</span>
+            <b>{text.words.clone()}</b>
+            <span>{move || seconds(at_us.get())}</span>
+            <span aria-hidden="true">"›"</span>
+        </button>
+        <span class="act-fate" class:moved=move || at_us.get() != written_us>{move || fates.get()}</span>
+    }
+}
+
+/// Returns a time in seconds, for readers of screens.
+fn in_seconds(at_us: i64) -> String {
+    decimal(at_us as f64 / 1e6, 1)
+}
+
+thread_local! {
+    /// Whether a pointer holds a handle.
+    static IS_GRIPPED: Cell<bool> = const { Cell::new(false) };
+}
+
+fn let_go() {
+    IS_GRIPPED.set(false);
+    drag::release();
+}
+
+fn grip(event: &PointerEvent, place: u32) {
+    IS_GRIPPED.set(true);
+    let target: Option<Element> = event
+        .current_target()
+        .and_then(|target| target.dyn_into().ok());
+    if let Some(target) = target {
+        // Without the pointer the handle is only moved while the pointer is over it.
+        let _ = target.set_pointer_capture(event.pointer_id());
+    }
+    drag::take(place);
+}
+
+fn drag_to(event: &PointerEvent, place: u32) {
+    if !IS_GRIPPED.get() {
+        return;
+    }
+    if let Some(to_us) = time_at(f64::from(event.client_x())) {
+        drag::move_to(place, to_us);
+    }
+}
+
+fn key(event: &KeyboardEvent, place: u32) {
+    let step_us = if event.shift_key() {
+        STRIDE_US
+    } else {
+        STEP_US
+    };
+    let Some(at_us) = drag::time_of(place) else {
+        return;
+    };
+    let to_us = match event.key().as_str() {
+        "ArrowLeft" | "ArrowDown" => at_us - step_us,
+        "ArrowRight" | "ArrowUp" => at_us + step_us,
+        "Home" => i64::MIN,
+        "End" => i64::MAX,
+        "Escape" => {
+            event.prevent_default();
+            event.stop_propagation();
+            drag::put_back();
+            return;
+        }
+        _ => return,
+    };
+    event.prevent_default();
+    event.stop_propagation();
+    drag::take_by_key(place);
+    drag::move_exactly(place, to_us);
+}
+
+/// The lines from the handles to the acts' marks, and the pictures before the move.
+#[component]
+pub(super) fn ActLines() -> impl IntoView {
+    let shown = mirrors();
+    let is_old = move || shown.is_old.get();
+    // The picture before the move fits only the same view.
+    let has_before = Memo::new(move |_| {
+        let before = shown.before.get();
+        let is_moved = shown.both(|text, now| {
+            let mut acts = text.acts.iter().zip(&now.acts);
+            acts.any(|(text, act)| text.written_us != act.at_us)
+        });
+        is_moved && before.is_some() && before == shown.present.get()
+    });
+    let present = Memo::new(move |_| present());
+    let line = move |place: u32| {
+        let of = move |read: fn(&ActPlace) -> f64| {
+            shown
+                .acts
+                .with(|acts| acts.get(place as usize).map(read).unwrap_or_default())
+        };
+        view! {
+            <span
+                class="act-line"
+                style:left=move || px(of(|act| act.x_px))
+                style:height=move || px(of(|act| act.mark_px))
+            ></span>
+        }
+    };
+    view! {
+        <canvas class="act-before" data-part="act-before" aria-hidden="true" class:shown=move || has_before.get()></canvas>
+        <canvas class="act-last" data-part="act-last" aria-hidden="true" class:shown=is_old></canvas>
+        {move || present.get().into_iter().map(line).collect_view()}
+    }
+}
