@@ -55,11 +55,11 @@ impl Helm {
         finish(command, b"", LONG).await
     }
 
-    /// Renders a form for a namespace.
-    async fn rendered(&self, form: &str, namespace: &str) -> Result<String> {
+    /// Renders a form for a release and a namespace.
+    async fn rendered(&self, form: &str, release: &str, namespace: &str) -> Result<String> {
         let values = values(form);
         let more = ["--namespace", namespace, "--values", &values];
-        let finished = self.run(&["template", "watchscope"], &more).await?;
+        let finished = self.run(&["template", release], &more).await?;
         finished.success()
     }
 
@@ -94,7 +94,7 @@ fn forms() -> Result<Vec<String>> {
 #[tokio::test]
 async fn the_manifest_is_what_the_chart_renders() -> Result<()> {
     let helm = or_skip!(Helm::find());
-    let rendered = helm.rendered(MANIFEST, "watchscope").await?;
+    let rendered = helm.rendered(MANIFEST, "watchscope", "watchscope").await?;
     let path = root().join("deploy/watchscope.yaml");
     if std::env::var_os("WATCHSCOPE_WRITE_DOCS").is_some() {
         std::fs::write(&path, &rendered)?;
@@ -233,9 +233,10 @@ async fn each_form_is_accepted_under_restricted_and_only_reads_without_secrets()
     ensure!(of_the_cluster.contains("nodes\n"), "{of_the_cluster}");
     let mut kinds = Vec::new();
     for form in forms()? {
+        // The release has the name of its namespace: other tests apply objects of the release `watchscope`.
         let namespace = format!("chart-{form}");
         prepare(&cluster, &[&namespace, "shop"]).await?;
-        let rendered = helm.rendered(&form, &namespace).await?;
+        let rendered = helm.rendered(&form, &namespace, &namespace).await?;
         let objects = accepted(&cluster, &rendered).await?;
         for object in &objects {
             reads_by_name(object, &of_the_cluster);
@@ -278,7 +279,7 @@ async fn the_program_takes_the_arguments_of_each_form() -> Result<()> {
     for form in forms()? {
         let namespace = format!("chart-{form}");
         prepare(&cluster, &[&namespace, "shop"]).await?;
-        let rendered = helm.rendered(&form, &namespace).await?;
+        let rendered = helm.rendered(&form, &namespace, &namespace).await?;
         let mut arguments = arguments(&accepted(&cluster, &rendered).await?)?;
         // With it the program reads all words before, and serves nothing.
         arguments.push("--help".to_owned());
@@ -297,7 +298,9 @@ async fn the_rights_of_one_namespace_suffice_for_the_watches_of_that_form() -> R
     let cluster = KubeCluster::shared(&tools).await?;
     let namespace = "chart-rights";
     prepare(&cluster, &[namespace, "shop"]).await?;
-    let rendered = helm.rendered("one-namespace", namespace).await?;
+    let rendered = helm
+        .rendered("one-namespace", "watchscope", namespace)
+        .await?;
     let arguments = arguments(&accepted(&cluster, &rendered).await?)?;
     let apply = ["apply", "-f", "-"];
     let applied = cluster.kubectl().outcome(&apply, rendered.as_bytes());

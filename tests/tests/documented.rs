@@ -43,6 +43,13 @@ const NOT_RUN: &[(&str, &str)] = &[
         "kubectl -n watchscope exec ",
         "the kubelet runs the command in the pod",
     ),
+    ("skopeo copy ", "it sends the image to a registry"),
+    ("kind load ", "it needs a cluster with a kubelet"),
+    ("ctr ", "it needs the container runtime of a kubelet"),
+    (
+        "kubectl krew install ",
+        "krew fetches its index. packaged.rs compares its manifest with the archive",
+    ),
 ];
 
 /// A block of shell in a page.

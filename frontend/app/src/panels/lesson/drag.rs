@@ -6,7 +6,7 @@ use wasm_bindgen::JsValue;
 use watchscope_model::wire::player::MoveAct;
 
 use super::pace::asked;
-use super::shown::{call, mirrors, say};
+use super::shown::{call, has_waiting, mirrors, say, take_waiting, wait_with};
 use crate::core::lesson::{landed, seconds, within};
 use crate::core::person::Person;
 use crate::runtime::page::act;
@@ -16,8 +16,6 @@ use crate::runtime::page::act;
 struct Drag {
     /// Whether a run was asked for and is not drawn yet.
     is_running: bool,
-    /// The act and the time that the next run is to have.
-    wanted: Option<(u32, i64)>,
     /// The act that the person holds, with its time when the person took it.
     held: Option<(u32, i64)>,
 }
@@ -101,7 +99,7 @@ fn want(place: u32, at_us: i64) {
         return;
     }
     mirrors().drag.set(Some((place, at_us)));
-    DRAG.with_borrow_mut(|drag| drag.wanted = Some((place, at_us)));
+    wait_with(place, at_us);
     run();
     // The handle follows at once.
     act(Person::Redraw);
@@ -113,7 +111,7 @@ fn run() {
         if drag.is_running {
             return None;
         }
-        let next = drag.wanted.take();
+        let next = take_waiting();
         drag.is_running = next.is_some();
         next
     });
@@ -127,14 +125,12 @@ fn run() {
 
 /// The run that was asked for is drawn.
 pub(super) fn arrived() {
-    let (was_running, is_last, is_held) = DRAG.with_borrow_mut(|drag| {
-        let was_running = std::mem::take(&mut drag.is_running);
-        (was_running, drag.wanted.is_none(), drag.held.is_some())
-    });
+    let (was_running, is_held) =
+        DRAG.with_borrow_mut(|drag| (std::mem::take(&mut drag.is_running), drag.held.is_some()));
     if !was_running {
         return;
     }
-    if !is_last {
+    if has_waiting() {
         run();
         return;
     }

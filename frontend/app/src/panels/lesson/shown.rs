@@ -7,8 +7,8 @@ use leptos::prelude::{Owner, window};
 use wasm_bindgen::{JsCast as _, JsValue};
 use watchscope_model::Time;
 use watchscope_model::wire::player::{
-    ActNow, ClientNow, FindingNow, Halt, LessonCommand, LessonNow, LessonText, PassageText, Play,
-    WireLine, encode_command,
+    ActNow, ClientNow, FindingNow, Halt, LessonCommand, LessonNow, LessonText, MoveAct,
+    PassageText, Play, WireLine, encode_command,
 };
 use watchscope_timeline::inside::beliefs::BeliefTable;
 use watchscope_timeline::inside::stretches::Stretches;
@@ -214,10 +214,33 @@ pub(super) fn call(name: &str, argument: &JsValue) {
     }
 }
 
-/// Sends a command to the lesson.
+thread_local! {
+    /// The act and the time of a move that waits until the run before it is drawn.
+    static WAITING: Cell<Option<(u32, i64)>> = const { Cell::new(None) };
+}
+
+/// Keeps the next move of an act, in place of one that waits.
+pub(super) fn wait_with(act: u32, to_us: i64) {
+    WAITING.set(Some((act, to_us)));
+}
+
+/// Whether a move waits.
+pub(super) fn has_waiting() -> bool {
+    WAITING.get().is_some()
+}
+
+/// Takes the move that waits.
+pub(super) fn take_waiting() -> Option<(u32, i64)> {
+    WAITING.take()
+}
+
+/// Sends a command to the lesson. A move that waits goes before it: sent later, it would undo a step to another passage.
 pub(super) fn say(command: impl Into<LessonCommand>) {
-    let bytes = encode_command(&command.into());
-    call("say", &Uint8Array::from(&*bytes).into());
+    let waiting = take_waiting().map(|(act, to_us)| MoveAct { act, to_us }.into());
+    for command in waiting.into_iter().chain([command.into()]) {
+        let bytes = encode_command(&command);
+        call("say", &Uint8Array::from(&*bytes).into());
+    }
 }
 
 /// Opens another lesson; without a name, the live view.
