@@ -221,7 +221,15 @@ async fn touch(tab: &Tab<'_>, selector: &str, by_px: f64) -> Result<()> {
         const box = element.getBoundingClientRect();
         return [box.x + box.width / 2, box.y + box.height / 2, box.height];"
     );
-    let middle = tab.script(&script).await?;
+    // A picture that is drawn, or a note that is written, may still move it.
+    let mut before = Value::Null;
+    let middle = eventually("it stands still", LONG, async || {
+        let now = tab.script(&script).await?;
+        let known = std::mem::replace(&mut before, now.clone());
+        ensure!(known == now, "{selector} moved from {known} to {now}");
+        Ok(now)
+    })
+    .await?;
     let number = |place: usize| middle[place].as_f64().context("a number");
     let (x, y, height) = (number(0)?, number(1)?, number(2)?);
     ensure!(height >= 44.0, "{selector} is {height} px high");
