@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 use watchscope_tests::{
-    Finished, KubeCluster, KubeTools, Missing, WatchscopeBinary, finish, or_skip,
+    Finished, KubeCluster, KubeTools, Missing, WatchscopeBinary, finish, or_skip, project_root,
 };
 
 use crate::deploy::every_lane_streams;
@@ -17,11 +17,6 @@ const LONG: Duration = Duration::from_secs(60);
 const POD_MONITOR: &str = include_str!("../fixtures/podmonitor-crd.json");
 /// The form whose output is `deploy/watchscope.yaml`.
 const MANIFEST: &str = "manifest";
-
-pub(crate) fn root() -> &'static Path {
-    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
-    tests.parent().expect("the tests lie in the project")
-}
 
 /// helm, from the module that tests/helm pins.
 pub(crate) struct Helm(PathBuf);
@@ -48,7 +43,7 @@ impl Helm {
         let home = tempfile::tempdir()?;
         let mut command = Command::new(&self.0);
         command.args(words).arg("deploy/chart").args(more);
-        command.current_dir(root()).env("HOME", home.path());
+        command.current_dir(project_root()).env("HOME", home.path());
         for variable in ["KUBECONFIG", "HELM_CONFIG_HOME", "HELM_CACHE_HOME"] {
             command.env_remove(variable);
         }
@@ -81,7 +76,7 @@ fn values(form: &str) -> String {
 /// Returns the names of all forms.
 fn forms() -> Result<Vec<String>> {
     let mut forms = Vec::new();
-    for file in std::fs::read_dir(root().join("deploy/chart/ci"))? {
+    for file in std::fs::read_dir(project_root().join("deploy/chart/ci"))? {
         let name = file?.file_name().into_string().ok().context("UTF-8")?;
         let form = name.strip_suffix("-values.yaml").context("a form")?;
         forms.push(form.to_owned());
@@ -95,7 +90,7 @@ fn forms() -> Result<Vec<String>> {
 async fn the_manifest_is_what_the_chart_renders() -> Result<()> {
     let helm = or_skip!(Helm::find());
     let rendered = helm.rendered(MANIFEST, "watchscope", "watchscope").await?;
-    let path = root().join("deploy/watchscope.yaml");
+    let path = project_root().join("deploy/watchscope.yaml");
     if std::env::var_os("WATCHSCOPE_WRITE_DOCS").is_some() {
         std::fs::write(&path, &rendered)?;
     }

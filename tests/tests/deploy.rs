@@ -3,29 +3,28 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use reqwest::Method;
 use serde_json::{Value, json};
-use watchscope_tests::{KubeCluster, KubeTools, Served, WatchscopeBinary, eventually, or_skip};
+use watchscope_tests::{
+    KubeCluster, KubeTools, Served, WatchscopeBinary, eventually, or_skip, project_root,
+};
 
 use crate::writer::Writer;
 
 const LONG: Duration = Duration::from_secs(60);
 const ACCOUNT: &str = "system:serviceaccount:watchscope:watchscope";
 
-fn manifest() -> Result<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
-    Ok(root
-        .context("the tests lie in the project")?
-        .join("deploy/watchscope.yaml"))
+fn manifest() -> PathBuf {
+    project_root().join("deploy/watchscope.yaml")
 }
 
 /// Returns all objects of the manifest.
 async fn objects(cluster: &KubeCluster) -> Result<Vec<Value>> {
-    let path = manifest()?;
+    let path = manifest();
     let path = path.to_str().context("UTF-8")?;
     let arguments = ["apply", "--dry-run=client", "-o", "json", "-f", path];
     let list: Value = serde_json::from_str(&cluster.kubectl().run(&arguments).await?)?;
@@ -46,7 +45,7 @@ async fn the_manifest_is_accepted_and_its_pod_is_admitted_as_restricted() -> Res
     // The server checks objects in a namespace only once the namespace exists.
     kubectl.apply(of_kind(&objects, "Namespace")?).await?;
 
-    let path = manifest()?;
+    let path = manifest();
     let path = path.to_str().context("UTF-8")?;
     let accepted = kubectl
         .outcome(&["apply", "--dry-run=server", "-f", path], b"")
@@ -130,7 +129,7 @@ async fn the_shipped_account_may_read_what_is_listed_and_nothing_else() -> Resul
     let tools = or_skip!(KubeTools::find());
     let cluster = KubeCluster::shared(&tools).await?;
     let kubectl = cluster.kubectl();
-    let path = manifest()?;
+    let path = manifest();
     kubectl
         .run(&["apply", "-f", path.to_str().context("UTF-8")?])
         .await?;

@@ -13,11 +13,11 @@ use rustix::process::Signal;
 use serde_json::json;
 use watchscope_tests::{
     ClusterOptions, KubeCluster, KubeTools, Launch, Served, Watchscope, WatchscopeBinary,
-    eventually, free_port, or_skip,
+    eventually, free_port, or_skip, project_root,
 };
 
 use crate::browser::has_page;
-use crate::chart::{Helm, root};
+use crate::chart::Helm;
 use crate::completing::path_with;
 use crate::http;
 use crate::real_cluster::definition;
@@ -62,8 +62,8 @@ struct Block {
 
 /// Returns README.md and all pages below docs, by path.
 fn pages() -> Result<Vec<PathBuf>> {
-    let mut pages = vec![root().join("README.md")];
-    let mut folders = vec![root().join("docs")];
+    let mut pages = vec![project_root().join("README.md")];
+    let mut folders = vec![project_root().join("docs")];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder)? {
             let path = entry?.path();
@@ -83,7 +83,7 @@ fn blocks() -> Result<Vec<Block>> {
     let mut blocks: Vec<Block> = Vec::new();
     for page in pages()? {
         let text = fs::read_to_string(&page)?;
-        let name = page.strip_prefix(root())?.display().to_string();
+        let name = page.strip_prefix(project_root())?.display().to_string();
         let mut is_inside = false;
         for (number, line) in (1..).zip(text.lines()) {
             if line == "```sh" {
@@ -178,7 +178,7 @@ impl Scene {
     /// Makes the folder in which the commands of a page run.
     fn folder(&self) -> Result<tempfile::TempDir> {
         let folder = tempfile::tempdir()?;
-        symlink(root().join("deploy"), folder.path().join("deploy"))?;
+        symlink(project_root().join("deploy"), folder.path().join("deploy"))?;
         fs::create_dir_all(folder.path().join(".local/bin"))?;
         fs::copy(&self.recording, folder.path().join("incident.wscope"))?;
         Ok(folder)
@@ -336,7 +336,7 @@ async fn the_operators_page_quotes_what_the_program_says_of_each_trouble() -> Re
     let cluster = KubeCluster::shared(&tools).await?;
     let refused = cluster.user("no-rights", &[])?;
     let folder = tempfile::tempdir()?;
-    let page = fs::read_to_string(root().join("docs/operator.md"))?;
+    let page = fs::read_to_string(project_root().join("docs/operator.md"))?;
     for (said, words) in troubles(&binary, &refused, folder.path()).await? {
         assert!(said.contains(words), "{words:?} is not in {said}");
         assert!(page.contains(words), "the page lacks {words:?}");

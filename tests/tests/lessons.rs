@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 use watchscope_scenarios::lessons::{Run, digest_of, lessons};
 use watchscope_simulator::{ClientGo, Version};
 use watchscope_tests::{
-    Browser, BrowserTools, Missing, Served, WatchscopeBinary, eventually, or_skip,
+    Browser, BrowserTools, Missing, Served, WatchscopeBinary, eventually, or_skip, project_root,
 };
 
 use crate::browser::{LONG, Tab, Visit, has_page};
@@ -29,7 +29,7 @@ const REQUEST_BYTES: usize = 64 << 10;
 
 /// Returns the folder of the page that `cargo xtask build` made.
 fn page_folder() -> Result<PathBuf, Missing> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dist");
+    let folder = project_root().join("dist");
     if folder.join("index.html").is_file() {
         return Ok(folder);
     }

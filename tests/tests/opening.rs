@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 use thirtyfour::{By, Key, WebDriver};
-use watchscope_tests::{WatchscopeBinary, eventually, or_skip, patient};
+use watchscope_tests::{WatchscopeBinary, eventually, or_skip, patient, project_root};
 
 use crate::browser::{LONG, Tab, Visit};
 use crate::exporting::{export, preview_is_made};
@@ -294,7 +294,7 @@ async fn a_file_that_cannot_be_read_says_why_and_leaves_the_page_alone() -> Resu
 async fn a_file_opens_without_a_server_and_its_damage_is_reported() -> Result<()> {
     let (files, browser) = or_skip!(open_files().await?);
     let (driver, tab) = (browser.driver(), Tab(browser.driver()));
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/recording/tests/fixtures");
+    let fixtures = project_root().join("shared/recording/tests/fixtures");
     let whole = std::fs::read(fixtures.join("version-1-4.wscope"))?;
     driver.goto(&files.page).await?;
     eventually("the panels are there", LONG, async || {

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use serde_json::Value;
 use tempfile::TempDir;
 use watchscope_tests::page_weight::needed_first;
-use watchscope_tests::{Missing, WatchscopeBinary, finish, or_skip};
+use watchscope_tests::{Missing, WatchscopeBinary, finish, or_skip, project_root};
 
 use crate::browser::has_page;
 use crate::http;
@@ -54,8 +54,7 @@ async fn run(program: &str, arguments: &[&str], folder: &Path) -> Result<String>
 
 /// Returns the commit of the checkout; without Git there is none.
 async fn commit() -> Result<Option<String>> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let said = run("git", &["rev-parse", "HEAD"], here).await;
+    let said = run("git", &["rev-parse", "HEAD"], project_root()).await;
     Ok(said.ok().map(|said| said.trim().to_owned()))
 }
 

@@ -1,8 +1,9 @@
 //! The palette in a browser: opened by its keys, used by keys and by a click, and closed.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use thirtyfour::{By, Key};
 use watchscope_tests::{eventually, or_skip};
+use watchscope_timeline::format::number;
 
 use crate::browser::{LONG, Tab, Visit};
 
@@ -22,13 +23,6 @@ async fn is_open(tab: &Tab<'_>, open: bool) -> Result<()> {
         Ok(())
     })
     .await
-}
-
-/// Returns a number with a comma after each third digit from the right, as the detail writes it.
-fn grouped(digits: &str) -> String {
-    let parts = digits.as_bytes().rchunks(3).rev();
-    let parts = parts.map(|part| String::from_utf8_lossy(part));
-    parts.collect::<Vec<_>>().join(",")
 }
 
 #[tokio::test]
@@ -95,8 +89,8 @@ async fn the_palette_finds_actions_lanes_and_times_by_keys_and_by_a_click() -> R
         .await?;
     is_open(&tab, false).await?;
     // The log is young: its newest record may be of the object that is selected already.
-    let version = nearest[1].split([' ', ',']).nth(3).unwrap_or_default();
-    let version = format!("at resourceVersion {}", grouped(version));
+    let version = nearest[1].split([' ', ',']).nth(3).context("a version")?;
+    let version = format!("at resourceVersion {}", number(version.parse()?));
     eventually("the record is selected", LONG, async || {
         let detail = tab.text(".detail").await?;
         let happened = detail.split("What happened").nth(1).unwrap_or_default();

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 use watchscope_tests::{
     Browser, BrowserTools, Finished, Missing, Served, WatchscopeBinary, eventually, free_port,
-    or_skip,
+    or_skip, project_root,
 };
 
 use crate::browser::{Tab, has_page};
@@ -66,8 +66,7 @@ fn records(lines: &str) -> Result<Vec<&str>> {
 #[tokio::test]
 async fn a_folder_that_any_earlier_format_wrote_is_read() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let fixtures = fixtures.join("../shared/recording/tests/fixtures");
+    let fixtures = project_root().join("shared/recording/tests/fixtures");
     let mut versions = 0;
     for fixture in files(&fixtures)? {
         let stem = fixture.file_stem().and_then(|stem| stem.to_str());

@@ -51,7 +51,7 @@ impl EmbeddedPage {
     /// Returns the content of this file of the page, inflated; `None` if there is no such file.
     #[must_use]
     pub fn read(&self, name: &str) -> Option<Cow<'static, [u8]>> {
-        self.find(name).map(Found::plain)
+        self.find(name).map(|found| found.plain())
     }
 
     /// Finds a file of the page. The compressed form of a file is an answer to Accept-Encoding, not a file of its own.
@@ -80,9 +80,9 @@ struct Found {
 
 impl Found {
     /// Returns the file's content. It inflates a compressed file anew each time: nearly every client takes gzip.
-    fn plain(self) -> Cow<'static, [u8]> {
+    fn plain(&self) -> Cow<'static, [u8]> {
         if !self.is_gzip {
-            return self.file.data;
+            return self.file.data.clone();
         }
         let mut plain = Vec::new();
         GzDecoder::new(&*self.file.data)
@@ -163,9 +163,8 @@ fn embedded(page: EmbeddedPage, uri: &Uri, headers: &HeaderMap) -> Response {
         return (StatusCode::NOT_FOUND, "there is no such page\n").into_response();
     };
     let policy = (name == INDEX)
-        .then(|| page.read(name))
-        .flatten()
-        .and_then(|document| policy_of(&String::from_utf8_lossy(&document)));
+        .then(|| policy_of(&String::from_utf8_lossy(&found.plain())))
+        .flatten();
     let mut response = answer(name, found, headers);
     allow(&mut response, policy);
     if page.is_stub {

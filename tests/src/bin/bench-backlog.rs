@@ -31,6 +31,7 @@ use watchscope_tests::stage::{
     Profile, Stage, Tab, load_average, percentile, row, row_without_bar, sorted, wall_clock_ms,
 };
 use watchscope_tests::{Served, WatchscopeBinary, eventually};
+use watchscope_timeline::format;
 
 /// The objects of each watch.
 const OBJECTS: [u32; 10] = [100; 10];
@@ -402,7 +403,7 @@ async fn clicks(stage: &Stage, log: &Span) -> Result<()> {
             let version = if is_object {
                 version
             } else {
-                grouped(&version)
+                format::number(version.parse()?)
             };
             let at = click(&tab, x, y, &version, is_object).await?;
             // The first clicks load the panels, and let the browser compile hot code.
@@ -445,18 +446,6 @@ async fn click(tab: &Tab, x: f64, y: f64, version: &str, is_object: bool) -> Res
         }
     })
     .await
-}
-
-/// Returns digits in groups of three: `1,203,377`.
-fn grouped(digits: &str) -> String {
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// Returns the resourceVersion of a record.

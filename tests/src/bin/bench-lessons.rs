@@ -13,13 +13,12 @@
     reason = "a benchmark speaks to a person"
 )]
 
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use watchscope_scenarios::lessons::lessons;
 use watchscope_tests::stage::{Tab, load_average, percentile, row, sorted};
-use watchscope_tests::{WatchscopeBinary, eventually};
+use watchscope_tests::{WatchscopeBinary, eventually, project_root};
 
 const SIZE_PX: (u32, u32) = (1_600, 1_000);
 const OPENINGS: usize = 9;
@@ -150,7 +149,7 @@ async fn go(tab: &Tab, to_s: f64, lasts: u64) -> Result<f64> {
 
 /// Returns the weight in kB of the worker's module, under gzip.
 fn module_kb() -> Result<f64> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dist");
+    let folder = project_root().join("dist");
     let mut bytes = 0;
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;

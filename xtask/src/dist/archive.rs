@@ -1,13 +1,11 @@
 //! Archives with the same bytes each time: sorted, of one time, owned by user 0.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use flate2::Compression;
 use flate2::read::GzDecoder;
-use flate2::write::GzEncoder;
 use tar::{EntryType, Header};
 
 use crate::page;
@@ -67,12 +65,10 @@ pub(super) enum Effort {
 
 /// Compresses with gzip. Its header has neither a name nor a time.
 pub(super) fn gzip(bytes: &[u8], effort: Effort) -> Result<Vec<u8>> {
-    if effort == Effort::Smallest {
-        return page::smallest_gzip(bytes);
+    match effort {
+        Effort::Quick => page::quick_gzip(bytes),
+        Effort::Smallest => page::smallest_gzip(bytes),
     }
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    encoder.write_all(bytes)?;
-    Ok(encoder.finish()?)
 }
 
 /// Returns what [`gzip`] compressed.

@@ -6,25 +6,19 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
-use sha2::{Digest as _, Sha256};
 use walkdir::WalkDir;
 
 use super::image::Files;
-use crate::page::hex;
+use crate::page::sha256;
 
 /// The file of checksums, which `sha256sum --check` reads.
 const CHECKSUMS: &str = "SHA256SUMS";
-
-/// Returns the SHA-256 in hexadecimal digits.
-pub(super) fn checksum(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
 
 /// Adds the file of checksums of all files.
 pub(super) fn add_checksums(files: &mut Files) {
     let mut lines = String::new();
     for (name, bytes) in &*files {
-        let _ = writeln!(lines, "{}  {name}", checksum(bytes));
+        let _ = writeln!(lines, "{}  {name}", sha256(bytes));
     }
     files.insert(CHECKSUMS.to_owned(), lines.into_bytes());
 }
@@ -77,7 +71,7 @@ pub(super) fn read(folder: &Path) -> Result<Files> {
             .get(name)
             .with_context(|| format!("{} is missing", path.display()))?;
         ensure!(
-            checksum(bytes) == sum,
+            sha256(bytes) == sum,
             "{} has another checksum",
             path.display()
         );

@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, ensure};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
 use super::architecture::{Architecture, Program};
 use super::archive::{self, Effort, Entries, Entry};
 use super::release::Release;
-use crate::page::hex;
+use crate::page::sha256;
 
 /// The path of the program in the image.
 const PROGRAM: &str = "usr/bin/watchscope";
@@ -210,7 +209,7 @@ fn put(files: &mut Files, media_type: &str, bytes: Vec<u8>) -> Descriptor {
 }
 
 fn digest(bytes: &[u8]) -> String {
-    format!("sha256:{}", hex(&Sha256::digest(bytes)))
+    format!("sha256:{}", sha256(bytes))
 }
 
 /// Returns the path of a blob.

@@ -246,7 +246,7 @@ fn assembled(
         downloads.push(Download {
             architecture: *architecture,
             url: format!("{}/{name}", url.trim_end_matches('/')),
-            checksum: folder::checksum(&packed),
+            checksum: page::sha256(&packed),
             program: program_path,
         });
         files.insert(name, packed);

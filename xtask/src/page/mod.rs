@@ -36,8 +36,8 @@ use std::process::Command;
 use anyhow::{Context as _, Result, ensure};
 use wasm_bindgen_cli_support::Bindgen;
 
-pub(crate) use self::dist::{KEPT, smallest_gzip};
-pub(crate) use self::names::hex;
+pub(crate) use self::dist::{KEPT, quick_gzip, smallest_gzip};
+pub(crate) use self::names::{hex, sha256};
 
 use crate::project::{PAGE as APP, Project};
 use crate::setup::{Installs, targets};

@@ -174,8 +174,13 @@ fn hashed(name: &str, bytes: &[u8]) -> String {
         .strip_suffix("_bg.wasm")
         .or_else(|| name.rsplit_once('.').map(|(stem, _)| stem))
         .unwrap_or(name);
-    let hash = hex(&Sha256::digest(bytes));
+    let hash = sha256(bytes);
     format!("{stem}-{}{}", &hash[..HASH_DIGITS], &name[stem.len()..])
+}
+
+/// Returns the SHA-256 of bytes in lower-case hex digits.
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
 }
 
 /// Returns bytes as lower-case hex digits.

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result};
-use sha2::{Digest as _, Sha256};
 
 use crate::project::Project;
 use crate::setup::{Installs, apt};
@@ -23,7 +22,7 @@ pub(crate) fn ensure(project: &Project, installs: Installs) -> Result<Result<Pat
         fs::read(&lock_path).with_context(|| format!("reading {}", lock_path.display()))?;
     // Each set of pins has a folder of its own.
     let all = project.target().join("axe");
-    let folder = all.join(&crate::page::hex(&Sha256::digest(lock_bytes))[..16]);
+    let folder = all.join(&crate::page::sha256(&lock_bytes)[..16]);
     let script = folder.join("node_modules/axe-core/axe.min.js");
     if script.exists() {
         return Ok(Ok(script));

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result};
-use sha2::{Digest as _, Sha256};
 
 use crate::project::Project;
 use crate::setup::{Installs, apt};
@@ -22,7 +21,7 @@ pub(crate) fn ensure(project: &Project, installs: Installs) -> Result<Result<Pat
         fs::read(&requirements).with_context(|| format!("reading {}", requirements.display()))?;
     // Each set of pins has a folder of its own, so a folder that exists is whole.
     let all = project.target().join("perfetto");
-    let folder = all.join(&crate::page::hex(&Sha256::digest(pins))[..16]);
+    let folder = all.join(&crate::page::sha256(&pins)[..16]);
     if folder.exists() {
         return Ok(Ok(folder));
     }

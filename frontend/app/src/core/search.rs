@@ -1,8 +1,8 @@
 //! The search as plain data: the text, its hits so far, and what was searched.
 
 use watchscope_model::{EpochId, Seq, Time};
-use watchscope_timeline::LaneId;
 use watchscope_timeline::draw::FoundMark;
+use watchscope_timeline::{LaneId, RecordId, Store};
 
 /// The most hits that the page holds. The search ends there, and says so.
 pub const HITS_MOST: usize = 5_000;
@@ -99,6 +99,19 @@ pub struct SearchHit {
     pub matched: String,
     /// Whether only an opening snapshot holds the object, so that no record is the hit.
     pub is_held: bool,
+}
+
+impl SearchHit {
+    /// Returns the record of the hit, loaded or not; `None` if no record is the hit, or if the store does not know its
+    /// epoch.
+    #[must_use]
+    pub fn record(&self, store: &Store) -> Option<RecordId> {
+        let epoch = store.number_of(&self.epoch).filter(|_| !self.is_held)?;
+        Some(RecordId {
+            epoch,
+            seq: self.seq,
+        })
+    }
 }
 
 /// An action of a person on the search, or an answer to it.

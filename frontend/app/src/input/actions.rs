@@ -1,5 +1,26 @@
 //! The actions that a key, a button or the palette requests, and their words.
 
+/// An action on a lesson. The lesson's panels do it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LessonAction {
+    /// Play the lesson, or pause it.
+    Play,
+    /// Go to the lesson's next passage.
+    NextPassage,
+    /// Go back to the begin of the lesson's passage, or to the passage before.
+    PreviousPassage,
+    /// Show the next message or moment of the lesson.
+    Step,
+    /// Choose the first answer to the lesson's question.
+    FirstAnswer,
+    /// Choose the second answer to the lesson's question.
+    SecondAnswer,
+    /// Choose the third answer to the lesson's question.
+    ThirdAnswer,
+    /// Take the act that the lesson lets a person move.
+    TakeAct,
+}
+
 /// An action that a key requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Action {
@@ -33,22 +54,8 @@ pub enum Action {
     TogglePause,
     /// Play the recording, or pause it.
     Play,
-    /// Play the lesson, or pause it.
-    PlayLesson,
-    /// Go to the lesson's next passage.
-    NextPassage,
-    /// Go back to the begin of the lesson's passage, or to the passage before.
-    PreviousPassage,
-    /// Show the next message or moment of the lesson.
-    StepLesson,
-    /// Choose the first answer to the lesson's question.
-    FirstAnswer,
-    /// Choose the second answer to the lesson's question.
-    SecondAnswer,
-    /// Choose the third answer to the lesson's question.
-    ThirdAnswer,
-    /// Take the act that the lesson lets a person move.
-    TakeAct,
+    /// An action on the lesson.
+    Lesson(LessonAction),
     /// The record before in the lane.
     PreviousRecord,
     /// The next record in the lane.
@@ -131,14 +138,14 @@ impl Action {
     /// All actions, in the order of the help.
     pub const ALL: [Self; 61] = [
         Self::Play,
-        Self::PlayLesson,
-        Self::NextPassage,
-        Self::PreviousPassage,
-        Self::StepLesson,
-        Self::FirstAnswer,
-        Self::SecondAnswer,
-        Self::ThirdAnswer,
-        Self::TakeAct,
+        Self::Lesson(LessonAction::Play),
+        Self::Lesson(LessonAction::NextPassage),
+        Self::Lesson(LessonAction::PreviousPassage),
+        Self::Lesson(LessonAction::Step),
+        Self::Lesson(LessonAction::FirstAnswer),
+        Self::Lesson(LessonAction::SecondAnswer),
+        Self::Lesson(LessonAction::ThirdAnswer),
+        Self::Lesson(LessonAction::TakeAct),
         Self::Slower,
         Self::Faster,
         Self::TogglePause,
@@ -212,14 +219,18 @@ impl Action {
             Self::Follow => "go to now and follow",
             Self::TogglePause => "pause the picture, or follow again",
             Self::Play => "play the recording, or pause it",
-            Self::PlayLesson => "play the lesson, or pause it",
-            Self::NextPassage => "next step of the lesson",
-            Self::PreviousPassage => "back to where the step begins; again: the step before",
-            Self::StepLesson => "next message or moment of the lesson",
-            Self::FirstAnswer => "first answer to the question",
-            Self::SecondAnswer => "second answer",
-            Self::ThirdAnswer => "third answer",
-            Self::TakeAct => "take the act that can be moved; then the arrow keys move it",
+            Self::Lesson(LessonAction::Play) => "play the lesson, or pause it",
+            Self::Lesson(LessonAction::NextPassage) => "next step of the lesson",
+            Self::Lesson(LessonAction::PreviousPassage) => {
+                "back to where the step begins; again: the step before"
+            }
+            Self::Lesson(LessonAction::Step) => "next message or moment of the lesson",
+            Self::Lesson(LessonAction::FirstAnswer) => "first answer to the question",
+            Self::Lesson(LessonAction::SecondAnswer) => "second answer",
+            Self::Lesson(LessonAction::ThirdAnswer) => "third answer",
+            Self::Lesson(LessonAction::TakeAct) => {
+                "take the act that can be moved; then the arrow keys move it"
+            }
             Self::PreviousRecord => "record before, in the lane",
             Self::NextRecord => "record after, in the lane",
             Self::Focus => "bring the selection into view; again: fit it",

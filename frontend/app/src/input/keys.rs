@@ -3,7 +3,7 @@
 //! Letters go by their place on the keyboard, so that W, A, S and D form a cross on every layout. Signs go by the text
 //! that the key writes.
 
-use super::actions::Action;
+use super::actions::{Action, LessonAction};
 
 /// Where a binding holds. If several scopes have a binding for a key, the narrowest scope in force wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -178,22 +178,25 @@ pub const BINDINGS: &[Binding] = &[
     anywhere(Code("Space"), Action::Play)
         .within(Scope::Replay)
         .because("A recording has no now to follow."),
-    anywhere(Code("Space"), Action::PlayLesson)
+    anywhere(Code("Space"), Action::Lesson(LessonAction::Play))
         .within(Scope::Lesson)
         .because("A lesson has its own clock."),
-    anywhere(Code("PageDown"), Action::NextPassage)
+    anywhere(Code("PageDown"), Action::Lesson(LessonAction::NextPassage))
         .within(Scope::Lesson)
         .because("A lesson has few lanes, and goes by passages."),
-    anywhere(Code("PageUp"), Action::PreviousPassage)
-        .within(Scope::Lesson)
-        .because("A lesson has few lanes, and goes by passages."),
-    anywhere(Sign("."), Action::StepLesson)
+    anywhere(
+        Code("PageUp"),
+        Action::Lesson(LessonAction::PreviousPassage),
+    )
+    .within(Scope::Lesson)
+    .because("A lesson has few lanes, and goes by passages."),
+    anywhere(Sign("."), Action::Lesson(LessonAction::Step))
         .within(Scope::Lesson)
         .because("A lesson shows one message at a time."),
-    anywhere(Sign("1"), Action::FirstAnswer).within(Scope::Lesson),
-    anywhere(Sign("2"), Action::SecondAnswer).within(Scope::Lesson),
-    anywhere(Sign("3"), Action::ThirdAnswer).within(Scope::Lesson),
-    anywhere(Code("KeyD"), Action::TakeAct)
+    anywhere(Sign("1"), Action::Lesson(LessonAction::FirstAnswer)).within(Scope::Lesson),
+    anywhere(Sign("2"), Action::Lesson(LessonAction::SecondAnswer)).within(Scope::Lesson),
+    anywhere(Sign("3"), Action::Lesson(LessonAction::ThirdAnswer)).within(Scope::Lesson),
+    anywhere(Code("KeyD"), Action::Lesson(LessonAction::TakeAct))
         .within(Scope::Lesson)
         .because("A lesson sets the view's time, and D stands for drag."),
     on_picture(Sign("<"), Action::Slower).within(Scope::Replay),
@@ -511,7 +514,7 @@ mod tests {
         };
         assert_eq!(space(PAGE), Some(Action::TogglePause));
         assert_eq!(space(replay), Some(Action::Play));
-        assert_eq!(space(lesson), Some(Action::PlayLesson));
+        assert_eq!(space(lesson), Some(Action::Lesson(LessonAction::Play)));
         assert_eq!(space(dialog), None);
         assert_eq!(
             pressed_with("Escape", "Escape", PLAIN, dialog),

@@ -8,8 +8,9 @@ use super::focus::{focused_panel, has_focus};
 use super::lesson_keys;
 use crate::core::msg::Msg;
 use crate::core::person::Person;
+use crate::input::actions::Action;
 use crate::input::gesture::Pointer;
-use crate::input::keys::{self, InForce, Key, Modifiers, Reach, Scope};
+use crate::input::keys::{self, InForce, Key, Modifiers, Reach};
 use crate::runtime::page::{act, elements, read, send};
 use crate::source::connection::Input;
 use crate::source::link;
@@ -228,10 +229,9 @@ pub(super) fn key(event: &KeyboardEvent) {
     };
     if allowed {
         event.prevent_default();
-        if binding.scope == Scope::Lesson {
-            lesson_keys::do_in_lesson(binding.action);
-        } else {
-            act(Person::Key(binding.action, focused_panel()));
+        match binding.action {
+            Action::Lesson(action) => lesson_keys::do_in_lesson(action),
+            action => act(Person::Key(action, focused_panel())),
         }
     }
 }

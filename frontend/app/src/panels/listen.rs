@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use wasm_bindgen::convert::FromWasmAbi;
 use wasm_bindgen::{JsCast as _, JsValue, closure::Closure};
 use watchscope_timeline::LaneId;
-use web_sys::{Element, Event, EventTarget, KeyboardEvent, PointerEvent};
+use web_sys::{Element, Event, EventTarget, KeyboardEvent, PointerEvent, ResizeObserver};
 
 use super::address;
 use super::signals::tick;
@@ -42,12 +42,7 @@ fn picture() {
             events::leave(&event, false);
         });
         // Panels and the window both change the canvas's size.
-        let resized = Closure::<dyn FnMut()>::new(|| act(Person::Redraw)).into_js_value();
-        if let Ok(observer) = web_sys::ResizeObserver::new(resized.unchecked_ref()) {
-            observer.observe(&canvas);
-            // The browser collects an observer that nothing holds.
-            std::mem::forget(observer);
-        }
+        std::mem::forget(on_resize(&canvas, || act(Person::Redraw)));
     }
     if let Some(bar) = find("scrollbar") {
         on(&bar, "pointerdown", |event| events::grip_scroll(&event));
@@ -210,6 +205,18 @@ pub(super) fn on<E: FromWasmAbi + 'static>(
     let heard: JsValue = Closure::<dyn FnMut(E)>::new(heard).into_js_value();
     // It cannot fail on this target.
     let _ = target.add_event_listener_with_callback(name, heard.unchecked_ref());
+}
+
+/// Calls `resized` at once, and whenever the element's size changes, for as long as the caller keeps the observer: the
+/// browser collects one that nothing holds.
+pub(super) fn on_resize(
+    element: &Element,
+    resized: impl FnMut() + 'static,
+) -> Option<ResizeObserver> {
+    let resized = Closure::<dyn FnMut()>::new(resized).into_js_value();
+    let observer = ResizeObserver::new(resized.unchecked_ref()).ok()?;
+    observer.observe(element);
+    Some(observer)
 }
 
 fn closest(event: &Event, selector: &str) -> Option<Element> {

@@ -4,15 +4,11 @@ use std::cell::RefCell;
 
 use leptos::prelude::document;
 use wasm_bindgen::JsCast as _;
-use wasm_bindgen::closure::Closure;
 use watchscope_timeline::Token;
-use web_sys::{
-    Element, HtmlCanvasElement, HtmlElement, KeyboardEvent, PointerEvent, ResizeObserver,
-    WheelEvent,
-};
+use web_sys::{Element, HtmlCanvasElement, HtmlElement, KeyboardEvent, PointerEvent, WheelEvent};
 
 use super::events::{grip, wheel_px};
-use super::listen::on;
+use super::listen::{on, on_resize};
 use crate::core::model::Model;
 use crate::core::person::Person;
 use crate::paint::painter::Painter;
@@ -107,7 +103,7 @@ fn key(event: &KeyboardEvent) {
 /// Requests an overview of the canvas's width whenever that changes. To read the width with each picture made the
 /// browser lay out the page twice in a frame: at 1,000 records a second that took 2 % of a core.
 fn follow_width(canvas: &HtmlCanvasElement) {
-    let resized = Closure::<dyn FnMut()>::new(|| {
+    let observer = on_resize(canvas, || {
         let width_px = STRIP.with_borrow(|strip| {
             let canvas = &strip.as_ref()?.canvas;
             Some(f64::from(canvas.client_width())).filter(|width_px| *width_px >= 1.0)
@@ -116,11 +112,8 @@ fn follow_width(canvas: &HtmlCanvasElement) {
             act(Person::SizeOverview { width_px });
         }
     });
-    if let Ok(observer) = ResizeObserver::new(resized.into_js_value().unchecked_ref()) {
-        observer.observe(canvas);
-        // The browser collects an observer that nothing holds.
-        std::mem::forget(observer);
-    }
+    // The page follows it as long as it lives.
+    std::mem::forget(observer);
 }
 
 /// Paints the model's overview.

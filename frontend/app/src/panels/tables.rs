@@ -2,17 +2,17 @@
 
 use js_sys::Reflect;
 use leptos::prelude::*;
-use wasm_bindgen::closure::Closure;
-use wasm_bindgen::{JsCast as _, JsValue};
+use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::spawn_local;
 use watchscope_timeline::format::count;
 use watchscope_timeline::table::Tab;
-use web_sys::{KeyboardEvent, ResizeObserver};
+use web_sys::KeyboardEvent;
 
 use super::as_of::AsOf;
 use super::copy::copy_or_save;
 use super::events::grip_detail;
 use super::focus::focus_soon;
+use super::listen::on_resize;
 use super::signals::Signals;
 use crate::core::effect::Focus;
 use crate::core::person::Person;
@@ -260,13 +260,7 @@ fn Grid(panels: Signals, tab: Memo<Tab>) -> impl IntoView {
         let Some(grid) = grid.get() else {
             return;
         };
-        // The browser reports the grid's size at once, and again when it changes.
-        let resized = Closure::<dyn FnMut()>::new(report).into_js_value();
-        if let Ok(observer) = ResizeObserver::new(resized.unchecked_ref()) {
-            observer.observe(&grid);
-            // The browser collects an observer that nothing holds.
-            kept.set_value(Some(observer));
-        }
+        kept.set_value(on_resize(&grid, report));
     });
     let active = move || {
         panels.table.with(|shown| {

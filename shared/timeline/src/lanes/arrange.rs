@@ -473,11 +473,15 @@ impl Arrangement {
         }
         tree::sort(&mut wants);
         let mut rows = (free.max(0) / height(RowKind::Object)) as usize;
-        let mut after = wants.iter().filter(|(want, _)| *want > 0).count();
+        let mut waiting = wants.iter().filter(|(want, _)| *want > 0).count();
         for (want, watch) in wants {
-            let extra = if want > 0 { want.min(rows / after) } else { 0 };
+            let extra = if want > 0 {
+                want.min(rows / waiting)
+            } else {
+                0
+            };
             rows -= extra;
-            after -= usize::from(want > 0);
+            waiting -= usize::from(want > 0);
             let kept = &mut self.watches[watch.0 as usize];
             if kept.extra != extra {
                 kept.extra = extra;

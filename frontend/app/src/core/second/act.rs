@@ -54,14 +54,7 @@ impl Model {
             Action::Play => self.toggle_play(),
             Action::TogglePause if self.is_replay() => self.toggle_play(),
             // The lesson's panels do it.
-            Action::PlayLesson
-            | Action::NextPassage
-            | Action::PreviousPassage
-            | Action::StepLesson
-            | Action::FirstAnswer
-            | Action::SecondAnswer
-            | Action::ThirdAnswer
-            | Action::TakeAct => {}
+            Action::Lesson(_) => {}
             Action::Faster => self.step_speed(true),
             Action::Slower => self.step_speed(false),
             Action::TogglePause => {

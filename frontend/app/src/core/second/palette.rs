@@ -436,14 +436,7 @@ impl Model {
                 Some("A lesson exports nothing.")
             }
             Action::MarkCursor if self.panels.is_lesson => Some("A lesson has its own time."),
-            Action::PlayLesson
-            | Action::NextPassage
-            | Action::PreviousPassage
-            | Action::StepLesson
-            | Action::FirstAnswer
-            | Action::SecondAnswer
-            | Action::ThirdAnswer
-            | Action::TakeAct => Some("The lesson's own controls do it."),
+            Action::Lesson(_) => Some("The lesson's own controls do it."),
             _ => None,
         }
     }

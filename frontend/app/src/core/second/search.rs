@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use watchscope_model::{EpochId, Object, Record, Seq, Time};
 use watchscope_search::{Query, What, lane_of};
-use watchscope_timeline::{RecordId, format};
+use watchscope_timeline::format;
 
 use crate::core::effect::{Effect, Focus, PanelEffect};
 use crate::core::model::Model;
@@ -287,11 +287,8 @@ impl Model {
     }
 
     fn go_to_hit(&mut self, hit: &SearchHit) {
-        let id = self.store.number_of(&hit.epoch).map(|epoch| RecordId {
-            epoch,
-            seq: hit.seq,
-        });
-        if let Some(id) = id.filter(|id| !hit.is_held && self.store.has(*id)) {
+        let id = hit.record(&self.store);
+        if let Some(id) = id.filter(|id| self.store.has(*id)) {
             self.show_record(id, Some(hit.at));
             return;
         }

@@ -3,8 +3,8 @@
 use watchscope_model::Time;
 use watchscope_timeline::draw::{self, FoundMark};
 use watchscope_timeline::overview;
-use watchscope_timeline::scene::{Px, Target};
-use watchscope_timeline::{LaneId, RecordId, Store};
+use watchscope_timeline::scene::{Hit, Px, Target};
+use watchscope_timeline::{LaneId, Store};
 
 use crate::core::model::Model;
 use crate::core::search::{SearchHit, SearchState};
@@ -27,12 +27,9 @@ impl Model {
             current,
         );
         // A record that is not loaded has nothing to show: a click on its tick selects the lane.
-        let store = &self.store;
-        let mut place = 0;
-        self.scene.hits.retain(|hit| {
-            place += 1;
-            place <= before || !matches!(hit.target, Target::Record(id) if !store.has(id))
-        });
+        let is_loaded = |hit: &Hit| matches!(hit.target, Target::Record(id) if self.store.has(id));
+        let ticks = self.scene.hits.split_off(before);
+        self.scene.hits.extend(ticks.into_iter().filter(is_loaded));
     }
 
     /// Adds a tick for each hit to the overview, also for a hit whose lane is unknown or hidden. Its width bounds their
@@ -70,7 +67,7 @@ impl SearchState {
             Some(FoundMark {
                 lane: (*lane)?,
                 at: hit.at,
-                record: record_of(store, hit),
+                record: hit.record(store),
             })
         });
         ticks.marks = marks.collect();
@@ -87,15 +84,6 @@ impl SearchState {
             record: None,
         })
     }
-}
-
-/// Returns the record of a hit; `None` if no record is the hit, or if the store does not know its epoch.
-fn record_of(store: &Store, hit: &SearchHit) -> Option<RecordId> {
-    let epoch = store.number_of(&hit.epoch).filter(|_| !hit.is_held)?;
-    Some(RecordId {
-        epoch,
-        seq: hit.seq,
-    })
 }
 
 fn lane_of(store: &Store, key: &str) -> Option<LaneId> {

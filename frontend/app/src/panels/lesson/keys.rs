@@ -5,23 +5,22 @@ use watchscope_model::wire::player::{Answer, NextPassage, PreviousPassage, Step}
 use super::acts::focus_act;
 use super::pace::asked;
 use super::shown::{mirrors, say, toggle};
-use crate::input::actions::Action;
+use crate::input::actions::LessonAction;
 
-/// Does an action of the lesson; any other action does nothing.
-pub(super) fn do_in_lesson(action: Action) {
+/// Does an action of the lesson.
+pub(super) fn do_in_lesson(action: LessonAction) {
     match action {
-        Action::PlayLesson => toggle(),
-        Action::NextPassage => say(NextPassage {}),
-        Action::PreviousPassage => {
+        LessonAction::Play => toggle(),
+        LessonAction::NextPassage => say(NextPassage {}),
+        LessonAction::PreviousPassage => {
             asked();
             say(PreviousPassage {});
         }
-        Action::StepLesson => say(Step {}),
-        Action::FirstAnswer => answer(0),
-        Action::SecondAnswer => answer(1),
-        Action::ThirdAnswer => answer(2),
-        Action::TakeAct => focus_act(),
-        _ => {}
+        LessonAction::Step => say(Step {}),
+        LessonAction::FirstAnswer => answer(0),
+        LessonAction::SecondAnswer => answer(1),
+        LessonAction::ThirdAnswer => answer(2),
+        LessonAction::TakeAct => focus_act(),
     }
 }
 
