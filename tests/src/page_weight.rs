@@ -6,8 +6,8 @@ use anyhow::{Context as _, Result};
 use reqwest::Client;
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING};
 
-/// The most bytes of all files that the first paint needs: 109.7 kB (the limit is 110). A test fails above it.
-pub const MOST_FOR_FIRST_PAINT_BYTES: usize = 109_700;
+/// The most bytes of all files that the first paint needs: 110 kB. A test fails above it.
+pub const MOST_FOR_FIRST_PAINT_BYTES: usize = 110_000;
 
 /// A file of the page, with its weight.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

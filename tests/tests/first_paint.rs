@@ -9,7 +9,7 @@ use crate::browser::{LONG, Visit, has_page};
 use crate::http;
 
 #[tokio::test]
-async fn everything_needed_for_the_first_paint_weighs_109_kb_at_most() -> Result<()> {
+async fn everything_needed_for_the_first_paint_weighs_110_kb_at_most() -> Result<()> {
     let binary = or_skip!(WatchscopeBinary::find());
     let served = Served::start(binary.with(&["demo"])).await?;
     or_skip!(has_page(&served.link).await);

@@ -22,6 +22,7 @@ mod page;
 mod project;
 mod setup;
 mod shell;
+mod source_paths;
 mod test;
 mod test_programs;
 mod violation;

@@ -20,7 +20,6 @@ mod release;
 mod sbom;
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -36,6 +35,7 @@ use self::release::Release;
 use crate::page::{self, PageProfile};
 use crate::project::Project;
 use crate::setup::{Installs, targets};
+use crate::source_paths::{self, RUSTFLAGS};
 use crate::{build, shell};
 
 /// The package with the program.
@@ -150,7 +150,7 @@ fn program(project: &Project, architecture: Architecture) -> Result<PathBuf> {
     let mut command = project.cargo("build");
     command.args(["--locked", "--package", PROGRAM, "--profile", PROFILE]);
     command.args(["--target", &target]);
-    command.env("CARGO_ENCODED_RUSTFLAGS", without_our_paths(project)?);
+    command.env(RUSTFLAGS, source_paths::rustflags(project, &[]));
     command.envs(targets::cross_compiler(&target));
     let what = format!("building watchscope for {architecture}");
     shell::step(&what, || shell::run(&mut command))?;
@@ -159,31 +159,6 @@ fn program(project: &Project, architecture: Architecture) -> Result<PathBuf> {
         .join(target)
         .join(PROFILE)
         .join("watchscope"))
-}
-
-/// Returns flags of rustc with which a program names its sources by the same paths on every machine.
-fn without_our_paths(project: &Project) -> Result<OsString> {
-    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-    let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
-    let home = home.context("cargo has a folder of its own")?;
-    let mut folders = [
-        (home.as_path(), "/cargo"),
-        (project.target(), "/target"),
-        (project.root.as_path(), "/watchscope"),
-    ];
-    // Of several that fit, rustc takes the last, so a folder in another one has to follow it.
-    folders.sort_by_key(|(folder, _)| folder.components().count());
-    let mut flags = OsString::new();
-    for (ours, shown) in folders {
-        if !flags.is_empty() {
-            flags.push("\u{1f}");
-        }
-        flags.push("--remap-path-prefix=");
-        flags.push(ours);
-        flags.push("=");
-        flags.push(shown);
-    }
-    Ok(flags)
 }
 
 /// Checks that a program is for this architecture and, where it must be, static.

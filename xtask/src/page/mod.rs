@@ -42,6 +42,7 @@ pub(crate) use self::names::{hex, sha256};
 use crate::project::{PAGE as APP, Project};
 use crate::setup::{Installs, targets};
 use crate::shell;
+use crate::source_paths::{self, RUSTFLAGS};
 
 /// The modules beside the page: their packages, and the stem of each one's files.
 const MODULES: [(&str, &str); 3] = [
@@ -51,10 +52,7 @@ const MODULES: [(&str, &str); 3] = [
 ];
 /// With this flag Leptos has one type for all elements, instead of one for each shape of a view; the page gets 4 %
 /// smaller. All builds for wasm32 have the flag, so that they share compiled crates.
-const RUSTFLAGS: (&str, &str) = (
-    "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS",
-    "--cfg erase_components",
-);
+const FLAGS: [&str; 2] = ["--cfg", "erase_components"];
 const DIGESTS: &str = "watchscope-story-digests";
 /// If this variable is set, the page keeps the names of its functions, for a profile; it is then far larger.
 const KEEP_NAMES: &str = "WATCHSCOPE_PAGE_NAMES";
@@ -84,7 +82,8 @@ pub(crate) fn build(project: &Project, installs: Installs, profile: PageProfile)
     shell::step("building the page", || {
         // The cut into parts follows relocations. Only the last step gets the flag, so that `cargo check` and other
         // builds for wasm32 share what is compiled before it.
-        shell::run(project.cargo("rustc").env(RUSTFLAGS.0, RUSTFLAGS.1).args([
+        let flags = source_paths::rustflags(project, &FLAGS);
+        shell::run(project.cargo("rustc").env(RUSTFLAGS, flags).args([
             "--package",
             APP,
             "--bin",
@@ -162,7 +161,7 @@ pub(crate) fn build_digests(project: &Project, installs: Installs) -> Result<Pat
 /// Returns the command that compiles a module that stands alone.
 fn module(project: &Project, package: &str, cargo_profile: &str) -> Command {
     let mut command = project.cargo("build");
-    command.env(RUSTFLAGS.0, RUSTFLAGS.1);
+    command.env(RUSTFLAGS, source_paths::rustflags(project, &FLAGS));
     command.args(["--package", package, "--lib", "--target", targets::WASM]);
     command.args(["--profile", cargo_profile]);
     command
