@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result};
 
@@ -26,7 +26,7 @@ pub(crate) fn build(
     if let Some(target) = target {
         targets::ensure(project, installs, target)?;
     }
-    page::build(project, installs, PageProfile::Release)?;
+    build_page(project, installs, PageProfile::Release, release, target)?;
     let binary = binary(project, release, target)?;
     let bytes = binary
         .metadata()
@@ -49,14 +49,14 @@ pub(crate) fn demo(
     } else {
         PageProfile::Release
     };
-    page::build(project, installs, profile)?;
+    build_page(project, installs, profile, false, None)?;
     let binary = binary(project, false, None)?;
     become_command(Command::new(binary).arg("demo").args(arguments))
 }
 
 /// Builds the page, and installs the program with it where `cargo install` puts programs.
 pub(crate) fn install(project: &Project, installs: Installs, arguments: &[String]) -> Result<()> {
-    page::build(project, installs, PageProfile::Release)?;
+    build_page(project, installs, PageProfile::Release, true, None)?;
     let mut command = project.cargo("install");
     command.args(install_arguments(arguments));
     shell::step("installing watchscope", || shell::run(&mut command))
@@ -71,6 +71,38 @@ fn install_arguments(persons: &[String]) -> Vec<&str> {
         .into_iter()
         .chain(persons)
         .collect()
+}
+
+/// Builds the page, and beside it what the program needs of crates. The last steps of the page use one core, so a first
+/// `cargo xtask demo` on two cores ends sooner.
+///
+/// Errors of the crates are not shown here: the build of the program, which must follow, shows them.
+fn build_page(
+    project: &Project,
+    installs: Installs,
+    profile: PageProfile,
+    release: bool,
+    target: Option<&str>,
+) -> Result<()> {
+    let mut crates = project.cargo("build");
+    crates.args(["--quiet", "--package", "watchscope", "--lib"]);
+    crates.args(release.then_some("--release"));
+    if let Some(target) = target {
+        crates.args(["--target", target]);
+    }
+    crates.stdout(Stdio::null()).stderr(Stdio::null());
+    let line = shell::command_line(&crates);
+    let mut crates = crates
+        .spawn()
+        .with_context(|| format!("starting `{line}`"))?;
+    let page = page::build(project, installs, profile);
+    if page.is_err() {
+        let _ = crates.kill();
+    }
+    crates
+        .wait()
+        .with_context(|| format!("waiting for `{line}`"))?;
+    page
 }
 
 /// Returns the folder in which a package carries the page. `binary/build.rs` looks for the page there first.

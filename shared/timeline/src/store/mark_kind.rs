@@ -22,7 +22,35 @@ pub(crate) enum MarkKind {
     List,
 }
 
+/// All kinds, in the order of their numbers.
+const ALL: [MarkKind; 11] = [
+    MarkKind::Added,
+    MarkKind::AddedByList,
+    MarkKind::Modified,
+    MarkKind::ModifiedByList,
+    MarkKind::Status,
+    MarkKind::StatusByList,
+    MarkKind::Deleted,
+    MarkKind::DeletedInferred,
+    MarkKind::Bookmark,
+    MarkKind::InitialEnd,
+    MarkKind::List,
+];
+
 impl MarkKind {
+    /// Returns the number of the kind, which fits into four bits.
+    #[inline]
+    pub(super) fn number(self) -> u8 {
+        self as u8
+    }
+
+    /// Returns the kind with a number. For a number that no kind has, it returns the last kind.
+    #[inline]
+    pub(super) fn from_number(number: u8) -> Self {
+        let place = usize::from(number).min(ALL.len() - 1);
+        ALL[place]
+    }
+
     /// Returns the mark of a change; `status_only` comes from the fold.
     pub(crate) fn of(change: &Change, status_only: bool) -> Self {
         let listed = change.origin != Origin::Live;
@@ -71,6 +99,11 @@ impl MarkKind {
             self,
             Self::AddedByList | Self::ModifiedByList | Self::StatusByList | Self::DeletedInferred
         )
+    }
+
+    /// Whether the kind is a bookmark or the end of initial events.
+    pub(crate) fn is_bookmark(self) -> bool {
+        matches!(self, Self::Bookmark | Self::InitialEnd)
     }
 
     /// Whether a mark of the kind moves the watch's resourceVersion.

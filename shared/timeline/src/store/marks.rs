@@ -6,7 +6,8 @@ use watchscope_model::fold::STEPS_KEPT;
 use watchscope_model::{Seq, Time};
 
 use super::mark_kind::{MarkKind, NO_VERSION};
-use super::mark_run::{MarkRun, Sums};
+use super::mark_run::MarkRun;
+use super::mark_sums::Sums;
 
 /// Marks by rising seq. A mark's index counts over all blocks. To insert or to forget the marks of a chapter moves no
 /// mark of other chapters.

@@ -2,6 +2,7 @@
 
 use watchscope_model::Time;
 
+use super::grow::make_space;
 use super::parts::{ListMark, Occurrence, OpeningPoint, OwnRequestMark, SentRequest};
 use super::spans::Spans;
 use super::trace::{ObjectTrace, Trace, WatchTrace};
@@ -134,6 +135,7 @@ impl WatchTrace {
         for (number, object) in other.objects.into_iter().enumerate() {
             let known = self.object_mut(ObjectId(number as u32));
             let from = known.marks.partition_point(|&mark| mark < place);
+            make_space(&mut known.marks, object.marks.len());
             known.marks.splice(
                 from..from,
                 object.marks.into_iter().map(|mark| mark + place),
