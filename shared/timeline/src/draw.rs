@@ -13,6 +13,7 @@ mod evidence;
 mod findings;
 mod flags;
 mod found;
+mod groups;
 mod label;
 mod labels;
 mod level_of_detail;

@@ -34,6 +34,7 @@ mod merge;
 mod names;
 mod noted;
 mod notes;
+mod object_marks;
 mod over_seam;
 mod parts;
 mod spans;
@@ -49,8 +50,9 @@ pub use self::gaps::GapTotals;
 pub use self::intake::StoreError;
 pub(crate) use self::mark_kind::{MarkKind, NO_VERSION};
 pub(crate) use self::mark_sums::Sums;
-pub(crate) use self::marks::Marks;
+pub(crate) use self::marks::{MarkReader, Marks};
 pub(crate) use self::names::Controller;
+pub(crate) use self::object_marks::{ObjectMark, ObjectMarks};
 pub(crate) use self::parts::{
     AuditMark, ConnectionSpan, Differs, Fall, GapOutcome, GapSpan, LifeSpan, ListMark, Occurrence,
     OwnRequestMark, OwnRequestStep, PhaseSpan, StepMark, StreamSpan, VerdictSpan, reaches,

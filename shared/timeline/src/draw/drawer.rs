@@ -3,6 +3,9 @@
 //! `Drawer` is one type. The methods for each kind of row, and for each thing that covers several rows, stand in a file
 //! of their own.
 
+use std::rc::Rc;
+
+use watchscope_model::tree::BTreeMap;
 use watchscope_model::{Seq, Time};
 
 use super::flags::Flagged;
@@ -155,6 +158,8 @@ pub(crate) struct Drawer<'a> {
     pub(crate) marked: Vec<Area>,
     /// Areas taken by texts, in the current row and below it.
     pub(crate) written: Vec<Area>,
+    /// The borders of buckets among the marks of a watch, by epoch and watch: of those that were needed so far.
+    pub(crate) borders: BTreeMap<(u32, Option<WatchId>), Rc<[usize]>>,
     /// Labels of the current row that are not placed yet.
     pub(crate) labels: Vec<Label>,
 }
@@ -211,6 +216,7 @@ impl<'a> Drawer<'a> {
             end_x: view.x(picture.now).min(width),
             marked: Vec::new(),
             written: Vec::new(),
+            borders: BTreeMap::new(),
             labels: Vec::new(),
         }
     }

@@ -11,7 +11,6 @@ use watchscope_model::Time;
 
 use crate::format::text_width;
 use crate::scene::Px;
-use crate::store::MarkKind;
 use crate::view::View;
 
 /// Marks of one cell nearer than this, centre to centre in px, are merged, because their glyphs overlap. The number has
@@ -24,14 +23,24 @@ const CELL_PX: f64 = 32.0;
 /// from the borders of its cell if it has room, and takes in marks that are nearer to it.
 const GLYPH_HALF: Px = Px::whole(4);
 
-/// A mark and its position in the scene.
+/// A mark with its time and its position in the scene.
 #[derive(Clone, Copy)]
 pub(super) struct Placed {
     /// The mark's index among the marks of the watch.
     pub(super) place: usize,
-    pub(super) kind: MarkKind,
     pub(super) at: Time,
     pub(super) x: Px,
+}
+
+/// Neighbouring marks of one object in one cell, of which each follows the one before by less than [`APART`].
+#[derive(Clone, Copy)]
+pub(super) struct Piece {
+    /// The index of the first mark among the object's marks.
+    pub(super) start: usize,
+    /// The index after the last mark.
+    pub(super) end: usize,
+    pub(super) first: Placed,
+    pub(super) last: Placed,
 }
 
 /// The cells of a view.
@@ -70,57 +79,66 @@ impl Cells {
 
     /// Whether a mark belongs to the cell before its own. It does if it lies less than [`APART`] after the border, and
     /// follows that cell's last mark by less than [`APART`].
-    pub(super) fn follows(self, at: Time, cell: i64, last: Option<&Placed>) -> bool {
-        let near = |before: Time| at.micros_since(before) < self.apart_us;
+    pub(super) fn follows(self, at: Time, cell: i64, last: Option<Time>) -> bool {
         let own = self.at(at);
         own == cell.saturating_add(1)
-            && near(self.begin(own))
-            && last.is_some_and(|last| near(last.at))
+            && self.are_near(self.begin(own), at)
+            && last.is_some_and(|last| self.are_near(last, at))
     }
 
-    /// Returns the marks of one cell as runs. Marks that are too near each other form one run, and this run takes in
-    /// marks that its plate would cover. `xs` are the edges of the cell.
-    pub(super) fn runs(self, group: &[Placed], xs: (Px, Px)) -> Vec<Run> {
+    /// Whether two marks at these times are merged: they are less than [`APART`] apart.
+    pub(super) fn are_near(self, before: Time, at: Time) -> bool {
+        at.micros_since(before) < self.apart_us
+    }
+
+    /// Returns the width of a bucket in µs: a power of two of µs, so that cells consist of whole buckets. Marks in one
+    /// bucket, or in two neighbouring ones, are always near. `None` if the view is too near for buckets: no marks of two
+    /// times are merged.
+    pub(super) fn bucket_us(self) -> Option<i64> {
+        let half = self.apart_us / 2;
+        Some(1_i64 << half.checked_ilog2()?)
+    }
+
+    /// Returns the pieces of one cell as runs: a run takes in pieces that its plate would cover. `xs` are the edges of
+    /// the cell.
+    pub(super) fn runs(pieces: &[Piece], xs: (Px, Px)) -> Vec<Run> {
         let mut runs: Vec<Run> = Vec::new();
-        let mut start = 0;
-        while start < group.len() {
-            let mut end = start + 1;
-            while end < group.len() && group[end].at.micros_since(group[end - 1].at) < self.apart_us
-            {
-                end += 1;
-            }
-            let mut run = Run::new(group, start, end, xs);
+        for piece in pieces {
+            let mut run = Run::new(*piece, xs);
             while let Some(before) = runs.pop_if(|before| run.left < before.right) {
-                run = Run::new(group, before.start, end, xs);
+                let joined = Piece {
+                    start: before.marks.start,
+                    first: before.marks.first,
+                    ..*piece
+                };
+                run = Run::new(joined, xs);
             }
             runs.push(run);
-            start = end;
         }
         runs
     }
 }
 
-/// Marks `start..end` of a cell and the room that they take when drawn.
+/// Marks of a cell that are drawn as one, and the room that they take.
 #[derive(Clone, Copy)]
 pub(super) struct Run {
-    pub(super) start: usize,
-    pub(super) end: usize,
+    pub(super) marks: Piece,
     pub(super) left: Px,
     pub(super) right: Px,
 }
 
 impl Run {
-    fn new(group: &[Placed], start: usize, end: usize, cell: (Px, Px)) -> Self {
-        let (first, last) = (group[start].x, group[end - 1].x);
-        if end - start == 1 {
+    fn new(marks: Piece, cell: (Px, Px)) -> Self {
+        let (first, last) = (marks.first.x, marks.last.x);
+        let count = marks.end - marks.start;
+        if count == 1 {
             return Self {
-                start,
-                end,
+                marks,
                 left: first - GLYPH_HALF,
                 right: first + GLYPH_HALF,
             };
         }
-        let width = plate_width(end - start);
+        let width = plate_width(count);
         // The plate stays inside its cell, so that it covers no glyph of the next cell, even one at the border.
         let (least, most) = (cell.0 + GLYPH_HALF, cell.1 - GLYPH_HALF - width);
         let left = if least <= most {
@@ -131,8 +149,7 @@ impl Run {
         };
         let left = left.floor();
         Self {
-            start,
-            end,
+            marks,
             left,
             right: left + width,
         }

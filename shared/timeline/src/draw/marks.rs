@@ -1,75 +1,67 @@
 //! Draws an object's marks: one glyph for each mark, or a plate with the number of marks where marks overlap.
 
+use std::rc::Rc;
+
 use super::drawer::{Drawer, EpochView, record};
-use super::level_of_detail::{Cells, Placed, Run};
+use super::groups::Groups;
+use super::level_of_detail::{Cells, Piece, Placed, Run};
 use super::look::{GlyphMark, Layer, SPILL};
 use super::object::ListOverSeam;
 use crate::lanes::Row;
 use crate::scene::{Area, Hit, Primitive, Px, Target};
-use crate::store::WatchTrace;
+use crate::store::{ObjectMark, ObjectMarks, WatchTrace};
 
 /// Height of a plate, in px: room for its count and foot. The number has no other source.
 const PLATE_HEIGHT: Px = Px::whole(13);
 
 impl Drawer<'_> {
-    /// Draws the marks of one object; `places` are their indexes in the watch's marks. `seam` says which of these marks
-    /// differ from the epoch before.
+    /// Draws the marks of one object. `seam` says which of these marks differ from the epoch before.
     pub(super) fn marks(
         &mut self,
         row: &Row,
         epoch: EpochView<'_>,
         trace: &WatchTrace,
-        places: &[u32],
+        marks: &ObjectMarks,
         seam: Option<ListOverSeam>,
     ) {
-        let marks = &trace.marks;
-        let view = *self.picture.view;
-        let cells = Cells::of(&view);
+        let cells = Cells::of(self.picture.view);
         // The first marks of a cell may belong to the cell before, so drawing begins there.
         let from = cells.begin(cells.at(self.left).saturating_sub(1));
-        let mut group: Vec<Placed> = Vec::new();
-        let mut cell = i64::MIN;
-        let start = places.partition_point(|&place| marks.at(place as usize) < from);
-        let mut reader = marks.reader();
-        for &place in &places[start..] {
-            let (at, kind) = reader.at_and_kind(place as usize);
-            if at > self.right {
-                break;
+        let marks = marks.within(&trace.marks.places_within(from, self.right));
+        let changed: Vec<ObjectMark>;
+        let marks = match seam {
+            Some(seam) => {
+                let shown = marks.iter().filter_map(|mark| {
+                    let kind = seam.kind(trace, *mark)?;
+                    Some(mark.with_kind(kind))
+                });
+                changed = shown.collect();
+                &changed[..]
             }
-            let kind = match seam {
-                Some(seam) => seam.kind(trace, place as usize),
-                None => Some(kind),
-            };
-            let Some(kind) = kind else {
-                continue;
-            };
-            let own = cells.at(at);
-            if own != cell && !cells.follows(at, cell, group.last()) {
-                self.cell(row, epoch, trace, &group, (cells, cells.xs(&view, cell)));
-                group.clear();
-                cell = own;
+            None => marks,
+        };
+        let buckets = cells.bucket_us().filter(|bucket_us| {
+            // A look at each bucket pays only if most of them have marks.
+            self.right.micros_since(from) / bucket_us < marks.len() as i64
+        });
+        let buckets = buckets.map(|bucket_us| {
+            let right = self.right;
+            let of_watch = (epoch.number, row.id.watch());
+            let borders = self.borders.entry(of_watch);
+            let borders =
+                borders.or_insert_with(|| trace.marks.borders(from, right, bucket_us).into());
+            (bucket_us, Rc::clone(borders))
+        });
+        let mut groups = Groups::new(cells, *self.picture.view, &trace.marks, marks);
+        let draw = &mut |pieces: &[Piece], cell: i64| {
+            for run in Cells::runs(pieces, cells.xs(self.picture.view, cell)) {
+                let of = &marks[run.marks.start..run.marks.end];
+                self.run(row, epoch, trace, of, run);
             }
-            group.push(Placed {
-                place: place as usize,
-                kind,
-                at,
-                x: self.x(at),
-            });
-        }
-        self.cell(row, epoch, trace, &group, (cells, cells.xs(&view, cell)));
-    }
-
-    /// Draws the marks of one cell.
-    fn cell(
-        &mut self,
-        row: &Row,
-        epoch: EpochView<'_>,
-        trace: &WatchTrace,
-        group: &[Placed],
-        (cells, xs): (Cells, (Px, Px)),
-    ) {
-        for run in cells.runs(group, xs) {
-            self.run(row, epoch, trace, &group[run.start..run.end], run);
+        };
+        match buckets {
+            Some((bucket_us, borders)) => groups.by_buckets((from, bucket_us), &borders, draw),
+            None => groups.by_marks(draw),
         }
     }
 
@@ -78,20 +70,17 @@ impl Drawer<'_> {
         row: &Row,
         epoch: EpochView<'_>,
         trace: &WatchTrace,
-        placed: &[Placed],
+        marks: &[ObjectMark],
         run: Run,
     ) {
         let mid = self.y(row) + row.height.half();
-        let marks = &trace.marks;
-        let id = |placed: &Placed| record(epoch, marks.seq(placed.place));
-        let (Some(first), Some(last)) = (placed.first(), placed.last()) else {
-            return;
-        };
-        if placed.len() == 1 {
+        let id = |placed: &Placed| record(epoch, trace.marks.seq(placed.place));
+        let (first, last) = (run.marks.first, run.marks.last);
+        if let [mark] = marks {
             if first.x >= -SPILL {
-                let glyph = first.kind.glyph();
+                let glyph = mark.kind().glyph();
                 let mark = GlyphMark::new(glyph, first.x, mid, row.glyph_size, self.ground(row));
-                self.glyph(Layer::Change, mark, row.id, Target::Record(id(first)));
+                self.glyph(Layer::Change, mark, row.id, Target::Record(id(&first)));
             }
             return;
         }
@@ -99,8 +88,8 @@ impl Drawer<'_> {
             return;
         }
         let mut counts = [0_i32; 3];
-        for placed in placed {
-            if let Some(class) = placed.kind.class() {
+        for mark in marks {
+            if let Some(class) = mark.kind().class() {
                 counts[class] += 1;
             }
         }
@@ -111,7 +100,7 @@ impl Drawer<'_> {
             w: width,
             h: PLATE_HEIGHT,
         };
-        let count = placed.len() as u32;
+        let count = marks.len() as u32;
         let foot = foot(width, counts);
         self.push(
             Layer::Change,
@@ -125,8 +114,8 @@ impl Drawer<'_> {
         self.occupy((area.x, area.right()), (area.y, area.bottom()));
         self.scene.legend.plates = true;
         let target = Target::Merged {
-            first: id(first),
-            last: id(last),
+            first: id(&first),
+            last: id(&last),
             count,
         };
         self.scene.hits.push(Hit {

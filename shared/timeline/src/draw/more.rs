@@ -59,8 +59,7 @@ impl<'a> Drawer<'a> {
         let LaneId::More(watch) = row.id else {
             return;
         };
-        let from = trace.marks.place_at(self.left);
-        let to = trace.marks.place_at(Time(self.right.0.saturating_add(1)));
+        let places = trace.marks.places_within(self.left, self.right);
         let rows = &self.picture.rows.rows;
         let shown = rows.iter().filter_map(|other| match other.id {
             LaneId::Object(of, object) if of == watch => Some(object.0 as usize),
@@ -74,10 +73,10 @@ impl<'a> Drawer<'a> {
             return;
         }
         let mut counts = self.counts();
-        counts.add(&trace.marks, from..to, |sums| sums.live);
+        counts.add(&trace.marks, places.clone(), |sums| sums.live);
         // The objects with rows are few, so their changes are taken off those of all.
         for object in shown {
-            each_mark(trace, object, from..to, &mut |at, kind| {
+            each_mark(trace, object, &places, &mut |at, kind| {
                 let class = kind.class().filter(|_| !kind.is_by_list());
                 if let Some((column, class)) = counts.column(at).zip(class) {
                     column[class] = column[class].saturating_sub(1);
@@ -102,11 +101,10 @@ impl<'a> Drawer<'a> {
         let limit = (row.height - Px::whole(3)).to_f64() as u8;
         let gone: Vec<ObjectId> = self.gone_of(watch).collect();
         for (_, trace) in self.watch_traces(watch) {
-            let from = trace.marks.place_at(self.left);
-            let to = trace.marks.place_at(Time(self.right.0.saturating_add(1)));
+            let places = trace.marks.places_within(self.left, self.right);
             let mut counts = self.counts();
             for object in &gone {
-                each_mark(trace, object.0 as usize, from..to, &mut |at, kind| {
+                each_mark(trace, object.0 as usize, &places, &mut |at, kind| {
                     if let Some((column, class)) = counts.column(at).zip(kind.class()) {
                         column[class] += 1;
                     }
@@ -121,16 +119,13 @@ impl<'a> Drawer<'a> {
 fn each_mark(
     trace: &WatchTrace,
     object: usize,
-    places: Range<usize>,
+    places: &Range<usize>,
     take: &mut dyn FnMut(Time, MarkKind),
 ) {
-    let marks = trace.objects.get(object).map(|part| &*part.marks);
-    let marks = marks.unwrap_or_default();
-    let first = marks.partition_point(|&mark| (mark as usize) < places.start);
-    let marks = marks[first..].iter().map(|&mark| mark as usize);
+    let marks = trace.objects.get(object).map(|part| &part.marks);
+    let marks = marks.map_or(&[][..], |marks| marks.within(places));
     let mut reader = trace.marks.reader();
-    for mark in marks.take_while(|&mark| mark < places.end) {
-        let (at, kind) = reader.at_and_kind(mark);
-        take(at, kind);
+    for mark in marks {
+        take(reader.at(mark.place()), mark.kind());
     }
 }

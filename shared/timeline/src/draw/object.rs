@@ -14,7 +14,9 @@ use crate::id::{LaneId, ObjectId};
 use crate::lanes::{Row, divergence_glyph};
 use crate::phrases::verdict_words;
 use crate::scene::{Area, Hatch, Primitive, Px, Step, StretchKind, Stroke, Target};
-use crate::store::{Differs, Epoch, MarkKind, ObjectTrace, Span, VerdictSpan, WatchTrace};
+use crate::store::{
+    Differs, Epoch, MarkKind, ObjectMark, ObjectTrace, Span, VerdictSpan, WatchTrace,
+};
 use crate::tokens::Token;
 
 /// Opacity in percent of the life of an object that does not change in view; that of any other object has 100. The
@@ -80,7 +82,7 @@ impl Drawer<'_> {
             // The object is unchanged if the list has it.
             None => trace.objects.get(object.0 as usize).is_some_and(|object| {
                 let first = object.marks.first();
-                first.is_some_and(|&first| seam.is_part(trace, first as usize))
+                first.is_some_and(|first| seam.is_part(trace, first))
             }),
         };
         if !was_held {
@@ -127,13 +129,11 @@ impl Drawer<'_> {
         let Some(object) = trace.objects.get(object.0 as usize) else {
             return false;
         };
-        let at = |mark: u32| trace.marks.at(mark as usize);
-        let end = object.marks.partition_point(|&mark| at(mark) <= self.right);
-        let mut in_view = object.marks[..end]
-            .iter()
-            .rev()
-            .take_while(|&&mark| at(mark) >= self.left);
-        in_view.any(|&mark| trace.marks.kind(mark as usize) != MarkKind::AddedByList)
+        let in_view = object
+            .marks
+            .within(&trace.marks.places_within(self.left, self.right));
+        let mut newest_first = in_view.iter().rev();
+        newest_first.any(|mark| mark.kind() != MarkKind::AddedByList)
     }
 
     fn lives(
@@ -379,16 +379,16 @@ impl ListOverSeam {
     }
 
     /// Whether a mark stands for an item of that first list.
-    fn is_part(self, trace: &WatchTrace, place: usize) -> bool {
-        trace.marks.seq(place) < self.list.seq && trace.marks.kind(place).is_by_list()
+    fn is_part(self, trace: &WatchTrace, mark: ObjectMark) -> bool {
+        trace.marks.seq(mark.place()) < self.list.seq && mark.kind().is_by_list()
     }
 
     /// Returns the kind of change that a mark of the first list shows against the epoch before; `None` if the object is
     /// unchanged.
-    pub(super) fn kind(self, trace: &WatchTrace, place: usize) -> Option<MarkKind> {
-        let kind = trace.marks.kind(place);
+    pub(super) fn kind(self, trace: &WatchTrace, mark: ObjectMark) -> Option<MarkKind> {
+        let kind = mark.kind();
         match self.differs {
-            _ if !self.is_part(trace, place) => Some(kind),
+            _ if !self.is_part(trace, mark) => Some(kind),
             Some(Differs::Changed) => Some(MarkKind::ModifiedByList),
             Some(_) => Some(kind),
             None => None,
@@ -398,11 +398,8 @@ impl ListOverSeam {
 
 /// Returns the time of an object's last mark before a time.
 fn last_mark_before(trace: &WatchTrace, object: &ObjectTrace, at: Time) -> Option<Time> {
-    let place = object
-        .marks
-        .partition_point(|&mark| trace.marks.at(mark as usize) < at)
-        .checked_sub(1)?;
-    Some(trace.marks.at(object.marks[place] as usize))
+    let earlier = object.marks.within(&(0..trace.marks.place_at(at)));
+    Some(trace.marks.at(earlier.last()?.place()))
 }
 
 /// Returns the kind of a verdict and how long it has lasted, with `?` if no second read confirmed it.

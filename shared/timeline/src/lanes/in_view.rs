@@ -4,7 +4,7 @@ use watchscope_model::Time;
 use watchscope_model::vocabulary::{Divergence, Phase};
 
 use crate::glyph::Glyph;
-use crate::store::{Span, VerdictSpan, WatchTrace};
+use crate::store::{ObjectMarks, Span, VerdictSpan, WatchTrace};
 use crate::tokens::Token;
 
 /// Whether a watch is wanted at some time between `left` and `right`: started by `right`, and not stopped before
@@ -23,11 +23,9 @@ pub(super) fn is_wanted(trace: &WatchTrace, (left, right): (Time, Time)) -> bool
 }
 
 /// Whether one of an object's marks lies between `left` and `right`.
-pub(super) fn has_mark(trace: &WatchTrace, marks: &[u32], left: Time, right: Time) -> bool {
-    let place = marks.partition_point(|&mark| trace.marks.at(mark as usize) < left);
-    marks
-        .get(place)
-        .is_some_and(|&mark| trace.marks.at(mark as usize) <= right)
+pub(super) fn has_mark(trace: &WatchTrace, marks: &ObjectMarks, left: Time, right: Time) -> bool {
+    let places = trace.marks.places_within(left, right);
+    !marks.within(&places).is_empty()
 }
 
 /// Returns the mark of the most severe event between `left` and `right`, which stands beside the watch's name. `None`

@@ -314,8 +314,9 @@ impl Kept {
                 let trace = traces.last()?;
                 let marks = &trace.objects.get(object.0 as usize)?.marks;
                 let is_seen = has_mark(trace, marks, left, right);
-                let last = *marks.last().filter(|_| is_seen)? as usize;
-                let is_change = held.is_none() || trace.marks.kind(last) != MarkKind::AddedByList;
+                let last = marks.last().filter(|_| is_seen)?;
+                let is_change = held.is_none() || last.kind() != MarkKind::AddedByList;
+                let last = last.place();
                 is_change.then(|| (trace.marks.version(last), trace.marks.seq(last)))
             };
             let changed = match held {
@@ -352,7 +353,7 @@ fn deleted_at(traces: &[&WatchTrace], object: ObjectId) -> Option<Time> {
     traces.iter().rev().find_map(|trace| {
         let part = trace.objects.get(object.0 as usize)?;
         let ended = part.lives.all().last().and_then(|life| life.end);
-        let last = part.marks.last().map(|&mark| trace.marks.at(mark as usize));
+        let last = part.marks.last().map(|mark| trace.marks.at(mark.place()));
         ended.map(|end| end.at).max(last)
     })
 }

@@ -53,7 +53,7 @@ impl VisibleObject {
 fn last_mark(traces: &[&WatchTrace], object: ObjectId) -> Time {
     let last = traces.iter().rev().find_map(|trace| {
         let marks = &trace.objects.get(object.0 as usize)?.marks;
-        Some(trace.marks.at(*marks.last()? as usize))
+        Some(trace.marks.at(marks.last()?.place()))
     });
     last.unwrap_or_default()
 }

@@ -7,7 +7,6 @@ use watchscope_model::fold::{Moment, OpenFinding, OpenStream, State, VersionStep
 use watchscope_model::vocabulary::{Author, Cause, ChangeType, Origin, Standing};
 use watchscope_model::{ResourceVersion, Seq};
 
-use super::grow::push;
 use super::mark_kind::{MarkKind, NO_VERSION};
 use super::names::Names;
 use super::parts::{
@@ -411,10 +410,10 @@ impl WatchTrace {
         object: ObjectId,
     ) {
         let kind = MarkKind::of(change, before.status_only);
-        let place = self.marks.len() as u32;
+        let place = self.marks.len();
         self.push_mark(now, kind, &change.resource_version);
         let trace = self.object_mut(object);
-        push(&mut trace.marks, place);
+        trace.marks.push(place, kind);
         trace.listed += u32::from(kind.is_by_list());
         if before.lives_on {
             return;

@@ -6,6 +6,7 @@ use watchscope_model::{Object, Seq, Text, Time, Uid, WatchName};
 
 use super::cache::Store;
 use super::names::Names;
+use super::object_marks::ObjectMarks;
 use super::trace::WatchTrace;
 use crate::id::{LaneId, LayerId, ObjectId, RecordId, WatchId};
 use crate::levels::LayerNames;
@@ -129,12 +130,10 @@ impl Store {
             return None;
         };
         let (trace, marks) = self.object_marks(id.epoch, watch, object)?;
-        let place = marks
-            .partition_point(|&mark| trace.marks.seq(mark as usize) < id.seq)
-            .checked_sub(1)?;
+        let earlier = marks.within(&(0..trace.marks.place_of(id.seq)));
         Some(RecordId {
             epoch: id.epoch,
-            seq: trace.marks.seq(marks[place] as usize),
+            seq: trace.marks.seq(earlier.last()?.place()),
         })
     }
 
@@ -226,10 +225,7 @@ impl Store {
             }
             LaneId::Object(watch, object) => {
                 let (trace, marks) = self.object_marks(epoch, watch, object)?;
-                marks
-                    .iter()
-                    .map(|&mark| trace.marks.seq(mark as usize))
-                    .collect()
+                marks.places().map(|place| trace.marks.seq(place)).collect()
             }
             LaneId::Connection(server) => {
                 let remote = self.names.server_name(server);
@@ -259,7 +255,7 @@ impl Store {
         epoch: u32,
         watch: WatchId,
         object: ObjectId,
-    ) -> Option<(&WatchTrace, &[u32])> {
+    ) -> Option<(&WatchTrace, &ObjectMarks)> {
         let trace = self.epoch(epoch)?.trace.watch(watch)?;
         Some((trace, &trace.objects.get(object.0 as usize)?.marks))
     }

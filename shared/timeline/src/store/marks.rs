@@ -31,10 +31,10 @@ pub(crate) struct MarkReader<'a> {
 }
 
 impl<'a> MarkReader<'a> {
-    /// Returns the time and the kind of the mark at an index.
-    pub(crate) fn at_and_kind(&mut self, place: usize) -> (Time, MarkKind) {
+    /// Returns the time of the mark at an index.
+    pub(crate) fn at(&mut self, place: usize) -> Time {
         let (run, within) = self.located(place);
-        (run.at(within), run.kind(within))
+        run.at(within)
     }
 
     /// Returns the resourceVersion of the mark at an index as a number, or [`NO_VERSION`].
@@ -142,6 +142,20 @@ impl Marks {
     /// Returns the index of the first mark at or after a time.
     pub(crate) fn place_at(&self, at: Time) -> usize {
         self.place_where(|run| run.at(run.len() - 1) >= at, |run| run.place_at(at))
+    }
+
+    /// Returns the indexes of the marks from `left` to `right`, both included.
+    pub(crate) fn places_within(&self, left: Time, right: Time) -> Range<usize> {
+        let from = self.place_at(left);
+        from..self.place_at(right.plus_micros(1)).max(from)
+    }
+
+    /// Returns, for buckets of `bucket_us` from `from` to `to`, the index of the first mark behind each. The last bucket
+    /// ends after `to`.
+    pub(crate) fn borders(&self, from: Time, to: Time, bucket_us: i64) -> Vec<usize> {
+        let buckets = to.micros_since(from).max(0) / bucket_us + 1;
+        let ends = (1..=buckets).map(|bucket| from.plus_micros(bucket_us * bucket));
+        ends.map(|end| self.place_at(end)).collect()
     }
 
     fn place_where(

@@ -2,7 +2,6 @@
 
 use watchscope_model::Time;
 
-use super::grow::make_space;
 use super::parts::{ListMark, Occurrence, OpeningPoint, OwnRequestMark, SentRequest};
 use super::spans::Spans;
 use super::trace::{ObjectTrace, Trace, WatchTrace};
@@ -96,8 +95,8 @@ impl WatchTrace {
     fn merge(&mut self, other: Self) {
         self.started = self.started.max(other.started);
         self.server = other.server.or(self.server.take());
-        let inserted = other.marks.len() as u32;
-        let place = self.marks.insert(other.marks) as u32;
+        let inserted = other.marks.len();
+        let place = self.marks.insert(other.marks);
         self.phases.merge(other.phases);
         self.streams.merge(other.streams);
         self.gaps.merge(other.gaps);
@@ -126,20 +125,12 @@ impl WatchTrace {
         }
         if inserted > 0 {
             for object in &mut self.objects {
-                let from = object.marks.partition_point(|&mark| mark < place);
-                object.marks[from..]
-                    .iter_mut()
-                    .for_each(|mark| *mark += inserted);
+                object.marks.make_way(place, inserted);
             }
         }
         for (number, object) in other.objects.into_iter().enumerate() {
             let known = self.object_mut(ObjectId(number as u32));
-            let from = known.marks.partition_point(|&mark| mark < place);
-            make_space(&mut known.marks, object.marks.len());
-            known.marks.splice(
-                from..from,
-                object.marks.into_iter().map(|mark| mark + place),
-            );
+            known.marks.insert(&object.marks, place);
             known.listed += object.listed;
             known.lives.merge(object.lives);
             known.verdicts.merge(object.verdicts);
@@ -148,16 +139,8 @@ impl WatchTrace {
 
     fn forget(&mut self, run: RecordRun) {
         let places = self.marks.place_of(run.first)..self.marks.place_of(run.last.next());
-        let (from, to) = (places.start as u32, places.end as u32);
         for object in &mut self.objects {
-            let first = object.marks.partition_point(|&mark| mark < from);
-            let behind = object.marks.partition_point(|&mark| mark < to);
-            let gone = object.marks.drain(first..behind);
-            let listed = gone.filter(|&mark| self.marks.kind(mark as usize).is_by_list());
-            object.listed -= listed.count() as u32;
-            object.marks[first..]
-                .iter_mut()
-                .for_each(|mark| *mark -= to - from);
+            object.listed -= object.marks.forget(&places);
             object.lives.forget(run);
             object.verdicts.forget(run);
         }
@@ -182,7 +165,7 @@ impl WatchTrace {
     fn bytes(&self) -> usize {
         let objects = self.objects.iter().map(|object| {
             size_of::<ObjectTrace>()
-                + object.marks.capacity() * 4
+                + object.marks.bytes()
                 + object.lives.bytes()
                 + object.verdicts.bytes()
         });

@@ -11,6 +11,7 @@ use watchscope_model::{RequestId, Row, Seq, StreamId, Text, Time};
 
 use super::mark_kind::NO_VERSION;
 use super::marks::Marks;
+use super::object_marks::ObjectMarks;
 use super::parts::{
     AuditMark, ConnectionSpan, ErrorMark, Fall, FindingSpan, GapSpan, LifeSpan, ListMark, LossMark,
     NarratorLine, Occurrence, OpeningPoint, OverSeam, OwnRequestMark, PauseMark, PhaseSpan,
@@ -22,8 +23,7 @@ use crate::id::{ObjectId, WatchId};
 /// The trace of an object in a watch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ObjectTrace {
-    /// Indexes of the object's marks among the watch's marks, rising.
-    pub(crate) marks: Vec<u32>,
+    pub(crate) marks: ObjectMarks,
     /// How many of the object's marks came by a list. These are no changes that a stream delivered.
     pub(crate) listed: u32,
     pub(crate) lives: Spans<LifeSpan>,
@@ -94,7 +94,7 @@ impl Trace {
 impl ObjectTrace {
     /// Returns how many of the object's loaded changes a stream delivered.
     pub(crate) fn changes(&self) -> u64 {
-        (self.marks.len() as u64).saturating_sub(u64::from(self.listed))
+        (self.marks.as_slice().len() as u64).saturating_sub(u64::from(self.listed))
     }
 }
 
@@ -158,8 +158,7 @@ impl WatchTrace {
             let mut steps = self.steps.iter().filter(|step| step.moment.seq > end);
             let step = steps.next().filter(|step| step.anew && step.back)?;
             let to = self.marks.moved_to(self.marks.place_of(step.moment.seq))?;
-            let marks = object.marks.iter().map(|&mark| mark as usize);
-            let mut within = marks.filter(|&mark| {
+            let mut within = object.marks.places().filter(|&mark| {
                 let seq = self.marks.seq(mark);
                 seq >= life.start.seq && seq < end
             });
@@ -174,8 +173,10 @@ impl WatchTrace {
     /// Returns the resourceVersion of an object's first loaded event at or after a record; `None` if there is no such
     /// event, or its resourceVersion is no number.
     pub(crate) fn version_since(&self, object: &ObjectTrace, since: Seq) -> Option<u64> {
-        let mut marks = object.marks.iter().map(|&mark| mark as usize);
-        let first = marks.find(|&mark| self.marks.seq(mark) >= since)?;
+        let first = object
+            .marks
+            .places()
+            .find(|&mark| self.marks.seq(mark) >= since)?;
         Some(self.marks.version(first)).filter(|&version| version != NO_VERSION)
     }
 

@@ -4,6 +4,7 @@ use watchscope_model::Time;
 
 use super::cache::Store;
 use super::mark_kind::{MarkKind, NO_VERSION};
+use super::object_marks::ObjectMarks;
 use super::trace::WatchTrace;
 use crate::id::{LaneId, ObjectId, RecordId, WatchId};
 
@@ -78,7 +79,7 @@ fn rank(kind: MarkKind) -> u8 {
 
 /// Returns the lane of a mark.
 fn lane_of(trace: &WatchTrace, watch: WatchId, place: usize) -> LaneId {
-    let has = |marks: &[u32]| marks.binary_search(&(place as u32)).is_ok();
+    let has = |marks: &ObjectMarks| !marks.within(&(place..place + 1)).is_empty();
     let mut objects = (0..).zip(&trace.objects);
     let object = objects.find(|(_, object)| has(&object.marks));
     object.map_or(LaneId::Watch(watch), |(object, _)| {

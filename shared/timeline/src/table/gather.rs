@@ -272,22 +272,19 @@ impl Gather {
     /// Gathers the marks of a watch in the range, each with the lane of its object.
     fn marks(&mut self, epoch: u32, watch: WatchId, trace: &WatchTrace, objects: &Objects) {
         let marks = &trace.marks;
-        let from = marks.place_at(self.from);
-        let to = marks.place_at(self.right.plus_micros(1)).max(from);
+        let places = marks.places_within(self.from, self.right);
         // The object of each mark; `None` for the watch's own marks and hidden objects.
-        let mut lanes = vec![None; to - from];
+        let mut lanes = vec![None; places.len()];
         for (place, object) in (0..).zip(&trace.objects) {
             let id = ObjectId(place);
             if !objects.all && !objects.own.contains(&id) {
                 continue;
             }
-            let begin = object.marks.partition_point(|&mark| (mark as usize) < from);
-            let within = object.marks[begin..].iter().map(|&mark| mark as usize);
-            for mark in within.take_while(|&mark| mark < to) {
-                lanes[mark - from] = Some(LaneId::Object(watch, id));
+            for mark in object.marks.within(&places) {
+                lanes[mark.place() - places.start] = Some(LaneId::Object(watch, id));
             }
         }
-        for (place, lane) in (from..to).zip(lanes) {
+        for (place, lane) in places.zip(lanes) {
             let kind = marks.kind(place);
             let lane = match kind.class() {
                 Some(_) => lane,

@@ -48,16 +48,17 @@ fn add(
     now: Time,
 ) {
     let marks = &trace.marks;
-    for (nth, &mark) in object.marks.iter().enumerate() {
-        let place = mark as usize;
-        let kind = Kind::of_mark(marks.kind(place));
+    let of_object = object.marks.as_slice();
+    for (nth, mark) in of_object.iter().enumerate() {
+        let place = mark.place();
+        let kind = Kind::of_mark(mark.kind());
         let (at, seq) = (marks.at(place), marks.seq(place));
-        let next = object.marks.get(nth + 1);
+        let next = of_object.get(nth + 1);
         let mut lives = object.lives.all().iter();
         let life = lives.rfind(|life| life.start.seq <= seq);
         let until = match next {
             _ if kind == Kind::Deleted => at,
-            Some(&next) => marks.at(next as usize),
+            Some(next) => marks.at(next.place()),
             None => life.map_or(at, |life| life.end_at(now).max(at)),
         };
         let id = RecordId { epoch, seq };

@@ -351,9 +351,11 @@ impl<'a> Thread<'a> {
         let lane = number.map_or(LaneId::Watch(watch), |number| LaneId::Object(watch, number));
         let marks = number
             .and_then(|number| trace.objects.get(number.0 as usize))
-            .map_or(&[][..], |object| &object.marks);
-        let mut marks = marks.iter().map(|&mark| mark as usize);
-        let last = marks.rfind(|&mark| trace.marks.seq(mark) < until);
+            .map(|object| &object.marks);
+        let last = marks.and_then(|marks| {
+            let mut places = marks.places();
+            places.rfind(|&mark| trace.marks.seq(mark) < until)
+        });
         let mut since = Seq(0);
         if let Some(last) = last {
             since = trace.marks.seq(last);
@@ -405,8 +407,7 @@ impl<'a> Thread<'a> {
             let Some(known) = trace.objects.get(number.0 as usize) else {
                 continue;
             };
-            let mut marks = known.marks.iter().map(|&mark| mark as usize);
-            let first = marks.find(|&mark| {
+            let first = known.marks.places().find(|&mark| {
                 let seq = trace.marks.seq(mark);
                 seq > since
                     && seq < until

@@ -82,7 +82,7 @@ pub fn presence_basis(known: Known<'_>, lane: LaneId) -> Option<PresenceBasis> {
             knowledge.live.is_some(),
         ),
         newest: [
-            (mark, object.marks.len()),
+            (mark, object.marks.as_slice().len()),
             (
                 knowledge.lists().next().map(|list| list.moment.seq),
                 watch.lists.len(),
@@ -172,8 +172,8 @@ impl<'a> Knowledge<'a> {
 
     /// Returns the seqs of the object's marks, the oldest first.
     fn marks(&self) -> impl DoubleEndedIterator<Item = Seq> {
-        let seqs = self.object.marks.iter();
-        let seqs = seqs.map(|&mark| self.watch.marks.seq(mark as usize));
+        let places = self.object.marks.places();
+        let seqs = places.map(|place| self.watch.marks.seq(place));
         let until = self.until;
         seqs.filter(move |&seq| seq <= until)
     }
