@@ -70,8 +70,8 @@ pub enum RowKind {
     Object,
     /// The objects of a watch that have no rows of their own, or had none until the viewer opened them.
     More,
-    /// The objects of a watch that were deleted at least 60 s ago, and have no open verdict. The row stays while the
-    /// viewer has opened it.
+    /// The gone objects of a watch: those that it lost at least 60 s ago, as a loaded record or a first list in view
+    /// shows, and that have no open verdict. Once the viewer opened this row, the rows of these objects follow it.
     Gone,
     /// The quiet watches that have no rows of their own, or had none until the viewer opened them.
     Quiet,
