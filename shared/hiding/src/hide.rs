@@ -11,7 +11,7 @@ use crate::part::Parts;
 /// An interface that hides names in an extract: in its log's name, its openings and its records. If no part is hidden,
 /// or bodies alone, the methods change nothing. Bodies are left out elsewhere.
 ///
-/// This is a trait, so that a program that only makes extracts without hiding has no code for hiding: a browser would
+/// This is a trait, so that a program that only makes extracts without hiding has no code for hiding. A browser would
 /// have to download that code.
 pub trait Hide: Debug {
     /// Returns the parts that are hidden.

@@ -91,7 +91,7 @@ impl Query {
         }
     }
 
-    /// Returns whether a uid begins with the query, which must have at least 8 characters; a uid that is not a UUID may
+    /// Returns whether a uid begins with the query, which must have at least 8 characters. A uid that is not a UUID may
     /// also equal a shorter query. The case of A to Z is ignored.
     #[must_use]
     pub fn is_uid(&self, uid: &Uid) -> bool {
