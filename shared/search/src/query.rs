@@ -53,7 +53,8 @@ impl Query {
     /// Reads a query. Spaces at the text's ends belong to the query.
     ///
     /// # Errors
-    /// If the text is empty or longer than [`MAX_QUERY_BYTES`].
+    /// [`QueryError::Empty`] for the empty text, and [`QueryError::TooLong`] for a text of more than
+    /// [`MAX_QUERY_BYTES`].
     pub fn parse(text: &str) -> Result<Self, QueryError> {
         match text.len() {
             0 => Err(QueryError::Empty),

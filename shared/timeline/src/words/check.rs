@@ -58,9 +58,9 @@ pub struct Checked {
 /// Returns the result of a comparison requested after `asked`, the newest record at that time. Without `asked`, or if
 /// it is of an earlier epoch, any result of the newest epoch counts. Of several results, one that could be decided is
 /// preferred to one that could not. For an object, a comparison of this object alone is then preferred to one of all
-/// objects; last, the latest is preferred. For an object, a list that could be decided counts only if it is whole, not
-/// from a watch cache, and not older than the object. `None` while there is no result, if its record is not loaded, and
-/// for lanes of no watch.
+/// objects; last, the latest is preferred. For an object, a decided list counts only if it is whole, not from a watch
+/// cache, and not older than the object. `None` while there is no result, if its record is not loaded, and for lanes of
+/// no watch.
 #[must_use]
 pub fn checked(store: &Store, lane: LaneId, asked: Option<RecordId>) -> Option<Checked> {
     let epoch = store.epochs().last()?;
