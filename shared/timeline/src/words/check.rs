@@ -22,7 +22,7 @@ pub struct Check {
 }
 
 /// Returns the comparison that a lane offers: that of its object, or else that of its watch. `None` for lanes of no
-/// watch, and for watches that only check others.
+/// watch, and for watches that only check others. Panics as [`Store::lane_names`] does.
 #[must_use]
 pub fn check(store: &Store, lane: LaneId) -> Option<Check> {
     let (watch, object) = store.lane_names(lane);

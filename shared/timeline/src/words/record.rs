@@ -60,7 +60,8 @@ impl Description {
 }
 
 /// Describes a record of a lane, for the keyboard, which moves from record to record. A record that is not loaded, or
-/// is of an unknown kind, has no lane and no time. The sentence of such a record says that it is no longer held.
+/// is of an unknown kind, has no lane and no time. The sentence of such a record says that it is no longer held. For
+/// any other record, panics if the store has no such watch, object or server.
 #[must_use]
 pub fn describe_record(store: &Store, lane: LaneId, id: RecordId) -> Description {
     let entry = store.entry(id);
