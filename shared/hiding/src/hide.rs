@@ -8,15 +8,16 @@ use watchscope_model::{Entry, Layers, LogId, State};
 use crate::hider::Hider;
 use crate::part::Parts;
 
-/// A hider of names in the parts of an extract. If no part is hidden, or bodies alone, the methods change nothing.
+/// An interface that hides names in an extract: in its log's name, its openings and its records. If no part is hidden,
+/// or bodies alone, the methods change nothing. Bodies are left out elsewhere.
 ///
-/// This is a trait, so that a program that only makes extracts without hiding has no code for hiding: a browser would
+/// This is a trait, so that a program that only makes extracts without hiding has no code for hiding. A browser would
 /// have to download that code.
 pub trait Hide: Debug {
     /// Returns the parts that are hidden.
     fn parts(&self) -> Parts;
 
-    /// Hides names in the name of the log.
+    /// Hides names in the name of a log.
     fn log(&mut self, log: &mut LogId);
 
     /// Hides names in the folds at the opening of a chapter: the fold of the records, and the fold of the inside

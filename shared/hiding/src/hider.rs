@@ -56,7 +56,8 @@ impl Hider {
 
     /// Returns a person's text with hidden names, uids and IP addresses replaced. UUIDs and IP addresses are found by
     /// their form. All other words stay, so a name that the log does not have stays, too. A name that is an ordinary
-    /// word or a number also stays, unless `"`, `'`, `/` or `=` stands beside it.
+    /// word or a number also stays, unless `"`, `'`, `/` or `=` stands beside it. If the hidden parts are none, or
+    /// bodies alone, the whole text stays.
     #[must_use]
     pub fn said(&self, text: &str) -> String {
         self.names.inside(text)

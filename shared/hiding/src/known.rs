@@ -88,9 +88,10 @@ impl Known {
         Ok(())
     }
 
-    /// Returns the number of different texts that name a part. A text that names several parts counts for each of them.
-    /// A controller's name that only follows from the name of an object that it made counts, too. Uids with the form of
-    /// a UUID in lower case do not count. [`HiddenPart::Bodies`] and [`HiddenPart::Later`] have no texts.
+    /// Returns the number of different texts that belong to a part. A text that belongs to several parts counts for
+    /// each of them. A controller's name that only follows from the name of an object that it made counts, too. Uids
+    /// with the form of a UUID in lower case do not count. [`HiddenPart::Bodies`] and [`HiddenPart::Later`] have no
+    /// texts.
     #[must_use]
     pub fn count(&self, part: HiddenPart) -> usize {
         let parts = self.texts.values();
@@ -98,7 +99,7 @@ impl Known {
     }
 
     /// Iterates over the texts that [`Known::count`] counts for a part, sorted by their bytes; there may be none. A
-    /// text may name other parts, too.
+    /// text may belong to other parts, too.
     pub fn texts_of(&self, part: HiddenPart) -> impl Iterator<Item = &str> {
         let texts = self.texts.iter();
         texts.filter_map(move |(text, parts)| parts.has(part).then_some(&**text))

@@ -4,17 +4,18 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use watchscope_model::{EpochId, Seq, Time};
 
-/// A chapter that cannot be read as a whole. Its records before the damage may have been searched. If only its bodies
-/// cannot be read, all its records were searched, without their bodies.
+/// A chapter that could not be searched as a whole, or several chapters that a catalogue lists as one. Its records
+/// before the damage may have been searched. If only bodies are damaged, all records before the position were searched,
+/// some without their bodies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotRead {
-    /// The epoch of the chapter.
+    /// The epoch of the records.
     pub epoch: EpochId,
-    /// The seq of the chapter's first record.
+    /// The first seq of the chapter, or of the chapters.
     pub first: Seq,
-    /// The seq of the chapter's last record.
+    /// The last seq of the chapter, or of the chapters.
     pub last: Seq,
-    /// Why the chapter, or its bodies, cannot be read, in words.
+    /// What cannot be read, in words. Hostile: show as text.
     pub reason: String,
 }
 
@@ -86,9 +87,12 @@ pub struct End {
     pub held_more: u64,
     /// The first record that is kept; `None` if no record is kept.
     pub kept_from: Option<KeptFrom>,
-    /// The time from which on bodies were searched; `None` if the bodies of all records of this answer were searched.
+    /// The time after which the bodies of all records were searched; of earlier records, some or no bodies were. At a
+    /// server's live log the time may be too early by the length of one segment of the log. `None` if no body was left
+    /// out.
     pub bodies_since: Option<Time>,
-    /// Whether a recording has no bodies at all. For such a recording `bodies_since` means nothing.
+    /// Whether the recordings of the answer have no bodies at all. Then `bodies_since` means nothing. Answers of a
+    /// server have `false` here, also for recordings.
     pub has_no_bodies: bool,
 }
 
@@ -120,16 +124,17 @@ impl Serialize for End {
 /// Which bodies of a chapter were searched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Searched {
-    /// The bodies of all its records were searched.
+    /// No body was left out.
     #[default]
     All,
-    /// The bodies of its records from this time on were searched.
+    /// The bodies of the chapter's records from this time on were searched.
     Since(Time),
-    /// The bodies of some records were not searched, and no time is known from which on all were.
+    /// Bodies may have been left out, and no time is known from which on all were searched.
     Part,
 }
 
-/// The time from which on the bodies of all records were searched. Chapters are added from the newest to the oldest.
+/// The time after which no body was left out, computed over the chapters of an answer. The caller adds all chapters,
+/// from the newest to the oldest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BodiesSince {
     /// The time of the first record of the chapters so far, whose bodies were all searched; `None` before the first.
@@ -152,7 +157,8 @@ impl BodiesSince {
         }
     }
 
-    /// Returns the time from which on bodies were searched; `None` if all bodies of the chapters so far were searched.
+    /// Returns the time after which no body was left out; `None` if none was left out in the chapters so far. If bodies
+    /// of the newest chapter were left out at times that are not known, this is the time of its last record.
     #[must_use]
     pub fn since(self) -> Option<Time> {
         self.since

@@ -138,8 +138,8 @@ impl ChapterSearch {
     /// Takes in the next segment.
     ///
     /// # Errors
-    /// If the segment cannot be read, or does not continue the frame before it. The hits before the damage stay. Damage
-    /// in a part that [`ChapterReader::glance`] does not read is no error.
+    /// If the segment cannot be read, or does not continue the frame before it. The hits before the damage stay; the
+    /// caller passes no further segment. Damage in a part that [`ChapterReader::glance`] does not read is no error.
     pub fn segment(&mut self, frame: Frame<'_>) -> Result<(), DecodeError> {
         let collector = &mut self.collector;
         self.reader.glance(frame, |place, glance| match glance {

@@ -24,9 +24,9 @@ pub struct HeldHits {
     pub more: u64,
 }
 
-/// Returns the hits of a snapshot: objects that watches hold, and open findings. A quiet object may have no kept
-/// record. Then only the opening snapshots of the first kept chapter and of the first chapter behind a hole name it. An
-/// object matches by name, by `namespace/name`, by uid or by resourceVersion; a finding matches by code or name.
+/// Returns the hits of a chapter's opening snapshot: objects that watches hold, and open findings. A quiet object may
+/// have no kept record, so that only opening snapshots name it. An object matches by name, by `namespace/name`, by uid
+/// or by resourceVersion; a finding matches by code or name.
 #[must_use]
 pub fn held(query: &Query, opening: &Opening) -> HeldHits {
     let mut found = HeldHits::default();

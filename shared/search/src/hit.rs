@@ -115,7 +115,8 @@ pub struct Hit {
     pub at: Time,
     /// The watch of the record; `None` if the record belongs to no watch, such as a finding about several watches.
     pub watch: Option<WatchName>,
-    /// The object of the record; `None` if the record does not name a single object.
+    /// The object of a change, verdict, page of a list, audit or note, or the held object. `None` if such a record
+    /// names no single object, and for other records.
     pub object: Option<Arc<Object>>,
     /// The code of a finding or of an attribution; `None` for other records.
     pub code: Option<Text>,

@@ -39,11 +39,11 @@ pub struct IndexedChapter {
     pub at: Time,
 }
 
-/// What the records of chapters name.
+/// The names in the records of chapters. A search asks the index which chapters it need not read.
 ///
-/// The index has all names of a chapter or none, so it never passes over a chapter with a hit. Of a chapter without a
-/// hit it may say that the chapter may match. The index does not know bodies; the caller searches bodies first. The
-/// bound of [`Index::new`] limits its size, by default [`MAX_INDEX_BYTES`].
+/// The index has all names of a chapter's records or none, so it never denies a hit in a record. It may say that a
+/// chapter without a hit may match. It knows neither bodies nor opening snapshots; the caller searches these itself.
+/// The bound of [`Index::new`] limits its size, by default [`MAX_INDEX_BYTES`].
 #[derive(Debug)]
 pub struct Index {
     blocks: Vec<Block>,
@@ -92,7 +92,7 @@ impl Default for Index {
 
 impl Index {
     /// Makes an empty index of at most `most_bytes`, by its own estimate. Above `most_bytes`, [`Index::add`] forgets
-    /// the table with the oldest records, if need be even that of the newest chapter.
+    /// tables.
     #[must_use]
     pub fn new(most_bytes: usize) -> Self {
         Self {
@@ -110,8 +110,8 @@ impl Index {
     }
 
     /// Adds a chapter that grows no more; the chapter replaces an entry with the same epoch and first record. `named`
-    /// is what all its records name. If the index is above its bound, the chapters of the oldest records are forgotten,
-    /// up to 64 at once.
+    /// must have the names of all its records. Up to 64 chapters share a table. While the index is above its bound, it
+    /// forgets the table whose newest chapter is the oldest, if need be that of the added chapter.
     pub fn add(&mut self, chapter: &IndexedChapter, named: Named) {
         let key = (chapter.epoch.clone(), chapter.first);
         for block in &mut self.blocks {
@@ -134,9 +134,9 @@ impl Index {
         }
     }
 
-    /// Returns whether a record of a chapter may match; `false` is certain, except for bodies. `None` if the chapter is
-    /// not in the index, or is in it with another last record. `wanted` must be of this query and this index; a search
-    /// begins with an empty `Wanted`.
+    /// Returns whether a record of a chapter may match; `false` is certain, except for bodies and the opening snapshot.
+    /// `None` if the index does not have the chapter, or has it with another last record. `wanted` must come from calls
+    /// with this query and this index only, or be empty; else the answer may be wrong.
     #[must_use]
     pub fn may_match(
         &self,

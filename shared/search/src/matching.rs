@@ -130,8 +130,8 @@ impl Parts for Matching<'_> {
     }
 }
 
-/// Returns the object and the code of an event; each is `None` if the event has none. Findings and attributions have a
-/// code and no object.
+/// Returns the object of a change, verdict, page of a list, audit or note, and the code of a finding or an attribution.
+/// Each is `None` for other events. The object is also `None` if a page, audit or note names no single object.
 pub fn lane_of(event: &Event) -> (Option<Arc<Object>>, Option<Text>) {
     match event {
         Event::Change(Change { object, .. }) => (Some(object.clone()), None),

@@ -53,7 +53,8 @@ impl Query {
     /// Reads a query. Spaces at the text's ends belong to the query.
     ///
     /// # Errors
-    /// If the text is empty or longer than [`MAX_QUERY_BYTES`].
+    /// [`QueryError::Empty`] for the empty text, and [`QueryError::TooLong`] for a text of more than
+    /// [`MAX_QUERY_BYTES`].
     pub fn parse(text: &str) -> Result<Self, QueryError> {
         match text.len() {
             0 => Err(QueryError::Empty),
@@ -91,8 +92,8 @@ impl Query {
         }
     }
 
-    /// Returns whether a uid begins with the query, which must have at least 8 characters; a uid that is not a UUID may
-    /// also equal a shorter query.
+    /// Returns whether a uid begins with the query, which must have at least 8 characters. A uid that is not a UUID may
+    /// also equal a shorter query. The case of A to Z is ignored.
     #[must_use]
     pub fn is_uid(&self, uid: &Uid) -> bool {
         match uid {

@@ -51,8 +51,8 @@ pub struct Group {
 /// An open finding about one subject. A clearing ends it; raised again, it begins with a new count and worst severity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// Code and subject, `F11 shop/pods`: the finding's key in the fold, by which it is also muted. Hostile: show as
-    /// text.
+    /// Code and subject, `F11 shop/pods`, or the code and a space without a subject. It is the finding's key in the
+    /// fold, by which it is also muted. Hostile: show as text.
     pub key: Text,
     /// The finding's subject in words, as `Finding::subject` returns it; `CLIENT, WATCH` if the finding names both, and
     /// `the cluster` if it names no subject. Hostile: show as text.
@@ -65,7 +65,7 @@ pub struct Item {
     pub count: u64,
     /// When the last occurrence began, as its record states it; if the record does not, when the occurrence was raised.
     pub since: Time,
-    /// What happened then, in a sentence. Hostile: show as text.
+    /// What happened then, in words. Hostile: show as text.
     pub summary: String,
     /// The watches that the finding concerns, if it is about several: `a/pods, b/pods and 8 more`; else empty. At most
     /// 16 are named. Hostile: show as text.
@@ -109,7 +109,7 @@ impl Item {
 /// finding may be open again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Over {
-    /// Code and subject: `F08 shop/pods`. Hostile: show as text.
+    /// Code and subject, as in [`Item::key`]: `F08 shop/pods`. Hostile: show as text.
     pub key: Text,
     /// The code of the finding's catalogue row: `F08`.
     pub code: Text,
@@ -124,7 +124,7 @@ pub struct Over {
     pub times: u64,
     /// The last time span from a first raising to a clearing: when the finding was raised, and when it was cleared.
     pub stood: (Time, Time),
-    /// What happened at the finding's last occurrence before its last clearing, in a sentence. Hostile: show as text.
+    /// What happened at the finding's last occurrence before its last clearing, in words. Hostile: show as text.
     pub summary: String,
     /// The record that raised the finding's last occurrence before its last clearing.
     pub raised: RecordId,
@@ -137,7 +137,7 @@ pub struct MutedItem {
     pub key: Text,
     /// The viewer's reason for the mute, of at most [`MAX_REASON_CHARS`] characters; may be empty.
     pub reason: String,
-    /// Whether the muted finding is open at the moment that the list is of.
+    /// Whether the muted finding is open, now or at the moment of the list.
     pub stands: bool,
 }
 
@@ -147,7 +147,7 @@ pub struct Board {
     /// Open findings that are not muted, in groups: by falling severity, then by falling `since` of their newest item,
     /// then by code. Empty if there are none.
     pub standing: Vec<Group>,
-    /// Muted findings, the one muted first first, at most [`MAX_MUTED`].
+    /// Muted findings, the oldest mute first, at most [`MAX_MUTED`].
     pub muted: Vec<MutedItem>,
     /// Cleared findings, muted ones too, by falling time of clearing, then by key, at most [`MAX_OVER`].
     pub over: Vec<Over>,
@@ -420,8 +420,8 @@ pub fn occurrences(store: &Store, raised: RecordId) -> Vec<RecordId> {
 }
 
 /// Returns the lane in which a record is drawn; the lane need not have a row. Watchscope's requests beside its watches
-/// have the lane of own requests. A record about no known watch is shown on the lane of findings. `None` if the record
-/// is not loaded, is an inside record, or is of an unknown kind.
+/// have the lane of own requests. A record about no watch, or about a watch or object without a lane, has the lane of
+/// findings. `None` if the record is not loaded, is an inside record, or is of an unknown kind.
 #[must_use]
 pub fn lane_of(store: &Store, id: RecordId) -> Option<LaneId> {
     let record = store.record(id)?;

@@ -124,7 +124,7 @@ pub fn count(value: u64, noun: &str) -> String {
 
 /// Estimates how wide a text is, in px, for Noto Sans: the widest of the usual sans faces, and the face of pictures in
 /// pixels. `size` is the font size in px; a CSS `weight` of 600 or more counts as bold. The width saturates; an empty
-/// text has no width. A test of `raster` measures every label of the pictures of failures.
+/// text has no width.
 #[must_use]
 pub fn text_width(text: &str, size: u8, weight: u16) -> Px {
     // Thousandths of the font size, by the shapes of a grotesque.

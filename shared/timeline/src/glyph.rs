@@ -26,8 +26,8 @@ pub struct Part {
 macro_rules! glyphs {
     ($($(#[$doc:meta])* $name:ident = $id:literal, $words:literal, $ink:ident, ($ink_x:literal, $ink_y:literal), [$($paint:ident $(($width:literal))? $path:literal),*];)*) => {
         /// The sign of a mark. The glyph's shape says what happened; its colour says the same once more. A filled sign
-        /// of a change stands for a live event. A hollow sign of a change stands for one that came by a list or by
-        /// initial events, or is inferred.
+        /// of a change stands for a live event, or in the row of a simulated etcd for a write. A hollow sign of a
+        /// change stands for one that came by a list or by initial events, or is inferred.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
         pub enum Glyph {
@@ -83,13 +83,14 @@ pub const GLYPH_BOX: f64 = 12.0;
 pub const GLYPH_HALO_PX: f64 = 1.5;
 
 glyphs! {
-    /// An ADDED that a stream delivered live.
+    /// An ADDED that a stream delivered live, or a creation in a simulated etcd.
     Added = "added", "ADDED", Added, (6.0, 7.5), [Fill "M6 1L11.2 10.5H.8Z"];
-    /// A MODIFIED that a stream delivered live.
+    /// A MODIFIED that a stream delivered live, or a change in a simulated etcd.
     Modified = "modified", "MODIFIED", Modified, (6.0, 6.0), [Fill "M6 1.75a4.25 4.25 0 1 1 0 8.5a4.25 4.25 0 1 1 0 -8.5Z"];
-    /// A MODIFIED that touched only status: a half disc, because status hangs under spec.
+    /// A MODIFIED of status only that a stream delivered live: a half disc, because status hangs under spec.
     Status = "status", "MODIFIED, status only", Modified, (6.0, 6.5), [Fill "M.75 4.5H11.25A5.25 5.25 0 0 1 .75 4.5Z"];
-    /// A DELETED that a stream delivered live; the bar of the object's life ends at the glyph's centre.
+    /// A DELETED that a stream delivered live, or a deletion in a simulated etcd. The bar of the object's life ends at
+    /// the glyph's centre.
     Deleted = "deleted", "DELETED", Deleted, (6.0, 4.5), [Fill "M.8 1.5H11.2L6 11Z"];
     /// An ADDED learned from a list or from initial events.
     AddedByList = "added-by-list", "ADDED, from a list", Added, (6.0, 9.75), [Ground "M6 1L11.2 10.5H.8Z", Stroke(150) "M6 2.7L10 9.75H2Z"];
@@ -129,11 +130,12 @@ glyphs! {
     /// A resourceVersion that went back.
     Reversal = "reversal", "resourceVersion went back", Error, (6.0, 8.0), [Stroke(150) "M.5 1.75H6V7", Fill "M1.5 6.2H10.5L6 11.8Z"];
     /// A ghost: the watch holds the object, and the audit's read lacks it. Also an object that a simulated layer holds
-    /// and etcd does not.
+    /// and etcd does not. Beside the name of the row of findings it stands for a finding of severity divergence.
     Ghost = "ghost", "ghost", Divergence, (6.0, 1.3), [Ground "M2 10.9V5.5A4 4 0 0 1 10 5.5V10.9L8 9.2L6 10.9L4 9.2Z", Stroke(150) "M2 10.6V5.3A4 4 0 0 1 10 5.3V10.6L8 9L6 10.6L4 9Z", Fill "M4 4.6h1.4v2H4zM6.6 4.6H8v2H6.6z"];
     /// A missing object: the audit's read has the object, and the watch does not hold it.
     Missing = "missing", "missing", Divergence, (6.0, 9.0), [Stroke(150) "M.75 3.5V.75H3.5M8.5 .75H11.25V3.5M11.25 8.5V11.25H8.5M3.5 11.25H.75V8.5", Stroke(140) "M4.3 4.5A1.75 1.75 0 1 1 6.6 6.1Q6 6.4 6 7.3", Fill "M5.25 8.3h1.5v1.5h-1.5z"];
-    /// A stale object: the watch holds it at an older resourceVersion than the audit's read has.
+    /// A stale object: the watch holds it at an older resourceVersion than the audit's read has. Also a divergence of a
+    /// kind that this build does not know.
     Stale = "stale", "stale", Divergence, (1.75, 6.0), [Stroke(175) "M5.75 2L1.75 6L5.75 10M10.5 2L6.5 6L10.5 10"];
     /// The watch holds the object at a newer resourceVersion than the audit's read has.
     ListOlder = "list-older", "list older", Divergence, (10.25, 6.0), [Stroke(175) "M1.5 2L5.5 6L1.5 10M6.25 2L10.25 6L6.25 10"];

@@ -59,7 +59,7 @@ pub enum LaneId {
     /// The objects of a watch that have no rows of their own, or had none until the viewer opened them. Gone objects
     /// are not among them.
     More(WatchId),
-    /// The objects that a watch has not held for at least 60 s, and that have no open verdict.
+    /// The gone objects of a watch, as [`RowKind::Gone`](crate::lanes::RowKind::Gone) says.
     Gone(WatchId),
     /// The quiet watches that have no rows of their own, or had none until the viewer opened them.
     Quiet,

@@ -29,7 +29,7 @@ pub fn svg(scene: &Scene, theme: Theme) -> String {
     document(scene, theme, size)
 }
 
-/// Like [`svg`], but the document is `width_px` wide, and its height is in proportion, rounded up to whole px. The
+/// Returns the document of [`svg`], but `width_px` wide, with its height in proportion, rounded up to whole px. The
 /// scene's width must not be 0: otherwise the height is infinite or not a number, and nothing shows.
 #[must_use]
 pub fn svg_of_width(scene: &Scene, theme: Theme, width_px: u32) -> String {

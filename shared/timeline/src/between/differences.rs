@@ -45,7 +45,7 @@ pub struct Difference {
     pub held: Vec<[Holding; 2]>,
 }
 
-/// The differences between two moments. The objects of both folds bound them.
+/// The differences between two moments. The watches, objects and verdicts of both folds bound their number.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Differences {
     /// The sides that know something of at least one row's object, at A or at B: etcd, watch caches, the watch, and

@@ -19,8 +19,8 @@ pub struct HeadPart {
 
 /// Returns the headline: how many objects came, went, changed and parted (now diverge), in this order; a zero is left
 /// out. The part of `went` also has the number of inferred last changes, of rows of all kinds, if there are any. If
-/// nothing differs, the headline is one part that says so. If no watch held an object and the objects of some watch are
-/// unknown, it says that no watch had a list at both. The headline is never empty.
+/// nothing differs, the headline is one part that says so. If [`Between::objects`] is 0 and the objects of some watch
+/// are unknown, it says that no watch had a list at both. The headline is never empty.
 #[must_use]
 pub fn head_words(between: &Between) -> Vec<HeadPart> {
     let plain = |words: String| HeadPart {

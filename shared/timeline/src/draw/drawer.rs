@@ -91,8 +91,9 @@ pub struct Picture<'a> {
 /// always drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ways {
-    /// All propagations to the first 8 clients on screen that are in no crowd: a lesson shows how a write travels. Of
-    /// writes that arrived or are travelling, those too near each other and those beyond the first 240 are left out.
+    /// All known propagations to the first 8 clients on screen that are in no crowd: a lesson shows how a write
+    /// travels. Of writes that arrived or are travelling, those too near each other and those beyond the first 240 are
+    /// left out.
     All,
     /// Only propagations that stopped, to the first 8 clients on screen that are in no crowd; of several stopped writes
     /// in a row, only the first. The other writes show as density.

@@ -35,7 +35,7 @@ pub struct FoundMark {
 /// Adds a tick for each of the marks to the scene of the lanes, on the upper edge of the row of its lane. For a lane
 /// without a row, the tick is on the row that stands for the lane. That is the row of further or gone objects, the
 /// watch's, or that of quiet watches. A mark out of sight, or for which no row stands, has no tick. The current hit has
-/// a frame instead of a tick.
+/// a frame instead of a tick; other marks at the same px of its row have no tick either.
 ///
 /// `top` is the scene's upper edge, in px from the top of all rows. Ticks of one row that touch become one. So a row
 /// has at most one tick for each 11 px, and a scene has at most as many ticks as there are marks. A tick answers to the

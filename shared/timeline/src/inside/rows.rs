@@ -53,7 +53,9 @@ impl Lanes {
         }
     }
 
-    /// Opens or closes all watch caches, whose streams are below them, and all clients, whose connections are below them.
+    /// Opens all watch caches if `caches` is true, otherwise closes them: their streams stand under them. Likewise
+    /// opens or closes all clients by `clients`: their connections stand under them. A layer without rows under it
+    /// stays as it is.
     pub fn open_layers(&mut self, store: &Store, caches: bool, clients: bool) {
         for (layer, id) in store.layer_names().sorted() {
             match layer {

@@ -16,7 +16,8 @@ pub struct Stretches {
     pub haunted: Vec<(Time, Time)>,
 }
 
-/// Returns the stretches of all clients up to a time. A cluster that reports nothing of its inside has none.
+/// Returns the stretches of all clients up to a time. A stretch that is open at the end of an epoch lasts until that
+/// time, too. A cluster that reports nothing of its inside has none.
 #[must_use]
 pub fn stretches(store: &Store, until: Time) -> Stretches {
     let mut found = Stretches::default();

@@ -1,7 +1,7 @@
 //! The order of watches, and the sections in which they and their objects stand.
 //!
-//! An order that follows the log changes at most once a second, and only at a moment at which rows may be sorted. Until
-//! the next order, a new watch stands after all others. The time in view is no input.
+//! An order that follows the log changes at most once a second, or when a new watch comes. It changes only at a moment
+//! at which rows may be sorted; at any other moment a new watch stands after all others. The time in view is no input.
 
 use watchscope_model::fold::Watch;
 use watchscope_model::id::Extent;

@@ -70,8 +70,9 @@ pub enum RowKind {
     Object,
     /// The objects of a watch that have no rows of their own, or had none until the viewer opened them.
     More,
-    /// The objects of a watch that were deleted at least 60 s ago, and have no open verdict. The row stays while the
-    /// viewer has opened it.
+    /// The gone objects of a watch: those that it lost at least 60 s ago, and that have no open verdict. A loaded
+    /// record, or a first list in view, must show the loss. Once the viewer opened this row, the rows of these objects
+    /// follow it.
     Gone,
     /// The quiet watches that have no rows of their own, or had none until the viewer opened them.
     Quiet,

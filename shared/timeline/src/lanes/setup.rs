@@ -63,12 +63,14 @@ impl Grouping {
     }
 }
 
-/// What the order of watches and objects follows; watches that are equal are sorted by name. An order of watches other
-/// than by name changes with the log at most once a second. It does not change while the view does not follow now, or
-/// while the viewer points at a lane. A new watch then stands last. Of the objects under a watch, those with a
-/// divergence come first, confirmed or not, then those with the latest change. They are sorted again only while the
-/// view follows now, when one of them gets a row. If the viewer opened all objects of a watch, they are sorted with
-/// each change, except while the viewer points at a lane.
+/// What the order of watches and objects follows. Watches that are equal are sorted by name.
+///
+/// An order of watches other than by name changes with the log at most once a second, and when a new watch comes. While
+/// the view does not follow now, or the viewer points at a lane, the order stays, and a new watch stands last.
+///
+/// Of the objects under a watch, those with an open verdict come first, then those with the latest change. They keep
+/// this order until one of them gets a row, the room for rows changes, or the viewer sorts or opens. With a filter or
+/// [`Lanes::shows_all`](super::Lanes::shows_all), objects are sorted by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sorting {
     /// Watches by name; the objects of a watch too, if the viewer opened all of them.

@@ -5,7 +5,7 @@ use super::tree::Lanes;
 use crate::id::{LaneId, WatchId};
 use crate::store::Store;
 
-/// The outcome of a pin or of hiding a lane.
+/// The outcome of a pin, or of hiding a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
     /// The lane is pinned, or hidden, now.
@@ -127,8 +127,8 @@ impl Lanes {
         to.is_some_and(|to| self.setup.move_pin(&key, to))
     }
 
-    /// Shows the gone objects of a watch, those deleted at least 60 s ago, if `is_open`; otherwise folds them into one
-    /// row.
+    /// Shows the gone objects of a watch ([`RowKind::Gone`](super::RowKind::Gone)) if `is_open`; otherwise folds them
+    /// into one row.
     pub fn set_gone_open(&mut self, watch: WatchId, is_open: bool) {
         self.gone_open.retain(|&other| other != watch);
         if is_open {

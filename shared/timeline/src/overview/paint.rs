@@ -93,9 +93,9 @@ pub fn overview(
     overview_again(store, scale, view, moments, height, &mut None)
 }
 
-/// Like [`overview`], but uses the counts in `counted` if neither store nor scale has changed since. If either has
-/// changed, or `counted` is `None`, the function counts anew and keeps the counts in `counted`. For another store the
-/// caller sets `counted` to `None`.
+/// Draws the strip as [`overview`] does, but keeps the counted changes in `counted` from call to call, and counts only
+/// changes that were appended since. If `counted` is `None`, or the scale or anything else of the store changed, it
+/// counts all anew. For another store the caller sets `counted` to `None`.
 #[must_use]
 pub fn overview_again(
     store: &Store,

@@ -28,9 +28,9 @@ pub struct TroubleMark {
 }
 
 /// Returns all known problems by rising begin, then by rising severity; empty if none is known. A problem that lasts
-/// over several chapters is listed once, in the first of them that is listed, unless a summary joins it with others.
-/// Muted findings are listed too. The result has at most 32 problems for each listed chapter, and one for each problem
-/// of loaded records that no listed chapter holds.
+/// over several listed chapters in a row is listed in the first of them alone. It is listed again if its severity
+/// rises, or if a summary joins it with others. Muted findings are listed too. The result has at most 32 problems for
+/// each listed chapter, and one for each problem of loaded records that no listed chapter holds.
 #[must_use]
 pub fn troubles(store: &Store) -> Vec<TroubleMark> {
     let mut marks = Vec::new();

@@ -99,9 +99,9 @@ impl Scene {
         near.min_by_key(distance).or(exact)
     }
 
-    /// Returns the top and bottom of a primitive of this scene on the canvas, with halos and mitres. The returned span
-    /// may be larger than what is drawn. `None` for a clip or its end, which draw nothing. For a path without a step,
-    /// the top is below the bottom.
+    /// Returns the top and bottom of a primitive of this scene on the canvas, with halos, and with mitres of corners of
+    /// 90° and more. The returned span may be larger than what is drawn. `None` for a clip or its end, which draw
+    /// nothing. For a path without a step, the top is below the bottom.
     #[must_use]
     pub fn span(&self, primitive: &Primitive) -> Option<(Px, Px)> {
         // At corners of 90° and more a mitre reaches at most twice the line's width beyond the corner.

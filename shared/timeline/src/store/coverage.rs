@@ -34,7 +34,7 @@ pub enum Coverage {
 }
 
 impl Coverage {
-    /// Whether the stretch's records are loaded or at the server.
+    /// Returns whether the records are loaded or at the server.
     #[must_use]
     pub fn is_kept(self) -> bool {
         matches!(self, Self::Loaded | Self::NotLoaded)

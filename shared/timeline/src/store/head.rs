@@ -68,8 +68,8 @@ impl Store {
         Some(over.at)
     }
 
-    /// Returns the end of the picture of a finished story ([`Store::story_over`]). This is the latest time, at most 60
-    /// s after the story's end, at which an open finding was last raised. Without such a time it is the story's end.
+    /// Returns the end of the picture of a finished story ([`Store::story_over`]). This is the latest time at which an
+    /// open finding was last raised, from the story's end to 60 s after it. Without such a time it is the story's end.
     /// Some failures are found only after the last step of their story. `None` if no story ended, and before the first
     /// snapshot.
     #[must_use]

@@ -22,9 +22,8 @@ pub(super) fn concerns(what: &Occurrence) -> String {
     names.join(", ")
 }
 
-/// Returns the cells of a row: one for each of [`columns`], in their order; none for [`Tab::Watches`]. The cells hold
-/// each fact of the row's tooltip. `said` must be of this row. A cell without a value is empty. An end at or after
-/// `now` is shown as `now`. Hostile: show as text.
+/// Returns the cells of a row: one for each of [`columns`], in their order; none for [`Tab::Watches`]. `said` must be
+/// of this row. A cell without a value is empty. An end at or after `now` is shown as `now`. Hostile: show as text.
 #[must_use]
 pub fn cells(store: &Store, tab: Tab, row: &TableRow, said: &Said, now: Time) -> Vec<String> {
     let found = occurrence(store, row);

@@ -60,12 +60,14 @@ impl Shown {
     }
 }
 
-/// Returns the records and stretches in the lanes of a picture between two times, both included, the newest first. The
-/// later time is cut to `now`; for a reversed range, only stretches that cover it are returned. A stretch counts if it
-/// reaches into the range. At most `most` rows are returned; of more, the oldest are left out. Of changes, bookmarks
-/// and lists at most the newest `most` are considered, those of hidden objects included. So fewer rows than `most` may
-/// be returned, and older rows of other kinds may be among them. A loss that concerns no single watch is in the lane of
-/// that shown watch which the store met first.
+/// Returns the records and stretches in the lanes of a picture between two times, both included, the newest first.
+/// `rows` must be rows of this store: otherwise the call may panic. The later time is cut to `now`; for a reversed
+/// range, only stretches that cover it are returned. A stretch counts if it reaches into the range. At most `most` rows
+/// are returned; of more, the oldest are left out.
+///
+/// Of changes, bookmarks and lists at most the newest `most` are considered, those of hidden objects included. So fewer
+/// rows than `most` may be returned, and older rows of other kinds may be among them. A loss that concerns no single
+/// watch is in the lane of that shown watch which the store met first.
 #[must_use]
 pub fn in_view(store: &Store, rows: &Rows, range: (Time, Time), now: Time, most: usize) -> InView {
     let shown = Shown::of(rows);

@@ -22,7 +22,7 @@ pub struct Check {
 }
 
 /// Returns the comparison that a lane offers: that of its object, or else that of its watch. `None` for lanes of no
-/// watch, and for watches that only check others.
+/// watch, and for watches that only check others. Panics as [`Store::lane_names`] does.
 #[must_use]
 pub fn check(store: &Store, lane: LaneId) -> Option<Check> {
     let (watch, object) = store.lane_names(lane);
@@ -58,9 +58,9 @@ pub struct Checked {
 /// Returns the result of a comparison requested after `asked`, the newest record at that time. Without `asked`, or if
 /// it is of an earlier epoch, any result of the newest epoch counts. Of several results, one that could be decided is
 /// preferred to one that could not. For an object, a comparison of this object alone is then preferred to one of all
-/// objects; last, the latest is preferred. A list that is partial or may come from a watch cache is no result for an
-/// object, unless it could not be decided. `None` while there is no result, if its record is not loaded, and for lanes
-/// of no watch.
+/// objects; last, the latest is preferred. For an object, a decided list counts only if it is whole, not from a watch
+/// cache, and not older than the object. `None` while there is no result, if its record is not loaded, and for lanes of
+/// no watch.
 #[must_use]
 pub fn checked(store: &Store, lane: LaneId, asked: Option<RecordId>) -> Option<Checked> {
     let epoch = store.epochs().last()?;

@@ -12,7 +12,7 @@ use crate::store::{Known, Store};
 
 /// Returns what a hit stands for, in words. For a lane, these are the words for its content. A stretch that the store
 /// does not know is described by its first record. For findings that the store does not know, only the lane has words.
-/// `now` is the present on the log's clock.
+/// `now` is the present on the log's clock. Panics if the store has no such watch, object or server.
 #[must_use]
 pub fn describe(store: &Store, hit: &Hit, now: Time) -> Description {
     let lane = lane_words(store, hit.lane);

@@ -252,8 +252,8 @@ pub fn range_words(store: &Store, (from, to): (Time, Time), now: Time) -> RangeW
     }
 }
 
-/// Whether the server has records of a part of a stretch of time that are not loaded yet. A part that only touches an
-/// edge of the stretch does not count.
+/// Returns whether the server has records of a part of a stretch of time that are not loaded yet. A part that only
+/// touches an edge of the stretch does not count.
 #[must_use]
 pub fn is_loading(store: &Store, range: (Time, Time), now: Time) -> bool {
     has_coverage(store, range, now, |coverage| {

@@ -29,7 +29,7 @@ pub struct Description {
     /// need not be loaded. `None` for a lane, for unknown findings, and for any other known stretch whose first record
     /// is not loaded.
     pub record: Option<RecordId>,
-    /// The record that came with a body, which is the object; the body may be missing by now. `None` if no body came.
+    /// The record whose body is the described object; the body may be missing by now. `None` if no body came.
     pub body: Option<RecordId>,
     /// The record with the object's previous version, whose body may be missing; `None` if no such record is loaded, or
     /// no change is described.
@@ -60,7 +60,8 @@ impl Description {
 }
 
 /// Describes a record of a lane, for the keyboard, which moves from record to record. A record that is not loaded, or
-/// is of an unknown kind, has no lane and no time. The sentence of such a record says that it is no longer held.
+/// is of an unknown kind, has no lane and no time. The sentence of such a record says that it is no longer held. For
+/// any other record, panics if the store has no such watch, object or server.
 #[must_use]
 pub fn describe_record(store: &Store, lane: LaneId, id: RecordId) -> Description {
     let entry = store.entry(id);

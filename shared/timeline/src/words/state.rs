@@ -311,8 +311,8 @@ pub enum Empty {
 }
 
 impl Empty {
-    /// Returns one sentence that says why the view is empty, and one line with a remedy, which may be empty. Hostile:
-    /// show as text.
+    /// Returns one sentence that says why the view is empty, and one line with a remedy or a further fact, which may be
+    /// empty. Hostile: show as text.
     #[must_use]
     pub fn words(&self) -> (String, String) {
         match self {
