@@ -45,8 +45,8 @@ pub enum Next {
 /// An open recording and its one viewer.
 ///
 /// The viewer gets the same messages about the log as from `watchscope replay` of the same file without new judgements.
-/// The log's clock starts at the time of the last record and goes on, but only for heartbeats. For a page the present
-/// is always the time of the last record, which the welcome states.
+/// The log's clock starts at the latest time of a record and goes on, but only for heartbeats. For a page the present
+/// is always that latest time, which the welcome states.
 ///
 /// It holds the file's [`Contents`], of at most [`MAX_CHAPTERS`](watchscope_recording::MAX_CHAPTERS) chapters, a
 /// catalogue (see [`watchscope_log::Catalogue`]), a [`Reader`], and the newest chapter. Of the newest chapter it holds
@@ -120,7 +120,7 @@ impl Opened {
         &self.about
     }
 
-    /// Returns a machine that reads the notes of persons in the file, in all its runs, also in runs that are not shown.
+    /// Returns a machine that reads the notes of persons about the file's log, also about runs that are not shown.
     #[must_use]
     pub fn notes(&self) -> FetchNotes {
         FetchNotes::new(self.joined.log().into(), self.contents())

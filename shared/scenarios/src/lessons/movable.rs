@@ -15,8 +15,8 @@ pub struct Movable {
     pub written: Duration,
     /// The act's present time.
     pub at: Duration,
-    /// The earliest and the latest time of the act. Between them no other write happens, so each revision of etcd stays
-    /// as written.
+    /// The earliest and the latest time of the act. Between them the script makes no other write, so the act's revision
+    /// of etcd stays as written.
     pub bounds: (Duration, Duration),
     /// The times to which a drag snaps.
     pub snaps: Vec<Duration>,
