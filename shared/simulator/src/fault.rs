@@ -368,7 +368,7 @@ pub enum Fault {
         server: Option<ServerId>,
         /// The one resource that is struck; `None`: all.
         resource: Option<String>,
-        /// How long etcd takes to send one response.
+        /// How long etcd takes to send one response, besides the time for its bytes.
         per_response: Duration,
     },
     /// etcd's responses reach a server later (F31). This fault lasts until it is lifted; delays of different length for
