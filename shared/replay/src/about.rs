@@ -28,12 +28,11 @@ pub struct About {
     /// Time of the earliest record that the page shows at once, in microseconds since 1970-01-01T00:00:00Z. The page
     /// shows the last 160 chapters with records at once.
     pub from_us: i64,
-    /// Latest time of a record of the shown runs, in microseconds since 1970-01-01T00:00:00Z.
+    /// Latest time of a record of the runs that `epochs` counts, in microseconds since 1970-01-01T00:00:00Z.
     pub to_us: i64,
-    /// The number of records of the shown runs, according to their chapters' summaries.
+    /// The number of records of the runs that `epochs` counts, according to their chapters' summaries.
     pub records: u64,
-    /// The number of runs of the log's writer that are shown; at least 1. Runs after the last readable run do not
-    /// count.
+    /// The number of runs of the log's writer in the file; at least 1. Runs after the last readable run do not count.
     pub epochs: usize,
     /// The cluster of the last run; `None` if no cluster had answered, or if that run's part of the file does not state
     /// it.

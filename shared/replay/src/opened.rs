@@ -120,7 +120,8 @@ impl Opened {
         &self.about
     }
 
-    /// Returns a machine that reads the notes of persons about the file's log, also about runs that are not shown.
+    /// Returns a machine that reads the notes of persons about the file's log, also those about other runs than this
+    /// viewer gets.
     #[must_use]
     pub fn notes(&self) -> FetchNotes {
         FetchNotes::new(self.joined.log().into(), self.contents())
@@ -181,15 +182,15 @@ impl Opened {
         }
     }
 
-    /// Returns a machine that reads the redacted body of a record. For a record that the file lacks, or whose run is
-    /// not shown, the machine's result is `None`.
+    /// Returns a machine that reads the redacted body of a record. For a record that the file lacks, or whose run comes
+    /// after the last readable run, the machine's result is `None`.
     #[must_use]
     pub fn body(&self, epoch: &EpochId, seq: Seq) -> FetchBody {
         FetchBody::new(&self.name, self.holding(epoch, seq), seq)
     }
 
-    /// Returns a machine that searches the shown runs for a query, backwards from the newest record, or from the record
-    /// before `before`. If `before` names a run that is not shown, no record is searched.
+    /// Returns a machine that searches all runs up to the last readable one for a query, backwards from the newest
+    /// record, or from the record before `before`. If `before` names no such run, no record is searched.
     #[must_use]
     pub fn search(&self, query: Query, before: Option<(EpochId, Seq)>) -> SearchFile {
         SearchFile::new(&self.name, &self.joined, query, before)

@@ -160,8 +160,8 @@ impl LessonPlayer {
         self.run
     }
 
-    /// Returns the number of the run: 1 for the first run, and one more after each [`LessonPlayer::again`]. Each run
-    /// has an epoch of its own.
+    /// Returns the number of the run: 1 for a new player, and one more than this run's number for the run that
+    /// [`LessonPlayer::again`] returns. The number names the epoch of the run's log.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number
