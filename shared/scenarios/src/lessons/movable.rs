@@ -20,7 +20,7 @@ pub struct Movable {
     pub bounds: (Duration, Duration),
     /// The times to which a drag snaps.
     pub snaps: Vec<Duration>,
-    /// The time from which no client can hear of the act for the first time, wherever it was moved.
+    /// Without breaks, no client hears of the act for the first time from this time on, wherever the act was moved.
     pub settled: Duration,
     /// What there is to find by moving the act, in the order of the list on the page. The list may be empty.
     pub finds: Vec<Find>,
