@@ -63,8 +63,8 @@ pub fn is_restored(event: &Event) -> bool {
 
 /// The state machine of diagnosis. The machine holds open streams, ends and facts while these can matter, and the open
 /// findings. [`MAX_ENDS`], [`MAX_FACTS`], [`MAX_FINDINGS`] and [`MAX_CLIENTS`] bound these; the doc of each says what
-/// happens at its bound. All other entries have bounded size. There is one entry for each watch, stream, connection or
-/// server of the log, each object with an open verdict, and each watch of a finding about several.
+/// happens at its bound. All other memory grows with the watches, streams, connections and servers of the log, and with
+/// the objects that have an open verdict.
 #[derive(Clone, Debug, Default)]
 pub struct Diagnosis {
     facts: StreamFacts,

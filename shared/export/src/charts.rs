@@ -15,7 +15,7 @@ pub struct DrawnChart {
     /// The name of the chart's file without the ending, such as `life-of-streams`; a chart has the same name in every
     /// export.
     pub name: &'static str,
-    /// The chart's title: a sentence that states what the chart shows. Names in the title come from a cluster and are
+    /// The chart's title: a sentence that states what the chart shows. A title may have names from a cluster, so it is
     /// hostile text.
     pub title: String,
     /// The chart as SVG.

@@ -29,7 +29,8 @@ pub enum HtmlError {
 /// Returns the whole HTML file: the page's `template` with title, view and recording in place of its placeholders.
 /// `view` is the fragment of a link without `#`; if `view` is empty, the file opens like any recording. `recording` has
 /// the bytes of a recording's file. The first 400 letters of the title are kept; `…` replaces further letters. Control
-/// characters in the title become spaces, and so do characters that change the direction of text.
+/// characters in the title become spaces, and so do invisible characters, such as those that change the direction of
+/// text.
 ///
 /// # Errors
 /// [`HtmlError::NoPlace`] if the template lacks a placeholder, or has them in another order.

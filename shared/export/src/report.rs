@@ -35,7 +35,7 @@ const STYLE: &str = include_str!("report.css");
 /// The parts of a report that are not made from the records.
 #[derive(Clone, Copy, Debug)]
 pub struct ReportParts<'a> {
-    /// The report's title and time zone.
+    /// The report's title. The time zone is not used.
     pub says: &'a Says<'a>,
     /// The picture of the range, as SVG; see [`REPORT_SIZE`](crate::REPORT_SIZE).
     pub picture: &'a str,

@@ -8,14 +8,14 @@ use sha2::{Digest as _, Sha256};
 /// it. A page has to read and hash the whole file before it can draw the picture. The number has no source.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// Returns whether a picture names the hash of a file: the file is closed, and it has at most 256 MiB. `is_closed` is
-/// true if the file's writer ended it; `bytes` is the file's length.
+/// Returns whether an export of a file computes the file's hash: the file is closed, and it has at most 256 MiB.
+/// `is_closed` is true if the file's writer ended it; `bytes` is the file's length.
 #[must_use]
 pub fn is_hashed(is_closed: bool, bytes: u64) -> bool {
     is_closed && bytes <= MOST_BYTES
 }
 
-/// The SHA-256 of a file, computed from the file's bytes in order. The value holds no bytes of the file.
+/// The SHA-256 of a file, computed from the file's bytes in order, in a fixed amount of memory.
 #[derive(Clone, Debug, Default)]
 pub struct SourceHash(Sha256);
 

@@ -25,15 +25,14 @@ pub struct About {
     /// Whether the file's writer ended the file and closed all its chapters ([`Contents::is_ended`]). Nothing is added
     /// to such a file any more.
     pub is_ended: bool,
-    /// Time of the first record that the page shows at once, in microseconds since 1970-01-01T00:00:00Z. The page shows
-    /// the last 160 chapters at once.
+    /// Time of the earliest record that the page shows at once, in microseconds since 1970-01-01T00:00:00Z. The page
+    /// shows the last 160 chapters with records at once.
     pub from_us: i64,
-    /// Time of the last record, in microseconds since 1970-01-01T00:00:00Z.
+    /// Latest time of a record of the runs that `epochs` counts, in microseconds since 1970-01-01T00:00:00Z.
     pub to_us: i64,
-    /// The number of records of the shown runs, according to their chapters' summaries.
+    /// The number of records of the runs that `epochs` counts, according to their chapters' summaries.
     pub records: u64,
-    /// The number of runs of the log's writer that are shown; at least 1. Runs after the last readable run do not
-    /// count.
+    /// The number of runs of the log's writer in the file; at least 1. Runs after the last readable run do not count.
     pub epochs: usize,
     /// The cluster of the last run; `None` if no cluster had answered, or if that run's part of the file does not state
     /// it.
@@ -43,9 +42,8 @@ pub struct About {
     /// What the writers left out, each as a phrase in English; the first 16 different texts in the order of the file.
     /// Empty if no part of the file states that something was left out.
     pub withheld: Vec<String>,
-    /// The parts that any writer hid, each once, in the order of [`HiddenPart`], without parts of a later version. The
-    /// chapters of a writer that hid any have pseudonyms or `[hidden]` in place of their texts, and no bodies. Empty if
-    /// no part of the file states that something was hidden.
+    /// The parts that any writer hid, each once, in the order of [`HiddenPart`], without parts of a later version.
+    /// Empty if no part of the file states that something was hidden.
     pub hidden: Vec<HiddenPart>,
     /// The version of watchscope that wrote the last run's part of the file, such as `0.9.0`; empty if that part does
     /// not state it.

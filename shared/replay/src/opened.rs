@@ -45,8 +45,8 @@ pub enum Next {
 /// An open recording and its one viewer.
 ///
 /// The viewer gets the same messages about the log as from `watchscope replay` of the same file without new judgements.
-/// The log's clock starts at the time of the last record and goes on, but only for heartbeats. For a page the present
-/// is always the time of the last record, which the welcome states.
+/// The log's clock starts at the latest time of a record and goes on, but only for heartbeats. For a page the present
+/// is always that latest time, which the welcome states.
 ///
 /// It holds the file's [`Contents`], of at most [`MAX_CHAPTERS`](watchscope_recording::MAX_CHAPTERS) chapters, a
 /// catalogue (see [`watchscope_log::Catalogue`]), a [`Reader`], and the newest chapter. Of the newest chapter it holds
@@ -120,7 +120,8 @@ impl Opened {
         &self.about
     }
 
-    /// Returns a machine that reads the notes of persons in the file, in all its runs, also in runs that are not shown.
+    /// Returns a machine that reads the notes of persons about the file's log, also those about other runs than this
+    /// viewer gets.
     #[must_use]
     pub fn notes(&self) -> FetchNotes {
         FetchNotes::new(self.joined.log().into(), self.contents())
@@ -181,15 +182,15 @@ impl Opened {
         }
     }
 
-    /// Returns a machine that reads the redacted body of a record. For a record that the file lacks, or whose run is
-    /// not shown, the machine's result is `None`.
+    /// Returns a machine that reads the redacted body of a record. For a record that the file lacks, or whose run comes
+    /// after the last readable run, the machine's result is `None`.
     #[must_use]
     pub fn body(&self, epoch: &EpochId, seq: Seq) -> FetchBody {
         FetchBody::new(&self.name, self.holding(epoch, seq), seq)
     }
 
-    /// Returns a machine that searches the shown runs for a query, backwards from the newest record, or from the record
-    /// before `before`. If `before` names a run that is not shown, no record is searched.
+    /// Returns a machine that searches all runs up to the last readable one for a query, backwards from the newest
+    /// record, or from the record before `before`. If `before` names no such run, no record is searched.
     #[must_use]
     pub fn search(&self, query: Query, before: Option<(EpochId, Seq)>) -> SearchFile {
         SearchFile::new(&self.name, &self.joined, query, before)

@@ -39,7 +39,8 @@ pub enum OpenError {
         /// The file's name.
         name: String,
     },
-    /// A transfer as text changed the file's line ends.
+    /// The file begins with the letters of a recording, but its first 8 bytes are not as written: a transfer as text
+    /// changes line ends so.
     #[error("{name} was changed by a transfer as text: its first 8 bytes are not as written")]
     Transferred {
         /// The file's name.
@@ -157,9 +158,9 @@ fn beginning(found: &Option<u8>, at: usize) -> String {
 /// The machine that opens a recording.
 ///
 /// One request is pending at a time, and each request lies within the file. The machine needs the memory of [`Scan`],
-/// and later that of one [`ReadChapter`]. With the ring of the newest readable chapter it also holds at most 256 MiB of
-/// frames, and the records decoded from them. The machine tries each chapter at most once. A machine that has finished
-/// begins anew with the next step.
+/// and later that of the [`Contents`] and one [`ReadChapter`]. With the ring of the newest readable chapter it also
+/// holds at most 256 MiB of frames, and the records decoded from them. The machine tries each chapter at most once. A
+/// machine that has finished begins anew with the next step.
 #[derive(Debug)]
 pub struct Opening {
     name: String,

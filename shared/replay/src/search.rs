@@ -35,7 +35,8 @@ pub enum SearchStep {
 ///
 /// The machine makes the lines of one answer, as `/api/search` does over the same file. A step reads, or searches one
 /// segment or about 256 KiB of bodies, so that the host can do other work between two steps. The machine holds the
-/// entries of the remaining chapters, the frames of one (at most 256 MiB), a bodies block, and up to 1,000 hits.
+/// entries of the remaining chapters, the frames of one (at most 256 MiB), and a bodies block. It also holds the lines
+/// that the host has not taken. An answer has at most 1,000 hits in records.
 #[derive(Debug)]
 pub struct SearchFile {
     name: String,

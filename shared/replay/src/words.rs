@@ -3,13 +3,13 @@
 use serde::Serialize;
 use watchscope_recording::{Contents, Damage};
 
-/// A message in two lines: the first states what is wrong and where, the second what to do.
+/// A message in two lines: the first states what is wrong, the second what is shown nevertheless, or what to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Notice {
     /// What is wrong, as a sentence with the file's name and without a full stop. For damage the sentence also states
     /// block and byte.
     pub what: String,
-    /// What is shown nevertheless, if anything, and what to do, in one or two sentences.
+    /// One or two sentences: what is shown nevertheless, what to do, or both.
     pub advice: String,
 }
 

@@ -149,7 +149,7 @@ impl FromStr for PlannedFault {
 }
 
 /// Returns a line for each fault, by subject from the network to etcd. A line has the fault's name, its parameter's
-/// default (or the parameter's form if there is no default), and the effect. A line has at most 76 columns.
+/// default (or the parameter's form if there is no default), and words about the effect. A line has at most 76 columns.
 #[must_use]
 pub fn help() -> Vec<String> {
     let usage = |named: &Named| match named.parameter {
@@ -164,7 +164,7 @@ pub fn help() -> Vec<String> {
     lines.collect()
 }
 
-/// Returns the name and the effect of each fault, in the order of [`help`].
+/// Returns the name of each fault, and words about its effect, in the order of [`help`].
 pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
     TABLE.iter().map(|named| (named.name, named.what))
 }

@@ -28,8 +28,7 @@ pub fn stories() -> Vec<Story> {
     std::iter::once(demo::story()).chain(rows).collect()
 }
 
-/// Returns the name and the title of each story, in the order of [`stories()`]. It makes no story, which would take
-/// 20 ms for all.
+/// Returns the name and the title of each story, in the order of [`stories()`]. It makes no story.
 pub fn titles() -> impl Iterator<Item = (&'static str, &'static str)> {
     let rows = watchscope_model::Row::ALL
         .into_iter()

@@ -97,8 +97,8 @@ impl Story {
         Ok(self)
     }
 
-    /// Returns the release of etcd that kubeadm installs with the oldest of the story's servers. `None` if that release
-    /// is not simulated (Kubernetes below 1.17), or the story has no server.
+    /// Returns the release of etcd of the oldest of the story's servers, as [`EtcdVersion::shipped_with`] says. `None`
+    /// if that release is not simulated (Kubernetes below 1.17), or the story lists no server.
     #[must_use]
     pub fn shipped_etcd(&self) -> Option<EtcdVersion> {
         let oldest = self.config.servers.iter().min()?;

@@ -79,9 +79,10 @@ impl Rights {
 /// Something that goes wrong: a momentary fault or a lasting one.
 ///
 /// Resources are named `pods` or `deployments.apps`. A fault whose resource or server does not exist strikes nothing.
-/// Several lasting faults of one variant may be on. If only one of them can act on a request or connection, the lowest
-/// by [`Ord`] acts, unless the variant says otherwise. Of watches, the variants from [`Fault::SilentExpiry`] on strike
-/// only those that a watch cache serves, so none of `events`.
+/// Several lasting faults of one variant may be on. Unless the variant says otherwise, what several of them cause lasts
+/// until all of them are lifted. If only one of them can act on a request or connection, the lowest by [`Ord`] acts. Of
+/// watches, the variants from [`Fault::SilentExpiry`] on strike only those that a watch cache serves, so none of
+/// `events`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
     /// Matching connections are cut now (F08 with [`Cut::Reset`], F06 with [`Cut::Eof`]). This fault happens once, when
@@ -126,7 +127,7 @@ pub enum Fault {
     /// Clients get an ordinary response with its headers, from the world and over a socket.
     TooManyRequests {
         /// The resource whose requests are refused (`pods`, `deployments.apps`); `None`: requests of any resource, or
-        /// of none. Requests that `throttle` exempts are not refused.
+        /// of none. Requests that `throttle` exempts are not refused. Ignored for [`Throttle::StaleCache`].
         resource: Option<String>,
         /// Which part of an apiserver refuses the requests.
         throttle: Throttle,
@@ -261,16 +262,16 @@ pub enum Fault {
     /// World: `/readyz` fails at once. After `delay` the server takes no new request: it answers 503, or 429 with
     /// `Connection: close` if `sends_retry_after` is set. After `delay` the server still answers health checks. With
     /// neither `grace` nor `sends_retry_after` the server also begins new watches after `delay`. Within `grace` open
-    /// watches end one after the other. Connections get GOAWAY and close when their requests are over, about a minute
-    /// after `delay` at the latest. A socket front shows the same, and closes its listening socket once no server in
-    /// the world listens.
+    /// watches end one after the other. Connections get GOAWAY and close when their requests are over. They close about
+    /// a minute after `delay` at the latest, unless ending the watches takes longer. A socket front shows the same, and
+    /// closes its listening socket once no server in the world listens.
     Shutdown {
         /// The server that the fault strikes.
         server: ServerId,
         /// `--shutdown-delay-duration`: how long the server still serves requests while `/readyz` already fails.
         delay: Duration,
-        /// `--shutdown-watch-termination-grace-period`: the time over which the server ends watches one by one. At
-        /// zero, the server cuts its watches when its shutdown ends.
+        /// `--shutdown-watch-termination-grace-period`: the most time for which the server ends its watches one by one,
+        /// at least 200 a second. At zero, the server cuts its watches when its shutdown ends.
         grace: Duration,
         /// `--shutdown-send-retry-after`: whether the server listens until its requests are over, and answers new
         /// requests 429.
@@ -367,7 +368,7 @@ pub enum Fault {
         server: Option<ServerId>,
         /// The one resource that is struck; `None`: all.
         resource: Option<String>,
-        /// How long etcd takes to send one response.
+        /// How long etcd takes to send one response, besides the time for its bytes.
         per_response: Duration,
     },
     /// etcd's responses reach a server later (F31). This fault lasts until it is lifted; delays of different length for

@@ -165,7 +165,7 @@ pub struct WorkloadConfig {
 /// Many configmaps, `load-0` and so on, which change often. By chance one in 20 writes of an existing configmap deletes
 /// it. The next write of the same name creates it again.
 ///
-/// The load has no bound: memory grows by about 2 kB for each object, and for each write that etcd has not compacted.
+/// The load has no bound: memory grows with each object, and with each write that etcd has not compacted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Load {
     /// The namespace of the load's configmaps. The workload creates it if it is missing.

@@ -47,10 +47,10 @@ use crate::workload::{Task, Workload};
 /// The world never reads a real clock: time passes only in [`World::run_until`]. The same configuration, seed and calls
 /// at the same virtual times give the same deliveries.
 ///
-/// The cluster's size bounds the world's memory: it holds the objects, etcd's history since the last compaction, and
-/// each open connection, watch and client program. Two things have no bound: requests that a stall or a cap on streams
-/// holds back, and all changes with [`EtcdConfig::keep_journal`](crate::EtcdConfig::keep_journal). Records that the
-/// driver does not take are dropped, the oldest first; the methods that take records state the bounds.
+/// The world's memory grows with the cluster: it holds the objects, etcd's history since the last compaction, and each
+/// open connection, request and client program. With [`EtcdConfig::keep_journal`](crate::EtcdConfig::keep_journal) it
+/// also holds all changes, without a bound. Records that the driver does not take are dropped, the oldest first; the
+/// methods that take records state the bounds.
 #[derive(Debug)]
 pub struct World {
     now: Time,

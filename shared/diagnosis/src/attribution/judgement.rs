@@ -24,8 +24,8 @@ impl Judgement {
     }
 }
 
-/// Returns whether a judgement of this certainty (suspected, unknown) is open: a list that comes late may replace such
-/// a judgement. False for definite and likely judgements.
+/// Returns whether a judgement of this certainty is a suspicion: `true` for suspected and unknown, `false` for definite
+/// and likely. A suspicion may be replaced for a longer time (docs/semantics/streams.md#revised).
 #[must_use]
 pub fn is_suspicion(certainty: Certainty) -> bool {
     matches!(certainty, Certainty::Suspected | Certainty::Unknown)

@@ -19,10 +19,9 @@ use super::watch::{is_below, is_unordered, may_hide};
 use crate::audit::budget::{Budget, PER_MINUTE};
 use crate::versions::Versions;
 
-/// The state machine of the audit. The number of watches bounds its size. Each watch has a per-key log of at most
-/// [`MAX_STEPS`] steps, and one comparison at a time, of at most [`MAX_DIFFERENCES`] differences and 8 bytes for each
-/// key. A second comparison has the differences of the first one, too. A sweep adds at most as many objects as
-/// [`Auditor::looking_at`] allows. All watches share the last 2,048 deleted objects.
+/// The state machine of the audit. Its memory grows with the watches, and with the objects that they hold and that
+/// their lists return. Each watch has a per-key log of at most [`MAX_STEPS`] steps. A comparison keeps at most
+/// [`MAX_DIFFERENCES`] differences, and a sweep at most as many objects as [`Auditor::looking_at`] allows.
 ///
 /// [`MAX_STEPS`]: super::MAX_STEPS
 /// [`MAX_DIFFERENCES`]: super::MAX_DIFFERENCES
@@ -74,10 +73,8 @@ impl Auditor {
 
     /// Makes a viewer's request for all objects sweep watches of at most `most` objects, held or missing, if lists may
     /// hide a wrong object. Larger watches get [`AT_ONCE`] lookups. The default is [`AT_ONCE`]. With a greater `most`,
-    /// only the server's budget limits a watch during a sweep. A sweep ends early at 8 failed lookups, and at a new
-    /// list of the watch. A read that is refused with 401, or a list refused with 403, ends it, too. After a GET
-    /// refused with 403, objects are listed by name. A sweep also ends if the watch has no open stream for 4 s. Watches
-    /// that are audited already keep their limit.
+    /// only the server's budget limits a watch during a sweep. A sweep may end before it has looked up all objects, for
+    /// example at a new list of the watch. Watches that are audited already keep their limit.
     #[must_use]
     pub fn looking_at(mut self, most: usize) -> Self {
         self.lookup_limit = most;
@@ -203,8 +200,8 @@ impl Auditor {
         self.servers.get(audit.server())?.free_at()
     }
 
-    /// Returns when [`Auditor::next`] may have a request, on the log's clock, if nothing else happens. `None` if no
-    /// request will come, or none before a read that is under way is answered. A past time means now.
+    /// Returns when [`Auditor::next`] may have a request, on the log's clock, if nothing else happens. `None` if none
+    /// comes without a further record, request or answer. A past time means now.
     #[must_use]
     pub fn wake_at(&self) -> Option<Time> {
         let due = |audit: &WatchAudit| Some(audit.due()?.max(self.free_at(audit)?));
@@ -405,9 +402,8 @@ impl Auditor {
     }
 
     /// Returns whether a viewer's request is complete at `now`: for one watch or for all watches (`None`), and for one
-    /// object or for all objects (`None`). True if there is no such watch. What the audit does by itself counts as part
-    /// of the request. For all objects, this is a round that is due or under way; for one object, a read of it that
-    /// waits or is under way.
+    /// object or for all objects (`None`). True if there is no such watch. What the audit reads by itself counts, too,
+    /// so the result may be `false` without a request.
     #[must_use]
     pub fn is_over(&self, watch: Option<&WatchName>, object: Option<&Object>, now: Time) -> bool {
         let is_meant = |name: &WatchName| watch.is_none_or(|watch| watch == name);
@@ -421,10 +417,10 @@ impl Auditor {
     }
 
     /// Starts a comparison of a watch, or of all watches (`None`): of all objects (`None`), or of one object. Returns
-    /// whether there is such a watch. If so, at least one audit record of the watch follows, even if it cannot decide,
-    /// unless the watch is stopped before. The object need not be held by the watch. A later request for the same watch
-    /// replaces an earlier one, which may get no record of its own in this case. While 64 reads of the watch wait, a
-    /// request for one object adds no lookup.
+    /// whether there is such a watch. If so, at least one audit record of the watch follows, unless the watch is
+    /// stopped before; the record may say that nothing can be decided. The object need not be held by the watch. A
+    /// later request for the same watch replaces an earlier one, which may then get no record of its own. While 64
+    /// reads of the watch wait, a request for one object adds no lookup.
     pub fn ask(
         &mut self,
         watch: Option<&WatchName>,

@@ -14,18 +14,18 @@ pub const SMALL_WATCH: usize = 15;
 /// [`PER_MINUTE`]: super::PER_MINUTE
 pub const FULL_WATCH: usize = 200;
 
-/// How much the audit reads by itself, without a viewer's request (docs/audit.md#how-much-is-read). It reads less often
-/// if [`PER_MINUTE`](super::PER_MINUTE) or [`PER_WATCH`](super::PER_WATCH) is reached, and reads only for watches with
-/// an open stream.
+/// How much the audit reads by itself, without a viewer's request (docs/audit.md#how-much-is-read). It reads only for
+/// watches with an open stream. It reads less often at [`PER_MINUTE`](super::PER_MINUTE), at
+/// [`PER_WATCH`](super::PER_WATCH), and while a server is busy or refuses reads. After a difference it reads more
+/// often.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Level {
     /// The audit reads nothing without a viewer's request.
     Off,
     /// Lists each watch every 30 s, and more rarely with each further page. If lists may hide a ghost (1.34 and later,
     /// or an unknown version; docs/semantics/checks.md#reads) it also looks each watch's objects up one by one, at most
-    /// 16 a minute. So a wrong object of a small watch ([`SMALL_WATCH`]) is confirmed within a minute. A watch of more
-    /// than [`MOST_LISTED`](super::MOST_LISTED) objects is not listed as a whole; its objects are looked up one by one
-    /// with every server version.
+    /// 16 a minute. A watch of more than [`MOST_LISTED`](super::MOST_LISTED) objects is not listed as a whole; its
+    /// objects are looked up one by one with every server version.
     #[default]
     Light,
     /// Lists each watch every 15 s, or as `Light` while three quarters of the server's budget are spent and lists may

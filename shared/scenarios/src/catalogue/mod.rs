@@ -83,7 +83,7 @@ pub enum Wire {
     Error(u64, &'static str),
     /// Answers with this HTTP status; their number must be in the range.
     Status(u16, RangeInclusive<usize>),
-    /// At least one wait of the watch because no connection to a server could be made.
+    /// At least one failed attempt of the watch to connect to a server.
     NotConnected,
     /// Object changes of this type and origin; their number must be in the range.
     Changes(ChangeType, Origin, RangeInclusive<usize>),
@@ -98,7 +98,8 @@ pub enum Wire {
     Lost(RangeInclusive<usize>),
     /// GOAWAY frames on any connection; their number must be in the range.
     GoneAway(RangeInclusive<usize>),
-    /// The greatest number of consecutive watch streams from the same resourceVersion.
+    /// The greatest number of consecutive watch streams from the same resourceVersion, or without one, must be in the
+    /// range.
     FromTheSame(RangeInclusive<usize>),
     /// An expectation that the records up to and with this second since the story began must meet.
     By(u64, Box<Wire>),
@@ -114,8 +115,8 @@ pub enum Asked {
     Lists(RangeInclusive<usize>),
     /// Watches that request initial events (`sendInitialEvents=true`); their number must be in the range.
     WatchLists(RangeInclusive<usize>),
-    /// The greatest number of consecutive watches from the same resourceVersion without a list in between. Watches from
-    /// `0`, or without a resourceVersion, do not count.
+    /// The greatest number of consecutive watches from the same resourceVersion, without a list in between, must be in
+    /// the range. Watches from `0`, or without a resourceVersion, do not count.
     FromTheSame(RangeInclusive<usize>),
     /// Requests from a resourceVersion above 0 and below one that the client had reported; their number must be in the
     /// range.

@@ -100,8 +100,8 @@ pub struct Passage {
     /// The passage's paragraphs, in order. `*…*` is emphasis, `` `…` `` is code, and `{1}` refers to the first of
     /// [`Self::moments`].
     pub text: &'static [&'static str],
-    /// The moments that the passage names, in the order of their numbers in the text. All of them happen before or at
-    /// the passage's time. The list may be empty.
+    /// The moments that the passage names, in the order of their numbers in the text. In the lesson as written, all of
+    /// them happen before or at the passage's time. The list may be empty.
     pub moments: Vec<Moment>,
     /// The question that is asked before the next passage, which shows the answer; `None` if there is no question.
     pub question: Option<Question>,
@@ -110,7 +110,7 @@ pub struct Passage {
     pub moves: Option<usize>,
     /// Which lanes the passage needs.
     pub lanes: Lanes,
-    /// Which panels the passage needs, besides the narration. A later passage needs those of an earlier one, too.
+    /// Which panels the passage needs, besides the narration. The list has the panels of all earlier passages, too.
     pub panels: &'static [Panel],
 }
 
@@ -223,7 +223,8 @@ impl Lesson {
         begun.saturating_sub(1)
     }
 
-    /// Moves an act to a time, or to the nearest of the act's bounds. Returns whether the lesson has the act.
+    /// Moves the act with the index `place` in [`Self::movables`] to a time since the lesson began, or to the nearest
+    /// of the act's bounds. Returns whether the lesson has the act.
     pub fn move_act(&mut self, place: usize, to: Duration) -> bool {
         let movable = self.movables.get_mut(place);
         movable.is_some_and(|movable| {

@@ -15,12 +15,12 @@ pub struct Movable {
     pub written: Duration,
     /// The act's present time.
     pub at: Duration,
-    /// The earliest and the latest time of the act. Between them no other write happens, so each revision of etcd stays
-    /// as written.
+    /// The earliest and the latest time of the act. Between them the script makes no other write, so the act's revision
+    /// of etcd stays as written.
     pub bounds: (Duration, Duration),
     /// The times to which a drag snaps.
     pub snaps: Vec<Duration>,
-    /// The time from which no client can hear of the act for the first time, wherever it was moved.
+    /// Without breaks, no client hears of the act for the first time from this time on, wherever the act was moved.
     pub settled: Duration,
     /// What there is to find by moving the act, in the order of the list on the page. The list may be empty.
     pub finds: Vec<Find>,

@@ -160,8 +160,8 @@ impl LessonPlayer {
         self.run
     }
 
-    /// Returns the number of the run: 1 for the first run, and one more after each [`LessonPlayer::again`]. Each run
-    /// has an epoch of its own.
+    /// Returns the number of the run: 1 for a new player, and one more than this run's number for the run that
+    /// [`LessonPlayer::again`] returns. The number names the epoch of the run's log.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number
@@ -296,7 +296,7 @@ impl LessonPlayer {
 
     /// Returns the next run of the same lesson at its beginning, with other parameters if `run` differs. The next run
     /// repeats the person's deeds so far ([`LessonPlayer::deeds`]), and those that this run was yet to repeat, at their
-    /// times, but only those up to and with `keep`, since the lesson began.
+    /// times. Deeds after `keep`, a time since the lesson began, are left out.
     #[must_use]
     pub fn again(&self, run: Run, keep: Duration) -> Self {
         self.again_with(self.lesson.clone(), run, keep)
@@ -313,7 +313,8 @@ impl LessonPlayer {
     }
 
     /// Repeats deeds at their times: the time since the lesson began, and the index among the lesson's breaks. They
-    /// replace the deeds of the previous run. Times are in order; a past one means now. Only the first 256 deeds count.
+    /// replace the deeds of the previous run. Times are in order; a past one means now. Deeds with an unknown index are
+    /// left out. Of the others only the first 256 count.
     pub fn repeat_deeds(&mut self, deeds: impl IntoIterator<Item = (Duration, usize)>) {
         let is_known = |(_, place): &(Duration, usize)| *place < self.lesson.breaks.len();
         self.to_do = deeds

@@ -142,7 +142,8 @@ impl Recorder {
         log.map_or_else(Vec::new, std::mem::take)
     }
 
-    /// Returns whether diagnosis found, since the last call, that etcd holds an older state (F33).
+    /// Returns whether diagnosis found, since the last call, that etcd holds an older state or another history (F33),
+    /// as [`is_restored`](watchscope_diagnosis::is_restored) says.
     pub fn take_restored(&mut self) -> bool {
         std::mem::take(&mut self.kept.is_restored)
     }

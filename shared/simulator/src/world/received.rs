@@ -38,8 +38,7 @@ pub enum Received {
     ConnectionRefused,
     /// A list, or one page of a list.
     List {
-        /// The list's resourceVersion; all pages of a list have the same resourceVersion
-        /// (docs/semantics/lists-and-watches.md#list).
+        /// The list's resourceVersion.
         resource_version: String,
         /// The number of items on this page of the list.
         items: usize,

@@ -104,10 +104,7 @@ impl ClientGo {
     }
 
     /// Returns the version with the gate WatchListClient on or off (docs/semantics/versions.md#gate-watch-list-client).
-    /// The reflector reads this gate from 1.31 on. From 1.28 to 1.30 it reads the variable
-    /// `ENABLE_CLIENT_GO_WATCH_LIST_ALPHA` instead (`tools/cache/reflector.go`), and in 1.27 only informers do
-    /// (`tools/cache/controller.go`). Before 1.28, `on` changes nothing in the simulated client. By default the gate is
-    /// on from 1.35 on.
+    /// Before 1.28, `on` changes nothing in the simulated client. By default the gate is on from 1.35 on.
     #[must_use]
     pub const fn with_watch_list(self, on: bool) -> ClientGo {
         ClientGo {
