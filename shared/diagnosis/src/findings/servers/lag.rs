@@ -21,8 +21,8 @@ pub(super) const HELD_UP_US: i64 = 2_000_000;
 /// Least number of events in a minute over the configured address that must be at least [`HELD_UP_US`] late for F44. A
 /// buffer on the way delays events again and again. Fewer events may be late by chance. The number has no source.
 const HELD_UP: usize = 5;
-/// Time in µs for which lags count; older lags are ignored. So the finding of a server that is no longer late is
-/// cleared within a minute. The number has no source.
+/// Time in µs for which lags count; lags of this age or older are ignored. A watch whose finding stands is compared
+/// again after this time. The number has no source.
 pub(super) const WINDOW_US: i64 = 60_000_000;
 /// Most lags of a watch that count. A further lag replaces the oldest. The limit bounds the memory, and the lags that
 /// each judgement sorts. The number has no source: at four events a second, 256 lags fill about [`WINDOW_US`].
