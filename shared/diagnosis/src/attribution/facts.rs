@@ -68,8 +68,8 @@ const MAX_DRAINING: usize = 64;
 /// ping may stay unanswered before its connection counts as dead (docs/semantics/servers.md#ping).
 const SHORT_PAUSE_MS: u64 = 15_000;
 /// Least number of events of its resource that a watch cache keeps before it drops the oldest
-/// (docs/semantics/servers.md#ring). If a list after a 410 is less than 100 revisions above the cache's oldest, the
-/// cache was built anew ([`Expiry`]). From 100 on, the list proves nothing.
+/// (docs/semantics/servers.md#ring). A list after a 410, less than 100 revisions above the cache's oldest, can show
+/// that the cache was built anew ([`Expiry`]). From 100 on, the list proves nothing.
 const CACHED_EVENTS: u64 = 100;
 /// Time in µs that attribution waits for the list after a 410. This list shows whether the watch cache was built anew
 /// (docs/semantics/streams.md#rule-cache-rebuilt). A list after this time explains nothing. The number has no source. A

@@ -14,8 +14,8 @@ use super::judgement::Judgement;
 use crate::server_words;
 
 /// Greatest difference in ms between a stream's age and its timeout for which the stream ended by the timeout (F05;
-/// docs/semantics/streams.md#rule-timeout). The number has no source: it covers the time that request and end take
-/// between client and server.
+/// docs/semantics/streams.md#rule-timeout). After a pause of watchscope, a later end counts as the timeout, too. The
+/// number has no source: it covers the time that request and end take between client and server.
 const TIMEOUT_SLACK_MS: u64 = 2_000;
 /// Time in ms after the timeout within which an orderly end counts as a timeout that was held up, as by a buffering
 /// proxy (F44; docs/semantics/streams.md#rule-timeout). A server that ends streams later than that does not keep to
