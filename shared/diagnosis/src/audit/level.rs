@@ -2,8 +2,8 @@
 
 /// Most objects of a watch that counts as small at level `light`, if lists may hide a ghost. Each object of a small
 /// watch is looked up at least once in 56 s. [`PER_WATCH`] allows this beside two lists a minute and two reads that
-/// confirm. The objects of a larger watch are looked up less often; there, every other lookup is of a suspect, if there
-/// is one.
+/// confirm (docs/audit.md#how-much-is-read). The objects of a larger watch are looked up less often; there, every other
+/// lookup is of a suspect, if there is one.
 ///
 /// [`PER_WATCH`]: super::PER_WATCH
 pub const SMALL_WATCH: usize = 15;

@@ -23,7 +23,7 @@ const STORM_IN_A_ROW: u64 = 3;
 const UNREADY_US: i64 = 20_000_000;
 /// Time in µs without a 429 because of load by a server after which its next 200 ends a storm (F15). The storm lasts on
 /// while one of the server's watch caches is not ready. This time is as long as [`STORM_US`], within which refusals
-/// count for a storm.
+/// count for a storm. The number has no other source.
 const CALM_US: i64 = 10_000_000;
 
 impl Requests {

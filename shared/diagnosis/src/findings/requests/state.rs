@@ -21,7 +21,7 @@ pub(super) const NO_ANSWER_US: i64 = 10_000_000;
 /// also the most records of evidence that a [`Streak`] keeps; a further record replaces the oldest.
 pub(super) const STORM: usize = 5;
 /// Time in µs within which [`STORM`] refusals are a storm (F15). It is shorter than the 12 s that [`STORM`] refusals of
-/// one watch take, so a storm hits several watches.
+/// one watch take, so a storm hits several watches. The number has no other source.
 pub(super) const STORM_US: i64 = 10_000_000;
 /// Time in µs within which three lists that each follow a 410 and make no progress are a livelock (F14). The delays
 /// between the first three such lists are 9.6 s at most (docs/semantics/clients.md#reflector). The rest of the time is
