@@ -19,9 +19,10 @@ use crate::time::Time;
 use crate::vocabulary::Cause;
 
 /// The number of last ends per watch that an attribution may still change. An attribution of an earlier end has no
-/// effect on the totals. Diagnosis revises no end later than 12.25 s after it (docs/semantics/streams.md#revised). If
-/// over 8 streams of the watch end within 12.25 s, the earliest of them keep the reason that they count under. The
-/// number is small, because each snapshot has these ends of each watch. The number has no other source.
+/// effect on the totals. Diagnosis seldom revises an end later than 12.25 s after it
+/// (docs/semantics/streams.md#revised). If over 8 streams of the watch end within that time, the earliest of them keep
+/// the reason that they count under. The number is small, because each snapshot has these ends of each watch. The
+/// number has no other source.
 pub const ENDS_KEPT: usize = 8;
 
 // Places in the list, each of one number unless said otherwise.
