@@ -15,8 +15,8 @@ use crate::store::{MarkKind, Store, WatchTrace};
 /// Most objects that an open watch shows while rows need the room of the screen, so that several watches fit on it. A
 /// screen with more room shows more ([`Kept::most`]), and a viewer may open all of the watch. The selected object may
 /// be one more, and a filter or a picture of all rows shows more. Gone objects do not count. One more row stands for
-/// the other objects; only with fewer object rows than this it says since when they are unchanged. The number has no
-/// source.
+/// the other objects. It says since when they are unchanged, if fewer objects than this number have rows. The number
+/// has no source.
 pub(crate) const OBJECTS_MOST: usize = 12;
 /// The least log time in µs between two choices in which an object loses its row to another one. A verdict brings an
 /// object in at once. The rows are also chosen at once if the sorting or the room changes, or if the time goes back.
