@@ -24,8 +24,8 @@ use crate::scope::Scope;
 use crate::time::Time;
 
 /// The length of a window of a client's reports. A change of counts or beliefs within a window is reported at the
-/// window's end, or with an earlier change of phase. Windows bound the records of a busy client. The number has no
-/// source.
+/// window's end, or with an earlier change of phase. While the client's loop spins, its counts wait for
+/// [`SPINNING_REPORT_EVERY`] instead. Windows bound the records of a busy client. The number has no source.
 const REPORT_EVERY: Duration = Duration::from_millis(100);
 /// The most reports of a client in one window: the first report, and then only changes of phase. Later changes go into
 /// the first report of the next window. The number has no source.
