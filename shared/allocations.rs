@@ -7,7 +7,9 @@ use std::cell::Cell;
 struct Counting;
 
 thread_local! {
+    /// The bytes that this thread has allocated and not freed. Freeing another thread's bytes can make it negative.
     static NOW: Cell<isize> = const { Cell::new(0) };
+    /// The greatest value of [`NOW`], in bytes, since [`peak_of`] last set it.
     static PEAK: Cell<isize> = const { Cell::new(0) };
 }
 
@@ -30,6 +32,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
+/// The allocator of the test's program; it counts what each thread allocates.
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 

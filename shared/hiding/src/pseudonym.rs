@@ -5,7 +5,8 @@ use sha2::{Digest as _, Sha256};
 use crate::part::HiddenPart;
 
 /// The characters of pseudonyms: those from which Kubernetes makes the endings of generated names (apimachinery,
-/// `util/rand`). There are no vowels among them, so they spell no words.
+/// `util/rand`). There are no vowels among them, so they spell no words. An ending of a name that has only these
+/// characters may be a generated one.
 pub(crate) const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 /// The number of letters of a pseudonym, or of its first piece: 27^8, or 2.8·10^11, are possible. If two names get the
 /// same pseudonym, the pseudonym of one name gets a further letter. The number has no source.

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 /// The words of apiservers' messages (Kubernetes 1.20 to 1.36), of Go's and Rust's network errors, and of watchscope's
-/// own sentences. The words are sorted and in lower case, one a line. In messages each word stands beside names, never
-/// in the position of a name.
+/// own sentences. The words are sorted and in lower case, one a line.
 const LIST: &str = include_str!("words.txt");
 
 /// Whether a word names nothing in a cluster.

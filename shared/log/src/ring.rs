@@ -20,9 +20,10 @@ pub const SNAPSHOT_AGE_US: i64 = 250_000;
 /// and the segments after it bring them to the head.
 pub const SNAPSHOT_BEHIND_BYTES: u64 = 64 << 10;
 
-/// The longest name of a log or epoch in a file, in bytes; [`Ring::recorded`] refuses a longer name. Most messages to
-/// viewers carry the log's name. The number has no source: it is about four times 253, the most bytes of an object's
-/// name (`DNS1123SubdomainMaxLength` of apimachinery).
+/// The longest name of a log or epoch in a file, in bytes; [`Ring::recorded`] refuses a longer name. A replay of
+/// several files passes over chapters with a longer name. Most messages to viewers carry the log's name. The number has
+/// no source: it is about four times 253, the most bytes of an object's name (`DNS1123SubdomainMaxLength` of
+/// apimachinery).
 pub const MAX_NAME_BYTES: usize = 1_024;
 
 /// The bytes that the ring counts for a segment beside its message: its entry in the list of segments, and 64 bytes for

@@ -18,7 +18,8 @@ use crate::segment::{HeadSnapshot, NextChapter, Sealed, SealedSegment};
 /// screen at 60 Hz, and the page draws once a frame.
 pub const SEAL_US: i64 = 16_000;
 /// The bytes of records and definitions at which a segment is sealed: 60 KiB. The 4 KiB up to [`MAX_MESSAGE_BYTES`] are
-/// for the headers and the rest of the segment's last record; a larger message is sent in pieces.
+/// for the headers and the rest of the segment's last record; a larger message is sent in pieces. The 4 KiB have no
+/// other source.
 pub const SEAL_BYTES: usize = MAX_MESSAGE_BYTES - (4 << 10);
 /// The number of records at which a segment is sealed, whatever its bytes. The number bounds the records that a viewer
 /// processes at once. The number has no source: at 15 bytes a change (docs/benchmarks.md) such a segment has about 4

@@ -25,8 +25,8 @@ use crate::wire::WriteNote;
 /// note from a viewer is refused with `TooLong`; a longer text in a file is cut. The number has no source.
 pub const MAX_NOTE_BYTES: usize = 4 << 10;
 /// The most notes of persons that a log holds at a time, including replaced and withdrawn ones. A further note is
-/// refused with `TooMany`. Of more notes, [`Notes`] keeps those with the latest times, and [`decode_notes`] fails. The
-/// number has no source.
+/// refused with `TooMany`. Of more notes, [`Notes`] keeps those with the latest times, and [`decode_notes`] fails. A
+/// reader of a recording reads at most as many notes. The number has no source.
 pub const MAX_NOTES: usize = 10_000;
 /// The most notes that one session may write in 60 s. A further note is refused with `TooOften`. The number has no
 /// source: one session alone takes 1,000 minutes to reach [`MAX_NOTES`].

@@ -227,8 +227,7 @@ impl Equivalent<Place> for Key<'_> {
 
 /// The most characters of a recurring text: a manager, a subresource or a reason. A longer text is cut after them; the
 /// texts of a controller are not cut. Kubernetes allows 128 bytes for the name of a field manager
-/// (FieldManagerMaxLength in apimachinery), and a Status names its reason in a word. So no real server sends more. The
-/// number has no other source.
+/// (FieldManagerMaxLength in apimachinery), and a Status names its reason in a word. The number has no other source.
 const MOST_CHARACTERS: usize = 512;
 
 /// Values that recur (managers, subresources, reasons, controllers), shared. At most 64 values are kept; a further one

@@ -20,9 +20,10 @@ const BARE_STREAMS: u32 = 3;
 /// such stream may occur by chance. Streams that the probe ended itself, or that an ERROR ended, do not count.
 /// Diagnosis rates F37 as likely from the second one on (docs/semantics/streams.md#rule-initial-events-cut-again).
 const UNFINISHED_STREAMS: u32 = 2;
-/// The least time in ms between the requests of two streams, once two consecutive streams were short
-/// (docs/semantics/clients.md#probe-resume). Jitter of up to the same time comes on top. client-go's RetryWatcher waits
-/// for the same time (docs/semantics/clients.md#retry-watcher).
+/// The least time in ms from the request of a stream to the request of the next
+/// (docs/semantics/clients.md#probe-resume). It holds if the stream ended in order, and it and the stream before it
+/// were short. Jitter of up to the same time comes on top. client-go's RetryWatcher waits for the same time
+/// (docs/semantics/clients.md#retry-watcher).
 const SPACING_MS: u64 = 1_000;
 
 impl Probe {

@@ -35,8 +35,9 @@ pub const MAX_STORED_BYTES: u32 = MAX_RAW_BYTES + (1 << 20);
 pub const MAX_BLOCKS: usize = 1_000_000;
 /// The most chapters that are read of a file. At the first block of a further chapter, the list of blocks ends with
 /// [`DamageKind::TooManyChapters`](crate::DamageKind::TooManyChapters). Bodies (`B`) whose chapter is missing count as
-/// one chapter for each first seq. The number has no source. A run of the log reaches this number at 64 GiB before
-/// deflating, because its chapters close above 1 MiB of segments.
+/// one chapter for each first seq. Segments (`S`) without their opening are reported for at most as many chapters. The
+/// number has no source. A run of the log reaches this number at 64 GiB before deflating, because its chapters close
+/// above 1 MiB of segments.
 pub const MAX_CHAPTERS: usize = 65_536;
 /// The kind of a block: a capital letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

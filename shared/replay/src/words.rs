@@ -13,8 +13,7 @@ pub struct Notice {
     pub advice: String,
 }
 
-/// The advice about damage, and about a file that ends inside its header. The usual cause of damage is a transfer as
-/// text.
+/// The advice about damage, and about a file that ends inside its header. A transfer as text causes such damage.
 pub(crate) const COPY_AGAIN: &str = "Copy the file again, as a binary file.";
 
 /// Returns a notice about what is missing from an opened file; `None` if nothing is missing. `also` is damage that the

@@ -21,7 +21,7 @@ const PROMOTIONS: &str = "promotions.shop.example.com";
 
 /// The name of the demo's story.
 pub(crate) const NAME: &str = "shop";
-/// Its title.
+/// The title of the demo's story.
 pub(crate) const TITLE: &str = "a rollout, a reset, an expiry and a quiet lane, again and again";
 
 /// Returns the demo's story, `shop`. It repeats every 240 s.

@@ -20,10 +20,10 @@ pub const MAX_INDEX_BYTES: usize = 64 << 20;
 /// a table, more copies of a name would be held. The number has no source.
 const BLOCK_CHAPTERS: usize = 64;
 /// The estimated bytes of a table's entry without its text: two allocations, an index and a hash. These bytes count
-/// towards the bound of an index. The number is not measured.
+/// towards the bound of an index. The number has no source: it is not measured.
 const ENTRY_BYTES: usize = 160;
 /// The estimated bytes of a chapter's entry without its lists. These bytes count towards the bound of an index. The
-/// number is not measured.
+/// number has no source: it is not measured.
 const CHAPTER_BYTES: usize = 200;
 
 /// A chapter of a log: its epoch, its first and last record, and the time of its first record.

@@ -6,7 +6,8 @@ use watchscope_model::chance::Chance;
 
 use crate::time::micros;
 
-/// Letters and digits of generated names, without vowels, `y`, 0, 1 and 3 (apimachinery `util/rand`, 1.36).
+/// Letters and digits of generated names and of hashes in names, without vowels, `y`, 0, 1 and 3 (apimachinery
+/// `util/rand`, 1.36).
 const NAME_LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 
 /// The seeded random source.

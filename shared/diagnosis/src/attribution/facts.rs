@@ -32,7 +32,8 @@ pub const TOGETHER_US: i64 = 250_000;
 /// judgement is final, except a suspicion ([`SUSPICION_REVISED_US`]). An end that has no judgement by then still gets
 /// one, at the next call of [`Diagnosis::conclude`](crate::Diagnosis::conclude). This time includes a watch's first
 /// retry after a failure, which comes after 1.6 s at most (docs/semantics/clients.md#reflector); the rest has no
-/// source. It is also the time within which failed requests of several watches may be one finding.
+/// source. Failed requests of several watches within this time may be one finding. A stream that ends up to this time
+/// before its server says that it shuts down may have ended because of the shutdown.
 pub const REVISED_US: i64 = 2_000_000;
 /// Time in µs after an end at which a suspicion, or `unknown`, is final: 12.25 s (docs/semantics/streams.md#revised).
 /// If the watch meets a 410 when it resumes, its next list may show that the server's cache was built anew. The time is
@@ -40,9 +41,9 @@ pub const REVISED_US: i64 = 2_000_000;
 /// than 2.25 s after the end, such a list may come later, too.
 pub const SUSPICION_REVISED_US: i64 = REVISED_US + TOGETHER_US + LIST_US;
 /// The most ends that are kept. A further end makes attribution forget the oldest end. The published judgement of that
-/// end stays, and later ends are not grouped with it; an end that has no judgement by then gets none. Findings wait for
-/// the judgement of at most as many ends. An end seldom matters for over 12.25 s, so the limit allows over 300 ends a
-/// second. The number has no other source.
+/// end stays, and later ends are not grouped with it; an end that has no judgement by then gets none. Findings keep at
+/// most as many ends until they are settled; a further end drops the one whose stream opened first. An end seldom
+/// matters for over 12.25 s, so the limit allows over 300 ends a second. The number has no other source.
 pub const MAX_ENDS: usize = 4_096;
 /// The most facts, and the most edited CRDs, that are kept. A further fact makes attribution forget the oldest fact. A
 /// further edit makes it forget edits older than 130 s, which end no stream any more. If no edit is that old, the
@@ -55,9 +56,9 @@ pub const MAX_FACTS: usize = 4_096;
 /// ends the old storage (`customresource_handler.go`, docs/semantics/versions.md#crd-edit). The other 10 s are for
 /// delays, and have no source.
 const EDIT_US: i64 = 130_000_000;
-/// Time in µs after a server says that it shuts down within which its streams may end because of the shutdown (F07;
-/// docs/semantics/streams.md#rule-shutting-down). Ends by a shutdown within this time may also be one finding. The
-/// number has no source: it is as long as a request may take (docs/semantics/servers.md#request-timeout).
+/// Time in µs after a server last said that it shuts down within which its streams may end because of the shutdown
+/// (F07; docs/semantics/streams.md#rule-shutting-down). Ends by a shutdown within this time may also be one finding.
+/// The number has no source: it is as long as a request may take (docs/semantics/servers.md#request-timeout).
 pub(crate) const DRAIN_US: i64 = 60_000_000;
 /// Most servers that attribution remembers because they shut down. A further server is not remembered. The limit bounds
 /// the memory. The number has no source.
@@ -67,8 +68,8 @@ const MAX_DRAINING: usize = 64;
 /// ping may stay unanswered before its connection counts as dead (docs/semantics/servers.md#ping).
 const SHORT_PAUSE_MS: u64 = 15_000;
 /// Least number of events of its resource that a watch cache keeps before it drops the oldest
-/// (docs/semantics/servers.md#ring). If a list after a 410 is less than 100 revisions above the cache's oldest, the
-/// cache was built anew ([`Expiry`]). From 100 on, the list proves nothing.
+/// (docs/semantics/servers.md#ring). A list after a 410, less than 100 revisions above the cache's oldest, can show
+/// that the cache was built anew ([`Expiry`]). From 100 on, the list proves nothing.
 const CACHED_EVENTS: u64 = 100;
 /// Time in µs that attribution waits for the list after a 410. This list shows whether the watch cache was built anew
 /// (docs/semantics/streams.md#rule-cache-rebuilt). A list after this time explains nothing. The number has no source. A

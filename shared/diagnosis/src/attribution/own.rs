@@ -14,8 +14,8 @@ use super::judgement::Judgement;
 use crate::server_words;
 
 /// Greatest difference in ms between a stream's age and its timeout for which the stream ended by the timeout (F05;
-/// docs/semantics/streams.md#rule-timeout). The number has no source: it covers the time that request and end take
-/// between client and server.
+/// docs/semantics/streams.md#rule-timeout). After a pause of watchscope, a later end counts as the timeout, too. The
+/// number has no source: it covers the time that request and end take between client and server.
 const TIMEOUT_SLACK_MS: u64 = 2_000;
 /// Time in ms after the timeout within which an orderly end counts as a timeout that was held up, as by a buffering
 /// proxy (F44; docs/semantics/streams.md#rule-timeout). A server that ends streams later than that does not keep to
@@ -26,7 +26,8 @@ const TIMEOUT_LATE_MS: u64 = 60_000;
 /// pause of watchscope, the lower end counts as the timeout of a stream without one.
 const SERVER_TIMEOUT_MS: RangeInclusive<u64> = 1_800_000..=3_602_000;
 /// Time in ms after the timeout from which on a silent stream may come from a server that keeps to no timeouts
-/// (docs/semantics/streams.md#rule-silence). At this time the probe gives a stream up.
+/// (docs/semantics/streams.md#rule-silence). At this time the probe gives up a silent stream that no side watch can
+/// check.
 const OVERDUE_MS: u64 = 30_000;
 
 /// Returns whether the end explains itself, so that its judgement needs neither other ends nor more time.

@@ -22,7 +22,7 @@ const MINUTE_US: i64 = 60_000_000;
 /// of 1 s, too (docs/semantics/requests.md#too-many-requests).
 const REST_MS: u64 = 1_000;
 /// Longest wait in ms after refusals in a row, unless the server asks for a longer one. More refusals do not lengthen
-/// the wait. So the audit sends requests to a recovered server again within a minute. The number has no other source.
+/// the wait. The number has no source.
 const LONGEST_REST_MS: u64 = 60_000;
 
 /// The times of the requests in the minute up to the last request. They are at most `most`, unless the limit was

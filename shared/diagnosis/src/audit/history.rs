@@ -15,8 +15,8 @@ use watchscope_model::vocabulary::{Origin, Phase};
 use watchscope_model::{Object, ResourceVersion, Time};
 
 /// Time in µs for which a step is kept. The watch's next step drops older ones, and the states before the dropped steps
-/// become unknown. etcd keeps a revision for 10 min at most (docs/semantics/servers.md#compaction), so no list at an
-/// exact version can show an older state.
+/// become unknown. By default etcd keeps a revision for 10 min at most (docs/semantics/servers.md#compaction), so a
+/// list at an exact version shows no older state.
 pub const KEPT_US: i64 = 600_000_000;
 /// Most steps of one watch; a further step replaces the oldest, and the states before that one become unknown. 20
 /// changes a second over ten minutes are 12,000 steps of about 400 bytes, 4.7 MiB (docs/benchmarks.md). The most steps

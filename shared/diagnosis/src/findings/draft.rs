@@ -10,8 +10,8 @@ use watchscope_model::{ConnectionId, Row, Seq, Text, Time, WatchName};
 /// records and the latest four. All other records are dropped. The limit bounds the size of a finding's record. The
 /// number has no source.
 pub const MAX_EVIDENCE: usize = 16;
-/// Time in µs after which a lag is a warning: two periods of bookmarks (docs/semantics/checks.md#behind). A request
-/// that is held up on its way for that time (F44) is a warning, too.
+/// Time in µs after which a lag is a warning: two periods of bookmarks (docs/semantics/checks.md#behind). A watch
+/// request that is held up on its way for that time (F44) is a warning, too, unless an aggregated API serves it.
 pub(super) const BEHIND_LONG_US: i64 = 120_000_000;
 
 /// The subject of a finding.

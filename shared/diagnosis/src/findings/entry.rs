@@ -15,8 +15,7 @@ use crate::text::{clock, count};
 /// The number has no source: a burst within 1 s costs one more record.
 pub const REPORTED_AGAIN_US: i64 = 1_000_000;
 /// Longest wait in µs between two reports of a finding that recurs: 60 s. At 60 s the wait no longer doubles. So the
-/// recorded count of a finding that recurs is at most a minute old. The finding costs about 60 records an hour at most.
-/// The number has no other source.
+/// recorded count of a finding that recurs is at most a minute old. The number has no other source.
 pub const REPORTED_RARELY_US: i64 = 60_000_000;
 /// Time in µs without a recurrence after which a finding of an event is cleared: 10 min. A finding of a lasting state
 /// stays until that state ends. The number has no source. A longer time leaves more old findings open; a shorter time

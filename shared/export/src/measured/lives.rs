@@ -16,8 +16,8 @@ use super::{MOST_WATCHES, Measure, Scope, name_of};
 /// count. The number has no source.
 const HABIT: u64 = 5;
 
-/// The least age that is drawn, in microseconds; a smaller age is drawn as this age. Records have ages in milliseconds,
-/// and a logarithmic axis has no 0.
+/// The least age that is drawn, in microseconds; a smaller age is drawn as this age, and named `under 1 ms`. Records
+/// have ages in milliseconds, and a logarithmic axis has no 0.
 const LEAST_US: i64 = 1_000;
 
 /// The ages of streams at their ends: a bounded series of dots for each kind of end. The first [`MOST_WATCHES`] watches

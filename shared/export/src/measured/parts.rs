@@ -7,7 +7,7 @@ use watchscope_model::Text;
 
 use super::{MOST_LETTERS, MOST_WATCHES};
 
-/// The name under which a chart adds up all names without numbers of their own.
+/// The name of the series of a chart that stands for all names without a series of their own.
 pub(crate) const OTHERS: &str = "others";
 /// The most series of the chart of event rates, whose lines differ in width and dash. If there are more names, the last
 /// series adds up the names with the smallest sums as "others". The number has no source.

@@ -8,8 +8,8 @@ use super::judgement::{Judgement, Reach};
 use super::kept::Missing;
 
 /// The most differences that are listed, and the most listed judgements that cannot be made again. Further differences
-/// and judgements are only counted. The number bounds the memory and the report of a comparison, and has no source:
-/// nobody reads more.
+/// and judgements are only counted. The number bounds the memory and the report of a comparison. The number has no
+/// source.
 pub const MAX_LISTED: usize = 10_000;
 /// The most time in microseconds between a recorded judgement and one made again that are still compared with each
 /// other. A judgement waits for its counterpart until a judgement comes whose time is further away than this.

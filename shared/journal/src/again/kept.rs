@@ -20,15 +20,14 @@ const MAX_READS: usize = 65_536;
 const MAX_WITHHELD: usize = 65_536;
 /// The most subjects that are taken as recorded at one time. Above this number the stream end with the lowest stream
 /// number is forgotten first; without stream ends, the finding with the least code and subject. A forgotten subject is
-/// judged again. The number bounds the memory, and has no source: it is eight times the findings that may be open at
-/// one time.
+/// judged again. Only an opening with more open findings begins with all of them. The number bounds the memory, and has
+/// no source: it is eight times the findings that may be open at one time.
 const MAX_KEPT: usize = 8_192;
 /// The time in microseconds in which judgements may still rest on events before the recording's beginning, or before
 /// the end of a hole. It counts from that beginning or end. For a watch that already ran, it counts from the watch's
 /// next stream or stop. For a client program it counts from its first start. A finding about several programs may rest
-/// on such events up to this time after a message of a program that was not started since. After this time it is
-/// settled why the stream before ended and what followed. The number is the longest time over which diagnosis takes
-/// failures of several watches for one failure.
+/// on such events up to this time after a message of a program that was not started since. The number has no source:
+/// diagnosis joins no failures of several watches that are farther apart, except findings that last.
 const SETTLED_US: i64 = 60_000_000;
 
 /// Why a judgement cannot be made again. Later judgements of its subject get the same reason, until the subject is

@@ -12,7 +12,8 @@ use thiserror::Error;
 pub const FORMAT_VERSION: u8 = if cfg!(feature = "one-higher") { 5 } else { 4 };
 
 /// The largest payload of a frame in bytes: 256 MiB. A frame that states a larger payload is refused before anything is
-/// allocated. The bound protects against hostile lengths. The number has no source.
+/// allocated. The page also joins no more bytes of incomplete messages than this. The bound protects against hostile
+/// lengths. The number has no source.
 pub const MAX_FRAME_BYTES: usize = 256 << 20;
 
 /// Bytes of a frame's header: tag, version, and four bytes each of length and checksum.

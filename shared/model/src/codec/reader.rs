@@ -12,8 +12,8 @@ use crate::time::Time;
 use crate::vocabulary::{ChangeType, Origin};
 
 /// The number of bytes that may be allocated per byte of input, so that a hostile file cannot fill the memory. The
-/// largest frame, of 256 MiB, may thus take 4 GiB. Beyond the budget the reader fails with [`DecodeError::OverBudget`].
-/// The number has no source.
+/// largest frame, of 256 MiB, may thus take about 4 GiB. Beyond the budget the reader fails with
+/// [`DecodeError::OverBudget`]. The number has no source.
 const BUDGET_FACTOR: usize = 16;
 /// The number of bytes that may be allocated in addition, whatever the input's size: 1 MiB. A small input may thus
 /// decode into more than 16 times its size. The number has no source.

@@ -19,9 +19,10 @@ use crate::time::Time;
 use crate::vocabulary::Cause;
 
 /// The number of last ends per watch that an attribution may still change. An attribution of an earlier end has no
-/// effect on the totals. Diagnosis revises no end later than 12.25 s after it (docs/semantics/streams.md#revised). If
-/// over 8 streams of the watch end within 12.25 s, the earliest of them keep the reason that they count under. The
-/// number is small, because each snapshot has these ends of each watch. The number has no other source.
+/// effect on the totals. Diagnosis seldom revises an end later than 12.25 s after it
+/// (docs/semantics/streams.md#revised). If over 8 streams of the watch end within that time, the earliest of them keep
+/// the reason that they count under. The number is small, because each snapshot has these ends of each watch. The
+/// number has no other source.
 pub const ENDS_KEPT: usize = 8;
 
 // Places in the list, each of one number unless said otherwise.
@@ -51,13 +52,14 @@ const COUNTED: usize = RECENT + 2 * ENDS_KEPT;
 
 /// The number of an attribution `normal`, and of any other code that begins with `n`. A reason's number is a cause's
 /// own (below 50), [`NORMAL`], [`OURS`], [`UNKNOWN`], or [`CATALOGUE`] plus an F number. Snapshots hold these numbers,
-/// so none of them ever changes.
+/// so none of them ever changes. The numbers have no other source.
 const NORMAL: u64 = 50;
 /// The number of an attribution `ours`, and of any other code that begins with `o`.
 const OURS: u64 = 51;
 /// The number of an attribution `unknown`, and of any other code that this build cannot read.
 const UNKNOWN: u64 = 52;
-/// The number that is added to an F number, so that the sum is above the numbers of all other reasons.
+/// The number that is added to an F number, so that the sum is above the numbers of all other reasons. The number has
+/// no other source.
 const CATALOGUE: u64 = 100;
 
 /// The totals of a watch since it was started for the first time. Each number wraps above 64 bits. The list of numbers

@@ -5,8 +5,8 @@ use crate::id::ResourceVersion;
 use crate::vocabulary::Phase;
 
 /// The number of last forward steps of a watch's resourceVersion that the fold keeps, which show what step is usual. A
-/// further step drops the oldest. The number is small, because each snapshot has the steps of each watch. The number
-/// has no other source.
+/// further step drops the oldest. The timeline judges a step of the past by as many steps before it. The number is
+/// small, because each snapshot has the steps of each watch. The number has no other source.
 pub const STEPS_KEPT: usize = 16;
 /// The largest step that is never a jump, in revisions. A jump is larger than this, and than [`JUMP_FACTOR`] times the
 /// largest of the last steps. Because of this bound, a small step after still smaller steps is no jump. The number has

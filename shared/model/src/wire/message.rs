@@ -26,7 +26,8 @@ pub const MAX_MESSAGE_BYTES: usize = 64 << 10;
 pub const WINDOW_BYTES: u64 = 1 << 20;
 
 /// The number of received bytes after which a viewer acknowledges them, if [`ACKNOWLEDGE_MS`] does not pass first. The
-/// number is a quarter of [`WINDOW_BYTES`], so a server does not wait for a viewer that keeps up.
+/// number is a quarter of [`WINDOW_BYTES`], so a server does not wait for a viewer that keeps up. The share has no
+/// other source.
 pub const ACKNOWLEDGE_BYTES: u64 = 256 << 10;
 
 /// The time in milliseconds after which a viewer acknowledges received bytes, if there are fewer than

@@ -25,7 +25,7 @@ const RING_BYTES: u64 = 32 << 20;
 /// the next. The number has no source.
 const BREAK_EVERY: Duration = Duration::from_secs(2);
 /// The most breaks that the person can perform in one run; a further one does nothing. A lesson has a few breaks and
-/// lasts 60 or 90 s, so no person needs more. The number has no other source.
+/// lasts at most 90 s, so no person needs more. The number has no other source.
 const DEEDS_MOST: usize = 256;
 
 /// The parameters of a run of a lesson, besides the lesson itself. The same parameters and deeds give the same records.

@@ -24,15 +24,15 @@ use crate::scope::Scope;
 use crate::time::Time;
 
 /// The length of a window of a client's reports. A change of counts or beliefs within a window is reported at the
-/// window's end, or with an earlier change of phase. Windows bound the records of a busy client. The number has no
-/// source.
+/// window's end, or with an earlier change of phase. While the client's loop spins, its counts wait for
+/// [`SPINNING_REPORT_EVERY`] instead. Windows bound the records of a busy client. The number has no source.
 const REPORT_EVERY: Duration = Duration::from_millis(100);
 /// The most reports of a client in one window: the first report, and then only changes of phase. Later changes go into
 /// the first report of the next window. The number has no source.
 const REPORTS_MOST: u32 = 4;
-/// Time between two reports of a client whose loop spins, so that its counts grow without any input. This time bounds
-/// the records of such a client. It is one second because a finding names the iterations per second; the number has no
-/// other source.
+/// Time between two reports of a client whose loop spins, so that its counts grow without any input; a change of phase
+/// is reported earlier. This time bounds the records of such a client. It is one second because a finding names the
+/// iterations per second; the number has no other source.
 const SPINNING_REPORT_EVERY: Duration = Duration::from_secs(1);
 /// Time after which a ping, or the answer to one, is tried again on a stalled connection, as TCP sends lost bytes
 /// again. This is TCP's first retransmission timeout (RFC 6298, section 2). TCP waits longer each time; the simulator's

@@ -22,9 +22,9 @@ use crate::time::Time;
 /// until the same time for its connections. Then its process is gone and its connections are cut. A server that refuses
 /// with 429 waits [`LEAVING_DRAINED`] longer.
 const LEAVING: Duration = Duration::from_secs(60);
-/// How long a server that refused with 429 waits for its connections once all its requests are over, or [`LEAVING`] has
-/// passed (apiserver `pkg/server/genericapiserver.go`, 1.36). After this time the process is gone and its connections
-/// are cut.
+/// The longest time that a server that refused with 429 waits for its connections (apiserver
+/// `pkg/server/genericapiserver.go`, 1.36). The wait begins once all its requests are over, or [`LEAVING`] has passed.
+/// After this time, or once no connection is left, the process is gone and its connections are cut.
 const LEAVING_DRAINED: Duration = Duration::from_secs(2);
 /// The least number of watches that a server ends per second in the grace period of its shutdown
 /// (docs/semantics/servers.md#drain). If the grace period would be too short for all watches, the server ends them

@@ -18,8 +18,8 @@ use crate::view::View;
 const HAIR: Px = Px::whole(1);
 /// Height of the row of flags, in px. A picture without notes has no such row. The number has no source.
 pub const FLAGS_ROW: Px = Px::whole(22);
-/// Height of a flag and its least width, in px: room for a short number. A longer number makes the flag wider. The
-/// number has no other source.
+/// Height of a flag and its least width, in px: room for a short number. On the page a longer number makes the flag
+/// wider; a saved picture numbers only 40 notes. The number has no other source.
 pub(crate) const FLAG: Px = Px::whole(14);
 /// Least distance between two flags, in px. Nearer flags push each other apart. The number has no source.
 const APART: Px = Px::whole(2);

@@ -30,8 +30,9 @@ pub(super) const LAYERS: usize = Layer::Pen as usize + 1;
 /// How far left or right of the view, in px, something may be drawn that still shows in the view. For example, the dots
 /// behind the end of a run reach 15 px from their time. The number is 1 px more than that.
 pub(crate) const SPILL: Px = Px::whole(16);
-/// Least drawn width, in px, of things that must show at any zoom. Losses, relists, usual bookmarks and lines of ERROR
-/// events are left out if they follow a drawn one by less than this. The number has no source.
+/// Least drawn width, in px, of things that must show at any zoom. Losses, relists, usual bookmarks, and lines and
+/// ticks of ERROR events are left out if they follow a drawn one by less than this. A click at most this far from a
+/// compaction of etcd hits it. The number has no source.
 pub(crate) const LEAST: Px = Px::whole(3);
 /// Width of a thin stroke, in px: the thinnest sharp one.
 pub(crate) const HAIR: Px = Px::whole(1);

@@ -14,7 +14,7 @@ use crate::tokens::Token;
 /// narrower seam is drawn this wide. The number has no other source.
 const LEAST: Px = Px::whole(4);
 /// Distance in px that the words keep from both sides. Words that cannot keep this distance get a shorter form. If that
-/// does not fit either, they stand on a plate beside the seam. The number has no source.
+/// does not fit either, they stand on a plate, at this distance right of the seam. The number has no source.
 const MARGIN: Px = Px::whole(8);
 /// Least width of the lanes on screen, in px, for words on a plate beside a seam. On narrower lanes names stand where
 /// the plate would lie, so no plate is drawn. The number has no source.

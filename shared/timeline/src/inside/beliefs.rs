@@ -18,8 +18,8 @@ use crate::levels::{Layer, namespace_of, number_of, selects};
 use crate::phrases::{crowd_words, object_words};
 use crate::store::{AsOf, Store};
 
-/// Most rows of the table, objects with a difference first; further objects are only counted. More rows would not fit
-/// in a panel. The number has no other source.
+/// Most rows of the table, objects with a difference first, so that the table stays short; further objects are only
+/// counted. The number has no source.
 const ROWS_MOST: usize = 40;
 /// Most columns of a crowd, so that the table stays narrow. Clients of a crowd that hold the same objects at the same
 /// versions share a column. The clients beyond the 3 largest such groups are only counted. The number has no source.

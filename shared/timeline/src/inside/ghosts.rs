@@ -13,7 +13,8 @@ use crate::scene::{Area, Primitive, Px, Stroke, Target};
 use crate::tokens::Token;
 
 /// Time in µs up to which a difference from etcd is mere propagation delay: 1 s. A client may report a change 100 ms
-/// late. A longer difference is drawn. The number has no other source.
+/// late. A longer difference is drawn. A client without an open stream for at most this time counts as not away. The
+/// number has no other source.
 pub(super) const UNDER_WAY_US: i64 = 1_000_000;
 
 impl Drawer<'_> {

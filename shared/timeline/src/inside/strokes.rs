@@ -20,8 +20,8 @@ const INSET: Px = Px::whole(6);
 pub(super) const COLUMN: Px = Px::whole(2);
 /// Height of a density column, in px. The number has no source.
 const COLUMN_HIGH: Px = Px::whole(4);
-/// Opacity of a density column, in percent: nothing inside the cluster is brighter than a gap or a ghost. The
-/// number has no other source.
+/// Opacity of a density column, in percent, so that it is fainter than a gap or a ghost. The number has no other
+/// source.
 const DENSITY: u8 = 38;
 
 impl Drawer<'_> {

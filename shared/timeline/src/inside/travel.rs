@@ -27,8 +27,8 @@ const TRAVELLING_PERCENT: u8 = 40;
 /// other. To further clients, and to clients in crowds, only the propagation of the selected write is drawn. The number
 /// has no source.
 const CLIENTS_MOST: usize = 8;
-/// Most lines in a picture of writes that arrived or are travelling; further lines are left out. Long slanted lines
-/// take a canvas the longest time. The number has no source.
+/// Most lines in a picture of writes that arrived or are travelling; further lines are left out. The limit bounds the
+/// work of drawing them. The number has no source.
 const LINES_MOST: usize = 240;
 /// Width of a line: 1.25 px, in 64ths of a px. The number has no source.
 const LINE_WIDTH: Px = Px(80);

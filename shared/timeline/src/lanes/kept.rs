@@ -13,14 +13,14 @@ use crate::scene::Px;
 use crate::store::{MarkKind, Store, WatchTrace};
 
 /// Most objects that an open watch shows while rows need the room of the screen, so that several watches fit on it. A
-/// screen with more room shows more ([`Kept::most`]), and a viewer may open all of the watch. The selected object may be
-/// one more, and a filter or a picture of all rows shows more. Gone objects do not count. One more row stands for the
-/// other objects. The number has no source.
+/// screen with more room shows more ([`Kept::most`]), and a viewer may open all of the watch. The selected object may
+/// be one more, and a filter or a picture of all rows shows more. Gone objects do not count. One more row stands for
+/// the other objects. It says since when they are unchanged, if fewer objects than this number have rows. The number
+/// has no source.
 pub(crate) const OBJECTS_MOST: usize = 12;
-/// The least log time between two choices in which an object loses its row to another one that changed later, in
-/// microseconds. A verdict brings an object in at once, and so does a time that goes back. A person cannot read rows
-/// that change faster, and in a busy watch each picture would have other rows. The number is that of the order of
-/// watches, which changes at most once a second.
+/// The least log time in µs between two choices in which an object loses its row to another one. A verdict brings an
+/// object in at once. The rows are also chosen at once if the sorting or the room changes, or if the time goes back.
+/// The number is that of the order of watches, which changes at most once a second.
 const GIVES_WAY_US: i64 = 1_000_000;
 /// Time in µs after its deletion from which an object is folded into the row of gone objects, unless a verdict on it is
 /// open. For an object that an epoch's first list in view lacks, the time counts from that list. During these 60 s a

@@ -24,7 +24,8 @@ use crate::id::LayerId;
 const UNDER_WAY_US: i64 = 2_000_000;
 /// Time in µs from a write's arrival in the watch cache; in etcd, if the client reads past the cache. From this time
 /// on, a write that the client lacks counts as stopped, if no stream of the client was open since the arrival
-/// ([`End::NoStream`]). A client that merely connects again has a stream within this time. The number has no source.
+/// ([`End::NoStream`]). A stream must have been open before the arrival. A client that merely connects again has a
+/// stream within this time. The number has no source.
 const NO_STREAM_US: i64 = 500_000;
 /// Most µs from the time when an informer's revision reached a write to the time when its store had the object. If it
 /// was longer, the time of the store counts. A write whose object is deleted within this time may never be reported. A

@@ -11,9 +11,10 @@ use super::notes::KnownNotes;
 use crate::levels::LayerNames;
 use crate::record_run::RecordRun;
 
-/// Default for the bytes that the page may hold of logs: 384 MiB. Beyond the budget chapters are dropped. The budget
-/// holds ten million change records: at 15.2 B encoded (docs/benchmarks.md, record-bytes) and about 19 B in traces,
-/// they take 326 MiB. The 19 B are 14 B in the columns of the watch, 4 B in the list of the object, and unused space.
+/// Default for the bytes that the page may hold of logs: 384 MiB. Beyond the budget chapters are dropped, the oldest
+/// first. The newest live chapter stays, and so do chapters in view within two fifths of the budget. The budget holds
+/// ten million change records: at 15.2 B encoded (docs/benchmarks.md, record-bytes) and about 19 B in traces, they take
+/// 326 MiB. The 19 B are 14 B in the columns of the watch, 4 B in the list of the object, and unused space.
 pub const DEFAULT_BUDGET_BYTES: usize = 384 << 20;
 /// Encoded bytes after which the live log is cut into a new chapter: 1 MiB, or 1/128 of a budget below 128 MiB. So the
 /// oldest part of the live log can be dropped alone. The server closes a chapter that exceeds both 1 MiB and its

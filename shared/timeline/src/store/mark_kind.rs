@@ -112,5 +112,6 @@ impl MarkKind {
     }
 }
 
-/// The value that stands for the version of a mark whose resourceVersion is not a number.
+/// The value that stands for the version of a mark whose resourceVersion is not a number. A row of a table without a
+/// version has it, too.
 pub(crate) const NO_VERSION: u64 = u64::MAX;

@@ -11,17 +11,18 @@ use watchscope_model::{Object, Text, Time, Uid};
 
 use crate::audit::level::{FULL_WATCH, Level, SMALL_WATCH};
 
-/// Shortest time in µs from one lookup to the next. These 16 lookups a minute leave, of a watch's 20 requests, two
-/// lists and two reads that confirm. Only a watch whose objects the level `full` all looks up has shorter times
-/// ([`WHOLE_US`]).
+/// Shortest time in µs from one lookup of a sample to the next. These 16 lookups a minute leave, of a watch's 20
+/// requests, two lists and two reads that confirm (docs/audit.md#how-much-is-read). Only a watch whose objects the
+/// level `full` all looks up has shorter times ([`WHOLE_US`]).
 const LEAST_US: i64 = 3_750_000;
-/// Shortest times in µs until the audit by itself looks an object up again, at level `light` and at level `full`. They
-/// are the times between lists at these levels. The first is also the time for which a suspect is not chosen again, at
-/// each level. When lookup times are forgotten, those within the first stay.
+/// Shortest times in µs until sampling looks the same object up again, at level `light` and at level `full`. They are
+/// the times between lists at these levels. The first is also the time for which a suspect is not chosen again, at each
+/// level. When lookup times are forgotten, those within the first stay.
 const AGAIN_US: [i64; 2] = [30_000_000, 15_000_000];
-/// Longest time in µs until an object is looked up again, for a watch whose objects the level `full` all looks up:
-/// within two minutes. For [`FULL_WATCH`] objects that is one lookup every 0.575 s, or 104 requests a minute. The other
-/// 16 of the server's 120 are for lists, second watches and reads that confirm (docs/audit.md#how-much-is-read).
+/// Time in µs within which sampling comes to each object of a watch whose objects the level `full` all looks up: within
+/// two minutes. Requests that have to wait make it longer. For [`FULL_WATCH`] objects that is one lookup every 0.575 s,
+/// or 104 requests a minute. The other 16 of the server's 120 are for lists, second watches and reads that confirm
+/// (docs/audit.md#how-much-is-read).
 const WHOLE_US: i64 = 115_000_000;
 /// Most objects of a watch for which the time of the last lookup decides which object is next. The objects of a larger
 /// watch are looked up in their order. Up to twice as many lookup times are remembered; beyond that, those older than
@@ -29,8 +30,7 @@ const WHOLE_US: i64 = 115_000_000;
 const MOST_REMEMBERED: usize = 1_024;
 
 /// Most suspect objects that are remembered. Of more suspects, those whose owner was deleted are dropped first, then
-/// those with the latest deletionTimestamp. In a large watch every other one of 16 lookups a minute is of a suspect, so
-/// all 64 are looked up within eight minutes. The number has no other source.
+/// those with the latest deletionTimestamp. The limit bounds the memory. The number has no source.
 const MOST_SUSPECTS: usize = 64;
 
 /// Why an object may be a ghost. The most serious reason comes first.

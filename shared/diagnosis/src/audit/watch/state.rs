@@ -18,9 +18,10 @@ use crate::audit::reads::Scope;
 use crate::audit::reasons::Reason;
 
 /// Time in µs after which the audit repeats a list that is ahead of the watch, below its version, or unequal without an
-/// order. A server whose watch cache is behind waits 3 s at most (docs/semantics/servers.md#fresh-wait). So if the
-/// watch is still behind at the second read, the reason is another. The fourth second has no source. It is also the
-/// time for which a sweep waits for the watch's next stream.
+/// order. If the watch's stream has delivered nothing, not even a bookmark, the audit then also reads a list at `0`. A
+/// server whose watch cache is behind waits 3 s at most (docs/semantics/servers.md#fresh-wait). So if the watch is
+/// still behind at the second read, the reason is another. The fourth second has no source. It is also the time for
+/// which a sweep waits for the watch's next stream.
 pub(super) const AGAIN_US: i64 = 4_000_000;
 /// Most objects that are looked up at a viewer's request for a watch, if there is no sweep; further objects are not
 /// looked up. With the list and the reads that confirm, these lookups are about a watch's requests of one minute
@@ -30,10 +31,10 @@ pub const AT_ONCE: usize = 16;
 /// is also the most lookups of such objects in a minute; further lookups wait. The watch's other requests are for lists
 /// and samples. The number has no other source.
 pub(super) const LOOKED_AFTER: usize = 8;
-/// Most differing objects that are looked up one by one after one list or second watch. Only a list that etcd answers
-/// at an exact version is read again without this limit, unless that version is compacted meanwhile. Further
-/// differences wait for the next list. These lookups leave 12 of a watch's 20 requests a minute ([`PER_WATCH`]) to
-/// lists and samples. The number has no other source.
+/// Most differing objects that are looked up one by one after one list or second watch. A comparison with the watch of
+/// another server has the same limit. Only a list that etcd answers at an exact version is read again without this
+/// limit, unless that version is compacted meanwhile. Further objects get no lookup. These lookups leave 12 of a
+/// watch's 20 requests a minute ([`PER_WATCH`]) to lists and samples. The number has no other source.
 pub(super) const FOLLOWED: usize = 8;
 
 /// A newest list whose version was ahead of the watch's progress, and that differed from the watch.

@@ -20,7 +20,7 @@ use crate::versions::server_version;
 pub(super) const OLDER_US: i64 = 1_000_000;
 /// The longest time in µs from the first to the last of [`CIRCLE`] watches of a client, each right after a list. These
 /// lists are a circle (F14) if the last watch starts from no later version than the first. The time is as long as
-/// `LISTS_AFTER_EXPIRY_US`, which is for watchscope's own watches.
+/// `LISTS_AFTER_EXPIRY_US`, which is for watchscope's own watches. The number has no other source.
 const CIRCLE_US: i64 = 60_000_000;
 
 impl Clients {

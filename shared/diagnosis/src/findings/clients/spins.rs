@@ -15,7 +15,7 @@ use crate::text::seconds;
 /// (docs/semantics/cases.md#ghost-you), so a spinning loop is far faster. The number has no other source.
 const SPIN_PER_S: u64 = 1_000;
 /// Least time in µs between two reports of a client from which the rate of its loop is computed. A spinning client
-/// reports once a second, so this leaves 0.1 s for a report that comes early.
+/// reports once a second, so this leaves 0.1 s for a report that comes early. The number has no other source.
 pub(super) const SPIN_US: i64 = 900_000;
 /// Time in µs after which a client that returned and sends no request counts as silent (F03, F48). The number has no
 /// source. A program that waits longer before its next request counts as silent until that request.

@@ -13,7 +13,8 @@ use crate::findings::draft::{FindingDraft, Subject};
 use crate::findings::timers::{Timer, Timers};
 
 /// Most client programs that findings follow: the first that start. Records of further programs are skipped; a followed
-/// program is never forgotten. The limit bounds the memory. The number has no source: stories have far fewer clients.
+/// program is never forgotten. When a log is judged again, the starts of at most as many programs are remembered. The
+/// limit bounds the memory. The number has no source: stories have far fewer clients.
 pub const MAX_CLIENTS: usize = 1_024;
 /// Time in µs after which a client that waits for the answer to a watch, or for more initial events, is stuck (F35,
 /// F44, F50). kube-apiserver sends the headers at once (docs/semantics/requests.md#late-headers). The time is that for

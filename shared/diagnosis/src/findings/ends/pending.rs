@@ -9,7 +9,7 @@ use crate::findings::draft::{Fate, FindingDraft, Lasts};
 use crate::findings::place::Place;
 
 /// Time in ms without progress above which a watch's version may have expired because its resource is quiet (F12). It
-/// is the least time for which etcd keeps a revision (docs/semantics/servers.md#compaction).
+/// is the least time for which etcd keeps a revision by default (docs/semantics/servers.md#compaction).
 pub(super) const QUIET_TYPE_MS: u64 = 300_000;
 /// Time in µs after an edit of a CRD up to which a gap that begins may come from the edit (F17). An edit after the gap
 /// began counts, too. An edit ends the watches of its resource (docs/semantics/versions.md#crd-edit). The number has no

@@ -18,7 +18,7 @@ use crate::text::{count, seconds};
 /// that every 410 needs.
 const LISTS_AFTER_EXPIRY: usize = 3;
 /// Most unseen deletions that a finding names as evidence; further deletions are not named. The limit is half of the
-/// evidence that a finding may have.
+/// evidence that a finding may have. The share has no source.
 const NAMED: usize = 8;
 
 impl Requests {

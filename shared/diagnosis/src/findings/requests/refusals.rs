@@ -14,15 +14,16 @@ use crate::findings::timers::Timers;
 use crate::server_words;
 use crate::text::{count, seconds};
 
-/// Number of 429s in a row for one watch from which on they are a storm, too (F15): the watch's backoff keeps it from
-/// reaching [`STORM`]. A single 429 is usual; the number has no other source.
+/// Number of 429s because of load in a row for one watch from which on they are a storm, too (F15). The watch's backoff
+/// keeps it from reaching [`STORM`]. A single 429 is usual; the number has no other source.
 const STORM_IN_A_ROW: u64 = 3;
 /// Time in µs after which a watch cache that is still not ready no longer counts as just beginning anew (F15). It must
 /// also have refused [`STORM`] requests in a row. While several such caches of one server are not ready, they are one
 /// finding. The number has no source.
 const UNREADY_US: i64 = 20_000_000;
-/// Time in µs without a 429 by a server after which its next 200 ends a storm (F15), unless one of its watch caches is
-/// not ready. This time is as long as [`STORM_US`], within which refusals count for a storm.
+/// Time in µs without a 429 because of load by a server after which its next 200 ends a storm (F15). The storm lasts on
+/// while one of the server's watch caches is not ready. This time is as long as [`STORM_US`], within which refusals
+/// count for a storm. The number has no other source.
 const CALM_US: i64 = 10_000_000;
 
 impl Requests {

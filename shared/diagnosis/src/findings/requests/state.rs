@@ -15,13 +15,13 @@ use crate::findings::timers::{Timer, Timers};
 /// sends the headers at once (docs/semantics/requests.md#late-headers). The number has no source: it is over three
 /// times as long as a read waits for its cache (docs/semantics/servers.md#fresh-wait).
 pub(super) const NO_ANSWER_US: i64 = 10_000_000;
-/// Number of refusals with 429 by one server within [`STORM_US`] from which on they are a storm (F15). One watch alone
-/// does not reach this number, because it backs off: its first four delays take 12 s or more
+/// Number of refusals with 429 because of load by one server within [`STORM_US`] from which on they are a storm (F15).
+/// One watch alone does not reach this number, because it backs off: its first four delays take 12 s or more
 /// (docs/semantics/clients.md#reflector). A watch cache that is not ready must refuse as many requests in a row. It is
-/// also the most records of evidence that a [`Streak`] keeps.
+/// also the most records of evidence that a [`Streak`] keeps; a further record replaces the oldest.
 pub(super) const STORM: usize = 5;
 /// Time in µs within which [`STORM`] refusals are a storm (F15). It is shorter than the 12 s that [`STORM`] refusals of
-/// one watch take, so a storm hits several watches.
+/// one watch take, so a storm hits several watches. The number has no other source.
 pub(super) const STORM_US: i64 = 10_000_000;
 /// Time in µs within which three lists that each follow a 410 and make no progress are a livelock (F14). The delays
 /// between the first three such lists are 9.6 s at most (docs/semantics/clients.md#reflector). The rest of the time is

@@ -13,16 +13,18 @@ use crate::findings::registry::FindingRegistry;
 use crate::text::{count, seconds};
 
 /// Time in µs by which a server may deliver events later than another server (F31). 19 of 20 events must come with less
-/// delay. The time is as long as a read waits for its server's watch cache (docs/semantics/servers.md#fresh-wait).
+/// delay. Watches of a server that fall behind within this time may be one finding. The time is as long as a read waits
+/// for its server's watch cache (docs/semantics/servers.md#fresh-wait).
 pub(super) const BEHIND_US: i64 = 3_000_000;
 /// Time in µs by which events over the configured address may come later than from all servers directly (F44). 19 of 20
-/// events must come with less delay. The number has no source. A proxy that delays events by less is not found.
+/// events must come with less delay. Watches over this address that fall behind within this time may be one finding.
+/// The number has no source. A proxy that delays events by less is not found.
 pub(super) const HELD_UP_US: i64 = 2_000_000;
 /// Least number of events in a minute over the configured address that must be at least [`HELD_UP_US`] late for F44. A
 /// buffer on the way delays events again and again. Fewer events may be late by chance. The number has no source.
 const HELD_UP: usize = 5;
-/// Time in µs for which lags count; older lags are ignored. So the finding of a server that is no longer late is
-/// cleared within a minute. The number has no source.
+/// Time in µs for which lags count; lags of this age or older are ignored. A watch that is behind, and whose finding
+/// stands, is compared again after this time at the latest. The number has no source.
 pub(super) const WINDOW_US: i64 = 60_000_000;
 /// Most lags of a watch that count. A further lag replaces the oldest. The limit bounds the memory, and the lags that
 /// each judgement sorts. The number has no source: at four events a second, 256 lags fill about [`WINDOW_US`].
