@@ -131,7 +131,7 @@ pub enum Attributed {
     Row(Row),
     /// The stream's timeout was over, as it should be (docs/semantics/streams.md#rule-timeout).
     Normal,
-    /// watchscope ended the stream.
+    /// watchscope ended the stream, or a pause of watchscope did (docs/semantics/streams.md#rule-own-pause).
     Ours,
     /// The reason for the stream's end is unknown.
     Unknown,

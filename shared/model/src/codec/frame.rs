@@ -84,7 +84,7 @@ pub enum DecodeError {
     Discontinuous {
         /// The seq that was expected.
         expected: u64,
-        /// The seq of the segment's first record.
+        /// The first seq that the segment states.
         found: u64,
     },
     /// A message, note, summary, catalogue entry, or the name of a recorded log or run has a wrong shape or exceeds a

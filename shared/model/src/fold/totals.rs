@@ -151,9 +151,9 @@ impl Totals {
         self.figure(LOST_US)
     }
 
-    /// The number of events lost in gaps, as far as it is known: a lower bound. The gap states it, or it is the number
-    /// of objects that the list after the gap shows as added, changed or removed. A list shows only the final state of
-    /// each object, so it may hide lost events. Objects count too if the server itself lost their events (F24).
+    /// The number of events that gaps are known to have lost. A gap states it, or it is the number of objects that a
+    /// list in the gap shows as added, changed or removed. It is too low if an object changed several times. It is too
+    /// high by the objects whose events the server itself lost (F24).
     #[must_use]
     pub fn missed(&self) -> u64 {
         self.figure(MISSED)
