@@ -194,7 +194,7 @@ impl Catalogue {
     }
 
     /// Returns whether files hold the listed chapter of a record; `false` if no chapter with the record is listed. For
-    /// several chapters as one entry it tells whether files hold any of them, so the record itself may be missing.
+    /// several chapters as one entry it returns whether files hold any of them, so the record itself may be missing.
     #[must_use]
     pub fn is_in_file(&self, epoch: &EpochId, seq: Seq) -> bool {
         let listed = self.run(epoch).and_then(|run| run.entry(seq));

@@ -383,8 +383,7 @@ events! {
         reason "reason": Option<Text> as Ours,
         /// The object, if the read compared a single one and the record names it; else absent.
         object "object": Option<Arc<Object>>,
-        /// Whether etcd or a watch cache answered the read. Absent if the record does not state it, as for a GET of one
-        /// object.
+        /// Who answered the read, as far as the record states it. Absent if it does not, as for a GET of one object.
         authority "authority": Option<Authority>,
         /// Whether the read compared all objects that the watch held at `resource_version`; absent if it did not, or if
         /// unknown.

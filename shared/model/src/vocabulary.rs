@@ -580,7 +580,7 @@ words! {
         TooMany = "too-many",
         /// Four commands or notes of this viewer already wait for their answers.
         Busy = "busy",
-        /// The log takes no records any more: it is a recording, or the process ends.
+        /// The log keeps no notes: it is that of a recording or of a lesson, or the process ends.
         NotKept = "not-kept-here",
     }
 }

@@ -265,8 +265,8 @@ impl Output {
 pub struct Emitted {
     /// The event. The `since` of a [`watchscope_model::event::Gap`] is 0 here; the log's writer fills it in.
     pub event: Event,
-    /// The range of the object's redacted JSON in [`Output::bodies`]. `None` if the event has no object, or the object
-    /// was not delivered (an inferred deletion). The value is also `None` if a part to redact had an unknown form, so
-    /// that the body is withheld.
+    /// The range of the change's redacted object in [`Output::bodies`], as JSON. `None` if the event is no change, or
+    /// is an inferred deletion, whose object was not delivered. The value is also `None` if a part to redact had an
+    /// unknown form, so that the body is withheld.
     pub body: Option<Range<usize>>,
 }
