@@ -25,7 +25,7 @@ const LIVE: u64 = u64::MAX;
 /// source.
 const MESSAGE_BYTES: usize = 40 << 10;
 
-/// All known chapters, run by run.
+/// All known chapters, run by run, and the stretches of records between them that are lost.
 ///
 /// [`MAX_ENTRIES`] and [`MAX_RUNS`] bound the entries. Above [`MAX_ENTRIES`], the two oldest entries of the oldest run
 /// that has several become one, which joins their troubles. Above [`MAX_RUNS`], the oldest runs are forgotten.

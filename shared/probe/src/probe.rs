@@ -164,8 +164,8 @@ impl Turn<'_> {
 }
 
 impl Probe {
-    /// Returns a probe that waits for [`Input::Start`]. The seed determines the probe's jitter: the same seed and
-    /// inputs give the same outputs.
+    /// Returns a probe that waits for [`Input::Start`]. The seed determines the probe's jitter: the same seed, inputs
+    /// and contexts give the same outputs.
     #[must_use]
     pub fn new(spec: WatchSpec, config: ProbeConfig, seed: u64) -> Self {
         let task = if config.watch_list {

@@ -62,8 +62,8 @@ const CATALOGUE: u64 = 100;
 
 /// The totals of a watch since it was started for the first time. Each number wraps above 64 bits. The list of numbers
 /// is empty if the fold was encoded by a version that did not count. If the list is empty, every number is 0, and
-/// [`are_known`](Self::are_known) is false. The closed lists of causes and attributions bound its length; in a decoded
-/// snapshot, the size of the frame does.
+/// [`are_known`](Self::are_known) is false. The closed list of causes, the words of attributions and 100 F numbers
+/// bound its length; in a decoded snapshot, the size of the frame does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals(Vec<u64>);
 
