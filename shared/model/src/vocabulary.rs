@@ -157,14 +157,15 @@ words! {
         BadRequest = "bad-request",
         /// A 5xx or 408: the server failed or gave up.
         ServerError = "server-error",
-        /// The server refused the connection or could not be reached.
+        /// The server or a proxy refused the connection, or the server could not be reached.
         Unreachable = "unreachable",
         /// The TLS handshake failed.
         TlsFailed = "tls-failed",
         /// No connection, answer or further part of a list came in time.
         Timeout = "timeout",
-        /// The connection broke before an answer or a list was complete, or a stream did not end in order. It is also
-        /// the reason if a stream ended before its initial events were complete.
+        /// The connection broke before an answer or a list was complete, the head of an answer was no valid HTTP, or a
+        /// stream did not end in order. It is also the reason if a stream ended before its initial events were
+        /// complete.
         Broken = "broken",
         /// The stream was silent for 90 s or more, and was proved dead or is past its timeout
         /// (docs/semantics/clients.md#probe-silence).

@@ -132,13 +132,14 @@ pub struct Failure {
 /// The kinds of [`Failure`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
-    /// The server refused the connection, there is no route, the name did not resolve, or a proxy refused.
+    /// The server or a proxy refused the connection, the name did not resolve, or the network failed while dialling.
     Unreachable,
     /// The TLS handshake failed.
     Tls,
-    /// No answer came within the driver's time limit.
+    /// A step of dialling, or the head of an answer, took longer than the driver's time limit.
     Timeout,
-    /// The connection broke.
+    /// The connection to the server or to a proxy broke, or the head of the answer is not valid HTTP or too large. A
+    /// request that cannot be sent also counts as broken.
     Broken,
 }
 
