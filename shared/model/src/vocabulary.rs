@@ -163,9 +163,8 @@ words! {
         TlsFailed = "tls-failed",
         /// No connection, answer or further part of a list came in time.
         Timeout = "timeout",
-        /// The connection broke before an answer or a list was complete, the head of an answer was no valid HTTP, or a
-        /// stream did not end in order. It is also the reason if a stream ended before its initial events were
-        /// complete.
+        /// The connection broke before an answer or a list was complete, or an answer was no valid HTTP. Or a stream
+        /// did not end in order. It is also the reason if a stream ended before its initial events were complete.
         Broken = "broken",
         /// The stream was silent for 90 s or more, and was proved dead or is past its timeout
         /// (docs/semantics/clients.md#probe-silence).
