@@ -112,8 +112,8 @@ words! {
         /// The watch waits for the delay that its record states before it sends its next request.
         Waiting = "waiting",
         /// The watch cannot go on before somebody changes something. The server refused the watch (401, 403, 404, or
-        /// another status, mostly a 4xx), its resource is not discovered, or it has no credentials. A refused watch
-        /// tries again after 30 to 120 s.
+        /// another status, mostly a 4xx), its resource is not discovered, or its credentials cannot be loaded. A
+        /// refused watch tries again after 30 to 120 s, or sooner if discovery finds its resource.
         Refused = "refused",
         /// The watch was stopped.
         Stopped = "stopped",
@@ -173,7 +173,7 @@ words! {
         StopRequested = "stop-requested",
         /// Discovery does not list the resource (yet).
         NotDiscovered = "not-discovered",
-        /// Credentials were unavailable (exec plugin, token file).
+        /// Credentials (exec plugin, token file) or TLS settings could not be loaded.
         Credentials = "credentials",
         /// The wait is over, and the watch tries the same step again.
         RetryDue = "retry-due",
