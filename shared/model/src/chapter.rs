@@ -107,8 +107,8 @@ impl ChapterWriter {
         self.head(&dictionary, &body)
     }
 
-    /// Appends a record to the open segment. Times must not decrease. A record's time may be before that of the record
-    /// before it in the segment. A reader then gets too late times for it, and for later records of the segment.
+    /// Appends a record to the open segment. Times must not decrease: if a record's time is earlier than that of the
+    /// record before it, a reader gets too late times. This concerns that record and all later ones of the segment.
     pub fn push(&mut self, record: &Record) {
         let (seq, at, kind) = (record.seq, record.at, record.event.kind());
         match &record.event {
