@@ -25,7 +25,7 @@ const LIVE: u64 = u64::MAX;
 /// source.
 const MESSAGE_BYTES: usize = 40 << 10;
 
-/// All known chapters, run by run.
+/// All known chapters, run by run, and the stretches of records between them that are lost.
 ///
 /// [`MAX_ENTRIES`] and [`MAX_RUNS`] bound the entries. Above [`MAX_ENTRIES`], the two oldest entries of the oldest run
 /// that has several become one, which joins their troubles. Above [`MAX_RUNS`], the oldest runs are forgotten.
@@ -194,7 +194,7 @@ impl Catalogue {
     }
 
     /// Returns whether files hold the listed chapter of a record; `false` if no chapter with the record is listed. For
-    /// several chapters as one entry it tells whether files hold any of them, so the record itself may be missing.
+    /// several chapters as one entry it returns whether files hold any of them, so the record itself may be missing.
     #[must_use]
     pub fn is_in_file(&self, epoch: &EpochId, seq: Seq) -> bool {
         let listed = self.run(epoch).and_then(|run| run.entry(seq));

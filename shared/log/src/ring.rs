@@ -180,7 +180,8 @@ impl Ring {
 
     /// Adds the next sealed segment of the run, and lists the chapter that it closed in the catalogue. It is not
     /// checked whether the segment follows the one before. After that, the ring drops the oldest chapters while it
-    /// exceeds its capacity. The ring drops the head snapshot, too, if records after the snapshot were dropped.
+    /// exceeds its capacity, but never the open one. The ring drops the head snapshot, too, if records after the
+    /// snapshot were dropped.
     pub fn push(&mut self, sealed: Sealed) {
         let Sealed {
             mut segment,

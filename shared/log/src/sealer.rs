@@ -176,8 +176,8 @@ impl Sealer {
     }
 
     /// Returns a snapshot of the head for readers that join, and the segment that had to be sealed for it, due or not.
-    /// The segment is `None` if no segment was open; the caller passes the segment to the ring before the snapshot.
-    /// `state` is the fold of all records taken.
+    /// That seal closes the chapter if the chapter is full. The segment is `None` if no segment was open; the caller
+    /// passes the segment to the ring before the snapshot. `state` is the fold of all records taken.
     pub fn snapshot(&mut self, now: Time, state: &State) -> (Option<Sealed>, HeadSnapshot) {
         let sealed = self.seal(now, state);
         let frame = self.writer.head_snapshot(Fold::new(state, &self.layers));

@@ -36,11 +36,10 @@ pub struct Held {
 impl Belief {
     /// Reads the `belief` of a `client.report`: a JSON list with an entry for each resource, whose order is kept.
     ///
-    /// A text that is no JSON list, or has more than 128 levels, gives an empty list. An absent field, or a field of
-    /// another type, reads as empty, and an entry that is no object as a belief with empty fields. If the number of
-    /// objects is absent, [`Belief::objects`] is the number of objects in `held`. Entries of `held` of another form are
-    /// skipped. If a field appears twice, the last one counts. The
-    /// length of the text bounds the result.
+    /// A text that is no JSON list, or has more than 128 levels, gives an empty list. So does half of a surrogate pair
+    /// in a text that is read. An absent field, or a field of another type, reads as empty, and an entry that is no
+    /// object as a belief with empty fields. Entries of `held` of another form are skipped. If a field appears twice,
+    /// the last one counts. The length of the text bounds the result.
     #[must_use]
     pub fn read(text: &str) -> Vec<Self> {
         let mut reader = Reader::new(text);

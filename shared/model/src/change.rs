@@ -12,16 +12,16 @@ use crate::event::Change;
 use crate::field::{Field, read_field, write_last};
 use crate::id::{Object, ResourceVersion, Text, WatchName};
 
-/// The fields of a `change` that a search looks at. The fields are borrowed from the chapter's dictionary, or from the
-/// record if the record has them in place.
+/// The fields of a `change` that a search looks at, borrowed for one call of
+/// [`ChapterReader::glance`](crate::chapter::ChapterReader::glance).
 #[derive(Clone, Copy, Debug)]
 pub struct ChangeGlance<'a> {
     /// The watch.
     pub watch: &'a WatchName,
     /// The object.
     pub object: &'a Arc<Object>,
-    /// The object's number in the dictionary. The number means this very `Arc`, until a later segment defines the
-    /// number again. `None` if the record has the object in place.
+    /// The object's number in the dictionary of the reader. For this reader the number means this very `Arc`, until a
+    /// later segment defines the number again. `None` if the record has the object in place.
     pub number: Option<u64>,
     /// The object's resourceVersion; for a DELETED as in
     /// [`Change::resource_version`](crate::event::Change::resource_version).

@@ -107,8 +107,8 @@ impl ChapterWriter {
         self.head(&dictionary, &body)
     }
 
-    /// Appends a record to the open segment. Times must not decrease. If a record's time is before the last one's, that
-    /// record and later ones of the segment get too late times.
+    /// Appends a record to the open segment. Times must not decrease: if a record's time is earlier than that of the
+    /// record before it, a reader gets too late times. This concerns that record and all later ones of the segment.
     pub fn push(&mut self, record: &Record) {
         let (seq, at, kind) = (record.seq, record.at, record.event.kind());
         match &record.event {
@@ -508,7 +508,7 @@ impl ChapterReader {
     /// Like [`Self::skip`], for a frame that the caller has already split off.
     ///
     /// # Errors
-    /// As [`Self::skip`], but for those of [`split_frame`].
+    /// The errors of [`Self::skip`], except those of [`split_frame`].
     pub fn skip_frame(&mut self, frame: Frame<'_>) -> Result<(), DecodeError> {
         let (reader, count) = self.read_definitions(frame)?;
         self.next = Seq(self.next.0.saturating_add(count as u64));

@@ -204,8 +204,10 @@ events! {
     /// A list, or the initial events of a watch-list, is complete, and its objects were compared with the objects that
     /// the watch held before. `added`, `changed` and `removed` count over all attempts at the list.
     ///
-    /// A list that is older than the watch's progress is given up after its first page and changes nothing. The record
-    /// of such a list has the number of items of its first page, and counts 0 added, changed and removed.
+    /// A list may be older than the watch's progress although its request excluded older states (F22). The watch then
+    /// gives the list up after its first page, and changes nothing. The record of such a list has the number of items
+    /// of its first page, and counts 0 added, changed and removed. A list that shows a restore of etcd (F33) has no
+    /// such record.
     11 "list.complete" ListComplete {
         /// The watch.
         watch "watch": WatchName,
@@ -224,7 +226,8 @@ events! {
         /// keeps all missing objects if the name of an item cannot be read.
         removed "removed": u64,
     }
-    /// The server accepted a watch request with status 200: a stream is open.
+    /// The server accepted a watch request with status 200: a stream is open. Streams of side watches and witnesses
+    /// have no records of their own.
     12 "stream.opened" StreamOpened {
         /// The watch.
         watch "watch": WatchName,
@@ -292,10 +295,12 @@ events! {
         /// (docs/semantics/requests.md#framing). For a DELETED that is inferred or came without a resourceVersion, it
         /// is the last one that the watch held.
         resource_version "resourceVersion": ResourceVersion,
-        /// `metadata.generation`; absent if the object has none, and for an inferred DELETED.
+        /// `metadata.generation`; absent if the object has none, if it is no whole number of 64 bits, and for an
+        /// inferred DELETED.
         generation "generation": Option<u64>,
-        /// The manager of the newest managedFields entry, cut at 512 characters. Absent if there is no entry, if it
-        /// names none, if entries of the newest second name different managers, and for an inferred DELETED.
+        /// The manager of the newest managedFields entry, cut at 512 characters. Entries without a time do not count.
+        /// Absent if there is no entry, if it names no manager, if entries of the newest second disagree, and for an
+        /// inferred DELETED.
         manager "manager": Option<Text> as Free,
         /// The subresource of the newest managedFields entry, such as `status`, cut at 512 characters. Absent for a
         /// write to the object itself, without an entry, if entries of the newest second disagree, and for an inferred
@@ -310,8 +315,8 @@ events! {
         /// object has no controller, if a reference has an unknown form, and for an inferred DELETED.
         owner "owner": Option<Owner>,
     }
-    /// A bookmark: the stream has delivered every event up to the bookmark's resourceVersion, included
-    /// (docs/semantics/checks.md#above-bookmark).
+    /// A bookmark: the server states that the stream has delivered every event up to the bookmark's resourceVersion,
+    /// included (docs/semantics/lists-and-watches.md#bookmarks).
     16 "bookmark" Bookmark {
         /// The watch.
         watch "watch": WatchName,
@@ -378,8 +383,7 @@ events! {
         reason "reason": Option<Text> as Ours,
         /// The object, if the read compared a single one and the record names it; else absent.
         object "object": Option<Arc<Object>>,
-        /// Whether etcd or a watch cache answered the read, where that matters. Absent if unknown, and for a GET of one
-        /// object or of sampled objects.
+        /// Who answered the read, as far as the record states it. Absent if it does not, as for a GET of one object.
         authority "authority": Option<Authority>,
         /// Whether the read compared all objects that the watch held at `resource_version`; absent if it did not, or if
         /// unknown.
@@ -416,8 +420,7 @@ events! {
         candidates "candidates": Vec<Text> as Fixed,
         /// The failure's name ([`Row::name`](crate::Row::name)).
         name "name": Text as Ours,
-        /// The severity of the occurrence that this record states. The severity follows from the outcome of the
-        /// occurrence; until the outcome is known, it is the failure's usual severity.
+        /// The severity of the occurrence that this record states, as far as its outcome is known.
         severity "severity": Severity,
         /// Whether the finding is raised (for the first time or again), updated or over.
         state "state": Standing,
@@ -441,7 +444,7 @@ events! {
         /// The number of occurrences of the finding so far, this one included. If absent, each `raised` record of the
         /// finding is one occurrence.
         count "count": Option<u64>,
-        /// When the occurrence that this record states began; absent if it began at this record's time.
+        /// When the occurrence that this record states began. If absent, it began at this record's time.
         since "since": Option<Time>,
         /// The worst severity of all occurrences of the finding so far, this one included. If absent, it is the
         /// severity of this record.
@@ -471,8 +474,8 @@ events! {
     22 "loss" Loss {
         /// Where the loss happened.
         place "where": LossPlace,
-        /// The number of dropped records, bodies or documents. 0 in a `loss` record that replaces a left-out record
-        /// which an earlier `loss` record counts (docs/recordings.md#extracts).
+        /// The number of lost or left-out records, events, bodies or frames. 0 in a `loss` record that replaces a
+        /// left-out record which an earlier `loss` record counts (docs/recordings.md#extracts).
         count "count": u64,
         /// The first record that was lost or left out, or whose body was dropped. Absent if there is none, or the
         /// record is unknown.

@@ -66,7 +66,7 @@ pub trait Field: Sized {
         }
     }
 
-    /// Reads a value that [`Field::write_option`] wrote. Any first byte but 0 counts as 1. Errors are as in
+    /// Reads a value that [`Field::write_option`] wrote. By default, any first byte but 0 counts as 1. Errors are as in
     /// [`Field::read`].
     fn read_option(reader: &mut Reader<'_>) -> Option<Self> {
         match reader.byte() {
@@ -452,7 +452,7 @@ impl<T: Field + serde::Serialize> Field for Vec<T> {
 /// JSON. Nothing here bounds their number; the probe keeps at most 16.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Headers(
-    /// Pairs of lower-case name and value; empty if no header was kept.
+    /// Pairs of lower-case name and value; empty if there is no header.
     pub Vec<(Text, Text)>,
 );
 

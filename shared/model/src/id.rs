@@ -94,10 +94,10 @@ macro_rules! text_ids {
 
 text_ids! {
     /// The name of a log, one per cluster. A server takes the name of its kubeconfig context or cluster, and replaces
-    /// all characters but ASCII letters and digits with `-`. A file may hold any text.
+    /// all characters but ASCII letters and digits with `-`. Without a cluster it takes `kubeconfig`. A file may hold
+    /// any text.
     LogId;
-    /// The name of one run of a log's writer, without a dot. A server draws 16 random hexadecimal digits. A file may
-    /// hold any text.
+    /// The name of one run of a log's writer. A server draws 16 random hexadecimal digits. A file may hold any text.
     EpochId;
     /// The name of a watch: `NAMESPACE/RESOURCE[.GROUP][?SELECTOR][#N]`, with `*` for all namespaces and `-` for
     /// cluster-scoped resources. `SELECTOR` is the label selector, the field selector, or both joined by `&`. `#2`

@@ -84,7 +84,8 @@ events! {
         /// The revision at which the cache holds the object; absent if it no longer holds it.
         revision "revision": Option<u64>,
     }
-    /// A watch as its apiserver keeps it, with the length of its queue.
+    /// A watch as its apiserver keeps it, recorded at the beginning, when the watch began, and when one of these fields
+    /// changed.
     69 "inside.watcher" InsideWatcher {
         /// The server's number, from 0.
         server "server": u64,
@@ -118,8 +119,8 @@ events! {
         /// The number of the watch's request in the world.
         watcher "watcher": u64,
     }
-    /// A connection of the simulated network. The record of a closed connection names no client, server 0 and no
-    /// streams.
+    /// A connection of the simulated network, recorded at the beginning, when it is opened, and when one of these
+    /// fields changed. The record of a closed connection names no client, server 0 and no streams.
     71 "inside.connection" InsideConnection {
         /// The connection's number in the world. This number is no [`ConnectionId`](crate::ConnectionId) of the log.
         connection "connection": u64,
@@ -131,8 +132,8 @@ events! {
         server "server": u64,
         /// The state of the link.
         way "way": Way,
-        /// The number of open requests on the connection, from their sending to the end of their responses; 0 once it
-        /// is closed.
+        /// The number of open requests on the connection; 0 once it is closed. A request is open from its sending to
+        /// the end of its response, or until the server learns that the client cancelled it.
         streams "streams": u64,
     }
 }

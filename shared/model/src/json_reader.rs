@@ -99,8 +99,8 @@ impl<'a> Reader<'a> {
         self.at
     }
 
-    /// The offset after the last part read: a value, a bracket, a colon or a comma. After [`Reader::position`] or
-    /// [`Reader::peek`] it is also after the white space that follows. 0 before the first.
+    /// The offset after the last part read: a value, a bracket, a colon or a comma. White space that follows a value is
+    /// skipped only by the next call. 0 before the first.
     pub fn position_after(&self) -> usize {
         self.at
     }
@@ -124,8 +124,9 @@ impl<'a> Reader<'a> {
     /// Reads an object: `each` gets every key, in the order of the text and perhaps repeated, and must read its value.
     ///
     /// # Errors
-    /// A [`JsonError`] if no object follows, it is not JSON, or it is nested deeper than [`DEPTH_LIMIT`]. The first
-    /// error of `each` is returned, too. After an error the reader's position means nothing.
+    /// A [`JsonError`] if no object follows, it is not JSON, a key has half of a surrogate pair, or it is nested deeper
+    /// than [`DEPTH_LIMIT`]. The first error of `each` is returned, too. After an error the reader's position means
+    /// nothing.
     pub fn object(
         &mut self,
         mut each: impl FnMut(&mut Self, Cow<'a, str>) -> Result<()>,
@@ -161,7 +162,7 @@ impl<'a> Reader<'a> {
     /// Reads an array: `each` is called once for every element, in order, and must read it.
     ///
     /// # Errors
-    /// The errors of [`Reader::object`], for an array.
+    /// The errors of [`Reader::object`], for an array, which has no keys.
     pub fn array(&mut self, mut each: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
         self.open(b'[')?;
         if self.closes(b']') {

@@ -357,8 +357,8 @@ impl Notes {
 
     /// The held records of every thread that concerns a range, sorted by their times, then by key; empty if none does.
     /// A thread concerns the range if its standing note overlaps the range, or the time of one of its records lies in
-    /// the range. The range includes its ends. A file of the range with the returned records shows the same notes as
-    /// the whole log.
+    /// the range. The range includes its ends. With these records, a file of the range shows the same notes in the
+    /// range as `self`.
     #[must_use]
     pub fn records_about(&self, from: Time, to: Time) -> Vec<&KeptNote> {
         let mut roots = BTreeMap::new();

@@ -41,9 +41,9 @@ macro_rules! rows {
                 }
             }
 
-            /// The severity of a finding of this row until its outcome is known; after that the outcome decides. A
-            /// failure that is a divergence is proven. An error lasts until somebody acts. A warning needed a list, or
-            /// over 60 s without a stream, to end, or may end by itself. A note was resumed or is ordinary.
+            /// The severity of a finding of this row until its outcome is known; after that the outcome decides. It is
+            /// never a divergence. An error lasts until somebody acts. A warning needed a list, or over 60 s without a
+            /// stream, to end, or may end by itself. A note was resumed or is ordinary.
             #[must_use]
             pub const fn usual_severity(self) -> Severity {
                 match self {
@@ -131,7 +131,7 @@ pub enum Attributed {
     Row(Row),
     /// The stream's timeout was over, as it should be (docs/semantics/streams.md#rule-timeout).
     Normal,
-    /// watchscope ended the stream.
+    /// watchscope ended the stream, or a pause of watchscope did (docs/semantics/streams.md#rule-own-pause).
     Ours,
     /// The reason for the stream's end is unknown.
     Unknown,

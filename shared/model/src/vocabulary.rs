@@ -112,8 +112,8 @@ words! {
         /// The watch waits for the delay that its record states before it sends its next request.
         Waiting = "waiting",
         /// The watch cannot go on before somebody changes something. The server refused the watch (401, 403, 404, or
-        /// another status, mostly a 4xx), its resource is not discovered, or it has no credentials. A refused watch
-        /// tries again after 30 to 120 s.
+        /// another status, mostly a 4xx), its resource is not discovered, or its credentials cannot be loaded. A
+        /// refused watch tries again after 30 to 120 s, or sooner if discovery finds its resource.
         Refused = "refused",
         /// The watch was stopped.
         Stopped = "stopped",
@@ -157,14 +157,14 @@ words! {
         BadRequest = "bad-request",
         /// A 5xx or 408: the server failed or gave up.
         ServerError = "server-error",
-        /// The server refused the connection or could not be reached.
+        /// The server or a proxy refused the connection, or the server could not be reached.
         Unreachable = "unreachable",
         /// The TLS handshake failed.
         TlsFailed = "tls-failed",
         /// No connection, answer or further part of a list came in time.
         Timeout = "timeout",
-        /// The connection broke before an answer or a list was complete, or a stream did not end in order. It is also
-        /// the reason if a stream ended before its initial events were complete.
+        /// The connection broke before an answer or a list was complete, or an answer was no valid HTTP. Or a stream
+        /// did not end in order. It is also the reason if a stream ended before its initial events were complete.
         Broken = "broken",
         /// The stream was silent for 90 s or more, and was proved dead or is past its timeout
         /// (docs/semantics/clients.md#probe-silence).
@@ -173,7 +173,7 @@ words! {
         StopRequested = "stop-requested",
         /// Discovery does not list the resource (yet).
         NotDiscovered = "not-discovered",
-        /// Credentials were unavailable (exec plugin, token file).
+        /// Credentials (exec plugin, token file) or TLS settings could not be loaded.
         Credentials = "credentials",
         /// The wait is over, and the watch tries the same step again.
         RetryDue = "retry-due",
@@ -580,7 +580,7 @@ words! {
         TooMany = "too-many",
         /// Four commands or notes of this viewer already wait for their answers.
         Busy = "busy",
-        /// The log takes no records any more: it is a recording, or the process ends.
+        /// The log keeps no notes: it is that of a recording or of a lesson, or the process ends.
         NotKept = "not-kept-here",
     }
 }

@@ -132,13 +132,14 @@ pub struct Failure {
 /// The kinds of [`Failure`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
-    /// The server refused the connection, there is no route, the name did not resolve, or a proxy refused.
+    /// The server or a proxy refused the connection, the name did not resolve, or the network failed while dialling.
     Unreachable,
     /// The TLS handshake failed.
     Tls,
-    /// No answer came within the driver's time limit.
+    /// A step of dialling, or the head of an answer, took longer than the driver's time limit.
     Timeout,
-    /// The connection broke.
+    /// The connection to the server or to a proxy broke, or the head of the answer is not valid HTTP or too large. A
+    /// request that cannot be sent also counts as broken.
     Broken,
 }
 
@@ -265,8 +266,8 @@ impl Output {
 pub struct Emitted {
     /// The event. The `since` of a [`watchscope_model::event::Gap`] is 0 here; the log's writer fills it in.
     pub event: Event,
-    /// The range of the object's redacted JSON in [`Output::bodies`]. `None` if the event has no object, or the object
-    /// was not delivered (an inferred deletion). The value is also `None` if a part to redact had an unknown form, so
-    /// that the body is withheld.
+    /// The range of the change's redacted object in [`Output::bodies`], as JSON. `None` if the event is no change, or
+    /// is an inferred deletion, whose object was not delivered. The value is also `None` if a part to redact had an
+    /// unknown form, so that the body is withheld.
     pub body: Option<Range<usize>>,
 }

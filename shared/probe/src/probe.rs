@@ -31,9 +31,9 @@ pub(crate) const LIST_SILENCE_MS: u64 = 90_000;
 /// The instrumented client of one watch.
 ///
 /// Give it every input in the order of events, carry out its effects, and append its events to the log. One task owns
-/// the probe. The cluster's objects of the resource bound its memory. One page of a list, or as many bytes of deferred
-/// initial events, and two lines are held in addition. At most 64 shared texts and 64 owners, each at most as long as a
-/// page, are kept, too. Longer pages and lines are given up ([`ProbeConfig`]).
+/// the probe. The cluster's objects of the resource bound its memory. In addition it holds one page of a list, or as
+/// many bytes of deferred initial events, two lines, and 64 KiB of a refusal. [`ProbeConfig`] bounds pages and lines.
+/// It also keeps at most 64 recurring texts of 512 characters and 64 controllers.
 #[derive(Debug)]
 pub struct Probe {
     pub(crate) spec: WatchSpec,
@@ -164,8 +164,8 @@ impl Turn<'_> {
 }
 
 impl Probe {
-    /// Returns a probe that waits for [`Input::Start`]. The seed determines the probe's jitter: the same seed and
-    /// inputs give the same outputs.
+    /// Returns a probe that waits for [`Input::Start`]. The seed determines the probe's jitter: the same seed, inputs
+    /// and contexts give the same outputs.
     #[must_use]
     pub fn new(spec: WatchSpec, config: ProbeConfig, seed: u64) -> Self {
         let task = if config.watch_list {
@@ -237,8 +237,8 @@ impl Probe {
         &self.spec.name
     }
 
-    /// Returns the resourceVersion that the watch may resume from: the highest so far, or, in an aggregated API, the
-    /// last one (docs/semantics/clients.md#probe-progress). `None` before the first version, and again after the watch
+    /// Returns the resourceVersion that the watch may resume from: the highest so far, or the last one if versions have
+    /// no order (docs/semantics/clients.md#probe-progress). `None` before the first version, and again after the watch
     /// began anew.
     #[must_use]
     pub fn progress(&self) -> Option<&ResourceVersion> {
@@ -246,8 +246,8 @@ impl Probe {
     }
 
     /// Returns all objects that the watch holds, each once, in no particular order. Each object has the highest version
-    /// that the watch saw since the object was last added, or the last version if versions have no order. The watch
-    /// holds no objects before the first item of a list or initial event, and again after it began anew.
+    /// that the watch took over since the object was last added, or the last version if versions have no order. The
+    /// watch holds no objects before the first item of a list or initial event, and again after it began anew.
     pub fn held(&self) -> impl Iterator<Item = (&Arc<Object>, &ResourceVersion)> {
         self.held.iter()
     }

@@ -42,17 +42,19 @@ pub struct ProbeConfig {
     /// a whole object nevertheless, it is read and redacted. Default: false, whole objects.
     pub metadata_only: bool,
     /// Whether to request initial events by watch-list (KEP-3157) instead of a paged list
-    /// (docs/semantics/lists-and-watches.md#watch-list). If a server refuses watch-list, the probe lists from then on.
-    /// It also lists if initial events have not ended 10 s after the first live event, or after the last bytes before
-    /// one. The probe also lists after two consecutive watch-list streams that ended before their initial events did,
-    /// and if deferred initial events exceed `page_limit`. Default: false.
+    /// (docs/semantics/lists-and-watches.md#watch-list). If a server refuses the form of the request, as with 422, the
+    /// probe lists from then on. It also lists if initial events have not ended 10 s after the first live event, or
+    /// after the last bytes before one. The probe also lists after two watch-list streams in a row that the server or
+    /// the network ended before their initial events had ended. The same holds if deferred initial events exceed
+    /// `page_limit`. Default: false.
     pub watch_list: bool,
     /// The range of `timeoutSeconds` of a watch, in seconds, both ends included; the value for each request is drawn
     /// evenly. If the range's end is below its start, each value is the start. The default is client-go's 300 to 600
     /// (docs/semantics/servers.md#client-timeout).
     pub watch_timeout_s: RangeInclusive<u32>,
     /// The `limit` of a list page, in items; 0 counts as 1. The default is client-go's 500
-    /// (docs/semantics/clients.md#reflector-list).
+    /// (docs/semantics/clients.md#reflector-list). A list whose page exceeded `page_limit` goes on with an eighth; one
+    /// whose continue tokens expired twice goes on without a limit.
     pub page_size: u32,
     /// The longest line of a stream that is decoded, in bytes without its line feed. A longer line is discarded and
     /// counted as lost; the probe ends the stream, and reads the whole state again by list or watch-list. The default

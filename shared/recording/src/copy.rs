@@ -90,8 +90,8 @@ pub fn copy(sources: &[Source<'_>], form: Form) -> Result<Vec<Piece>, WriteError
 }
 
 /// Returns the parts of a new file without superseded and unreadable blocks, in the order of the new file. The chapters
-/// of an unreadable `F` block then belong to the `F` block before it. A new index ends the file if the index fits in a
-/// block and there are at most [`MAX_BLOCKS`](crate::MAX_BLOCKS) blocks. Blocks keep their order.
+/// of an unreadable `F` block then belong to the `F` block before it, if there is one. A new index ends the file if the
+/// index fits in a block and there are at most [`MAX_BLOCKS`](crate::MAX_BLOCKS) blocks. Blocks keep their order.
 ///
 /// A block is superseded if its chapter was closed or begun again later. A chapter that was not closed stays as it was
 /// written, up to its first damaged block. All notes blocks (`N`), even damaged ones, and blocks with an unknown tag

@@ -64,7 +64,7 @@ impl ExcerptRun {
 ///
 /// The machine holds the fold of the current run and the run's new chapters: the kept records, and snapshots. A
 /// snapshot comes after more than 1 MiB of segments at the earliest, except at the begin and after a hole. The stretch
-/// bounds the size of both.
+/// bounds the new chapters. The objects that the watches hold bound the fold.
 #[derive(Debug)]
 pub struct Excerpt {
     stretch: Stretch,

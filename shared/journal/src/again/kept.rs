@@ -30,8 +30,8 @@ const MAX_KEPT: usize = 8_192;
 /// diagnosis joins no failures of several watches that are farther apart, except findings that last.
 const SETTLED_US: i64 = 60_000_000;
 
-/// Why a judgement cannot be made again. Later judgements of its subject get the same reason, until the subject is
-/// over.
+/// Why a judgement cannot be made again, or cannot be compared ([`Missing::Alike`]). Later judgements of its subject
+/// get the same reason, except `Alike`, until the subject is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// The judgement rests on the record with this recorded seq. The recording begins after that record, lacks it in a

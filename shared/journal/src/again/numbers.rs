@@ -19,8 +19,8 @@ struct Shift {
 }
 
 /// The distances between recorded and new seqs. A distance changes only where fewer or more judgements are made again
-/// than are recorded, and at a hole. At most 65,536 distances are held: above that number the oldest is forgotten, and
-/// older seqs use the oldest one left.
+/// than are recorded, and at a hole. At most 65,536 distances are held: above that number the oldest is forgotten.
+/// While that number is held, seqs before the oldest distance use it.
 #[derive(Clone, Debug, Default)]
 pub struct Numbers(VecDeque<Shift>);
 

@@ -38,11 +38,11 @@ const LAG_CHECK_US: i64 = 1_000_000;
 
 /// One viewer of the log: a cursor into the ring.
 ///
-/// The reader holds the cursors, at most [`MAX_BACKFILLS`] requests beside the one that is being served, and 64 control
-/// messages. It holds the marks of at most 1 MiB of unacknowledged data: about 100, if the viewer acknowledges. The
-/// driver bounds the control messages that it adds ([`Reader::tell`]). It also holds one snapshot or segment in
-/// transit, shared with other readers, one chapter of a file, and one message of the catalogue. A viewer that exceeds a
-/// bound is refused ([`Refusal`]).
+/// The reader holds the cursors, at most [`MAX_BACKFILLS`] requests beside the one that is being served, and control
+/// messages. [`Refusal::Unread`] bounds the control messages that the viewer causes; the driver bounds those that it
+/// adds ([`Reader::tell`]). The reader holds the marks of at most 1 MiB of unacknowledged data: about 100, if the
+/// viewer acknowledges. It also holds one snapshot or segment in transit, shared with other readers, one chapter of a
+/// file, and one message of the catalogue. A viewer that exceeds a bound is refused ([`Refusal`]).
 #[derive(Debug)]
 pub struct Reader {
     version: Text,

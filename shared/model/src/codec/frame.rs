@@ -85,7 +85,7 @@ pub enum DecodeError {
     Discontinuous {
         /// The seq that was expected.
         expected: u64,
-        /// The seq of the segment's first record.
+        /// The first seq that the segment states.
         found: u64,
     },
     /// A message, note, summary, catalogue entry, or the name of a recorded log or run has a wrong shape or exceeds a
@@ -142,7 +142,7 @@ pub fn split_frame(bytes: &[u8]) -> Result<(Frame<'_>, &[u8]), DecodeError> {
 }
 
 /// Splits the first frame off bytes that [`split_frame`] has split before, and that have stayed in memory since. The
-/// checksum is not compared again: in a page that took a third of each look-up of a record.
+/// checksum is not compared again, because the comparison is a large part of the time of each look-up of a record.
 ///
 /// # Errors
 /// As those of [`split_frame`], without [`DecodeError::Checksum`].

@@ -8,8 +8,8 @@ use super::varint::{push_inline, push_varint, push_wide, zigzag};
 use crate::id::{Object, Owner, ResourceVersion, Seq, StreamId, Text, Uid};
 use crate::time::Time;
 
-/// A writer of fields into a payload. It writes texts and objects as ids of the chapter's dictionary, or in place
-/// without a dictionary or an id. Nothing here bounds the size of the payload.
+/// A writer of fields into a payload. A [`Text`] or an object that the chapter's dictionary has, or gets, is written as
+/// its id. All other texts and objects are written in place. Nothing here bounds the size of the payload.
 pub struct Writer<'a> {
     pub(crate) out: &'a mut Vec<u8>,
     /// The dictionary; if it is absent, every text is written in place.

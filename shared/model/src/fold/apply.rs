@@ -51,8 +51,8 @@ impl State {
         }
     }
 
-    /// Takes the seq and time of the next record without folding it. The passed record is of the inside, or of a kind
-    /// that this build does not know.
+    /// Takes the seq and time of the next record without folding it. The caller passes over records that its fold need
+    /// not have: records of the inside, those of unknown kinds, and others by its own choice.
     pub fn pass(&mut self, seq: Seq, at: Time) {
         (self.seq, self.at) = (seq, at);
     }

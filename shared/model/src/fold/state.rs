@@ -37,7 +37,8 @@ classed_fields! {
         findings "findings": Map<Text, OpenFinding>,
         /// The seq of the last record that was folded or passed over; 0 before the first.
         seq "seq": Seq,
-        /// The time of the last record that was folded or passed over; 1970-01-01T00:00:00Z before the first.
+        /// The time of the last record that was folded or passed over. Before the first, it is the time at which the
+        /// epoch began, or 1970-01-01T00:00:00Z in the default.
         at "at": Time,
     }
 
@@ -348,7 +349,6 @@ impl Default for State {
 
 impl OpenFinding {
     /// The record that raised the finding last; if none did since the finding was opened, the record that opened it.
-    /// That record raised the occurrence that `finding` states.
     #[must_use]
     pub fn raised(&self) -> Moment {
         self.last_raised.unwrap_or(self.since)

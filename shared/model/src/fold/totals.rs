@@ -64,8 +64,8 @@ const CATALOGUE: u64 = 100;
 
 /// The totals of a watch since it was started for the first time. Each number wraps above 64 bits. The list of numbers
 /// is empty if the fold was encoded by a version that did not count. If the list is empty, every number is 0, and
-/// [`are_known`](Self::are_known) is false. The closed lists of causes and attributions bound its length; in a decoded
-/// snapshot, the size of the frame does.
+/// [`are_known`](Self::are_known) is false. The closed list of causes, the words of attributions and 100 F numbers
+/// bound its length; in a decoded snapshot, the size of the frame does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals(Vec<u64>);
 
@@ -153,9 +153,9 @@ impl Totals {
         self.figure(LOST_US)
     }
 
-    /// The number of events lost in gaps, as far as it is known: a lower bound. The gap states it, or it is the number
-    /// of objects that the list after the gap shows as added, changed or removed. A list shows only the final state of
-    /// each object, so it may hide lost events. Objects count too if the server itself lost their events (F24).
+    /// The number of events that gaps are known to have lost. A gap states it, or it is the number of objects that a
+    /// list in the gap shows as added, changed or removed. It is too low if an object changed several times. It is too
+    /// high by the objects whose events the server itself lost (F24).
     #[must_use]
     pub fn missed(&self) -> u64 {
         self.figure(MISSED)

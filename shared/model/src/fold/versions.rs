@@ -41,7 +41,7 @@ pub enum VersionStep {
 impl Watch {
     /// How this watch's resourceVersion moves to `version`. The first version after a stop and a start is compared with
     /// the last one before the stop. If the first version is lower, etcd was restored (F33) and the step is a reversal;
-    /// otherwise the step is usual.
+    /// otherwise the step is usual. Later versions are compared as by [`Watch::step_to`].
     #[must_use]
     pub fn move_to(&self, version: &ResourceVersion) -> VersionStep {
         if self.seen.is_some() {

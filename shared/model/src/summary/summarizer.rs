@@ -25,8 +25,9 @@ const BLIND_US: u64 = 60_000_000;
 
 /// A maker of a chapter's summary from its records.
 ///
-/// It holds at most 256 counts and fewer than 4,096 troubles: at 4,096, neighbours are joined until 1,024 are left. It
-/// also holds a fold. The fold's objects are only those that came in this chapter before their watch had progress.
+/// After each record it holds at most 256 counts and fewer than 4,096 troubles: at 4,096, neighbours are joined until
+/// 1,024 are left. It also holds a fold. The fold's objects are only those that came in this chapter before their watch
+/// had progress.
 #[derive(Debug)]
 pub struct Summarizer {
     state: State,

@@ -1,8 +1,9 @@
 //! Messages between a page and the player of a lesson in its worker: the lesson's text, its present state, and the
 //! person's commands.
 //!
-//! Page and worker are of one build, so these messages have no version. Times named `…_us` are microseconds since the
-//! lesson began.
+//! Page and worker are of one build, so these messages have no version, and a lesson bounds their texts and lists.
+//! Times named `…_us` are microseconds since the lesson began. Times of type [`Time`] are on the log's clock, which is
+//! the cluster's. Indices count from 0. A list may be empty unless its doc says otherwise.
 
 use super::message::{decode, messages};
 use crate::codec::{DecodeError, Reader, Writer};
@@ -10,62 +11,69 @@ use crate::field::{AsJson, Fields, fields, read_struct, struct_fields, write_str
 use crate::time::Time;
 
 messages! {
-    /// A command of the person to the player of a lesson.
+    /// A command of the person to the player of a lesson. A refused command is not carried out. Each command, also a
+    /// refused one, removes [`LessonNow::note`].
     LessonCommand {
-        /// Plays up to the next passage, or to the lesson's end.
+        /// Plays up to the begin of the next passage; from the last passage on, to the lesson's end.
         0 Play {}
         /// Stops playing.
         1 Halt {}
-        /// Sets the speed.
+        /// Sets the speed at which the lesson plays.
         2 SetSpeed {
             /// The speed in thousandths of the speed of a clock, from 100 to 1,000,000; any other is refused.
             thousandths: u32,
         }
-        /// Shows the next record.
+        /// Stops playing, and shows records up to the next one with a line on the wire or a moment of the passage. It
+        /// goes at most to the begin of the next passage, or to the lesson's end.
         3 Step {}
-        /// Goes to the begin of the next passage, or to the lesson's end.
+        /// Stops playing, and goes to the begin of the next passage; from the last passage on, to the lesson's end.
         4 NextPassage {}
-        /// Goes back to the begin of this passage; from there to the begin of the passage before.
+        /// Stops playing, and goes back to the begin of this passage; from there to the begin of the passage before.
+        /// Without such a passage it goes to the lesson's begin.
         5 PreviousPassage {}
-        /// Goes to a time; a time past the lesson's end goes to its end.
+        /// Stops playing, and goes to a time.
         6 Seek {
-            /// The time, which is not negative.
+            /// The time. A time past the lesson's end means its end; a negative one is refused.
             to_us: i64,
         }
-        /// Does something to the cluster now.
+        /// Does something to the cluster at the time that is shown, or up to 10 ms later. In a run with 256 breaks it
+        /// does nothing.
         7 Break {
             /// The index in [`LessonText::breaks`]; an unknown one does nothing.
             place: u32,
         }
-        /// Runs again with another seed.
+        /// Runs again with another seed, up to the time that is shown; undoes all breaks.
         8 SetSeed {
-            /// The seed.
+            /// The seed; any number is allowed.
             seed: u64,
         }
-        /// Runs again with another version of the server.
+        /// Runs again with another version of the server, up to the time that is shown; undoes all breaks.
         9 SetServer {
-            /// The version, such as `1.36`; an unreadable one is refused.
+            /// The version, such as `1.36` or `v1.27.3`; one that the simulator does not know is refused.
             version: String,
         }
-        /// Runs again with another version of client-go.
+        /// Runs again with another version of client-go, up to the time that is shown; undoes all breaks.
         10 SetClient {
-            /// The version, such as `1.34`; an unknown one is refused.
+            /// The version, such as `1.34` or `v1.9.2`; one that the simulator does not know is refused.
             version: String,
         }
-        /// Undoes all changes: seed, versions, breaks and moved acts.
+        /// Runs again as written, up to the time that is shown: undoes another seed, other versions, breaks and moved
+        /// acts. Answers stay.
         11 AsWritten {}
-        /// Runs again with an act of the script at another time.
+        /// Runs again with an act of the script at another time, up to the time that is shown.
         12 MoveAct {
             /// The index in [`LessonText::acts`]; an unknown one is refused.
             act: u32,
-            /// The act's time. A time outside the act's bounds means the nearest bound.
+            /// The act's time. A time outside the act's bounds means the nearest bound; a negative one is refused.
             to_us: i64,
         }
-        /// Answers the question of a passage. An answer to an unknown question is refused.
+        /// Answers the question of a passage. It is refused if the passage has no question, if the question is settled,
+        /// or if this answer was given before.
         13 Answer {
-            /// The index of the passage in [`LessonText::passages`].
+            /// The index of the passage in [`LessonText::passages`]; an unknown one is refused.
             passage: u32,
-            /// The index of the answer; that after the last answer means that the person wants to see it.
+            /// The index of the answer. The index after the last answer means that the person wants to see the right
+            /// one; a greater index is refused.
             answer: u32,
         }
     }
@@ -84,26 +92,29 @@ fields! {
         lasts_us: i64,
         /// The passages, in order of time. There is at least one.
         passages: Vec<PassageText>,
-        /// The words of the buttons that do something to the cluster.
+        /// The words of the buttons that do something to the cluster, in the order of the buttons.
         breaks: Vec<String>,
         /// The acts that the person can move.
         acts: Vec<ActText>,
-        /// What the person is to reach at the end.
+        /// What the person is to reach at the end; absent if there is nothing.
         goal: Option<GoalText>,
         /// All lessons, in the order in which a person learns them.
         lessons: Vec<LessonLine>,
-        /// The versions of the server, the newest first.
+        /// The minor versions of the server that a person can choose, such as `1.36`; the newest first.
         servers: Vec<String>,
-        /// The versions of client-go, the newest first.
+        /// The versions of client-go that a person can choose, such as `1.34`; the newest first.
         clients: Vec<String>,
-        /// The name in the link, if there is no such lesson.
+        /// The name in the link, if no lesson has it. The most similar lesson is opened instead. Absent if a lesson has
+        /// the name, or if the link names none.
         unknown: Option<String>,
-        /// The names nearest to an unknown one; empty without one.
+        /// The names that are most similar to `unknown`, in the order of the lessons; all names if none is similar.
+        /// Empty if `unknown` is absent.
         nearest: Vec<String>,
-        /// Whether the link named no lesson, so that the page offers all.
+        /// Whether the link named no lesson, so that the page offers all. The first lesson is then open.
         is_offer: bool,
     }
-    /// A passage of a lesson.
+    /// A passage of a lesson. It is shown from its time on, until the next passage. The first passage is also shown
+    /// before its time.
     struct PassageText {
         /// The passage's title.
         title: String,
@@ -113,13 +124,13 @@ fields! {
         from_us: i64,
         /// The end of the time that the picture shows.
         to_us: i64,
-        /// The paragraphs. `*…*` is emphasis, `` `…` `` is code, and `{1}` is the first moment.
+        /// The paragraphs, in order. `*…*` is emphasis, `` `…` `` is code, and `{1}` stands for the first of `moments`.
         text: Vec<String>,
-        /// The words of the moments.
+        /// The words of the moments that the text names, by number from 1.
         moments: Vec<String>,
-        /// The question before the next passage.
+        /// The question before the next passage; absent if there is none.
         question: Option<QuestionText>,
-        /// The index in [`LessonText::acts`] of the act that the passage is about.
+        /// The index in [`LessonText::acts`] of the act that the person is to move; absent if there is none.
         act: Option<u64>,
         /// Which lanes the passage needs: 0 for etcd, apiservers, caches and clients, 1 for the ways between them, too,
         /// and 2 for all.
@@ -130,38 +141,39 @@ fields! {
         has_holds: bool,
         /// Whether the passage needs the clients' loops.
         has_code: bool,
-        /// Whether the passage needs what the person can do to the cluster.
+        /// Whether the passage needs the buttons that do something to the cluster.
         has_breaks: bool,
     }
-    /// What the person is to reach by own clicks: a client holds ghosts.
+    /// What the person is to reach by own breaks: a client holds ghosts, which are objects that are gone from etcd.
     struct GoalText {
         /// The goal, as a sentence.
         words: String,
-        /// The client.
+        /// The client's name.
         client: String,
         /// The least number of ghosts that the client is to hold at once.
         ghosts: u64,
-        /// The most clicks.
+        /// The most breaks that the person may use.
         clicks: u32,
-        /// The same goal with one click less, as a sentence.
+        /// The same goal with one break less, as a sentence.
         harder: String,
     }
-    /// A question with answers to choose from.
+    /// A question with answers to choose from. The question is settled by the right answer, by the wish to see it, and
+    /// after the last try. There is one try, or two if there are replies.
     struct QuestionText {
-        /// The question.
+        /// The question, as a sentence.
         asks: String,
-        /// The answers.
+        /// The answers, in the order in which the page shows them.
         answers: Vec<String>,
         /// The index of the right answer.
         right: u32,
-        /// The explanation once the question is settled.
+        /// The explanation, which is shown once the question is settled.
         because: String,
-        /// A reply to each answer, or no replies.
+        /// A reply to each answer, in their order; that to the right answer is empty. The list may be empty.
         replies: Vec<String>,
-        /// Whether the page hides what the question asks for until it is settled.
+        /// Whether the page hides what each side holds until the question is settled.
         covers: bool,
     }
-    /// An act of the script that the person can move.
+    /// An act of the script that the person can move. It deletes an object.
     struct ActText {
         /// The act in words, such as `DELETE report`.
         words: String,
@@ -171,9 +183,10 @@ fields! {
         from_us: i64,
         /// The latest time to which the act can be moved.
         to_us: i64,
-        /// The times to which a drag within 0.15 s snaps.
+        /// The times to which a drag within 0.15 s snaps, in no fixed order. Any other drag ends at a whole tenth of a
+        /// second, or at a bound.
         snaps_us: Vec<i64>,
-        /// What there is to find by moving the act, in words.
+        /// What there is to find by moving the act, as phrases.
         finds: Vec<String>,
     }
     /// A lesson in the list of lessons.
@@ -182,133 +195,139 @@ fields! {
         name: String,
         /// The lesson's title.
         title: String,
-        /// What the lesson teaches.
+        /// What the lesson teaches, in one line without a full stop.
         teaches: String,
     }
-    /// The present state of a lesson.
+    /// The present state of a lesson. To go back, or to change something, the player runs the lesson again. After that,
+    /// and at the beginning, it shows nothing before the page has joined. Fields that depend on shown records are then
+    /// empty.
     struct LessonNow {
-        /// The number of the run; each run has a log of its own.
+        /// The number of the run, from 1; each run has a log of its own.
         run: u64,
-        /// The time up to which the lesson is shown.
+        /// The time up to which the lesson is shown, or will be once the page has joined.
         at_us: i64,
-        /// The lesson's begin on the log's clock.
+        /// The lesson's begin.
         begin: Time,
-        /// The index of the shown passage.
+        /// The index in [`LessonText::passages`] of the shown passage.
         passage: u32,
-        /// The moments of the shown passage, in their order.
+        /// The moments of the shown passage, in their order; one for each of [`PassageText::moments`].
         moments: Vec<MomentNow>,
         /// Whether the lesson plays.
         is_playing: bool,
-        /// The chosen speed in thousandths.
+        /// The chosen speed in thousandths of the speed of a clock; 1,000 at first.
         speed_thousandths: u32,
-        /// The speed at which the lesson plays now, in thousandths: higher where nothing happens.
+        /// The speed at which the lesson plays now, in thousandths. It is higher than the chosen speed in a stretch
+        /// without records, if the chosen speed is 1,000.
         pace_thousandths: u32,
-        /// The seed.
+        /// The run's seed; 1 as written.
         seed: u64,
-        /// The version of the server.
+        /// The minor version of the server, such as `1.36`.
         server: String,
-        /// The version of client-go.
+        /// The version of client-go, such as `1.34`.
         client: String,
         /// The acts that the person can move, in the order of [`LessonText::acts`].
         acts: Vec<ActNow>,
-        /// How often the person did something to the cluster in this run.
+        /// The number of breaks in this run so far, at most 256.
         clicks: u32,
-        /// Whether nothing was changed: the text describes this run.
+        /// Whether the text describes this run: seed and versions are as written, no act is moved, and nothing was
+        /// broken in it so far.
         is_as_written: bool,
-        /// A note about the last command.
+        /// A note about parts of the link that the lesson lacks, such as a time past its end, in sentences. Absent if
+        /// the lesson lacks none, and after the first command.
         note: Option<String>,
-        /// The fragment of a link that leads here.
+        /// The fragment of a link that leads here, without `#`.
         link: String,
-        /// The answers that the person gave, in their order.
+        /// The answers that the person gave, in their order, to the questions of all passages.
         answers: Vec<GivenAnswer>,
-        /// The indices of the passages whose question is settled.
+        /// The indices of the passages whose question is settled, sorted.
         settled: Vec<u64>,
-        /// The last messages between clients and servers.
+        /// The last 60 messages between clients and servers, the oldest first.
         wire: Vec<WireLine>,
-        /// The client programs.
+        /// The client programs, in the order in which they started.
         clients: Vec<ClientNow>,
         /// The findings that are not cleared, the newest first.
         findings: Vec<FindingNow>,
     }
     /// An act that the person can move, in the present run.
     struct ActNow {
-        /// The act's time.
+        /// The act's time in this run.
         at_us: i64,
-        /// Which clients heard of the act, and which did not, in phrases such as `naive does not hear it`. A client is
-        /// absent while that is open.
+        /// A phrase for each client that received the act's deletion, such as `naive hears it`. Once no client can
+        /// receive it any more, the others have a phrase, too, such as `naive does not hear it`.
         fates: Vec<String>,
         /// What the person found by moving the act, in the order of [`ActText::finds`].
         finds: Vec<FindNow>,
-        /// The times to which the act was moved so far, at most 32, with what became of it then.
+        /// The times at which the act was so far, at most 32, each once. A time counts once a run has shown which
+        /// clients receive the deletion. Further times are left out.
         tried: Vec<TriedNow>,
     }
-    /// A time to which an act was moved.
+    /// A time at which an act was, in this run or an earlier one.
     struct TriedNow {
         /// The act's time.
         at_us: i64,
-        /// How many clients heard of the act.
+        /// How many clients received the act's deletion.
         heard: u32,
         /// How many clients there were.
         clients: u32,
     }
     /// Whether the person found something by moving an act.
     struct FindNow {
-        /// The act's time when it was found; absent until then.
+        /// The act's time when it was found first; absent until then.
         at_us: Option<i64>,
     }
     /// A moment of a passage, as far as it is shown.
     struct MomentNow {
-        /// The seq of the moment's record; absent until it is shown.
+        /// The seq of the moment's record in the run's log; absent until it is shown.
         seq: Option<u64>,
-        /// The moment's time on the log's clock; 0 until it is shown.
+        /// The time of the moment's record; 0 until it is shown.
         at: Time,
-        /// The name of the moment's lane; empty until it is shown.
+        /// The name of the moment's lane, such as `etcd` or `client NAME`; empty until it is shown.
         lane: String,
-        /// The name of the lane around the moment's lane.
+        /// The name of the lane around the moment's lane; absent if there is none, and until it is shown.
         within: Option<String>,
     }
     /// An answer that the person gave.
     struct GivenAnswer {
         /// The index of the passage.
         passage: u32,
-        /// The index of the answer; that after the last answer means that the person wanted to see it.
+        /// The index of the answer. The index after the last answer means that the person wanted to see the right one.
         answer: u32,
     }
-    /// A message between a client and a server.
+    /// A message between a client and a server, or the end of a response or of a connection.
     struct WireLine {
-        /// The time on the log's clock.
+        /// The time at which the client sent or received it.
         at: Time,
-        /// The client.
+        /// The client's name; for watchscope's own requests, the name of the watch that they are logged under.
         who: String,
         /// Whether the client sent it.
         asks: bool,
-        /// Whether it is an error.
+        /// Whether it is an error, or an end that is not in order.
         is_error: bool,
-        /// The message.
+        /// The message in short, cut at 400 characters.
         words: String,
     }
     /// A client program.
     struct ClientNow {
         /// The client's name.
         name: String,
-        /// The program.
+        /// The program, as [`ClientStarted::program`](crate::event::ClientStarted) states it.
         program: String,
-        /// The program's version.
+        /// The program's version; absent if it has only one.
         version: Option<String>,
-        /// What the program does now.
+        /// The word of the phase that the program reported last; absent before its first report.
         phase: Option<String>,
     }
-    /// A finding.
+    /// A finding that is not cleared, by its last record.
     struct FindingNow {
         /// The code, such as `F19`.
         code: String,
-        /// The name.
+        /// The failure's name.
         name: String,
-        /// What was found.
+        /// What happened and what followed, in sentences.
         summary: String,
-        /// The severity in a word.
+        /// The severity, as a word: `note`, `warning`, `error` or `divergence`.
         severity: String,
-        /// The certainty in a word.
+        /// The certainty, as a word: `definite`, `likely` or `suspected`.
         certainty: String,
     }
 }
@@ -341,7 +360,7 @@ listed!(
     FindingNow,
 );
 
-/// Encodes a command.
+/// Encodes a command: its kind, the length of its fields, and its fields.
 #[must_use]
 pub fn encode_command(command: &LessonCommand) -> Vec<u8> {
     Writer::plain(|writer| {
@@ -350,7 +369,7 @@ pub fn encode_command(command: &LessonCommand) -> Vec<u8> {
     })
 }
 
-/// Decodes a command; `None` for an unknown kind.
+/// Decodes a command; `None` for an unknown kind. Bytes after the command are ignored.
 ///
 /// # Errors
 /// The first error in the bytes.
@@ -358,13 +377,14 @@ pub fn decode_command(bytes: &[u8]) -> Result<Option<LessonCommand>, DecodeError
     Ok(decode(bytes, LessonCommand::read_fields)?.map(|(command, _)| command))
 }
 
-/// Encodes a text or a state.
+/// Encodes a [`LessonText`] or a [`LessonNow`]: the length of its fields, then its fields.
 #[must_use]
 pub fn encode_lesson<T: Fields>(value: &T) -> Vec<u8> {
     Writer::plain(|writer| write_struct(value, writer))
 }
 
-/// Decodes a text or a state.
+/// Decodes what [`encode_lesson`] wrote, as the same type: the bytes do not state it. Bytes after the fields are
+/// ignored.
 ///
 /// # Errors
 /// The first error in the bytes.

@@ -156,7 +156,8 @@ messages! {
         11 History {
             /// The size of all files of the history, in bytes.
             bytes: u64,
-            /// The most bytes that the history's files may have; above this bound the oldest file is dropped.
+            /// The budget of the history's files in bytes, bodies included. To stay within its budget, the server drops
+            /// the oldest files or the bodies in them.
             size_bytes: u64,
             /// The time of the first record in all files of the history; absent while no record is kept.
             since: Option<Time>,
