@@ -159,8 +159,8 @@ pub(crate) struct Drawer<'a> {
     pub(crate) marked: Vec<Area>,
     /// Areas taken by texts, in the current row and below it.
     pub(crate) written: Vec<Area>,
-    /// The borders of buckets among the marks of a watch, by epoch and watch: of those that were needed so far.
-    pub(crate) borders: BTreeMap<(u32, Option<WatchId>), Rc<[usize]>>,
+    /// The borders of buckets among the marks of a watch, by epoch, watch, begin and width in µs of the first bucket.
+    borders: BTreeMap<(u32, WatchId, Time, i64), Rc<[usize]>>,
     /// Labels of the current row that are not placed yet.
     pub(crate) labels: Vec<Label>,
 }
@@ -220,6 +220,20 @@ impl<'a> Drawer<'a> {
             borders: BTreeMap::new(),
             labels: Vec::new(),
         }
+    }
+
+    /// Returns, for buckets of `bucket_us` from `from` to the right end of the picture, the index of the first mark of
+    /// a watch behind each. They are looked up once in a picture.
+    pub(crate) fn borders(
+        &mut self,
+        (epoch, watch): (u32, WatchId),
+        trace: &WatchTrace,
+        from: Time,
+        bucket_us: i64,
+    ) -> Rc<[usize]> {
+        let borders = self.borders.entry((epoch, watch, from, bucket_us));
+        let looked_up = || trace.marks.borders(from, self.right, bucket_us).into();
+        Rc::clone(borders.or_insert_with(looked_up))
     }
 
     pub(crate) fn finish(mut self) -> Scene {

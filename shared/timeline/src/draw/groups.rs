@@ -7,6 +7,8 @@
 //! The marks of an object are far apart among the marks of its watch, so to read the time of one waits for memory. The
 //! borders of buckets are looked up once for all objects of a watch. Between two borders the times need not be read.
 
+use std::ops::Range;
+
 use super::level_of_detail::{Cells, Piece, Placed};
 use crate::store::{MarkReader, Marks, ObjectMark};
 use crate::view::View;
@@ -82,10 +84,17 @@ impl<'a> Groups<'a> {
             let begins = from.plus_micros(bucket_us * bucket);
             let own = self.cells.at(begins);
             if own == self.cell {
-                if is_next || self.is_near(start) {
+                if is_next {
                     self.extend(end);
                 } else {
-                    self.begin(start, end);
+                    let first = self.placed(start);
+                    self.settle();
+                    let last = self.pieces.last().map(|piece| piece.last.at);
+                    if last.is_some_and(|last| self.cells.are_near(last, first.at)) {
+                        self.extend(end);
+                    } else {
+                        self.begin(first, start..end);
+                    }
                 }
             } else {
                 // At most one mark in 16 is in such a bucket.
@@ -128,14 +137,6 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// Whether a mark of the group's own cell is near the mark before it.
-    fn is_near(&mut self, index: usize) -> bool {
-        self.settle();
-        let at = self.placed(index).at;
-        let last = self.pieces.last().map(|piece| piece.last.at);
-        last.is_some_and(|last| self.cells.are_near(last, at))
-    }
-
     /// Adds the marks up to `end` to the last piece.
     fn extend(&mut self, end: usize) {
         if let Some(piece) = self.pieces.last_mut() {
@@ -144,17 +145,15 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// Begins a piece with the marks from `start` to `end`.
-    fn begin(&mut self, start: usize, end: usize) {
-        self.settle();
-        let first = self.placed(start);
+    /// Begins a piece with these marks, of which the first is read.
+    fn begin(&mut self, first: Placed, marks: Range<usize>) {
         self.pieces.push(Piece {
-            start,
-            end,
+            start: marks.start,
+            end: marks.end,
             first,
             last: first,
         });
-        self.is_open = end - start > 1;
+        self.is_open = marks.len() > 1;
     }
 
     /// Adds a mark. If it belongs to another cell, the group is drawn, and the mark begins another one.

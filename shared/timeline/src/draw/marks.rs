@@ -1,7 +1,5 @@
 //! Draws an object's marks: one glyph for each mark, or a plate with the number of marks where marks overlap.
 
-use std::rc::Rc;
-
 use super::drawer::{Drawer, EpochView, record};
 use super::groups::Groups;
 use super::level_of_detail::{Cells, Piece, Placed, Run};
@@ -40,17 +38,17 @@ impl Drawer<'_> {
             }
             None => marks,
         };
+        // No buckets before the watch's first mark in view.
+        let first = trace.marks.place_at(from);
+        let first = (first < trace.marks.len()).then(|| cells.at(trace.marks.at(first)));
+        let from = first.map_or(from, |cell| cells.begin(cell));
         let buckets = cells.bucket_us().filter(|bucket_us| {
-            // A look at each bucket pays only if most of them have marks.
-            self.right.micros_since(from) / bucket_us < marks.len() as i64
+            // A look at each bucket pays only if about half of them have marks.
+            self.right.micros_since(from) / bucket_us < marks.len() as i64 * 2
         });
-        let buckets = buckets.map(|bucket_us| {
-            let right = self.right;
-            let of_watch = (epoch.number, row.id.watch());
-            let borders = self.borders.entry(of_watch);
-            let borders =
-                borders.or_insert_with(|| trace.marks.borders(from, right, bucket_us).into());
-            (bucket_us, Rc::clone(borders))
+        let buckets = buckets.zip(row.id.watch()).map(|(bucket_us, watch)| {
+            let borders = self.borders((epoch.number, watch), trace, from, bucket_us);
+            (bucket_us, borders)
         });
         let mut groups = Groups::new(cells, *self.picture.view, &trace.marks, marks);
         let draw = &mut |pieces: &[Piece], cell: i64| {

@@ -1,18 +1,17 @@
 //! Draws the rows of objects without rows of their own: a bar, the time without changes, and the density of changes.
 //! One row stands for objects that are gone, another for all other objects without rows.
 
-use std::ops::Range;
-
-use watchscope_model::{Time, tree};
+use watchscope_model::tree;
 
 use super::drawer::Drawer;
 use super::label::{Label, Rank};
 use super::look::{Layer, TextLook};
+use super::strip::Counts;
 use crate::format::clock;
 use crate::id::{LaneId, ObjectId, WatchId};
 use crate::lanes::Row;
 use crate::scene::Px;
-use crate::store::{MarkKind, WatchTrace};
+use crate::store::{MarkKind, ObjectMark, WatchTrace};
 use crate::tokens::Token;
 
 impl<'a> Drawer<'a> {
@@ -38,7 +37,7 @@ impl<'a> Drawer<'a> {
             };
             let xs = (self.x(started.at), self.x(epoch.end));
             self.fill_faint(Layer::Life, xs, (y, bottom), Token::Life, 24);
-            self.density_of_more(row, trace);
+            self.density_of_more(row, epoch.number, trace);
             let listed = known.and_then(|known| known.list.as_ref()?.complete);
             let rows = &self.picture.rows.rows;
             let shown = rows
@@ -55,34 +54,36 @@ impl<'a> Drawer<'a> {
     }
 
     /// Draws the changes of the objects that have no rows.
-    fn density_of_more(&mut self, row: &Row, trace: &WatchTrace) {
+    fn density_of_more(&mut self, row: &Row, epoch: u32, trace: &WatchTrace) {
         let LaneId::More(watch) = row.id else {
             return;
         };
         let places = trace.marks.places_within(self.left, self.right);
         let rows = &self.picture.rows.rows;
         let shown = rows.iter().filter_map(|other| match other.id {
-            LaneId::Object(of, object) if of == watch => Some(object.0 as usize),
+            LaneId::Object(of, object) if of == watch => Some(object),
             _ => None,
         });
-        let gone = self.gone_of(watch).map(|object| object.0 as usize);
-        let mut shown: Vec<usize> = shown.chain(gone).collect();
+        let mut shown: Vec<ObjectId> = shown.chain(self.gone_of(watch)).collect();
         tree::sort(&mut shown);
         shown.dedup();
         if shown.len() >= trace.objects.len() {
             return;
         }
         let mut counts = self.counts();
-        counts.add(&trace.marks, places.clone(), |sums| sums.live);
+        counts.add(&trace.marks, places, |sums| sums.live);
         // The objects with rows are few, so their changes are taken off those of all.
-        for object in shown {
-            each_mark(trace, object, &places, &mut |at, kind| {
-                let class = kind.class().filter(|_| !kind.is_by_list());
-                if let Some((column, class)) = counts.column(at).zip(class) {
+        self.each_mark(
+            &mut counts,
+            (epoch, watch),
+            trace,
+            &shown,
+            &mut |column, kind| {
+                if let Some(class) = kind.class().filter(|_| !kind.is_by_list()) {
                     column[class] = column[class].saturating_sub(1);
                 }
-            });
-        }
+            },
+        );
         let limit = (row.height - Px::whole(3)).to_f64() as u8;
         let bottom = self.y(row) + row.height - Px::whole(1);
         self.columns(&counts, bottom, limit);
@@ -100,32 +101,56 @@ impl<'a> Drawer<'a> {
         let bottom = self.y(row) + row.height - Px::whole(1);
         let limit = (row.height - Px::whole(3)).to_f64() as u8;
         let gone: Vec<ObjectId> = self.gone_of(watch).collect();
-        for (_, trace) in self.watch_traces(watch) {
-            let places = trace.marks.places_within(self.left, self.right);
+        for (epoch, trace) in self.watch_traces(watch) {
             let mut counts = self.counts();
-            for object in &gone {
-                each_mark(trace, object.0 as usize, &places, &mut |at, kind| {
-                    if let Some((column, class)) = counts.column(at).zip(kind.class()) {
+            self.each_mark(
+                &mut counts,
+                (epoch.number, watch),
+                trace,
+                &gone,
+                &mut |column, kind| {
+                    if let Some(class) = kind.class() {
                         column[class] += 1;
                     }
-                });
-            }
+                },
+            );
             self.columns(&counts, bottom, limit);
         }
     }
-}
 
-/// Passes time and kind of each mark to `take`, in order: the marks of one object among the watch's marks at `places`.
-fn each_mark(
-    trace: &WatchTrace,
-    object: usize,
-    places: &Range<usize>,
-    take: &mut dyn FnMut(Time, MarkKind),
-) {
-    let marks = trace.objects.get(object).map(|part| &part.marks);
-    let marks = marks.map_or(&[][..], |marks| marks.within(places));
-    let mut reader = trace.marks.reader();
-    for mark in marks {
-        take(reader.at(mark.place()), mark.kind());
+    /// Passes the column and the kind of each mark of these objects in view to `take`.
+    fn each_mark(
+        &mut self,
+        counts: &mut Counts,
+        of: (u32, WatchId),
+        trace: &WatchTrace,
+        objects: &[ObjectId],
+        take: &mut dyn FnMut(&mut [u32; 3], MarkKind),
+    ) {
+        let places = trace.marks.places_within(self.left, self.right);
+        let objects = objects
+            .iter()
+            .filter_map(|object| trace.objects.get(object.0 as usize));
+        let marks: Vec<&[ObjectMark]> =
+            objects.map(|object| object.marks.within(&places)).collect();
+        let (from, column_us) = (counts.left(), counts.column_us());
+        if marks.iter().map(|marks| marks.len()).sum::<usize>() < counts.len() {
+            let mut reader = trace.marks.reader();
+            for mark in marks.into_iter().flatten() {
+                if let Some(column) = counts.column(reader.at(mark.place())) {
+                    take(column, mark.kind());
+                }
+            }
+            return;
+        }
+        let borders = self.borders(of, trace, from, column_us);
+        for marks in marks {
+            let mut marks = marks.iter().peekable();
+            for (column, border) in counts.columns().iter_mut().zip(&*borders) {
+                while let Some(mark) = marks.next_if(|mark| mark.place() < *border) {
+                    take(column, mark.kind());
+                }
+            }
+        }
     }
 }

@@ -48,6 +48,19 @@ impl Counts {
         Time(self.first * self.column_us)
     }
 
+    pub(super) fn column_us(&self) -> i64 {
+        self.column_us
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Returns the counts of all columns.
+    pub(super) fn columns(&mut self) -> &mut [[u32; 3]] {
+        &mut self.columns
+    }
+
     /// Adds the changes of the marks at `places` to the columns; `of` chooses which counts of the marks are added.
     pub(super) fn add(&mut self, marks: &Marks, places: Range<usize>, of: fn(&Sums) -> [u32; 3]) {
         let column_us = self.column_us;

@@ -28,6 +28,9 @@ const LEAD_PX: i64 = 12;
 /// sixteenth of the reach is added before it. The added part shows that older records existed. The number has no
 /// source.
 const EXPIRED_SHARE: i64 = 16;
+/// Divisor of the strip's reach, for a view that begins before it. The reach grows by steps of a thirty-second to a
+/// sixteenth of itself, a power of two of µs. The number has no source.
+const WIDER_SHARE: i64 = 16;
 /// Least width of the view's frame, in px, so that a pointer can grip it. A narrower frame is drawn this wide. The
 /// number has no other source.
 const LEAST_WINDOW_PX: i64 = 6;
@@ -78,7 +81,14 @@ impl Overview {
         let known = store.epochs().iter().filter_map(Epoch::begins).min();
         let known = known.unwrap_or(now).min(now);
         let latest = now.plus_micros(-most_us.max(LEAST_US));
-        let begin = known.max(latest).min(view.left());
+        let begin = known.max(latest);
+        // The strip's changes are counted anew for each other scale: 30 ms for ten million. So a view that moves away
+        // widens the stretch in steps.
+        let before_us = begin.micros_since(view.left()).max(0);
+        let kept_us = now.micros_since(begin).max(LEAST_US);
+        let step_us = 1 << (kept_us / WIDER_SHARE).ilog2();
+        let steps = before_us.saturating_add(step_us - 1) / step_us;
+        let begin = begin.plus_micros(-steps.saturating_mul(step_us));
         let reach_us = now.micros_since(begin);
         // A part of the expired time shows that there was more.
         let first = store.epochs().first();
