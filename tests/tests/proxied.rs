@@ -6,17 +6,18 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use rustls::pki_types::PrivateKeyDer;
 use serde_json::json;
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
-use watchscope_tests::{Browser, BrowserTools, Served, WatchscopeBinary, or_skip};
+use watchscope_tests::{Browser, BrowserTools, Served, WatchscopeBinary, eventually, or_skip};
 
-use crate::browser::{Tab, has_page};
+use crate::browser::{LONG, Tab, has_page};
 use crate::http;
+use crate::search::opens_search;
 
 /// A name that resolves to this machine; the browser does not know that it is loopback.
 const NAME: &str = "scope.test";
@@ -100,6 +101,16 @@ async fn over_plain_http_under_an_allowed_name_the_page_is_live_and_its_header_g
         tab.script(ASK).await?,
         json!({"bare": 403, "page": 200, "session": true})
     );
+    // The page's own fetches have the header: of a search, and of notes.
+    opens_search(&tab).await?;
+    let keys = browser.driver().action_chain().send_keys("feature-flags");
+    keys.perform().await?;
+    eventually("the search has hits", LONG, async || {
+        let words = tab.text("[data-part=search-count]").await?;
+        ensure!(words.parse::<u32>().is_ok_and(|hits| hits > 0), "{words}");
+        Ok(())
+    })
+    .await?;
     Ok(())
 }
 

@@ -3,7 +3,8 @@
 use js_sys::Uint8Array;
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
-use web_sys::Response;
+use watchscope_model::wire::PAGE_HEADER;
+use web_sys::{Headers, RequestInit, Response};
 
 use super::signals::show_bodies;
 use crate::body::diff;
@@ -82,9 +83,21 @@ pub(super) async fn file(url: &str) -> Option<String> {
     text(&response.filter(Response::ok)?).await
 }
 
-/// Fetches an answer of the server as bytes; `None` if that fails.
+/// Returns the options of a fetch below `/api`: with the page's header, without which the server refuses it where the
+/// browser does not say which page fetches.
+pub(super) fn own_fetch() -> RequestInit {
+    let with = RequestInit::new();
+    if let Ok(headers) = Headers::new()
+        && headers.set(PAGE_HEADER, "1").is_ok()
+    {
+        with.set_headers(&headers);
+    }
+    with
+}
+
+/// Fetches an answer below `/api` as bytes; `None` if that fails.
 pub(super) async fn bytes(url: &str) -> Option<Vec<u8>> {
-    let asked = web_sys::window()?.fetch_with_str(url);
+    let asked = web_sys::window()?.fetch_with_str_and_init(url, &own_fetch());
     let response = response(JsFuture::from(asked)).await.filter(Response::ok)?;
     let buffer = JsFuture::from(response.array_buffer().ok()?).await.ok()?;
     Some(Uint8Array::new(&buffer).to_vec())

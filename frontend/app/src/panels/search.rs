@@ -8,6 +8,7 @@ use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{AbortController, ReadableStreamDefaultReader, RequestInit, Response};
 
+use super::bodies;
 use super::signals::Signals;
 use crate::core::person::Person;
 use crate::core::search::{SearchDeed, SearchShown};
@@ -89,7 +90,7 @@ pub(super) fn ask(number: u64, text: &str, before: Option<&str>) {
     let signal = abort.as_ref().map(AbortController::signal);
     REQUEST.set(abort);
     spawn_local(async move {
-        let with = RequestInit::new();
+        let with = bodies::own_fetch();
         with.set_signal(signal.as_ref());
         if let Err(why) = read(number, &url, &with).await
             && signal.is_none_or(|signal| !signal.aborted())
