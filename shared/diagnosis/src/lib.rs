@@ -61,10 +61,10 @@ pub fn is_restored(event: &Event) -> bool {
     )
 }
 
-/// The state machine of diagnosis. The machine holds open streams, ends and facts while these can matter, and the open
-/// findings. [`MAX_ENDS`], [`MAX_FACTS`], [`MAX_FINDINGS`] and [`MAX_CLIENTS`] bound these; the doc of each says what
-/// happens at its bound. All other memory grows with the watches, streams, connections and servers of the log, and with
-/// the objects that have an open verdict.
+/// The state machine of diagnosis. The machine holds open streams, ends and facts while these can matter, the open
+/// findings, and client programs. Each watch has at most one open stream. [`MAX_ENDS`], [`MAX_FACTS`], [`MAX_FINDINGS`]
+/// and [`MAX_CLIENTS`] bound the others; the doc of each says what happens at its bound. All other memory grows with
+/// the watches, streams, connections and servers of the log, and with the objects that have an open verdict.
 #[derive(Clone, Debug, Default)]
 pub struct Diagnosis {
     facts: StreamFacts,

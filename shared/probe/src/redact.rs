@@ -1,5 +1,7 @@
 //! The table of values that never leave the probe, and the copy that leaves them out.
 //!
+//! The table takes the names of fields from k8s.io/api `core/v1`, `apps/v1` and `batch/v1`.
+//!
 //! Values are cut; names of keys and sizes of values stay. A cut value becomes the JSON string `(redacted, N bytes)`,
 //! so a redacted body is JSON of the same form.
 //!
@@ -32,9 +34,9 @@ pub(crate) enum Rule {
     As(&'static Rule),
 }
 
-/// The annotation with the configuration that was last applied. This annotation may hold a copy of any value of the
-/// object. So its value is cut in the metadata of each object, pod template and job template. In an object of an
-/// unknown kind it is cut at any position.
+/// The annotation in which `kubectl apply` stores the configuration that it applied (`LastAppliedConfigAnnotation` of
+/// k8s.io/api `core/v1`). This annotation may hold a copy of any value of the object. So its value is cut in the
+/// metadata of each object, pod template and job template. In an object of an unknown kind it is cut at any position.
 pub(crate) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// Annotations: [`LAST_APPLIED`] is cut.

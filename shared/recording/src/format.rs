@@ -16,9 +16,9 @@ pub const FORMAT_VERSION: u32 = if cfg!(feature = "one-higher") { 2 } else { 1 }
 pub const FILE_HEADER_BYTES: usize = 12;
 /// The number of bytes of a block before its payload: [`Header::bytes`](crate::Header::bytes) lists them.
 pub const BLOCK_HEADER_BYTES: usize = 20;
-/// The most bytes to which a block inflates. The number bounds the memory in which a reader inflates a block. The
-/// number has no source. The segments of a chapter mostly have a little over 1 MiB, and more only if the chapter's
-/// opening has more.
+/// The most bytes to which a block inflates; the writer also allows no more bytes in a payload without a deflated part.
+/// The number bounds the memory in which a reader inflates a block. The number has no source. The segments of a chapter
+/// mostly have a little over 1 MiB, and more only if the chapter's opening has more.
 ///
 /// The writer refuses a larger block with [`WriteError::TooLarge`](crate::WriteError::TooLarge). But the writer leaves
 /// a larger open chapter in `O` and `S` blocks, and leaves out a larger index. A reader takes a header with a larger

@@ -23,9 +23,9 @@ const MARGIN_PX: f64 = 10.0;
 /// moves along with now. A span is at most 5/3 of the span before, so after the first step a log fills most of its
 /// axis. The numbers have no other source.
 pub const STEPS_S: [i64; 8] = [20, 30, 45, 60, 90, 120, 180, 300];
-/// More spans, in seconds, rising, that a page opened later may begin with; a span longer than the log is cut to the
-/// log's length. If none of these spans is long enough, the page begins with the whole kept log. The numbers have no
-/// source.
+/// More spans, in seconds, rising, with which a page may begin if the log is too long for the last of [`STEPS_S`]. A
+/// span longer than the log is cut to the log's length. If none of these spans is long enough, the page begins with the
+/// whole kept log. The numbers have no source.
 const LONG_SPANS_S: [i64; 2] = [900, 3_600];
 
 /// A stretch of time on screen. Each method that changes a view returns a new one.

@@ -19,8 +19,8 @@ use crate::registry::DeleteOptions;
 /// Time between two renewals of a lease by a node or by the control plane; the time varies by up to 5 %. Kubelets renew
 /// their leases every 10 s (KEP-589). For the control plane the number has no source.
 const LEASE_PERIOD: Duration = Duration::from_secs(10);
-/// Time between two reports of a node's status (the default of `nodeStatusReportFrequency` since 1.17, KEP-589); the
-/// time varies by up to 5 %.
+/// Time between two reports of a node's status; the time varies by up to 5 %. The number is the default of a kubelet's
+/// `nodeStatusReportFrequency` since 1.17 (k/k#84007).
 const NODE_STATUS_PERIOD: Duration = Duration::from_secs(300);
 /// The most ended jobs that are kept. When a job starts, the oldest ended jobs above this number are deleted. The
 /// number is the default of a CronJob's `successfulJobsHistoryLimit` in batch/v1.

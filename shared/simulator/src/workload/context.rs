@@ -16,7 +16,9 @@ use crate::registry::{DeleteOptions, Place, Registry};
 use crate::settings::WorkloadConfig;
 use crate::time::{Time, Wall};
 
-/// The field manager of the built-in controllers.
+/// The field manager of the built-in controllers: the name of their program, which begins its User-Agent. An apiserver
+/// takes this name for a write that names no manager (`prefixFromUserAgent` of apiserver
+/// `pkg/endpoints/handlers/create.go`, 1.36).
 pub(super) const CONTROLLER_MANAGER: &str = "kube-controller-manager";
 
 /// The parts of the world that the workload uses.

@@ -30,9 +30,9 @@ impl Controllers {
     /// All controllers, the scheduler and the kubelets. The [`WorkloadConfig`](crate::WorkloadConfig) counts only with
     /// this value.
     pub const ALL: Self = Self(Some(&ALL));
-    /// No controllers, scheduler and kubelets: the cluster has only its apiservers, and the four namespaces of a new
-    /// cluster. The apiserver still establishes CustomResourceDefinitions. So does a real one, by a controller of its
-    /// own (`pkg/controller/establish` of apiextensions-apiserver).
+    /// No controllers, scheduler and kubelets: the cluster has only etcd, its apiservers, and the four namespaces of a
+    /// new cluster. The apiserver still establishes CustomResourceDefinitions. So does a real one, by a controller of
+    /// its own (`pkg/controller/establish` of apiextensions-apiserver).
     pub const NONE: Self = Self(None);
 }
 

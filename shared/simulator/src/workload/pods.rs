@@ -14,7 +14,9 @@ use crate::manager::Manager;
 use crate::object::{ChangeKind, Object};
 use crate::registry::DeleteOptions;
 
-/// The field manager of the kubelets, and the source of their events.
+/// The field manager of the kubelets: the name of their program, as for
+/// [`CONTROLLER_MANAGER`](super::context::CONTROLLER_MANAGER). It is also the source of their events
+/// (`componentKubelet` of `cmd/kubelet/app/server.go`).
 const KUBELET: &str = "kubelet";
 
 /// Binds a pod to a node.

@@ -19,8 +19,8 @@ use crate::time::Time;
 
 /// The longest time that a server waits for its open requests, except watches, after it ceased to take new ones
 /// (docs/semantics/servers.md#request-timeout). A server that stopped listening when it ceased to take requests waits
-/// until the same time for its connections. Then its process is gone and its connections are cut. A server that refuses
-/// with 429 waits [`LEAVING_DRAINED`] longer.
+/// until the same time for its connections (`ShutdownTimeout` of apiserver `pkg/server/config.go`, 1.36). Then its
+/// process is gone and its connections are cut. A server that refuses with 429 waits [`LEAVING_DRAINED`] longer.
 const LEAVING: Duration = Duration::from_secs(60);
 /// The longest time that a server that refused with 429 waits for its connections (apiserver
 /// `pkg/server/genericapiserver.go`, 1.36). The wait begins once all its requests are over, or [`LEAVING`] has passed.

@@ -195,7 +195,8 @@ impl Drawer<'_> {
 
     /// Draws a life that is uncertain, as dots.
     fn dots(&mut self, x0: Px, x1: Px, y: Px) {
-        /// Distance from dot to dot, in px: a dot of 2 px and a space of 3 px. The numbers have no source.
+        /// Distance from dot to dot of an uncertain life, in px: a dot of 2 px and a space of 3 px. The numbers have no
+        /// source.
         const PERIOD_PX: i32 = 5;
         let mut from = x0;
         if x0 < -SPILL {

@@ -11,8 +11,9 @@ use super::filter::is_kind;
 use crate::id::{LaneId, ObjectId, WatchId};
 use crate::store::{Controller, Store};
 
-/// The most controllers above an object. A pod of a Deployment has two: its ReplicaSet and the Deployment. A longer
-/// chain is cut after 5 controllers, and so is a chain that leads back to itself. The number has no other source.
+/// The most controllers above an object. A pod of a Deployment (apps/v1) has two: its ReplicaSet and the Deployment. A
+/// longer chain is cut after 5 controllers, and so is a chain that leads back to itself. The number has no other
+/// source.
 const STEPS_MOST: usize = 5;
 
 /// A controller above an object.

@@ -313,7 +313,7 @@ pub(super) fn level(layer: &Layer, layers: &Layers) -> Option<Level> {
     })
 }
 
-/// Words for a stalled connection, on which nothing passes.
+/// Words for a stalled connection, on which sent bytes are held back in at least one direction.
 const STALLED: &str = "stalled: what is sent is held, and neither side knows";
 
 /// Words for a connection that carries no watch response.

@@ -219,8 +219,8 @@ impl Heights {
     }
 }
 
-/// Steps of [`log2`] in a bit. A row is at most 255 px high, so a step is less than 1 px. The number has no other
-/// source.
+/// The number that [`log2`] adds for each doubling of 1 + `count`, because it counts in 1/256. A row is at most 255 px
+/// high, so 1/256 is less than 1 px of its height. The number has no other source.
 const BIT: u32 = 256;
 
 /// Returns log2 of 1 + `count` in steps of 1/256. Whole numbers give the same on host and wasm32.

@@ -9,8 +9,8 @@ use crate::store::{Epoch, Store};
 use crate::view::View;
 
 /// How far back from now the strip reaches by default, in µs: 10 h. In a strip of 1,000 px, each px then shows about 36
-/// s. The viewer may widen this reach. Kept records from before it show as a stub at the left. The number has no
-/// source.
+/// s. The viewer may widen this reach. In a strip of at least 640 px, kept records from before it show as a stub at the
+/// left. The number has no source.
 pub const REACH_US: i64 = 36_000 * SECOND_US;
 /// Least time that the strip shows, in µs: 1 min. The strip of a shorter log shows 1 min, and its rest is empty. The
 /// number has no source.
@@ -19,7 +19,7 @@ const LEAST_US: i64 = 60 * SECOND_US;
 /// strip of this width. The number has no other source.
 const LEAST_WIDTH_PX: f64 = 16.0;
 /// Greatest width of the strip, in px; a wider view gets a strip of this width. The limit bounds the work and the
-/// primitives of a scene. No screen has more px; the number has no other source.
+/// primitives of a scene. It is over twice the width of an 8K screen (7,680 px). The number has no other source.
 const MOST_WIDTH_PX: f64 = 16_384.0;
 /// Least free room right of now, in px, so that the line of now shows and a handle on it can be gripped. A strip of
 /// less than 64 px may leave less. The number has no other source.

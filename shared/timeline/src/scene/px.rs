@@ -12,7 +12,7 @@ pub struct Px(
 );
 
 impl Px {
-    /// No length.
+    /// A length of 0 px.
     pub const ZERO: Self = Self(0);
 
     /// Returns a length of whole px; `px` must be within ±33,554,431. For a `px` beyond that the product overflows:

@@ -17,8 +17,8 @@ use crate::record_run::RecordRun;
 /// 326 MiB. The 19 B are 14 B in the columns of the watch, 4 B in the list of the object, and unused space.
 pub const DEFAULT_BUDGET_BYTES: usize = 384 << 20;
 /// Encoded bytes after which the live log is cut into a new chapter: 1 MiB, or 1/128 of a budget below 128 MiB. So the
-/// oldest part of the live log can be dropped alone. The server closes a chapter that exceeds both 1 MiB and its
-/// opening (`shared/log/src/sealer.rs`).
+/// oldest part of the live log can be dropped alone. 1 MiB is the server's number: the server closes a chapter that
+/// exceeds both 1 MiB and its opening (`shared/log/src/sealer.rs`).
 const CHAPTER_BYTES: usize = 1 << 20;
 /// Share of the budget, in fifths, that the encoded bytes in view may take: two. Beyond this share no more chapters are
 /// requested, and chapters in view may be dropped. The traces of chapters take about five quarters of the encoded

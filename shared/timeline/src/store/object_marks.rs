@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::grow::{make_space, push};
 use super::mark_kind::MarkKind;
 
-/// The bits of an entry that hold the mark's kind.
+/// The number of low bits of an entry that hold the mark's kind: 4 bits hold the numbers of all 11 kinds.
 const KIND_BITS: u32 = 4;
 
 /// A mark of an object: its index among the marks of the watch, and its kind.

@@ -12,8 +12,8 @@ use watchscope_model::{Object, Text, Time, Uid};
 use crate::audit::level::{FULL_WATCH, Level, SMALL_WATCH};
 
 /// Shortest time in µs from one lookup of a sample to the next. These 16 lookups a minute leave, of a watch's 20
-/// requests, two lists and two reads that confirm (docs/audit.md#how-much-is-read). Only a watch whose objects the
-/// level `full` all looks up has shorter times ([`WHOLE_US`]).
+/// requests, two lists and two reads that confirm (docs/audit.md#how-much-is-read). Only a watch of at most 200 objects
+/// ([`FULL_WATCH`]) at level `full` has shorter times ([`WHOLE_US`]).
 const LEAST_US: i64 = 3_750_000;
 /// Shortest times in µs until sampling looks the same object up again, at level `light` and at level `full`. They are
 /// the times between lists at these levels. The first is also the time for which a suspect is not chosen again, at each

@@ -30,8 +30,8 @@ pub(super) const LISTS_AFTER_EXPIRY_US: i64 = 60_000_000;
 /// Number of streams over one connection from which on the connection may be at the other side's limit (F50). RFC 9113
 /// recommends a limit of 100 or more.
 pub(super) const MANY_STREAMS: usize = 100;
-/// Number of refusals in a row from which on a refusal counts as lasting; a single refusal may be an error. The number
-/// has no source.
+/// Number of refusals in a row from which on a refusal counts as lasting; a single refusal may be an error. After a
+/// reported leak (F41), a single 403 counts as lasting. The number has no source.
 pub(super) const SURE: u64 = 2;
 
 /// The memory of one watch's requests.

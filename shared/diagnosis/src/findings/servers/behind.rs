@@ -97,7 +97,8 @@ impl Servers {
 }
 
 impl Group {
-    /// Notes that a watch delivered an event. Returns whether it is still behind.
+    /// Clears the finding of a watch that was behind and has caught up. The caller calls this when the watch delivered
+    /// an event or a bookmark. Returns whether the watch is still behind.
     pub(super) fn caught_up(
         &mut self,
         watch: &WatchName,
