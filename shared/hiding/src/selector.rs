@@ -81,7 +81,7 @@ fn requirements(selector: &str) -> impl Iterator<Item = &str> {
 /// Returns the part that the values of a field name, by the API's documentation of field selectors; `None` if they may
 /// name anything.
 fn names(key: &str) -> Option<HiddenPart> {
-    /// The keys of field selectors ("Field Selectors" in Kubernetes' documentation) whose values name a part. The values
+    /// The keys of field selectors ("Field Selectors" in Kubernetes' documentation) whose values name a part. Values
     /// of other keys may name anything.
     const KEYS: [(&str, HiddenPart); 7] = [
         ("metadata.name", HiddenPart::Names),
