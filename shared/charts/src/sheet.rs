@@ -25,11 +25,12 @@ pub(crate) const OTHERS: &str = "others";
 const EDGE: i32 = 16;
 /// Height of a row of the legend, in px. The number has no source.
 const LEGEND_ROW: i32 = 18;
-/// The most rows of a legend; while there are two series, those that would need another row become "others". So a chart
-/// of many series stays readable. The number has no source.
+/// The most rows of a legend. If the entries need more rows, the two least important series become one, "others". This
+/// repeats until the rows fit or one series is left. So a chart of many series stays readable. The number has no
+/// source.
 const LEGEND_ROWS: usize = 2;
-/// Width of a legend's sign with the space right of it, in px: 24 for the widest sign, which is a line, and 6 for the
-/// space. The two numbers have no source.
+/// Width of a legend's sign with the space right of it, in px. The widest sign is a line of 24 px; the space is 6 px
+/// wide. The two numbers have no source.
 const SIGN: i32 = 30;
 /// The greatest width of a name in a legend, in px; a longer name ends in `…`. So two of the longest names fit in a
 /// row. The number has no source.

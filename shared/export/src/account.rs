@@ -20,7 +20,7 @@ use crate::taken::Taken;
 /// rows. Rows for a new day or a restart do not count. The number has no source.
 pub(crate) const MOST_ROWS: usize = 1_000;
 /// The most records of evidence whose words are held in memory: the first ones, run by run. A report has only the seqs
-/// of further records, and says so. The bound holds for any log. The number has no source.
+/// of further records, and says so. The limit bounds the memory for any log. The number has no source.
 const MOST_EVIDENCE: usize = 10_000;
 
 /// A finding in the range.

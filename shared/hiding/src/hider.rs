@@ -167,8 +167,8 @@ impl Rewriter for Hider {
 fn class_of_header(name: &str) -> TextClass {
     /// Headers, in lower case, with values that are words of a protocol. These values stay as they are.
     const FIXED: [&str; 2] = ["content-type", "retry-after"];
-    /// Headers, in lower case, with uids: the uid of the request (`audit-id`), and those of its flow schema and
-    /// priority level (KEP-1040).
+    /// Headers, in lower case, with uids. `audit-id` has the request's uid (`HeaderAuditID` of k8s.io/apiserver
+    /// `apis/audit`). The others have the uids of its flow schema and priority level (KEP-1040).
     const UIDS: [&str; 3] = [
         "audit-id",
         "x-kubernetes-pf-flowschema-uid",

@@ -25,7 +25,7 @@ pub(crate) fn labels(selector: &str, mut word: impl FnMut(&str, &mut String)) ->
 
 /// Whether a word is `in` or `notin` between a key and a bracket.
 fn is_operator(word: &str, before: &str, behind: &str) -> bool {
-    /// The operators of a label selector that are words.
+    /// The operators of a label selector that are words ("Labels and Selectors" in Kubernetes' documentation).
     const OPERATORS: [&str; 2] = ["in", "notin"];
     OPERATORS.contains(&word) && before.ends_with(' ') && behind.trim_start().starts_with('(')
 }
@@ -81,7 +81,8 @@ fn requirements(selector: &str) -> impl Iterator<Item = &str> {
 /// Returns the part that the values of a field name, by the API's documentation of field selectors; `None` if they may
 /// name anything.
 fn names(key: &str) -> Option<HiddenPart> {
-    /// The keys of field selectors whose values name a part. Values of other keys may name anything.
+    /// The keys of field selectors ("Field Selectors" in Kubernetes' documentation) whose values name a part. Values
+    /// of other keys may name anything.
     const KEYS: [(&str, HiddenPart); 7] = [
         ("metadata.name", HiddenPart::Names),
         ("metadata.namespace", HiddenPart::Namespaces),

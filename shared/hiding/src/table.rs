@@ -242,7 +242,7 @@ impl Table {
 
     pub(crate) fn query(&self, query: &str) -> String {
         /// Request parameters whose values are numbers or words of the API, which stay. All but `pretty` are in
-        /// docs/semantics/requests.md#parameters.
+        /// docs/semantics/requests.md#parameters; `pretty` is in the API reference ("Common Parameters").
         const PLAIN: [&str; 8] = [
             "watch",
             "resourceVersion",

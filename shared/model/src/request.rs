@@ -8,7 +8,8 @@ pub const ACCEPT_WHOLE: &str = "application/json";
 /// header's second choice is whole objects, for a server that cannot send metadata alone.
 pub const ACCEPT_METADATA: &str =
     "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
-/// The `Accept` header for a list of metadata; its second choice is whole objects, as in [`ACCEPT_METADATA`].
+/// The `Accept` header for a list of metadata (docs/semantics/requests.md#forms). Its second choice is whole objects,
+/// as in [`ACCEPT_METADATA`].
 pub const ACCEPT_METADATA_LIST: &str =
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 

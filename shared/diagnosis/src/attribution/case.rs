@@ -15,8 +15,7 @@ use super::judgement::Judgement;
 const SMALLEST_BUFFER: u64 = 10;
 /// Greatest difference in ms between a stream's age and its timeout at which the end counts as that timeout. Such an
 /// end shows no slowness (F36; docs/semantics/streams.md#rule-slow-reader) and no rebuilt cache (F16, F17). The number
-/// has no source: it is wider than the 2 s of a sure timeout, so that a slightly late timeout counts as neither of
-/// these.
+/// has no source. It is wider than the 2 s of a sure timeout, so a slightly late timeout counts as neither of these.
 const SLOW_MARGIN_MS: u64 = 5_000;
 
 /// An end with the facts around it. Values that only later rules need are computed on first use.

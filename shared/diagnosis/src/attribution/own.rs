@@ -27,7 +27,7 @@ const TIMEOUT_LATE_MS: u64 = 60_000;
 const SERVER_TIMEOUT_MS: RangeInclusive<u64> = 1_800_000..=3_602_000;
 /// Time in ms after the timeout from which on a silent stream may come from a server that keeps to no timeouts
 /// (docs/semantics/streams.md#rule-silence). At this time the probe gives up a silent stream that no side watch can
-/// check.
+/// check (`WATCH_GRACE_MS`). The number has no other source.
 const OVERDUE_MS: u64 = 30_000;
 
 /// Returns whether the end explains itself, so that its judgement needs neither other ends nor more time.

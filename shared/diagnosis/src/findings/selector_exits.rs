@@ -23,9 +23,11 @@ use crate::text::name;
 /// because they were deleted. A further object replaces the oldest, which is not judged any more. The limit bounds the
 /// memory. The number has no source: the audit looks up eight exits of a watch a minute.
 const LEFT: usize = 64;
-/// Rows that make a server list a deleted object: the candidates of a finding about it (F24).
+/// Rows that make a server list a deleted object: the candidates of a finding about it (F24). Each row has a page in
+/// docs/findings.
 const LIKE_A_GHOST: &[Row] = &[Row::F22, Row::F25, Row::F26, Row::F27, Row::F33];
-/// Rows that make a server list an old version of an object: the candidates of a finding about it (F24).
+/// Rows that make a server list an old version of an object: the candidates of a finding about it (F24). Each row has a
+/// page in docs/findings.
 const LIKE_A_LOSS: &[Row] = &[Row::F22, Row::F25, Row::F33];
 
 /// A DELETED that a watch with a selector delivered.

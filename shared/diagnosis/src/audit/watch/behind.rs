@@ -14,8 +14,9 @@ use crate::audit::reasons::Reason;
 use crate::limits::{AHEAD_US, IDLE_US, TOO_LARGE_US};
 
 /// Time in µs that the probe's second look at a silent stream may take (docs/semantics/clients.md#probe-silence). A
-/// side watch takes 3 s, and 1 s is for its connection. The look begins after [`IDLE_US`] of silence, and the
-/// publication of a lag waits for its end. After this time the lag is published, even if the second look takes longer.
+/// side watch takes 3 s; the other second is for its connection, and has no source. The look begins after [`IDLE_US`]
+/// of silence, and the publication of a lag waits for its end. After this time the lag is published, even if the second
+/// look takes longer.
 const LOOK_US: i64 = 4_000_000;
 
 /// Returns when the second look at a silent stream is over, if that look is under way or begins within [`AHEAD_US`];

@@ -13,16 +13,16 @@ use crate::audit::level::{FULL_WATCH, Level, SMALL_WATCH};
 
 /// Shortest time in µs from one lookup of a sample to the next. These 16 lookups a minute leave, of a watch's 20
 /// requests, two lists and two reads that confirm (docs/audit.md#how-much-is-read). Only a watch of at most 200 objects
-/// ([`FULL_WATCH`]) at level `full` has shorter times ([`WHOLE_US`]).
+/// ([`FULL_WATCH`]) at level `full` may have a shorter time ([`WHOLE_US`]).
 const LEAST_US: i64 = 3_750_000;
 /// Shortest times in µs until sampling looks the same object up again, at level `light` and at level `full`. They are
 /// the times between lists at these levels. The first is also the time for which a suspect is not chosen again, at each
 /// level. When lookup times are forgotten, those within the first stay.
 const AGAIN_US: [i64; 2] = [30_000_000, 15_000_000];
-/// Time in µs within which sampling comes to each object of a watch whose objects the level `full` all looks up: within
-/// two minutes. Requests that have to wait make it longer. For [`FULL_WATCH`] objects that is one lookup every 0.575 s,
-/// or 104 requests a minute. The other 16 of the server's 120 are for lists, second watches and reads that confirm
-/// (docs/audit.md#how-much-is-read).
+/// Time in µs within which the level `full` looks up each object of a watch of at most [`FULL_WATCH`] objects: less
+/// than two minutes. Requests that have to wait make it longer. For [`FULL_WATCH`] objects that is one lookup every
+/// 0.575 s, or 104 requests a minute. The other 16 of the server's 120 are for lists, second watches and reads that
+/// confirm (docs/audit.md#how-much-is-read).
 const WHOLE_US: i64 = 115_000_000;
 /// Most objects of a watch for which the time of the last lookup decides which object is next. The objects of a larger
 /// watch are looked up in their order. Up to twice as many lookup times are remembered; beyond that, those older than

@@ -12,11 +12,13 @@ use crate::findings::streams::{Start, Streams};
 use crate::text::{count, name};
 
 /// Rows that leave a ghost: the candidates of a finding (F24) about an object that a watch holds and that is not in
-/// etcd.
+/// etcd. Each row has a page in docs/findings.
 const GHOST: &[Row] = &[Row::F25, Row::F26, Row::F27, Row::F33, Row::F45];
-/// Rows that hide an object, or a change of it: the candidates of a finding (F24) about a missing or stale object.
+/// Rows that hide an object, or a change of it: the candidates of a finding (F24) about a missing or stale object. Each
+/// row has a page in docs/findings.
 const HIDDEN: &[Row] = &[Row::F25, Row::F33, Row::F45];
-/// Rows that look like a race at a stream's start: the candidates of a finding about such a race (F45).
+/// Rows that look like a race at a stream's start: the candidates of a finding about such a race (F45). Each row has a
+/// page in docs/findings.
 const LIKE_A_RACE: &[Row] = &[Row::F24, Row::F25, Row::F33];
 
 impl Audits {

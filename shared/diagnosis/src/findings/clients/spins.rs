@@ -20,9 +20,9 @@ pub(super) const SPIN_US: i64 = 900_000;
 /// Time in µs after which a client that returned and sends no request counts as silent (F03, F48). The number has no
 /// source. A program that waits longer before its next request counts as silent until that request.
 pub(super) const SILENT_US: i64 = 30_000_000;
-/// Longest time in µs from a client's request to resume to the return of its watch loop for which a 410 counts as the
-/// reason (F48). A server sends the 410 at once (docs/semantics/servers.md#cache-resume). The probe takes a stream for
-/// accepted after the same time (`ACCEPTED_MS`).
+/// Longest time in µs from a client's request to resume to the return of its watch loop. Within this time a 410 counts
+/// as the reason (F48). A server sends the 410 at once (docs/semantics/servers.md#cache-resume). The number is that
+/// after which the probe takes a stream for accepted (`ACCEPTED_MS`), and has no other source.
 const RETURNED_AT_ONCE_US: i64 = 2_000_000;
 /// Number of events above which changes count as merged (F49). They are the events beyond the client's iterations and
 /// the most objects that it held. A smaller surplus may still wait for the handler. The number has no source. With a

@@ -21,7 +21,7 @@ use crate::limits::IDLE_US;
 use crate::server_words;
 
 /// Time in µs after an end at which no better attribution can come, except for a suspicion that waits for a list
-/// (docs/semantics/streams.md#revised): 2 s for revisions, after the 0.25 s in which ends count as together.
+/// (docs/semantics/streams.md#revised). It is 2 s for revisions, after the 0.25 s in which ends count as together.
 const SETTLED_US: i64 = REVISED_US + TOGETHER_US;
 /// Most servers that are remembered as gone. A further server is not remembered, and a remembered one is not forgotten.
 /// The limit bounds the memory. The number has no source.

@@ -13,9 +13,9 @@ use crate::findings::questions::is_listing;
 use crate::findings::registry::FindingRegistry;
 use crate::text::{count, seconds};
 
-/// Number of lists that each follow a 410 from which on they are a livelock (F14), if they came within
-/// [`LISTS_AFTER_EXPIRY_US`] and the last is not beyond the first. The number has no source: the first list is the one
-/// that every 410 needs.
+/// Number of lists that each follow a 410 from which on they are a livelock (F14). They must come within
+/// [`LISTS_AFTER_EXPIRY_US`], and the last must not be beyond the first. The number has no source: the first list
+/// is the one that every 410 needs.
 const LISTS_AFTER_EXPIRY: usize = 3;
 /// Most unseen deletions that a finding names as evidence; further deletions are not named. The limit is half of the
 /// evidence that a finding may have. The share has no source.

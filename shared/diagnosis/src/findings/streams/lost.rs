@@ -11,7 +11,7 @@ use crate::findings::registry::FindingRegistry;
 use crate::text::name;
 
 /// Rows that leave a ghost, or hide an object, without a sign: the candidates of a finding (F24) about a lost event. On
-/// a stream these failures look alike.
+/// a stream these failures look alike. Each row has a page in docs/findings.
 pub(crate) const SILENT_LOSS: &[Row] = &[Row::F25, Row::F26, Row::F27, Row::F45];
 
 /// An event that must have happened, and was not delivered.
