@@ -63,7 +63,8 @@ enum Phase {
     Chapters(Box<Chapters>),
 }
 
-/// The damage of a notes block (`N`) with notes over [`MAX_NOTES`], the most that a log holds.
+/// The damage of a notes block (`N`) with which a file has more than [`MAX_NOTES`] notes, the most that a log holds.
+/// The notes up to that number are read.
 const MORE_NOTES: DamageKind = DamageKind::Payload("it has more notes than are read");
 
 #[derive(Debug, Default)]
