@@ -8,9 +8,9 @@ use crate::codec::{DecodeError, Reader};
 /// [`FORMAT_VERSION`](crate::codec::FORMAT_VERSION).
 pub const PROTOCOL_VERSION: u32 = if cfg!(feature = "one-higher") { 3 } else { 2 };
 
-/// The name, in lower case, of a header by which the server knows a fetch of its own page; it may have any value. Under
-/// a name of `--allow-host`, a GET or HEAD below `/api` with a cookie needs it if the browser sends neither `Origin`
-/// nor `Sec-Fetch-Site`. Without the header the server answers 403 (docs/design/origins.md).
+/// The name, in lower case, of the header that the page sends with each fetch below `/api`; it may have any value.
+/// Under a name of `--allow-host`, a GET or HEAD below `/api` with a cookie needs this header if the browser sends
+/// neither `Origin` nor `Sec-Fetch-Site`. Without the header, the server refuses it with 403 (docs/design/origins.md).
 pub const PAGE_HEADER: &str = "x-watchscope-page";
 
 /// The most bytes of a message: 64 KiB, so that a live message waits for little of a large one. A server cuts a larger
