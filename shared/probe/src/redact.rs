@@ -43,18 +43,18 @@ pub(crate) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-config
 static ANNOTATIONS: Rule = Rule::At(&[(LAST_APPLIED, Rule::Cut)]);
 /// `metadata` of a template: [`ANNOTATIONS`] holds for its annotations.
 static METADATA: Rule = Rule::At(&[("annotations", Rule::As(&ANNOTATIONS))]);
-/// A list of containers: the values of environment variables are cut.
+/// A list of containers: the values of environment variables are cut (`EnvVar` of k8s.io/api `core/v1`).
 static CONTAINERS: Rule = Rule::Each(&Rule::At(&[(
     "env",
     Rule::Each(&Rule::At(&[("value", Rule::Cut)])),
 )]));
-/// `spec` of a pod: the three lists of containers.
+/// `spec` of a pod: the three lists of containers (`PodSpec` of k8s.io/api `core/v1`).
 static POD_SPEC: Rule = Rule::At(&[
     ("containers", Rule::As(&CONTAINERS)),
     ("initContainers", Rule::As(&CONTAINERS)),
     ("ephemeralContainers", Rule::As(&CONTAINERS)),
 ]);
-/// A pod template: its `metadata` and `spec`.
+/// A pod template: its `metadata` and `spec` (`PodTemplateSpec` of k8s.io/api `core/v1`).
 static TEMPLATE: Rule = Rule::At(&[
     ("metadata", Rule::As(&METADATA)),
     ("spec", Rule::As(&POD_SPEC)),
@@ -67,9 +67,9 @@ static TEMPLATED: Rule = Rule::At(&[("template", Rule::As(&TEMPLATE))]);
 /// A Pod.
 static POD: Rule = Rule::At(&[("spec", Rule::As(&POD_SPEC))]);
 /// An object with a pod template in its `spec`: ReplicationController, Deployment, ReplicaSet, StatefulSet, DaemonSet,
-/// Job.
+/// Job (k8s.io/api `core/v1`, `apps/v1`, `batch/v1`).
 static WORKLOAD: Rule = Rule::At(&[("spec", Rule::As(&TEMPLATED))]);
-/// A CronJob: a pod template in the `spec` of its job template.
+/// A CronJob: a pod template in the `spec` of its job template (`JobTemplateSpec` of k8s.io/api `batch/v1`).
 static CRON_JOB: Rule = Rule::At(&[(
     "spec",
     Rule::At(&[(
@@ -80,9 +80,10 @@ static CRON_JOB: Rule = Rule::At(&[(
         ]),
     )]),
 )]);
-/// A Secret: all values are cut.
+/// A Secret: all values in `data` and `stringData` are cut (`Secret` of k8s.io/api `core/v1`).
 static SECRET: Rule = Rule::At(&[("data", Rule::CutEach), ("stringData", Rule::CutEach)]);
-/// A ConfigMap, if configmaps are redacted: all values are cut.
+/// A ConfigMap, if configmaps are redacted: all values in `data` and `binaryData` are cut (`ConfigMap` of k8s.io/api
+/// `core/v1`).
 static CONFIG_MAP: Rule = Rule::At(&[("data", Rule::CutEach), ("binaryData", Rule::CutEach)]);
 /// An object without values to cut outside its `metadata`: an Event of the core group, or a ConfigMap if configmaps are
 /// not redacted.

@@ -14,8 +14,8 @@ use crate::probe::{Asked, Probe, Task, Turn};
 use crate::refusal::message_of;
 
 /// The silence in ms after which a stream that has delivered a bookmark is suspected dead, and a side watch checks it.
-/// Bookmarks come about once a minute (docs/semantics/clients.md#probe-silence). The number has no source: it is one
-/// and a half minutes, so that a late bookmark raises no suspicion.
+/// Bookmarks come about once a minute (docs/semantics/lists-and-watches.md#bookmark-period). The number has no source:
+/// it is one and a half minutes, so that a late bookmark raises no suspicion.
 const SILENCE_WITH_BOOKMARKS_MS: u64 = 90_000;
 /// The silence in ms after which a stream that has delivered no bookmark is suspected dead, and a side watch checks it.
 /// Such a stream may be silent while nothing happens. The number is the longest timeout that client-go asks for

@@ -25,7 +25,8 @@ pub const BLOCK_HEADER_BYTES: usize = 20;
 /// length as damaged.
 pub const MAX_RAW_BYTES: u32 = 64 << 20;
 /// The most bytes of a payload in the file: 65 MiB. Writer and reader refuse a larger payload as for [`MAX_RAW_BYTES`].
-/// Deflate enlarges incompressible bytes by less than 1 %, and less than 64 KiB come before the deflated part.
+/// Deflate enlarges incompressible bytes by less than 1 % (RFC 1951, section 3.2.4). Less than 64 KiB come before the
+/// deflated part. The additional 1 MiB has no other source.
 pub const MAX_STORED_BYTES: u32 = MAX_RAW_BYTES + (1 << 20);
 
 /// The most blocks that are read of a file, apart from a good index at its end. The number has no source: it is eleven

@@ -357,7 +357,8 @@ macro_rules! table {
 
 use Parameter::{None as Nothing, Number, Object, OneResource, Resource, Word};
 
-/// The parameters of `too-many-requests`: which part of the server answers 429. The first parameter is the default.
+/// The parameters of `too-many-requests`: which part of the server answers 429 (docs/semantics/requests.md#errors). The
+/// first parameter is the default.
 const EMITTERS: &[&str] = &["fairness", "in-flight", "cache", "stale-cache", "shutdown"];
 
 /// The parameters of `etcd-defect`: numbers of etcd's issues and pull requests

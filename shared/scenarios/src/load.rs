@@ -8,15 +8,15 @@ use watchscope_simulator::{Controllers, Load};
 
 use crate::story::Story;
 
-/// The most objects of a load; more are refused with [`NoLoad::Bounds`]. Each object takes about 2 kB ([`Load`]), so
-/// 50,000 objects take 100 MB. The number has no other source.
+/// The most objects of a load; more are refused with [`NoLoad::Bounds`]. At an estimate of 2 kB each, 50,000 objects
+/// take 100 MB. The numbers have no other source.
 const MOST_OBJECTS: u32 = 50_000;
 /// The most writes per second of a load; more are refused with [`NoLoad::Bounds`]. It is 100 times the rate of events
-/// of pods in a large cluster (docs/semantics/servers.md#load).
+/// of pods in a large cluster (docs/semantics/servers.md#load). The factor has no source.
 const MOST_PER_SECOND: u32 = 20_000;
 /// The number of the load's writes after which etcd is compacted, so that etcd's history stays bounded. A configured
 /// interval may compact earlier. A compaction keeps the writes since the compaction before it. So the history holds up
-/// to 100,000 writes, which take about 200 MB at 2 kB each ([`Load`]). The number has no other source.
+/// to 100,000 writes. At an estimate of 2 kB each, they take about 200 MB. The numbers have no other source.
 const WRITES_PER_COMPACTION: u32 = 50_000;
 /// The shortest time between two compactions that a load sets; a shorter time is raised to this one. At 25,000 writes a
 /// second, more than [`MOST_PER_SECOND`], [`WRITES_PER_COMPACTION`] writes take this time. The number has no other

@@ -62,7 +62,7 @@ struct Others {
     metadata: [OnceLock<Bytes>; 3],
 }
 
-/// The end of a watch frame, after the object.
+/// The end of a watch frame, after the object (docs/semantics/requests.md#framing).
 const FRAME_END: &str = "}\n";
 
 fn frame_start(kind: &str) -> String {

@@ -22,7 +22,8 @@ use crate::json::go::kind_of;
 use crate::json::{json_text, sort_all, sort_keys};
 use crate::kinds::{Printer, ResourceType};
 
-/// The contents of `schema.txt`; read at the first use.
+/// The shapes of the built-in kinds, parsed from `schema.txt` at the first use. A test compares them with the OpenAPI
+/// of a real server (docs/simulator.md).
 static SCHEMA: LazyLock<Schema> = LazyLock::new(|| Schema::parse(include_str!("schema.txt")));
 
 /// All structs of `schema.txt`.

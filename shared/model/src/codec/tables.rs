@@ -115,7 +115,7 @@ impl Tables {
 }
 
 /// The bytes that the reader charges for an allocation beside its content. 16 bytes are for the two reference counts on
-/// a host of 64 bits, and 16 are an estimate of the allocator's overhead.
+/// a host of 64 bits. The other 16 are for the allocator's overhead; this number is an estimate without a source.
 pub(crate) const ALLOCATION_BYTES: usize = 32;
 
 /// An upper bound of the bytes of one entry of a table. In the list it covers two slots, while the list grows to twice

@@ -20,7 +20,8 @@ const TROUBLES_HELD: usize = 4_096;
 /// share has no source.
 const TROUBLES_KEPT: usize = 1_024;
 /// The least length in µs of an open gap that counts as a warning, whatever its outcome: 60 s, as for findings
-/// ([`Row::usual_severity`](crate::Row::usual_severity)). A shorter gap counts as a note.
+/// ([`Row::usual_severity`](crate::Row::usual_severity)). A shorter gap counts as a note. The number has no other
+/// source.
 const BLIND_US: u64 = 60_000_000;
 
 /// A maker of a chapter's summary from its records.

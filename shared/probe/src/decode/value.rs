@@ -97,7 +97,8 @@ fn walk(reader: &mut Reader<'_>, place: Place, cuts: &mut Cuts) -> Result<(), Js
     }
 }
 
-/// The key of the fields of one manager in an entry of `managedFields`.
+/// The key of the fields of one manager in an entry of `managedFields` (`ManagedFieldsEntry` of apimachinery
+/// `meta/v1`).
 pub(super) const FIELDS: &str = "fieldsV1";
 
 /// Reads the fields that a manager owns, in an object of an unknown kind. Keys begin with `f:` before a field's name,

@@ -81,7 +81,8 @@ pub(super) const GONE_WITH_SERVER: Varies = varies(
 );
 
 /// The finding of missing bookmarks of a quiet watch, which depends on other watches. Without events of the watch
-/// itself, it is made only if another watch had a newer resourceVersion over 75 s ago.
+/// itself, it is made only if another watch had a newer resourceVersion over 75 s ago. The number is `BOOKMARK_LATE_US`
+/// of diagnosis.
 pub(super) const MISSING: Varies = varies(
     F34,
     "missing bookmarks show beside watches that receive some",

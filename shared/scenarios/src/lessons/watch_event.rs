@@ -11,7 +11,8 @@ use super::{
 };
 use crate::script::{Act, Deed};
 
-/// The URL path of a node's lease. The lesson's script writes it, as a kubelet renews the lease of its node (KEP-589).
+/// The URL path of a node's lease, which the lesson's script writes. A kubelet renews the lease of its node in the
+/// namespace `kube-node-lease` (KEP-589); the lesson uses `kube-system`.
 const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/node-a";
 
 pub(super) fn lesson() -> Lesson {

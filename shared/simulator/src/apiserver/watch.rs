@@ -39,8 +39,8 @@ const BOOKMARK_BEFORE_DEADLINE: Duration = Duration::from_secs(2);
 const BOOKMARK_TICK: Duration = Duration::from_millis(1250);
 
 /// Slots of each of the two channels of a direct watch, which etcd serves; an event without a free slot ends the watch.
-/// Both channels together hold as many frames as the largest ring has events. etcd's client has no bound
-/// (docs/semantics/lists-and-watches.md#uncached).
+/// Both channels together hold as many frames as the largest ring has events (docs/semantics/servers.md#ring). etcd's
+/// client has no bound (docs/semantics/lists-and-watches.md#uncached). The number has no other source.
 const DIRECT_SLOTS: usize = 51_200;
 
 /// The parts of the world that a reply needs to fill the network.

@@ -17,8 +17,8 @@ use super::wire::{EventType, Frame};
 use crate::scope::Scope;
 use crate::time::Time;
 
-/// Time from the end of a watch, or from its refusal, to the next request. The number has no source: the program's
-/// author only kept the loop from spinning.
+/// Time from the end of a watch, or from its refusal, to the next request. The wait keeps the loop from spinning. The
+/// number has no source.
 const SLEEP: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]

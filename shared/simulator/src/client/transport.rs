@@ -13,7 +13,8 @@ use crate::time::Time;
 /// Time after which the client gives dialling up, and the requests that wait for the connection fail. client-go 1.36
 /// (`transport/cache.go`) and kube-rs 4.2.0 (`connect_timeout`) have the same timeout.
 const DIAL_TIMEOUT: Duration = Duration::from_secs(30);
-/// Silence after which a connection is probed, by an HTTP/2 ping (docs/semantics/servers.md#ping) or by TCP keepalive.
+/// Silence after which a connection is probed, by an HTTP/2 ping (docs/semantics/servers.md#ping) or by TCP keepalive
+/// (client-go `transport/cache.go`, 1.9 to 1.36).
 const PING_AFTER: Duration = Duration::from_secs(30);
 /// Time that an HTTP/2 ping may stay unanswered before the client gives the connection up
 /// (docs/semantics/servers.md#ping).
@@ -22,8 +23,8 @@ const PING_TIMEOUT: Duration = Duration::from_secs(15);
 /// 1.9 to 1.18), then nine probes (`tcp_keepalive_probes`) 30 s apart. The simulated kube-rs has the same time, without
 /// a source; its own timeout of 295 s ends a stream earlier.
 const KEEPALIVE_GIVES_UP: Duration = Duration::from_secs(300);
-/// Time after which Linux gives up data that was sent and not acknowledged: 924.6 s for `tcp_retries2` = 15 (its
-/// `ip-sysctl`), in whole seconds.
+/// Time after which Linux gives up data that was sent and not acknowledged. Linux waits 924.6 s with `tcp_retries2` = 15
+/// (`ip-sysctl` of Linux); the fraction is cut off.
 const RETRANSMISSION_GIVES_UP: Duration = Duration::from_secs(924);
 
 /// The reason why a request got no answer, or only a part of its answer.

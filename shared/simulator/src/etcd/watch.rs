@@ -31,8 +31,8 @@ use crate::message::ServerId;
 use crate::settings::EtcdConfig;
 use crate::time::{Time, micros};
 
-/// Time between two rounds that catch up unsynced watchers (`watchResyncPeriod`; docs/semantics/servers.md#watchers),
-/// unless the last round made progress ([`SYNC_AGAIN`]).
+/// Time between two rounds that catch up unsynced watchers (`watchResyncPeriod` of `mvcc/watchable_store.go`, 3.6.4;
+/// docs/semantics/servers.md#watchers). If the last round made progress, the time is [`SYNC_AGAIN`].
 const SYNC_PERIOD: Duration = Duration::from_millis(100);
 /// Time to the next round after a round that left some unsynced watchers, but fewer than before. Real etcd waits for as
 /// long as the last round took (`syncWatchersLoop` of `mvcc/watchable_store.go`, 3.6); a simulated round takes no time.
