@@ -94,7 +94,7 @@ pub fn write_records(path: &Path, records: &[Record]) -> Result<()> {
 pub fn write_run(path: &Path, pace: Pace, goes_on: impl Fn(&ChangeLoad) -> bool) -> Result<f64> {
     let mut sealed = Vec::new();
     let (mut load, opening) = ChangeLoad::start(pace, &mut |of| sealed.push(of));
-    let mut recording = Recording::begin(path, &"prod".into(), pace.epoch, opening)?;
+    let mut recording = Recording::begin(path, &pace.log.into(), pace.epoch, opening)?;
     while goes_on(&load) {
         sealed.drain(..).try_for_each(|of| recording.take(of))?;
         load.step(&mut |of| sealed.push(of));

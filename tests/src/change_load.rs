@@ -15,6 +15,8 @@ use watchscope_model::{Event, Object, RequestId, State, StreamId, Text, Time, Ui
 /// The run that a load writes: its epoch, its start, its objects and how fast they change.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
+    /// The log's name.
+    pub log: &'static str,
     /// The epoch's name.
     pub epoch: &'static str,
     /// The start of the run.
@@ -29,6 +31,7 @@ pub struct Pace {
 
 /// The pace of one busy cluster: 2,000 changes per second of 5,000 objects.
 pub const BUSY: Pace = Pace {
+    log: "prod",
     epoch: "9f3b52c07d1ea846",
     start: Time(1_763_715_600_000_000),
     changes_per_s: 2_000,
@@ -56,7 +59,7 @@ impl ChangeLoad {
             version: 81_204_377,
             owners: BTreeMap::new(),
         };
-        let (sealer, opening) = Sealer::new("prod".into(), pace.epoch.into(), pace.start);
+        let (sealer, opening) = Sealer::new(pace.log.into(), pace.epoch.into(), pace.start);
         let log = Log {
             state: State {
                 at: pace.start,

@@ -1,12 +1,14 @@
 //! Measures the page over 1 and 10 million records in 1,000 and 5,000 lanes: work of frames, intervals and memory.
 //!
 //! A recording holds the records of one cluster. The page opens it as a file, opens all watches whole, and loads the
-//! whole recording by showing all of it. It is measured at 1920x1080 without GPU, in 1,800 frames (30 s at 60 Hz): a
+//! whole recording by showing all of it. The ten million are then served again, from the history of a demo that runs on:
+//! the page shows the recording's stretch of the log. It is measured at 1920x1080 without GPU, in 1,800 frames (30 s at 60 Hz): a
 //! third pans in time by 12 px a frame, a third zooms in and out, a third scrolls over the lanes by 30 px a frame.
 //! Frame work is the time of the wheel's handler, of the page's animation frame, and of the tasks that these leave
 //! behind, by the page's clock. The interval is that of the browser's animation frames, which includes rasterising.
-//! Memory is the private resident memory of the renderer's process, without the program's own files that all tabs share;
-//! and the length of all its WebAssembly memories.
+//! Memory is the private resident memory of the renderer's process, without the program's own files that all tabs share,
+//! after a garbage collection; and the length of all its WebAssembly memories.
+//! The argument `file` or `history` chooses one source of the ten million records alone.
 //! WATCHSCOPE_BENCH_PROFILE names a file for a CPU profile of the view with all 10 million records.
 #![allow(
     clippy::print_stdout,
@@ -14,12 +16,14 @@
     reason = "a benchmark speaks to a person"
 )]
 
-use std::path::Path;
-use std::time::Duration;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::json;
 use thirtyfour::By;
+use watchscope_model::Time;
 use watchscope_tests::change_file::write_run;
 use watchscope_tests::change_load::{BUSY, Pace};
 use watchscope_tests::stage::{
@@ -123,33 +127,43 @@ const DRIVE: &str = "
 
 #[tokio::main]
 async fn main() -> Result<()> {
+    let only = std::env::args().nth(1);
+    let is_wanted = |source: &str| only.as_ref().is_none_or(|only| only == source);
     let folder = tempfile::tempdir()?;
     let binary = WatchscopeBinary::find()?;
-    for scale in SCALES {
-        let file = folder.path().join(format!("{}.wscope", scale.records));
-        let pace = Pace {
-            living: scale.lanes,
-            // A few objects come and go, so that lanes have ends.
-            replaced_per_minute: 1,
-            ..BUSY
-        };
-        write_run(&file, pace, |load| load.changes() < scale.records)?;
-        measure(&binary, &file, &scale).await?;
+    let ten_million = &SCALES[1];
+    if is_wanted("file") {
+        for scale in SCALES
+            .iter()
+            .filter(|scale| only.is_none() || scale.records == ten_million.records)
+        {
+            let file = folder.path().join(format!("{}.wscope", scale.records));
+            write_run(&file, pace(scale), |load| load.changes() < scale.records)?;
+            measure_file(&binary, &file, scale).await?;
+        }
+    }
+    if is_wanted("history") {
+        measure_history(&binary, folder.path(), ten_million).await?;
     }
     Ok(())
 }
 
-async fn measure(binary: &WatchscopeBinary, file: &Path, scale: &Scale) -> Result<()> {
-    let tab = Tab::open(
-        SIZE_PX.0,
-        SIZE_PX.1,
-        &format!("{WATCH_FRAMES}{KEEP_MEMORIES}"),
-    )
-    .await?;
+fn pace(scale: &Scale) -> Pace {
+    Pace {
+        living: scale.lanes,
+        // A few objects come and go, so that lanes have ends.
+        replaced_per_minute: 1,
+        ..BUSY
+    }
+}
+
+/// Opens a tab on a server, with all watches of the load opened whole.
+async fn open(binary: &WatchscopeBinary, served: &Served) -> Result<Tab> {
+    let watched = format!("{WATCH_FRAMES}{KEEP_MEMORIES}");
+    let tab = Tab::open(SIZE_PX.0, SIZE_PX.1, &watched).await?;
     let driver = tab.driver();
     driver.set_script_timeout(LONG).await?;
-    let served = Served::start(binary.with(&["demo"])).await?;
-    let link = fresh_link(binary, &served).await?;
+    let link = fresh_link(binary, served).await?;
     driver.goto(&link).await?;
     tab.until("the page is live", |now| now["connection"] == "Live")
         .await?;
@@ -161,6 +175,64 @@ async fn measure(binary: &WatchscopeBinary, file: &Path, scale: &Scale) -> Resul
         "*/leases.coordination.k8s.io",
     ];
     driver.execute(OPEN_WHOLE, vec![json!(watches)]).await?;
+    Ok(tab)
+}
+
+/// Measures the records from the history of a demo that runs on.
+async fn measure_history(binary: &WatchscopeBinary, folder: &Path, scale: &Scale) -> Result<()> {
+    let history = folder.join("history");
+    let path = history.to_str().context("a plain name")?;
+    let flags = ["demo", "--history", path];
+    // A first run makes the log's folder. Its own records give way to the load.
+    drop(Served::start(binary.with(&flags)).await?);
+    let log = only_entry(&history)?;
+    let file = log.join("000001-2025-11-21T09-00-00Z.wscope");
+    for entry in fs::read_dir(&log)? {
+        let path = entry?.path();
+        if path
+            .extension()
+            .is_some_and(|kind| kind == "wscope" || kind == "unfinished")
+        {
+            fs::remove_file(path)?;
+        }
+    }
+    let length_us = 1_000_000 / pace(scale).changes_per_s as i64 * scale.records as i64;
+    let now_us = SystemTime::now().duration_since(UNIX_EPOCH)?.as_micros() as i64;
+    let start = Time(now_us - length_us - 600_000_000);
+    let run = Pace {
+        log: "demo",
+        start,
+        ..pace(scale)
+    };
+    let lasted_us = write_run(&file, run, |load| load.changes() < scale.records)?;
+    let served = Served::start(binary.with(&flags)).await?;
+    let tab = open(binary, &served).await?;
+    tab.driver().refresh().await?;
+    tab.until("the page is live again", |now| now["connection"] == "Live")
+        .await?;
+    // A link to the recording's stretch.
+    let to = start.plus_micros(lasted_us as i64);
+    tab.script(&format!(
+        "location.hash = '#v=1&from={}&to={}'",
+        start.0, to.0
+    ))
+    .await?;
+    measure(&tab, " from the history", scale).await
+}
+
+/// Returns the only entry of a folder.
+fn only_entry(folder: &Path) -> Result<PathBuf> {
+    let entries = fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
+    match &entries[..] {
+        [entry] => Ok(entry.path()),
+        _ => anyhow::bail!("{} has {} entries", folder.display(), entries.len()),
+    }
+}
+
+async fn measure_file(binary: &WatchscopeBinary, file: &Path, scale: &Scale) -> Result<()> {
+    let served = Served::start(binary.with(&["demo"])).await?;
+    let tab = open(binary, &served).await?;
+    let driver = tab.driver();
     tab.script(OPEN_FILE).await?;
     let field = driver.find(By::Css("[data-part=file-field]")).await?;
     let path = file.to_str().context("a plain name")?;
@@ -178,6 +250,11 @@ async fn measure(binary: &WatchscopeBinary, file: &Path, scale: &Scale) -> Resul
     let now = tab.summary().await?;
     eprintln!("open: {now}");
     tab.key("0").await?;
+    measure(&tab, "", scale).await
+}
+
+/// Measures a page that shows all of the load's records. `source` says where they come from.
+async fn measure(tab: &Tab, source: &str, scale: &Scale) -> Result<()> {
     let mut before = 0;
     // All of it is loaded, or as much as the page holds: then nothing more comes for three seconds.
     let records = eventually("all records are loaded", LONG, async || {
@@ -191,12 +268,12 @@ async fn measure(binary: &WatchscopeBinary, file: &Path, scale: &Scale) -> Resul
     .await?;
     let now = tab.summary().await?;
     eprintln!("{records} of {} records held; {now}", scale.records);
-    let memory = memory(&tab).await?;
+    let memory = memory(tab).await?;
     eprintln!("{memory:?}");
-    let name = format!("{} records in {} lanes", scale.records, scale.lanes);
+    let name = format!("{} records in {} lanes{source}", scale.records, scale.lanes);
     if let Some(bar) = scale.whole_bar_ms {
         drive(
-            &tab,
+            tab,
             &format!("{name}, all in view"),
             bar,
             scale.ten_minutes_bar_ms.is_some(),
@@ -204,8 +281,8 @@ async fn measure(binary: &WatchscopeBinary, file: &Path, scale: &Scale) -> Resul
         .await?;
     }
     if let Some(bar) = scale.ten_minutes_bar_ms {
-        zoom_to_ten_minutes(&tab).await?;
-        drive(&tab, &format!("{name}, ten minutes in view"), bar, false).await?;
+        zoom_to_ten_minutes(tab).await?;
+        drive(tab, &format!("{name}, ten minutes in view"), bar, false).await?;
         let held = row_of("records held of them", records as f64, scale.records as f64);
         println!("{held}");
         println!(
@@ -270,7 +347,7 @@ async fn drive(tab: &Tab, name: &str, bar_ms: f64, is_profiled: bool) -> Result<
     let driven = frames(tab, FRAMES).await?;
     if let Some(path) = profile {
         let answer = cdp.send_raw("Profiler.stop", json!({})).await?;
-        std::fs::write(&path, answer["profile"].to_string())?;
+        fs::write(&path, answer["profile"].to_string())?;
         let picture = Path::new(&path).with_extension("png");
         tab.driver().screenshot(&picture).await?;
     }
@@ -316,7 +393,7 @@ struct Memory {
 
 /// Returns the resident memory of a process that no file backs, in KiB.
 fn private_kib(process: &str) -> Result<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
+    let status = fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status
         .lines()
         .find_map(|line| line.strip_prefix("RssAnon:"));
@@ -326,13 +403,16 @@ fn private_kib(process: &str) -> Result<u64> {
 
 /// Returns the private memory of the renderer that holds the most, and the length of the page's WebAssembly memories.
 async fn memory(tab: &Tab) -> Result<Memory> {
+    let cdp = tab.driver().cdp();
+    cdp.send_raw("HeapProfiler.collectGarbage", json!({}))
+        .await?;
     let wasm = tab
         .script(
             "return [...window.bench.memories].reduce((sum, of) => sum + of.buffer.byteLength, 0)",
         )
         .await?;
     let mut most_kib = 0;
-    for entry in std::fs::read_dir("/proc")? {
+    for entry in fs::read_dir("/proc")? {
         let name = entry?.file_name();
         let Some(process) = name
             .to_str()
@@ -341,7 +421,7 @@ async fn memory(tab: &Tab) -> Result<Memory> {
             continue;
         };
         // A process may end at any time.
-        let words = std::fs::read_to_string(format!("/proc/{process}/cmdline")).unwrap_or_default();
+        let words = fs::read_to_string(format!("/proc/{process}/cmdline")).unwrap_or_default();
         if words.contains("--type=renderer") {
             most_kib = most_kib.max(private_kib(process).unwrap_or_default());
         }
