@@ -6,7 +6,8 @@
 //!   groups   [            1,024            ]…      sums of 16 blocks
 //! ```
 //! A picture of millions of marks adds up groups and blocks, and reads single marks only at the edges of its columns.
-//! `mark_block.rs` packs a block. Of ten million records in five watches a mark took 8.5 bytes (14 before packing).
+//! `mark_block.rs` packs a block. Ten million records of five
+//! watches took 14 bytes of WebAssembly memory each, with all that belongs to them (23 before packing).
 
 use std::ops::Range;
 
@@ -15,7 +16,7 @@ use watchscope_model::{Seq, Time};
 use super::grow::push;
 use super::mark_block::{BLOCK, Base, Block, Column, FAR, Numbers};
 use super::mark_kind::{MarkKind, NO_VERSION};
-use super::mark_sums::{Sums, Versions};
+use super::mark_sums::Sums;
 
 /// Most marks that are appended to a run; the next mark begins another run. A run is one piece of memory, so few bytes
 /// are moved when a run is cut. The number has no source.
@@ -40,6 +41,15 @@ pub(super) struct MarkRun {
     /// The time and version from which the numbers count; zeroes before the first mark.
     base: Base,
     groups: Vec<Sums>,
+}
+
+/// A stretch of time while marks are added to it.
+pub(super) struct OpenStretch {
+    /// The time of its first mark.
+    pub(super) first: Time,
+    /// The end of the stretch, which is not part of it.
+    pub(super) end: Time,
+    pub(super) sums: Sums,
 }
 
 impl MarkRun {
@@ -180,70 +190,94 @@ impl MarkRun {
         from
     }
 
-    /// Adds the marks from index `from` on to `sums`, and stops before index `to` or before the first mark at or after
-    /// the time `end`. Returns the index after the last added mark.
-    pub(super) fn sum_until(&self, from: usize, to: usize, end: Time, sums: &mut Sums) -> usize {
-        let mut place = from;
-        while place < to {
-            let is_whole = |size: usize| {
-                place.is_multiple_of(size) && place + size <= to && self.at(place + size - 1) < end
-            };
-            if is_whole(GROUP) {
-                sums.join(&self.groups[place / GROUP]);
-                place += GROUP;
+    /// Adds the marks at `places` to the stretches of time that hold them, as [`super::marks::Marks::sum_by`] does. `open`
+    /// is the stretch of the last mark before, and of the last mark afterwards.
+    pub(super) fn sum_by(
+        &self,
+        places: Range<usize>,
+        open: &mut Option<OpenStretch>,
+        end_of: &mut dyn FnMut(Time) -> Time,
+        take: &mut dyn FnMut(Time, &Sums),
+    ) {
+        let mut place = places.start;
+        while place < places.end {
+            // What the stretch takes whole need not be read.
+            if let Some(open) = open
+                && let Some((sums, size)) = self.whole(place, places.end, open.end)
+            {
+                open.sums.join(&sums);
+                place += size;
                 continue;
             }
-            let block = self.blocks.get(place / BLOCK).filter(|_| is_whole(BLOCK));
-            if let Some(whole) = block.and_then(|block| block.sums(self.base)) {
-                sums.join(&whole);
-                place += BLOCK;
-                continue;
-            }
-            let stop = to.min((place / BLOCK + 1) * BLOCK);
-            let offset = end.0.saturating_sub(self.base.0);
-            let mut ats = [0; BLOCK];
-            let ats = self.numbers(Column::At, &(place..stop), &mut ats);
-            let earlier = ats.partition_point(|&at| i64::from(at) < offset);
-            self.add_each(place..place + earlier, sums);
-            place += earlier;
-            if place < stop {
-                break;
-            }
+            let stop = places.end.min((place / BLOCK + 1) * BLOCK);
+            self.sum_each(place..stop, open, end_of, take);
+            place = stop;
         }
-        place
     }
 
-    /// Adds single marks of one block to `sums`. The columns are read at once and the versions are joined once, since
-    /// the edges of a picture's columns are most of its work.
-    fn add_each(&self, places: Range<usize>, sums: &mut Sums) {
-        let (mut offsets, mut kinds) = ([0; BLOCK], [0; BLOCK]);
+    /// Returns the sums of the largest group or block that begins at a mark and ends before index `to` and the time
+    /// `end`, and the number of its marks.
+    fn whole(&self, place: usize, to: usize, end: Time) -> Option<(Sums, usize)> {
+        let is_whole = |size: usize| {
+            place.is_multiple_of(size) && place + size <= to && self.at(place + size - 1) < end
+        };
+        if is_whole(GROUP) {
+            return Some((self.groups[place / GROUP], GROUP));
+        }
+        let block = self.blocks.get(place / BLOCK)?;
+        is_whole(BLOCK)
+            .then(|| block.sums(self.base))?
+            .zip(Some(BLOCK))
+    }
+
+    /// Adds single marks of one block to the stretches of time that hold them. The columns of the block are read at once,
+    /// since the edges of a picture's columns are most of its work.
+    fn sum_each(
+        &self,
+        places: Range<usize>,
+        open: &mut Option<OpenStretch>,
+        end_of: &mut dyn FnMut(Time) -> Time,
+        take: &mut dyn FnMut(Time, &Sums),
+    ) {
+        let [mut ats, mut offsets, mut kinds] = [[0; BLOCK]; 3];
+        let ats = self.numbers(Column::At, &places, &mut ats);
         let offsets = self.numbers(Column::Version, &places, &mut offsets);
-        if offsets.contains(&FAR) {
-            for place in places {
-                sums.add(self.at(place), self.kind(place), self.version(place));
-            }
-            return;
-        }
         let kinds = self.numbers(Column::Kind, &places, &mut kinds);
-        let mut moved: Option<(usize, [u32; 3])> = None;
-        for (place, (&kind, &offset)) in places.zip(kinds.iter().zip(offsets)) {
+        for (place, ((&at, &offset), &kind)) in places.zip(ats.iter().zip(offsets).zip(kinds)) {
+            let at = Time(self.base.0 + i64::from(at));
             let kind = MarkKind::from_number(kind as u8);
-            sums.count(kind);
-            if kind.moves_version() {
-                let (_, [least, most, last]) = moved.get_or_insert((place, [offset; 3]));
-                (*least, *most, *last) = ((*least).min(offset), (*most).max(offset), offset);
-            }
+            let version = match offset {
+                FAR => self.version(place),
+                offset => self.base.1.wrapping_add(u64::from(offset)),
+            };
+            let stretch = match open {
+                Some(open) if at < open.end => open,
+                _ => {
+                    if let Some(open) = open {
+                        take(open.first, &open.sums);
+                    }
+                    open.insert(OpenStretch {
+                        first: at,
+                        // A mark is in a stretch of its own if none could be made.
+                        end: end_of(at).max(at.plus_micros(1)),
+                        sums: Sums::default(),
+                    })
+                }
+            };
+            stretch.sums.add(at, kind, version);
         }
-        if let Some((first, offsets)) = moved {
-            let [least, most, last] =
-                offsets.map(|offset| self.base.1.wrapping_add(u64::from(offset)));
-            let since = self.at(first);
-            sums.join_versions(Versions {
-                since,
-                least,
-                most,
-                last,
-            });
+    }
+
+    /// Adds the marks at `places` to `sums`.
+    pub(super) fn sum(&self, places: Range<usize>, sums: &mut Sums) {
+        let mut open = Some(OpenStretch {
+            first: Time::default(),
+            end: Time(i64::MAX),
+            sums: *sums,
+        });
+        self.sum_by(places, &mut open, &mut |_| Time(i64::MAX), &mut |_, _| {});
+        if let Some(open) = open {
+            *sums = open.sums;
         }
     }
 

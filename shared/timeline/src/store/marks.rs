@@ -6,7 +6,7 @@ use watchscope_model::fold::STEPS_KEPT;
 use watchscope_model::{Seq, Time};
 
 use super::mark_kind::{MarkKind, NO_VERSION};
-use super::mark_run::MarkRun;
+use super::mark_run::{MarkRun, OpenStretch};
 use super::mark_sums::Sums;
 
 /// Marks by rising seq. A mark's index counts over all blocks. To insert or to forget the marks of a chapter moves no
@@ -176,27 +176,12 @@ impl Marks {
         end_of: &mut dyn FnMut(Time) -> Time,
         take: &mut dyn FnMut(Time, &Sums),
     ) {
-        let mut open: Option<(Time, Time, Sums)> = None;
+        let mut open: Option<OpenStretch> = None;
         self.each_run(places, &mut |run, from, to| {
-            let mut place = from;
-            while place < to {
-                let at = run.at(place);
-                let (_, end, sums) = match &mut open {
-                    Some(open) if at < open.1 => open,
-                    _ => {
-                        if let Some((first, _, sums)) = open.take() {
-                            take(first, &sums);
-                        }
-                        // A mark is in a stretch of its own if none could be made.
-                        let end = end_of(at).max(at.plus_micros(1));
-                        open.insert((at, end, Sums::default()))
-                    }
-                };
-                place = run.sum_until(place, to, *end, sums);
-            }
+            run.sum_by(from..to, &mut open, end_of, take);
         });
-        if let Some((first, _, sums)) = open {
-            take(first, &sums);
+        if let Some(open) = open {
+            take(open.first, &open.sums);
         }
     }
 
@@ -204,7 +189,7 @@ impl Marks {
     pub(crate) fn sum(&self, places: Range<usize>) -> Sums {
         let mut sums = Sums::default();
         self.each_run(places, &mut |run, from, to| {
-            run.sum_until(from, to, Time(i64::MAX), &mut sums);
+            run.sum(from..to, &mut sums);
         });
         sums
     }
