@@ -13,16 +13,16 @@ use crate::record_run::RecordRun;
 
 /// Default for the bytes that the page may hold of logs: 384 MiB. Beyond the budget chapters are dropped, the oldest
 /// first. The newest live chapter stays, and so do chapters in view within two fifths of the budget. The budget holds
-/// ten million change records: at 15.2 B encoded (docs/benchmarks.md, record-bytes) and about 19 B in traces, they take
-/// 326 MiB. The 19 B are 14 B in the columns of the watch, 4 B in the list of the object, and unused space.
+/// ten million change records and more: at 15.2 B encoded (docs/benchmarks.md, record-bytes) and at most 14 B in traces,
+/// they take 280 MiB. The 14 B are all WebAssembly memory of a page with them (docs/benchmarks.md, scale).
 pub const DEFAULT_BUDGET_BYTES: usize = 384 << 20;
 /// Encoded bytes after which the live log is cut into a new chapter: 1 MiB, or 1/128 of a budget below 128 MiB. So the
 /// oldest part of the live log can be dropped alone. 1 MiB is the server's number: the server closes a chapter that
 /// exceeds both 1 MiB and its opening (`shared/log/src/sealer.rs`).
 const CHAPTER_BYTES: usize = 1 << 20;
 /// Share of the budget, in fifths, that the encoded bytes in view may take: two. Beyond this share no more chapters are
-/// requested, and chapters in view may be dropped. The traces of chapters take about five quarters of the encoded
-/// bytes, so both together take nine tenths of the budget.
+/// requested, and chapters in view may be dropped. The traces of chapters take less than the encoded bytes,
+/// so both together take at most four fifths of the budget.
 const SHOWN_FIFTHS: usize = 2;
 /// Divisor of the budget: the size is checked again after each 1/128 of it that was read, because a check looks at all
 /// traces. For a small budget, 1/128 of it is also the size at which the live log is cut. The number has no source.
