@@ -417,10 +417,11 @@ impl Auditor {
     }
 
     /// Starts a comparison of a watch, or of all watches (`None`): of all objects (`None`), or of one object. Returns
-    /// whether there is such a watch. If so, at least one audit record of the watch follows, unless the watch is
-    /// stopped before; the record may say that nothing can be decided. The object need not be held by the watch. A
-    /// later request for the same watch replaces an earlier one, which may then get no record of its own. While 64
-    /// reads of the watch wait, a request for one object adds no lookup.
+    /// whether there is such a watch. For one object, a watch whose requests the auditor never saw does not count. If
+    /// there is one, at least one audit record of the watch follows, unless the watch is stopped before; the record may
+    /// say that nothing can be decided. The object need not be held by the watch. A later request for the same watch
+    /// replaces an earlier one, which may then get no record of its own. While 64 reads of the watch wait, a request for
+    /// one object adds no lookup.
     pub fn ask(
         &mut self,
         watch: Option<&WatchName>,
@@ -429,7 +430,9 @@ impl Auditor {
     ) -> bool {
         let mut is_there = false;
         for (name, audit) in &mut self.watches {
-            if watch.is_none_or(|watch| watch == name) {
+            // Without the scope there is no path to an object: the audit began after the requests of the watch.
+            let is_readable = object.is_none() || audit.scope().is_some();
+            if is_readable && watch.is_none_or(|watch| watch == name) {
                 is_there = true;
                 audit.ask_for(object, now);
             }

@@ -1790,6 +1790,19 @@ fn without_the_right_to_get_objects_are_listed_by_name() {
 }
 
 #[test]
+fn an_object_of_a_watch_whose_request_the_audit_never_saw_is_not_read() {
+    let mut stage = watching(30, Level::Off);
+    // This audit begins while the watch is streaming, so no path to its objects is known.
+    stage.auditor = Auditor::new(Level::Off);
+    stage.record(bookmark(15));
+    let watch = WATCH.into();
+    let is_there = (stage.auditor).ask(Some(&watch), Some(&object("a", 1)), stage.now);
+    assert!(!is_there);
+    assert_eq!(stage.auditor.next(stage.now, &stage.state), None);
+    assert_eq!(stage.auditor.wake_at(), None);
+}
+
+#[test]
 fn a_server_that_lists_one_name_at_a_version_as_of_the_newest_is_believed_all_the_same() {
     let mut stage = with_ghost(21, Level::Off);
     // Others write to etcd, no event moves the watch past these writes, and its version is compacted once.
