@@ -29,11 +29,9 @@ use watchscope::transport::Protocols;
 use watchscope_tests::reading::{Kept, Reading as Watching, at};
 use watchscope_tests::usage::{CpuTime, numbers_of_child};
 
-/// The events of the short stream. They are more than the bodies that memory holds, so the events after them have the
-/// cost of a log that has run for long.
-const SHORT: u64 = 40_000;
-/// The events of the long stream.
-const LONG: u64 = 3 * SHORT;
+/// The bytes of objects in the short stream. They are more than the bodies that memory holds, so the events after them
+/// have the cost of a log that has run for long.
+const SHORT_BYTES: u64 = 192 << 20;
 const OBJECTS: u64 = 1_000;
 /// The runs of each reader; the least CPU counts, since other programs of a shared machine only add to it.
 const RUNS: usize = 5;
@@ -95,6 +93,7 @@ fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => runtime.block_on(measure()),
+        ["serve", shape, events] => runtime.block_on(serve_for_a_profiler(shape, events)),
         ["floor", _, url, _] => read_as_floor(url),
         [reader, kind, url, events] => {
             let (events, is_metadata) = (events.parse()?, kind == "metadata");
@@ -116,9 +115,19 @@ fn main() -> Result<()> {
     }
 }
 
+/// Serves one shape, by its index, until it is killed. A profiler can then start a reader by itself.
+async fn serve_for_a_profiler(shape: &str, events: &str) -> Result<()> {
+    let shape = *SHAPES.get(shape.parse::<usize>()?).context("a shape")?;
+    let served = serve(shape, events.parse()?).await?;
+    eprintln!("watchscope {} {events}", served.url);
+    std::future::pending().await
+}
+
 async fn measure() -> Result<()> {
     for shape in SHAPES {
-        let (short, long) = (serve(shape, SHORT).await?, serve(shape, LONG).await?);
+        let object_bytes = Template::new(shape)?.object(1).len();
+        let few = SHORT_BYTES / object_bytes as u64;
+        let (short, long) = (serve(shape, few).await?, serve(shape, 3 * few).await?);
         let mut readers = vec!["watchscope", "kube", "floor"];
         readers.extend(shape.with_history.then_some("history"));
         let mut least = vec![[CpuTime::MAX; 2]; readers.len()];
@@ -129,8 +138,9 @@ async fn measure() -> Result<()> {
                 }
             }
         }
-        let costs: Vec<Cost> = least.into_iter().map(Cost::of).collect();
-        report(shape, long.object_bytes, &costs);
+        let cost = |[short, long]: [CpuTime; 2]| Cost::of(short, long, 2 * few);
+        let costs: Vec<Cost> = least.into_iter().map(cost).collect();
+        report(shape, object_bytes, &costs);
     }
     Ok(())
 }
@@ -175,10 +185,9 @@ struct Cost {
 }
 
 impl Cost {
-    /// The cost of an event, from the CPU of the short stream and of the long one.
-    fn of([short, long]: [CpuTime; 2]) -> Self {
-        let each =
-            |ns: fn(CpuTime) -> u64| (ns(long) as f64 - ns(short) as f64) / (LONG - SHORT) as f64;
+    /// The cost of an event, from the CPU of the short stream and of the long one, which has `more` events more.
+    fn of(short: CpuTime, long: CpuTime, more: u64) -> Self {
+        let each = |ns: fn(CpuTime) -> u64| (ns(long) as f64 - ns(short) as f64) / more as f64;
         Self {
             cpu_ns: each(|time| time.total_ns),
             kernel_ns: each(|time| time.kernel_ns),
@@ -273,7 +282,6 @@ fn read_as_floor(url: &str) -> Result<()> {
 struct Served {
     url: String,
     events: u64,
-    object_bytes: usize,
 }
 
 impl Served {
@@ -309,7 +317,6 @@ async fn serve(shape: Shape, events: u64) -> Result<Served> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     let url = format!("http://{}", listener.local_addr()?);
     let template = Template::new(shape)?;
-    let object_bytes = template.object(1).len();
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -328,11 +335,7 @@ async fn serve(shape: Shape, events: u64) -> Result<Served> {
             }
         });
     });
-    Ok(Served {
-        url,
-        events,
-        object_bytes,
-    })
+    Ok(Served { url, events })
 }
 
 async fn converse(
