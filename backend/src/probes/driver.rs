@@ -456,6 +456,8 @@ impl Driver {
             let Wire::Reading(_, body, _) = self.wire(channel) else {
                 return;
             };
+            // The transport reads into the same buffer again once no piece of it is held. A new buffer costs page faults.
+            drop(piece);
             match body.chunk().now_or_never() {
                 None => return,
                 Some(Ok(Some(next))) => piece = next,

@@ -161,10 +161,9 @@ impl<'a> Reader<'a> {
             let place = start..self.at;
             self.expect(b':')?;
             each(self, key, place)?;
-            if self.closes(b'}') {
+            if !self.goes_on(b'}')? {
                 return Ok(());
             }
-            self.expect(b',')?;
         }
     }
 
@@ -179,10 +178,9 @@ impl<'a> Reader<'a> {
         }
         loop {
             each(self)?;
-            if self.closes(b']') {
+            if !self.goes_on(b']')? {
                 return Ok(());
             }
-            self.expect(b',')?;
         }
     }
 
@@ -190,6 +188,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// A [`JsonError`] if no string follows, it is not JSON, or an escape is half of a surrogate pair.
+    #[inline]
     pub fn string(&mut self) -> Result<Cow<'a, str>> {
         let start = self.position();
         let bytes = self.text.as_bytes();
@@ -201,10 +200,7 @@ impl<'a> Reader<'a> {
             self.at = plain + 1;
             return Ok(Cow::Borrowed(&self.text[start + 1..plain]));
         }
-        (self.at, _) = string_size(bytes, plain)?;
-        unescaped(&self.text[start + 1..self.at - 1])
-            .map(Cow::Owned)
-            .ok_or_else(|| fail(start, JsonErrorKind::Syntax))
+        self.escaped_string(start, plain)
     }
 
     /// Reads a string or null; null is `None`.
@@ -212,9 +208,10 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// The errors of [`Reader::string`] if neither follows, or the text has ended.
     pub fn optional_string(&mut self) -> Result<Option<Cow<'a, str>>> {
-        match self.peek()? {
-            Next::Null => self.skip().map(|_| None),
-            Next::String => self.string().map(Some),
+        let at = self.position();
+        match self.text.as_bytes().get(at) {
+            Some(b'"') => self.string().map(Some),
+            Some(b'n') => self.skip().map(|_| None),
             _ => Err(self.unexpected()),
         }
     }
@@ -227,6 +224,13 @@ impl<'a> Reader<'a> {
     pub fn skip(&mut self) -> Result<Range<usize>> {
         let start = self.position();
         let bytes = self.text.as_bytes();
+        if bytes.get(start) == Some(&b'"') {
+            let plain = plain_end(bytes, start + 1);
+            if bytes.get(plain) == Some(&b'"') {
+                self.at = plain + 1;
+                return Ok(start..self.at);
+            }
+        }
         self.at = match compact_end(bytes, start, self.depth) {
             Some(end) => end,
             None => value_end(bytes, start, self.depth)?,
@@ -327,6 +331,29 @@ impl<'a> Reader<'a> {
         self.depth += 1;
         self.at = at + 1;
         Ok(())
+    }
+
+    /// Reads the rest of a string, from its first escape on. It is a function of its own, since nearly no string has one.
+    #[cold]
+    #[inline(never)]
+    fn escaped_string(&mut self, start: usize, escape: usize) -> Result<Cow<'a, str>> {
+        (self.at, _) = string_size(self.text.as_bytes(), escape)?;
+        unescaped(&self.text[start + 1..self.at - 1])
+            .map(Cow::Owned)
+            .ok_or_else(|| fail(start, JsonErrorKind::Syntax))
+    }
+
+    /// After a member or element: takes a comma and returns `true`, or takes the closing bracket and returns `false`.
+    #[inline]
+    fn goes_on(&mut self, bracket: u8) -> Result<bool> {
+        if self.text.as_bytes().get(self.at) == Some(&b',') {
+            self.at += 1;
+            return Ok(true);
+        }
+        if self.closes(bracket) {
+            return Ok(false);
+        }
+        self.expect(b',').map(|()| true)
     }
 
     fn closes(&mut self, bracket: u8) -> bool {
