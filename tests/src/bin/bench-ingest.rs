@@ -29,9 +29,9 @@ use watchscope::transport::Protocols;
 use watchscope_tests::reading::{Kept, Reading as Watching, at};
 use watchscope_tests::usage::{CpuTime, numbers_of_child};
 
-/// The bytes of objects in the short stream. They are more than the bodies that memory holds, so the events after them
-/// have the cost of a log that has run for long.
-const SHORT_BYTES: u64 = 192 << 20;
+/// The bytes of objects in the short stream: more than twice the bodies that memory holds. Until then the allocator
+/// takes new pages. The events after them have the cost of a log that has run for long.
+const SHORT_BYTES: u64 = 384 << 20;
 const OBJECTS: u64 = 1_000;
 /// The runs of each reader; the least CPU counts, since other programs of a shared machine only add to it.
 const RUNS: usize = 5;
