@@ -46,7 +46,7 @@ const LIST_HEADER_LIMIT: Duration = Duration::from_secs(75);
 const WATCH_HEADER_GRACE: Duration = Duration::from_secs(60);
 
 /// The bytes that one iteration reads before the log and the timers are served.
-const ITERATION_BYTES: usize = 128 << 10;
+const ITERATION_BYTES: usize = 256 << 10;
 
 /// The age up to which a discovery answer is reused for a watch that asks for one.
 const DISCOVERY_MAX_AGE: Duration = Duration::from_secs(10);

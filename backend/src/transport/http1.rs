@@ -2,7 +2,7 @@
 //!
 //! hyper's connection future is polled inside [`Connection::send`] and [`Body::chunk`], not in a task of its own. So no
 //! chunk crosses a thread, nothing is read without a request for it, and the reader itself sees every end. A chunk is a
-//! slice of hyper's read buffer. That grows from 8 KiB to about 128 KiB while the server is ahead of us, and lives as long
+//! slice of hyper's read buffer. That grows from 8 KiB to at most 256 KiB while the server is ahead of us, and lives as long
 //! as the connection.
 
 use std::future::poll_fn;
@@ -24,9 +24,8 @@ use super::message::{Framing, Head, MAX_HEAD_BYTES, MAX_HEAD_LINES, prepare};
 use super::tap::{Ending, Io, Tap};
 use super::target::Target;
 
-/// The bytes of room that hyper wants before a read from the socket. Its buffer has up to twice as many, and a read fills
-/// it. The bytes of one read are then still in the processor's second cache (1 MiB and less) when they are decoded.
-const MAX_READ_BYTES: usize = 64 * 1024;
+/// The most bytes of one read from the socket, and of the buffer that a busy connection keeps.
+const MAX_READ_BYTES: usize = 256 * 1024;
 
 type Driver = http1::Connection<TokioIo<Tap>, Full<Bytes>>;
 

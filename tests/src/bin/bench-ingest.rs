@@ -8,6 +8,9 @@
 //! The processor time of the reader's whole process counts, in user mode and in the kernel. Each reader runs over a
 //! short and a long stream. The difference of both is the cost of the events between them, so start-up is excluded. All
 //! readers of a stream must report the same count and last resourceVersion.
+//!
+//! The last rows are of an everyday rate: one event each 10 ms. watchscope reads it on one thread, and on the threads that
+//! its program has.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -16,6 +19,7 @@
 )]
 
 use std::io::{Read as _, Write as _};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use futures_util::StreamExt as _;
@@ -37,6 +41,11 @@ const OBJECTS: u64 = 1_000;
 const RUNS: usize = 5;
 /// The most CPU of an event with a history, as a multiple of the CPU without one.
 const HISTORY_BAR: f64 = 1.08;
+/// The time between two events of an everyday rate, and the events of its short stream.
+const PAUSE: Duration = Duration::from_millis(10);
+const FEW: u64 = 200;
+/// The runs of each reader of an everyday rate.
+const PACED_RUNS: usize = 3;
 /// The resourceVersion of the list.
 const LISTED: u64 = 1_000;
 
@@ -101,6 +110,12 @@ fn main() -> Result<()> {
                 ("watchscope", _) => {
                     runtime.block_on(read_as_watchscope(url, events, is_metadata, false))
                 }
+                ("threads", _) => {
+                    let threads = tokio::runtime::Builder::new_multi_thread()
+                        .enable_all()
+                        .build()?;
+                    threads.block_on(read_as_watchscope(url, events, is_metadata, false))
+                }
                 ("history", _) => {
                     runtime.block_on(read_as_watchscope(url, events, is_metadata, true))
                 }
@@ -118,7 +133,7 @@ fn main() -> Result<()> {
 /// Serves one shape, by its index, until it is killed. A profiler can then start a reader by itself.
 async fn serve_for_a_profiler(shape: &str, events: &str) -> Result<()> {
     let shape = *SHAPES.get(shape.parse::<usize>()?).context("a shape")?;
-    let served = serve(shape, events.parse()?).await?;
+    let served = serve(shape, events.parse()?, None).await?;
     eprintln!("watchscope {} {events}", served.url);
     std::future::pending().await
 }
@@ -127,22 +142,43 @@ async fn measure() -> Result<()> {
     for shape in SHAPES {
         let object_bytes = Template::new(shape)?.object(1).len();
         let few = SHORT_BYTES / object_bytes as u64;
-        let (short, long) = (serve(shape, few).await?, serve(shape, 3 * few).await?);
         let mut readers = vec!["watchscope", "kube", "floor"];
         readers.extend(shape.with_history.then_some("history"));
-        let mut least = vec![[CpuTime::MAX; 2]; readers.len()];
-        for _ in 0..RUNS {
-            for (reader, least) in readers.iter().zip(&mut least) {
-                for (stream, least) in [&short, &long].into_iter().zip(least) {
-                    *least = (*least).min(stream.read_by(reader, shape).await?);
-                }
-            }
-        }
-        let cost = |[short, long]: [CpuTime; 2]| Cost::of(short, long, 2 * few);
-        let costs: Vec<Cost> = least.into_iter().map(cost).collect();
+        let costs = costs(shape, few, None, &readers, RUNS).await?;
         report(shape, object_bytes, &costs);
     }
+    let readers = ["threads", "watchscope", "kube"];
+    let costs = costs(SHAPES[1], FEW, Some(PAUSE), &readers, PACED_RUNS).await?;
+    let [threads, ours, theirs] = &costs[..] else {
+        bail!("a reader has no figure");
+    };
+    println!(
+        "| CPU per event, pods of a ReplicaSet, 100 events a second, HTTP/1.1: ours / kube-rs | no bar | {:.2} ({threads} / {theirs}); on one thread {ours} | |",
+        threads.us() / theirs.us()
+    );
     Ok(())
+}
+
+/// Measures the readers in turns over a stream of `few` events and over one of three times as many.
+async fn costs(
+    shape: Shape,
+    few: u64,
+    pause: Option<Duration>,
+    readers: &[&str],
+    runs: usize,
+) -> Result<Vec<Cost>> {
+    let short = serve(shape, few, pause).await?;
+    let long = serve(shape, 3 * few, pause).await?;
+    let mut least = vec![[CpuTime::MAX; 2]; readers.len()];
+    for _ in 0..runs {
+        for (reader, least) in readers.iter().zip(&mut least) {
+            for (stream, least) in [&short, &long].into_iter().zip(least) {
+                *least = (*least).min(stream.read_by(reader, shape).await?);
+            }
+        }
+    }
+    let cost = |[short, long]: [CpuTime; 2]| Cost::of(short, long, 2 * few);
+    Ok(least.into_iter().map(cost).collect())
 }
 
 fn report(shape: Shape, object_bytes: usize, costs: &[Cost]) {
@@ -312,8 +348,8 @@ impl Served {
     }
 }
 
-/// Serves discovery, an empty list, and `events` events.
-async fn serve(shape: Shape, events: u64) -> Result<Served> {
+/// Serves discovery, an empty list, and `events` events, with a pause after each if there is one.
+async fn serve(shape: Shape, events: u64, pause: Option<Duration>) -> Result<Served> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     let url = format!("http://{}", listener.local_addr()?);
     let template = Template::new(shape)?;
@@ -330,7 +366,7 @@ async fn serve(shape: Shape, events: u64) -> Result<Served> {
                 let template = template.clone();
                 tokio::spawn(async move {
                     // A reader closes its connection once it has the last event.
-                    let _ = converse(stream, template, shape.is_metadata, events).await;
+                    let _ = converse(stream, template, shape.is_metadata, (events, pause)).await;
                 });
             }
         });
@@ -342,7 +378,7 @@ async fn converse(
     stream: TcpStream,
     template: Template,
     is_metadata: bool,
-    events: u64,
+    events: (u64, Option<Duration>),
 ) -> Result<()> {
     stream.set_nodelay(true)?;
     let (read, mut write) = stream.into_split();
@@ -388,7 +424,7 @@ async fn converse(
 async fn stream_events(
     write: &mut (impl tokio::io::AsyncWrite + Unpin),
     template: &Template,
-    events: u64,
+    (events, pause): (u64, Option<Duration>),
 ) -> Result<()> {
     write.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n").await?;
     let mut batch = Vec::with_capacity(1 << 20);
@@ -401,9 +437,12 @@ async fn stream_events(
         };
         let frame = format!("{{\"type\":\"{kind}\",\"object\":{object}}}\n");
         batch.extend_from_slice(format!("{:x}\r\n{frame}\r\n", frame.len()).as_bytes());
-        if batch.len() > (1 << 20) - (16 << 10) {
+        if pause.is_some() || batch.len() > (1 << 20) - (16 << 10) {
             write.write_all(&batch).await?;
             batch.clear();
+        }
+        if let Some(pause) = pause {
+            tokio::time::sleep(pause).await;
         }
     }
     write.write_all(&batch).await?;
