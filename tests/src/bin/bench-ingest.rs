@@ -53,7 +53,7 @@ const LISTED: u64 = 1_000;
 #[derive(Clone, Copy)]
 struct Shape {
     name: &'static str,
-    /// An object with `NAME`, `UID` and `"RV"` in place of what differs between events.
+    /// An object with `NAME`, `UID` and `"RV"` where events differ.
     object: &'static str,
     /// Whether only metadata is requested and served.
     is_metadata: bool,

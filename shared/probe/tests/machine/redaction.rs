@@ -261,7 +261,7 @@ fn without_bodies_the_same_events_come_and_no_body() {
     };
     for spec in [
         r#"{"containers":[{"env":[{"value":"canary"}]}]}"#,
-        // The body must be withheld, and its loss is told all the same.
+        // The body must be withheld, and its loss is an event all the same.
         r#"{"containers":"canary"}"#,
     ] {
         let object = format!(r#"{{"kind":"Pod",{META},"spec":{spec}}}"#);
