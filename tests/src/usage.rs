@@ -6,6 +6,42 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use rustix::time::{ClockId, clock_gettime};
 
+/// The processor time of a process and its threads since the process began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CpuTime {
+    /// In user mode and in the kernel, in ns.
+    pub total_ns: u64,
+    /// In the kernel alone, in ns. Linux counts it in steps of 10 ms.
+    pub kernel_ns: u64,
+}
+
+impl CpuTime {
+    /// The longest time; every measured one is less.
+    pub const MAX: Self = Self {
+        total_ns: u64::MAX,
+        kernel_ns: u64::MAX,
+    };
+
+    /// Returns the time of this process.
+    ///
+    /// # Errors
+    /// If the system does not report the kernel's share.
+    pub fn of_this_process() -> Result<Self> {
+        let stat = std::fs::read_to_string("/proc/self/stat")?;
+        // The program's name, in brackets, may have spaces. `stime` is field 15, the 13th after the name (proc(5)).
+        let after_name = stat.rsplit_once(')').context("a name")?.1;
+        let ticks: u64 = after_name
+            .split_whitespace()
+            .nth(12)
+            .context("the kernel's time")?
+            .parse()?;
+        Ok(Self {
+            total_ns: cpu_ns(),
+            kernel_ns: ticks * 1_000_000_000 / rustix::param::clock_ticks_per_second(),
+        })
+    }
+}
+
 /// Returns the processor time in ns that this process and its threads have used.
 #[must_use]
 pub fn cpu_ns() -> u64 {

@@ -37,10 +37,11 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
     let config = source.load().map_err(Failure::failed)?;
     let log = open_log(&name_of(&config), args.what.memory.bytes)?;
     // Only the comparison below is made.
-    let settings = Settings {
+    let mut settings = Settings {
         audit_looks: MOST_LISTED,
         ..settings(&args.what, &args.cluster, args.resources.clone(), false)
     };
+    settings.probe.with_bodies = false;
     let mut stop = stop_flag().map_err(Failure::failed)?;
     let watches = start(&source, config, settings, &log).await?;
     let mut report = Report::new(&log, args.output);

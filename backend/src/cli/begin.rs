@@ -19,11 +19,15 @@ pub(super) struct Begun {
     pub(super) over: BoxFuture<'static, ()>,
 }
 
-/// Begins to watch.
+/// Begins to watch. Without `with_bodies` the log gets no bodies, so it needs no memory for them.
 ///
 /// # Errors
 /// Exit code 1 if the apiserver has not answered by the end, 2 for a resource that does not exist.
-pub(super) async fn begin(resources: Vec<String>, args: &FollowArgs) -> Result<Begun, Failure> {
+pub(super) async fn begin(
+    resources: Vec<String>,
+    args: &FollowArgs,
+    with_bodies: bool,
+) -> Result<Begun, Failure> {
     let began = Instant::now();
     let source = lookup(&args.cluster);
     let config = source.load().map_err(Failure::failed)?;
@@ -31,6 +35,7 @@ pub(super) async fn begin(resources: Vec<String>, args: &FollowArgs) -> Result<B
     let log = open_log(&name_of(&config), args.what.memory.bytes)?;
     let mut settings = settings(&args.what, &args.cluster, resources, false);
     settings.audit = args.audit.into();
+    settings.probe.with_bodies = with_bodies;
     let mut stop = stop_flag().map_err(Failure::failed)?;
     let for_duration = args.for_duration;
     let time_over = async move {

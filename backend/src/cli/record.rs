@@ -14,7 +14,7 @@ use crate::recordings::{self, HostDisk, Recorder, file_block};
 /// Exit code 1 if the file cannot be written or nothing could be listed, 2 for a resource that does not exist.
 pub(super) async fn record(args: RecordArgs) -> Result<(), Failure> {
     limits_are_errors().map_err(Failure::failed)?;
-    let begun = begin(args.resources, &args.follow).await?;
+    let begun = begin(args.resources, &args.follow, args.bodies).await?;
     let Begun {
         log,
         watches,

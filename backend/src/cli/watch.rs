@@ -24,7 +24,7 @@ pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
             recorded::write(&args.from, args.log.as_deref(), args.output, args.judge)
         });
     }
-    let begun = begin(args.resources, &args.follow).await?;
+    let begun = begin(args.resources, &args.follow, false).await?;
     let Begun {
         log,
         watches,

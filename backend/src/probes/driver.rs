@@ -204,14 +204,14 @@ impl Driver {
     fn step(&mut self, input: Input<'_>) {
         let probe = self
             .probe
-            .take()
-            .expect("a probe is given back by every step");
+            .as_mut()
+            .expect("only `begin_anew` takes the probe, and gives one back");
         let mut ids = FreshIds(self.log.ids());
         let mut context = Context {
             now: self.log.now(),
             ids: &mut ids,
         };
-        self.probe = Some(probe.step(input, &mut context, &mut self.output));
+        probe.step_in_place(input, &mut context, &mut self.output);
     }
 
     fn emit(&mut self, event: impl Into<Event>) {
@@ -456,6 +456,8 @@ impl Driver {
             let Wire::Reading(_, body, _) = self.wire(channel) else {
                 return;
             };
+            // The transport reads into the same buffer again once no piece of it is held. A new buffer costs page faults.
+            drop(piece);
             match body.chunk().now_or_never() {
                 None => return,
                 Some(Ok(Some(next))) => piece = next,

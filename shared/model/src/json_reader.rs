@@ -5,16 +5,29 @@
 //! probe needs fast skipping, because nine tenths of the work is skipping. The page reads clients' beliefs with this
 //! reader: serde_json's values and errors were 11 kB gzip of the page's second part.
 //!
+//! On x86-64 and arm64 a skipped object or array is checked 64 bytes at a time (`blocks.rs`), if it is compact JSON. All
+//! else is read byte by byte. Both find the same ends; a property test compares them.
+//!
 //! Measured with the probe's `examples/decode_speed.rs` on one busy machine, a line of 6.3 kB, redacted and copied,
-//! costs 5.7 µs of CPU. With serde_json's borrowing seeds the same line cost 8.7 µs, without a nesting limit for
-//! ignored values.
+//! costs 3.1 µs of CPU. Byte by byte it cost 4.7 µs. With serde_json's borrowing seeds it cost half as much again, without
+//! a nesting limit for ignored values.
 //!
 //! The reader checks all text for valid JSON (RFC 8259), as strictly as serde_json; a test compares the two. Only
 //! [`Reader::skip_deep`] does not check the inside of objects and arrays. The reader does not convert numbers, on
 //! purpose.
 
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod blocks;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod masks;
+mod steps;
+
 use std::borrow::Cow;
 use std::ops::Range;
+
+use self::steps::{
+    At, escaped_size, expect, key_end, literal_end, number_end, plain_end, space, string_end,
+};
 
 /// The deepest nesting that is read, in levels of objects and arrays; a deeper value is an error. Only
 /// [`Reader::skip_deep`] has no limit. The number is that of serde_json's limit, which refuses level 128 itself.
@@ -152,10 +165,9 @@ impl<'a> Reader<'a> {
             let place = start..self.at;
             self.expect(b':')?;
             each(self, key, place)?;
-            if self.closes(b'}') {
+            if !self.goes_on(b'}')? {
                 return Ok(());
             }
-            self.expect(b',')?;
         }
     }
 
@@ -170,10 +182,9 @@ impl<'a> Reader<'a> {
         }
         loop {
             each(self)?;
-            if self.closes(b']') {
+            if !self.goes_on(b']')? {
                 return Ok(());
             }
-            self.expect(b',')?;
         }
     }
 
@@ -181,6 +192,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// A [`JsonError`] if no string follows, it is not JSON, or an escape is half of a surrogate pair.
+    #[inline]
     pub fn string(&mut self) -> Result<Cow<'a, str>> {
         let start = self.position();
         let bytes = self.text.as_bytes();
@@ -192,10 +204,7 @@ impl<'a> Reader<'a> {
             self.at = plain + 1;
             return Ok(Cow::Borrowed(&self.text[start + 1..plain]));
         }
-        self.at = escaped_end(bytes, plain).map_err(|At(at)| wrong(bytes, at))?;
-        unescaped(&self.text[start + 1..self.at - 1])
-            .map(Cow::Owned)
-            .ok_or_else(|| fail(start, JsonErrorKind::Syntax))
+        self.escaped_string(start, plain)
     }
 
     /// Reads a string or null; null is `None`.
@@ -203,9 +212,10 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// The errors of [`Reader::string`] if neither follows, or the text has ended.
     pub fn optional_string(&mut self) -> Result<Option<Cow<'a, str>>> {
-        match self.peek()? {
-            Next::Null => self.skip().map(|_| None),
-            Next::String => self.string().map(Some),
+        let at = self.position();
+        match self.text.as_bytes().get(at) {
+            Some(b'"') => self.string().map(Some),
+            Some(b'n') => self.skip().map(|_| None),
             _ => Err(self.unexpected()),
         }
     }
@@ -217,7 +227,18 @@ impl<'a> Reader<'a> {
     /// stays before the value.
     pub fn skip(&mut self) -> Result<Range<usize>> {
         let start = self.position();
-        self.at = value_end(self.text.as_bytes(), start, self.depth)?;
+        let bytes = self.text.as_bytes();
+        if bytes.get(start) == Some(&b'"') {
+            let plain = plain_end(bytes, start + 1);
+            if bytes.get(plain) == Some(&b'"') {
+                self.at = plain + 1;
+                return Ok(start..self.at);
+            }
+        }
+        self.at = match compact_end(bytes, start, self.depth) {
+            Some(end) => end,
+            None => value_end(bytes, start, self.depth)?,
+        };
         Ok(start..self.at)
     }
 
@@ -266,7 +287,7 @@ impl<'a> Reader<'a> {
             return Ok((place.clone(), place.len()));
         }
         let plain = plain_end(bytes, start + 1);
-        let (end, saved) = escaped_size(bytes, plain).map_err(|At(at)| wrong(bytes, at))?;
+        let (end, saved) = string_size(bytes, plain)?;
         self.at = end;
         Ok((start..end, end - start - 2 - saved))
     }
@@ -316,6 +337,29 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
+    /// Reads the rest of a string, from its first escape on. It is a function of its own, since nearly no string has one.
+    #[cold]
+    #[inline(never)]
+    fn escaped_string(&mut self, start: usize, escape: usize) -> Result<Cow<'a, str>> {
+        (self.at, _) = string_size(self.text.as_bytes(), escape)?;
+        unescaped(&self.text[start + 1..self.at - 1])
+            .map(Cow::Owned)
+            .ok_or_else(|| fail(start, JsonErrorKind::Syntax))
+    }
+
+    /// After a member or element: takes a comma and returns `true`, or takes the closing bracket and returns `false`.
+    #[inline]
+    fn goes_on(&mut self, bracket: u8) -> Result<bool> {
+        if self.text.as_bytes().get(self.at) == Some(&b',') {
+            self.at += 1;
+            return Ok(true);
+        }
+        if self.closes(bracket) {
+            return Ok(false);
+        }
+        self.expect(b',').map(|()| true)
+    }
+
     fn closes(&mut self, bracket: u8) -> bool {
         let at = self.position();
         let closes = self.text.as_bytes().get(at) == Some(&bracket);
@@ -333,12 +377,6 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The offset of a misplaced byte. The inner functions return it in registers; a whole [`JsonError`] does not fit in
-/// registers.
-struct At(usize);
-
-type Place = std::result::Result<usize, At>;
-
 fn fail(at: usize, kind: JsonErrorKind) -> JsonError {
     JsonError { at, kind }
 }
@@ -352,23 +390,35 @@ fn wrong(bytes: &[u8], at: usize) -> JsonError {
     fail(at, kind)
 }
 
-/// The first offset from `at` on that is no white space.
+/// Returns the end of the value that begins at `at`, if it is an object or array that the scan by blocks can read.
+/// `None` leaves the value to [`value_end`], which would find the same end.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline]
-fn space(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(b' ' | b'\n' | b'\t' | b'\r') = bytes.get(at) {
-        at += 1;
+fn compact_end(bytes: &[u8], at: usize, depth: u32) -> Option<usize> {
+    match bytes.get(at..at + 2)? {
+        b"{}" | b"[]" => None,
+        // One level is left for an empty container inside.
+        [b'{' | b'[', _] => {
+            blocks::container_end(bytes, at, (DEPTH_LIMIT - depth).saturating_sub(1))
+        }
+        _ => None,
     }
-    at
 }
 
-#[inline]
-fn expect(bytes: &[u8], at: usize, byte: u8) -> Place {
-    let at = space(bytes, at);
-    if bytes.get(at) == Some(&byte) {
-        Ok(at + 1)
-    } else {
-        Err(At(at))
+/// Without vector instructions, every value is read byte by byte.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn compact_end(_bytes: &[u8], _at: usize, _depth: u32) -> Option<usize> {
+    None
+}
+
+/// Returns the end of a string whose text goes on at `at`, and by how many bytes the text from there is shorter than its
+/// JSON. It fails if the string is not JSON.
+fn string_size(bytes: &[u8], at: usize) -> Result<(usize, usize)> {
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    if let Some(size) = blocks::string_size(bytes, at) {
+        return Ok(size);
     }
+    escaped_size(bytes, at).map_err(|At(at)| wrong(bytes, at))
 }
 
 /// Returns the end of the value that begins at `at`, in one pass without recursion. One bit for each open container
@@ -434,152 +484,6 @@ fn value_end(bytes: &[u8], mut at: usize, floor: u32) -> Result<usize> {
     }
 }
 
-/// The offset after a key and its colon. It fails as [`string_end`] does, or if the first quote or the colon is
-/// missing.
-#[inline]
-fn key_end(bytes: &[u8], at: usize) -> Place {
-    let at = expect(bytes, at, b'"')?;
-    let at = string_end(bytes, at)?;
-    expect(bytes, at, b':')
-}
-
-/// The offset after the closing quote of a string whose text begins at `at`. It fails if the text ends before the
-/// quote, has a control character, or has an escape that JSON lacks.
-#[inline(always)]
-fn string_end(bytes: &[u8], at: usize) -> Place {
-    let at = plain_end(bytes, at);
-    if bytes.get(at) == Some(&b'"') {
-        Ok(at + 1)
-    } else {
-        escaped_end(bytes, at)
-    }
-}
-
-/// Like [`string_end`], from the first escape on. It is a separate function, so that strings without escapes, which
-/// nearly all are, cost no call.
-#[inline(never)]
-fn escaped_end(bytes: &[u8], at: usize) -> Place {
-    escaped_size(bytes, at).map(|(end, _)| end)
-}
-
-/// Like [`escaped_end`], with the number of bytes by which the text is shorter than its JSON.
-fn escaped_size(bytes: &[u8], mut at: usize) -> std::result::Result<(usize, usize), At> {
-    let mut saved = 0;
-    loop {
-        match bytes.get(at) {
-            Some(b'"') => return Ok((at + 1, saved)),
-            Some(b'\\') => {
-                let end = escape_end(bytes, at + 1)?;
-                saved += match end - at {
-                    2 => 1,
-                    length => length - utf8_len(&bytes[at + 2..end]),
-                };
-                at = plain_end(bytes, end);
-            }
-            _ => return Err(At(at)),
-        }
-    }
-}
-
-/// The number of UTF-8 bytes of the character in an escape's four hexadecimal digits; for half of a surrogate pair,
-/// half of the pair's number.
-fn utf8_len(digits: &[u8]) -> usize {
-    let digit = |&digit: &u8| char::from(digit).to_digit(16).unwrap_or(0);
-    match digits
-        .iter()
-        .map(digit)
-        .fold(0, |code, digit| code * 16 + digit)
-    {
-        0..0x80 => 1,
-        0x80..0x800 | 0xD800..0xE000 => 2,
-        _ => 3,
-    }
-}
-
-/// The first offset from `at` on with a quote, a backslash or a control character. The function reads eight bytes at a
-/// time, because most strings of an object are too short for a call of memchr to pay off.
-#[inline(always)]
-fn plain_end(bytes: &[u8], mut at: usize) -> usize {
-    /// A one in each of eight bytes.
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    /// The high bit of each of eight bytes.
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    let has_zero = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
-    while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
-        let word = u64::from_le_bytes(*word);
-        let special = has_zero(word ^ (ONES * b'"' as u64))
-            | has_zero(word ^ (ONES * b'\\' as u64))
-            | word.wrapping_sub(ONES * 0x20) & !word & HIGH;
-        if special != 0 {
-            // A borrow can only change bytes above the first special one.
-            return at + special.trailing_zeros() as usize / 8;
-        }
-        at += 8;
-    }
-    while let Some(&byte) = bytes.get(at) {
-        if byte == b'"' || byte == b'\\' || byte < 0x20 {
-            break;
-        }
-        at += 1;
-    }
-    at
-}
-
-/// The offset after an escape whose letter is at `at`. It fails if JSON lacks the escape.
-fn escape_end(bytes: &[u8], at: usize) -> Place {
-    match bytes.get(at) {
-        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 1),
-        Some(b'u') => {
-            for place in at + 1..at + 5 {
-                if !bytes.get(place).is_some_and(u8::is_ascii_hexdigit) {
-                    return Err(At(place));
-                }
-            }
-            Ok(at + 5)
-        }
-        _ => Err(At(at)),
-    }
-}
-
-fn literal_end(bytes: &[u8], at: usize, literal: &[u8]) -> Place {
-    let end = at + literal.len();
-    if bytes.get(at..end) == Some(literal) {
-        Ok(end)
-    } else {
-        Err(At(at))
-    }
-}
-
-fn number_end(bytes: &[u8], mut at: usize) -> Place {
-    if bytes.get(at) == Some(&b'-') {
-        at += 1;
-    }
-    at = match bytes.get(at) {
-        Some(b'0') => at + 1,
-        _ => digits_end(bytes, at)?,
-    };
-    if bytes.get(at) == Some(&b'.') {
-        at = digits_end(bytes, at + 1)?;
-    }
-    if let Some(b'e' | b'E') = bytes.get(at) {
-        at += 1;
-        if let Some(b'+' | b'-') = bytes.get(at) {
-            at += 1;
-        }
-        at = digits_end(bytes, at)?;
-    }
-    Ok(at)
-}
-
-/// The offset after the digits that begin at `at`; an error if there is no digit.
-fn digits_end(bytes: &[u8], mut at: usize) -> Place {
-    let start = at;
-    while bytes.get(at).is_some_and(u8::is_ascii_digit) {
-        at += 1;
-    }
-    if at == start { Err(At(at)) } else { Ok(at) }
-}
-
 /// The text between the quotes of a JSON string, with its escapes decoded.
 fn unescaped(inner: &str) -> Option<String> {
     let mut text = String::with_capacity(inner.len());
@@ -636,6 +540,31 @@ mod tests {
             Next::String => reader.string().map(|_| ()),
             Next::Null | Next::Other => reader.skip().map(|_| ()),
         }
+    }
+
+    /// Compact JSON of any form, nested at most six deep.
+    fn nested() -> impl Strategy<Value = String> {
+        let leaf = prop_oneof![
+            2 => r#""([a-z ,:{}\[\]]{0,9}|\\["\\/bfnrt]|\\u00e9|é){0,6}""#,
+            1 => Just("\"\"".to_owned()),
+            1 => "-?(0|[1-9][0-9]{0,18})([.][0-9]{1,3})?([eE][+-]?[0-9]{1,2})?",
+            1 => "-?[1-9][0-9]{0,150}",
+            1 => "true|false|null",
+            2 => r"\{\}|\[\]",
+        ];
+        leaf.prop_recursive(6, 96, 8, |inner| {
+            let key = r#""([a-z.:/]{0,7}|\\"){0,4}""#;
+            let members = proptest::collection::vec((key, inner.clone()), 0..6);
+            prop_oneof![
+                2 => members.prop_map(|members| {
+                    let members: Vec<String> =
+                        members.iter().map(|(key, value)| format!("{key}:{value}")).collect();
+                    format!("{{{}}}", members.join(","))
+                }),
+                1 => proptest::collection::vec(inner, 0..6)
+                    .prop_map(|elements| format!("[{}]", elements.join(","))),
+            ]
+        })
     }
 
     fn skips(text: &str) -> bool {
@@ -696,6 +625,50 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(3_000))]
+        /// The scan by blocks against the bytewise reading, wherever it finds an end.
+        #[test]
+        fn a_value_ends_where_the_bytewise_reading_ends_it(
+            value in nested(),
+            before in "[ a]{0,70}",
+            change in proptest::option::of((0_usize..400, any::<u8>())),
+            cut in proptest::option::of(0_usize..400),
+        ) {
+            let mut text = format!("{before}{value},1]}}").into_bytes();
+            if let Some((at, byte)) = change {
+                let at = before.len() + at % value.len();
+                text[at] = byte;
+            }
+            if let Some(cut) = cut {
+                text.truncate(before.len() + cut % value.len());
+            }
+            for depth in [0, 60, 120, 126, 127, 128] {
+                let found = compact_end(&text, before.len(), depth);
+                let expected = value_end(&text, before.len(), depth);
+                if let Some(end) = found {
+                    prop_assert_eq!(Ok(end), expected, "{}", String::from_utf8_lossy(&text));
+                }
+            }
+        }
+
+        #[test]
+        fn compact_json_is_read_by_blocks(value in nested()) {
+            let is_container = value.len() > 2 && value.starts_with(['{', '[']);
+            let found = compact_end(format!("{value},").as_bytes(), 0, 0);
+            prop_assert_eq!(found, (is_container && cfg!(any(target_arch = "x86_64", target_arch = "aarch64"))).then_some(value.len()));
+        }
+
+        #[test]
+        fn a_strings_size_is_that_of_the_bytewise_reading(
+            text in r#"([a-z]{0,9}|\\["\\/bfnrtux]|\\u[0-9a-fA-F]{3,4}|é|"|\x02){0,60}"#,
+            after in "[a-z]{0,80}",
+        ) {
+            let text = format!("{text}\"{after}");
+            let bytes = text.as_bytes();
+            let first_escape = plain_end(bytes, 0);
+            let bytewise = escaped_size(bytes, first_escape).map_err(|At(at)| wrong(bytes, at));
+            prop_assert_eq!(string_size(bytes, first_escape), bytewise, "{}", text);
+        }
+
         #[test]
         fn json_for_serde_json_is_json_here(
             text in r#"([\[\]{}:,"\\a0-9.eE+ \n\t-]|null|true|false|"a"|\\u00e9|é|\x01|"a":|,"b":1|\{\}|\[\]){0,14}"#,

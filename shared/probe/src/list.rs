@@ -505,8 +505,12 @@ impl Probe {
                 .selector
                 .as_ref()
                 .is_some_and(|selector| !selector.asks_for(head));
-        let body = decoder.copy_body(read, &mut turn.out.bodies);
-        let withheld = body.is_none();
+        let withheld = read.is_withheld();
+        let body = if self.config.with_bodies {
+            decoder.copy_body(read, &mut turn.out.bodies)
+        } else {
+            None
+        };
         let event = Change {
             watch: self.spec.name.clone(),
             stream: learned.stream,

@@ -68,6 +68,9 @@ pub struct ProbeConfig {
     pub page_limit: usize,
     /// Whether to redact the values of ConfigMaps, too. Values of Secrets are always redacted. Default: false.
     pub redact_configmaps: bool,
+    /// Whether changes carry their object's redacted body. Without, the events are the same, and no body is copied.
+    /// Default: true.
+    pub with_bodies: bool,
 }
 
 impl Default for ProbeConfig {
@@ -80,6 +83,7 @@ impl Default for ProbeConfig {
             line_limit: 8 << 20,
             page_limit: 256 << 20,
             redact_configmaps: false,
+            with_bodies: true,
         }
     }
 }

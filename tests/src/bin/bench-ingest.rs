@@ -1,16 +1,25 @@
 //! Measures the CPU per event from a loopback server into the log, against that of kube-rs' watcher.
 //!
-//! The parent serves an empty list and then a watch of 100,000 events over 1,000 pods made from `fixtures/pod.json`.
+//! The parent serves an empty list and then a watch of events over 1,000 objects made from `fixtures/`.
 //! Each event is a chunk, as from a kube-apiserver.
-//! The same program, started again, reads it: once as watchscope (probe, log, bodies), once with a history too, and
-//! once as kube-rs' `watcher`. The last one only counts. The reader's own CPU time counts, from the first request to
-//! the last event. All must report the same count and last resourceVersion.
+//! The same program, started again, reads it: as watchscope (probe, log, bodies), for one shape with a history too, as
+//! kube-rs' `watcher`, which only counts, and as the floor, which copies the bytes once and reads nothing in them.
+//!
+//! The processor time of the reader's whole process counts, in user mode and in the kernel. Each reader runs over a
+//! short and a long stream. The difference of both is the cost of the events between them, so start-up is excluded. All
+//! readers of a stream must report the same count and last resourceVersion.
+//!
+//! The last rows are of an everyday rate: one event each 10 ms. watchscope reads it on one thread, and on the threads that
+//! its program has.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
     clippy::disallowed_methods,
     reason = "a benchmark speaks to a person"
 )]
+
+use std::io::{Read as _, Write as _};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use futures_util::StreamExt as _;
@@ -22,17 +31,69 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use watchscope::transport::Protocols;
 use watchscope_tests::reading::{Kept, Reading as Watching, at};
-use watchscope_tests::usage::{cpu_ns, numbers_of_child};
+use watchscope_tests::usage::{CpuTime, numbers_of_child};
 
-const EVENTS: u64 = 100_000;
-const PODS: u64 = 1_000;
+/// The bytes of objects in the short stream: more than twice the bodies that memory holds. Until then the allocator
+/// takes new pages. The events after them have the cost of a log that has run for long.
+const SHORT_BYTES: u64 = 384 << 20;
+const OBJECTS: u64 = 1_000;
 /// The runs of each reader; the least CPU counts, since other programs of a shared machine only add to it.
 const RUNS: usize = 5;
 /// The most CPU of an event with a history, as a multiple of the CPU without one.
 const HISTORY_BAR: f64 = 1.08;
-const POD: &str = include_str!("../../fixtures/pod.json");
-/// The resourceVersion of the last event; readers stop there.
-const LAST: u64 = 1_000 + EVENTS;
+/// The time between two events of an everyday rate, and the events of its short stream.
+const PAUSE: Duration = Duration::from_millis(10);
+const FEW: u64 = 200;
+/// The runs of each reader of an everyday rate.
+const PACED_RUNS: usize = 3;
+/// The resourceVersion of the list.
+const LISTED: u64 = 1_000;
+
+/// The objects of a measurement.
+#[derive(Clone, Copy)]
+struct Shape {
+    name: &'static str,
+    /// An object with `NAME`, `UID` and `"RV"` where events differ.
+    object: &'static str,
+    /// Whether only metadata is requested and served.
+    is_metadata: bool,
+    /// Whether a history is measured too.
+    with_history: bool,
+    /// The most CPU of an event, as a share of that of kube-rs.
+    bar: f64,
+}
+
+const APPLIED_POD: &str = include_str!("../../fixtures/pod.json");
+const SHAPES: [Shape; 4] = [
+    Shape {
+        name: "pods that kubectl applied",
+        object: APPLIED_POD,
+        is_metadata: false,
+        with_history: true,
+        bar: 0.20,
+    },
+    Shape {
+        name: "pods of a ReplicaSet",
+        object: include_str!("../../fixtures/owned-pod.json"),
+        is_metadata: false,
+        with_history: false,
+        bar: 0.20,
+    },
+    Shape {
+        name: "metadata that kubectl applied",
+        object: APPLIED_POD,
+        is_metadata: true,
+        with_history: false,
+        bar: 0.33,
+    },
+    Shape {
+        name: "metadata of a ReplicaSet's pods",
+        object: include_str!("../../fixtures/metadata.json"),
+        is_metadata: true,
+        with_history: false,
+        bar: 0.33,
+    },
+];
 
 fn main() -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -41,109 +102,175 @@ fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => runtime.block_on(measure()),
-        ["watchscope", shape, url] => {
-            runtime.block_on(read_as_watchscope(url, shape == "metadata", false))
+        ["serve", shape, events] => runtime.block_on(serve_for_a_profiler(shape, events)),
+        ["floor", _, url, _] => read_as_floor(url),
+        [reader, kind, url, events] => {
+            let (events, is_metadata) = (events.parse()?, kind == "metadata");
+            match (reader, is_metadata) {
+                ("watchscope", _) => {
+                    runtime.block_on(read_as_watchscope(url, events, is_metadata, false))
+                }
+                ("threads", _) => {
+                    let threads = tokio::runtime::Builder::new_multi_thread()
+                        .enable_all()
+                        .build()?;
+                    threads.block_on(read_as_watchscope(url, events, is_metadata, false))
+                }
+                ("history", _) => {
+                    runtime.block_on(read_as_watchscope(url, events, is_metadata, true))
+                }
+                ("kube", false) => runtime.block_on(read_as_kube::<Pod>(url, events)),
+                ("kube", true) => {
+                    runtime.block_on(read_as_kube::<PartialObjectMeta<Pod>>(url, events))
+                }
+                _ => bail!("unknown reader {reader:?}"),
+            }
         }
-        ["history", shape, url] => {
-            runtime.block_on(read_as_watchscope(url, shape == "metadata", true))
-        }
-        ["kube", "whole", url] => runtime.block_on(read_as_kube::<Pod>(url)),
-        ["kube", "metadata", url] => runtime.block_on(read_as_kube::<PartialObjectMeta<Pod>>(url)),
         _ => bail!("unknown arguments {arguments:?}"),
     }
 }
 
-/// The report of a reader: events, last resourceVersion, CPU in ns.
-#[derive(Clone, Copy, Debug)]
-struct Reading {
-    events: u64,
-    last: u64,
-    cpu_ns: u64,
+/// Serves one shape, by its index, until it is killed. A profiler can then start a reader by itself.
+async fn serve_for_a_profiler(shape: &str, events: &str) -> Result<()> {
+    let shape = *SHAPES.get(shape.parse::<usize>()?).context("a shape")?;
+    let served = serve(shape, events.parse()?, None).await?;
+    eprintln!("watchscope {} {events}", served.url);
+    std::future::pending().await
 }
 
 async fn measure() -> Result<()> {
-    for (shape, bar) in [("whole", 1.0 / 3.0), ("metadata", 0.5)] {
-        let (url, mean_bytes) = serve(shape == "metadata").await?;
-        let (mut ours, mut theirs, mut kept) = (u64::MAX, u64::MAX, u64::MAX);
-        for _ in 0..RUNS {
-            let readers = [
-                ("watchscope", &mut ours),
-                ("kube", &mut theirs),
-                ("history", &mut kept),
-            ];
-            for (reader, best) in readers {
-                let reading = run_reader(reader, shape, &url).await?;
-                ensure!(
-                    (reading.events, reading.last) == (EVENTS, LAST),
-                    "{reader} counted {} events up to {}, {EVENTS} up to {LAST} were sent",
-                    reading.events,
-                    reading.last
-                );
-                *best = (*best).min(reading.cpu_ns);
-            }
-        }
-        let per_event = |cpu_ns: u64| cpu_ns as f64 / EVENTS as f64 / 1_000.0;
-        let ratio = ours as f64 / theirs as f64;
-        println!(
-            "| CPU per event, {shape} objects of {mean_bytes} B, ours / kube-rs | at most {bar:.2} | {ratio:.2} ({:.1} µs / {:.1} µs) | {} |",
-            per_event(ours),
-            per_event(theirs),
-            if ratio <= bar { "met" } else { "missed" }
-        );
-        if shape == "metadata" {
-            continue;
-        }
-        let ratio = kept as f64 / ours as f64;
-        println!(
-            "| CPU per event, {shape} objects, with a history on disk / without | at most {HISTORY_BAR} | {ratio:.3} ({:.2} µs more) | {} |",
-            per_event(kept) - per_event(ours),
-            if ratio <= HISTORY_BAR {
-                "met"
-            } else {
-                "missed"
-            }
-        );
+    for shape in SHAPES {
+        let object_bytes = Template::new(shape)?.object(1).len();
+        let few = SHORT_BYTES / object_bytes as u64;
+        let mut readers = vec!["watchscope", "kube", "floor"];
+        readers.extend(shape.with_history.then_some("history"));
+        let costs = costs(shape, few, None, &readers, RUNS).await?;
+        report(shape, object_bytes, &costs);
     }
+    let readers = ["threads", "watchscope", "kube"];
+    let costs = costs(SHAPES[1], FEW, Some(PAUSE), &readers, PACED_RUNS).await?;
+    let [threads, ours, theirs] = &costs[..] else {
+        bail!("a reader has no figure");
+    };
+    println!(
+        "| CPU per event, pods of a ReplicaSet, 100 events a second, HTTP/1.1: ours / kube-rs | no bar | {:.2} ({threads} / {theirs}); on one thread {ours} | |",
+        threads.us() / theirs.us()
+    );
     Ok(())
 }
 
-async fn run_reader(reader: &str, shape: &str, url: &str) -> Result<Reading> {
-    let numbers = numbers_of_child(&[reader, shape, url]).await?;
-    let [events, last, cpu_ns] = numbers[..] else {
-        bail!("the reader said {numbers:?}")
-    };
-    Ok(Reading {
-        events,
-        last,
-        cpu_ns,
-    })
+/// Measures the readers in turns over a stream of `few` events and over one of three times as many.
+async fn costs(
+    shape: Shape,
+    few: u64,
+    pause: Option<Duration>,
+    readers: &[&str],
+    runs: usize,
+) -> Result<Vec<Cost>> {
+    let short = serve(shape, few, pause).await?;
+    let long = serve(shape, 3 * few, pause).await?;
+    let mut least = vec![[CpuTime::MAX; 2]; readers.len()];
+    for _ in 0..runs {
+        for (reader, least) in readers.iter().zip(&mut least) {
+            for (stream, least) in [&short, &long].into_iter().zip(least) {
+                *least = (*least).min(stream.read_by(reader, shape).await?);
+            }
+        }
+    }
+    let cost = |[short, long]: [CpuTime; 2]| Cost::of(short, long, 2 * few);
+    Ok(least.into_iter().map(cost).collect())
 }
 
-fn report(events: u64, last: u64, began_ns: u64) {
-    println!("{events} {last} {}", cpu_ns() - began_ns);
+fn report(shape: Shape, object_bytes: usize, costs: &[Cost]) {
+    let [ours, theirs, floor, with_history @ ..] = costs else {
+        return;
+    };
+    let row = |figure: &str, ratio: f64, bar: f64, measured: &str| {
+        let result = if ratio <= bar { "met" } else { "missed" };
+        println!("| {figure} | at most {bar:.2} | {measured} | {result} |");
+    };
+    let Shape { name, bar, .. } = shape;
+    let figure = format!("CPU per event, {name}, {object_bytes} B an object: ours / kube-rs");
+    let ratio = ours.us() / theirs.us();
+    row(
+        &figure,
+        ratio,
+        bar,
+        &format!("{ratio:.2} ({ours} / {theirs})"),
+    );
+    println!(
+        "| the floor: reading these bytes and copying them once | no bar | {floor}; ours is {:.1} times that | |",
+        ours.us() / floor.us()
+    );
+    for kept in with_history {
+        let figure = format!("CPU per event, {name}: with a history on disk / without");
+        let (ratio, more) = (kept.us() / ours.us(), kept.us() - ours.us());
+        row(
+            &figure,
+            ratio,
+            HISTORY_BAR,
+            &format!("{ratio:.3} ({more:.2} µs more)"),
+        );
+    }
+}
+
+/// The processor time of one event in ns.
+struct Cost {
+    cpu_ns: f64,
+    kernel_ns: f64,
+}
+
+impl Cost {
+    /// The cost of an event, from the CPU of the short stream and of the long one, which has `more` events more.
+    fn of(short: CpuTime, long: CpuTime, more: u64) -> Self {
+        let each = |ns: fn(CpuTime) -> u64| (ns(long) as f64 - ns(short) as f64) / more as f64;
+        Self {
+            cpu_ns: each(|time| time.total_ns),
+            kernel_ns: each(|time| time.kernel_ns),
+        }
+    }
+
+    fn us(&self) -> f64 {
+        self.cpu_ns / 1_000.0
+    }
+}
+
+impl std::fmt::Display for Cost {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let kernel_us = self.kernel_ns / 1_000.0;
+        write!(f, "{:.2} µs, {kernel_us:.1} of it in the kernel", self.us())
+    }
+}
+
+/// Writes what a reader has read, and the processor time of its process until now.
+fn say(events: u64, last: u64) -> Result<()> {
+    let CpuTime {
+        total_ns,
+        kernel_ns,
+    } = CpuTime::of_this_process()?;
+    println!("{events} {last} {total_ns} {kernel_ns}");
+    Ok(())
 }
 
 /// Reads through transport, probe, redaction, log and body ring; a reader of the log counts the events.
-async fn read_as_watchscope(url: &str, metadata: bool, with_history: bool) -> Result<()> {
+async fn read_as_watchscope(url: &str, events: u64, metadata: bool, kept: bool) -> Result<()> {
     let folder = tempfile::tempdir()?;
-    let began = cpu_ns();
     let reading = Watching {
         source: at(url)?,
         resources: &["pods".to_owned()],
         metadata_only: metadata,
         protocols: Protocols::Http1,
-        history: with_history.then_some(Kept {
+        history: kept.then_some(Kept {
             folder: folder.path(),
             with_bodies: false,
         }),
     };
-    let last = reading.until(EVENTS, |_| {}).await?;
-    report(EVENTS, last.number().context("a number")?, began);
-    Ok(())
+    let last = reading.until(events, |_| {}).await?;
+    say(events, last.number().context("a number")?)
 }
 
 /// Reads with the program that watchscope is compared with: typed objects from kube-rs' watcher, counted and dropped.
-async fn read_as_kube<K>(url: &str) -> Result<()>
+async fn read_as_kube<K>(url: &str, wanted: u64) -> Result<()>
 where
     K: kube::Resource<Scope = k8s_openapi::NamespaceResourceScope>
         + Clone
@@ -153,14 +280,13 @@ where
         + 'static,
     K::DynamicType: Default,
 {
-    let began = cpu_ns();
     let client = Client::try_from(Config::new(url.parse()?))?;
     let mut stream = std::pin::pin!(watcher::watcher(
         Api::<K>::all(client),
         watcher::Config::default()
     ));
     let (mut events, mut last) = (0, 0);
-    while last < LAST {
+    while last < LISTED + wanted {
         match stream.next().await.context("the watcher ended")?? {
             Event::Apply(object) | Event::Delete(object) => {
                 events += 1;
@@ -169,17 +295,64 @@ where
             Event::Init | Event::InitApply(_) | Event::InitDone => {}
         }
     }
-    report(events, last, began);
-    Ok(())
+    say(events, last)
 }
 
-/// Serves discovery, an empty list, and the events. Returns the server's URL and the size in bytes of an event's
-/// object.
-async fn serve(metadata: bool) -> Result<(String, usize)> {
+/// Reads the bytes of the stream to its end, and copies them once. It counts no events.
+fn read_as_floor(url: &str) -> Result<()> {
+    const READ_BYTES: usize = 256 << 10;
+    let mut stream = std::net::TcpStream::connect(url.trim_start_matches("http://"))?;
+    stream.write_all(b"GET /api/v1/pods?watch=1&floor=1 HTTP/1.1\r\nhost: floor\r\n\r\n")?;
+    let (mut buffer, mut copy) = (vec![0; READ_BYTES], vec![0; READ_BYTES]);
+    loop {
+        let length = stream.read(&mut buffer)?;
+        copy[..length].copy_from_slice(&buffer[..length]);
+        std::hint::black_box(&copy);
+        if length == 0 {
+            return say(0, 0);
+        }
+    }
+}
+
+/// A server of one stream, in a thread of its own.
+struct Served {
+    url: String,
+    events: u64,
+}
+
+impl Served {
+    /// Starts a reader and returns its processor time. It fails if the reader did not read every event.
+    async fn read_by(&self, reader: &str, shape: Shape) -> Result<CpuTime> {
+        let kind = if shape.is_metadata {
+            "metadata"
+        } else {
+            "whole"
+        };
+        let arguments = [reader, kind, &self.url, &self.events.to_string()];
+        let numbers = numbers_of_child(&arguments).await?;
+        let [events, last, total_ns, kernel_ns] = numbers[..] else {
+            bail!("the reader said {numbers:?}")
+        };
+        let expected = match reader {
+            "floor" => (0, 0),
+            _ => (self.events, LISTED + self.events),
+        };
+        ensure!(
+            (events, last) == expected,
+            "{reader} counted {events} events up to {last}, not {expected:?}"
+        );
+        Ok(CpuTime {
+            total_ns,
+            kernel_ns,
+        })
+    }
+}
+
+/// Serves discovery, an empty list, and `events` events, with a pause after each if there is one.
+async fn serve(shape: Shape, events: u64, pause: Option<Duration>) -> Result<Served> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     let url = format!("http://{}", listener.local_addr()?);
-    let template = Template::new(metadata)?;
-    let mean_bytes = template.object(1).len();
+    let template = Template::new(shape)?;
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -193,15 +366,20 @@ async fn serve(metadata: bool) -> Result<(String, usize)> {
                 let template = template.clone();
                 tokio::spawn(async move {
                     // A reader closes its connection once it has the last event.
-                    let _ = converse(stream, template, metadata).await;
+                    let _ = converse(stream, template, shape.is_metadata, (events, pause)).await;
                 });
             }
         });
     });
-    Ok((url, mean_bytes))
+    Ok(Served { url, events })
 }
 
-async fn converse(stream: TcpStream, template: Template, metadata: bool) -> Result<()> {
+async fn converse(
+    stream: TcpStream,
+    template: Template,
+    is_metadata: bool,
+    events: (u64, Option<Duration>),
+) -> Result<()> {
     stream.set_nodelay(true)?;
     let (read, mut write) = stream.into_split();
     let mut lines = BufReader::new(read).lines();
@@ -215,9 +393,14 @@ async fn converse(stream: TcpStream, template: Template, metadata: bool) -> Resu
         }
         let asked = std::mem::take(&mut target);
         if asked.contains("watch=") {
-            return stream_events(&mut write, &template).await;
+            stream_events(&mut write, &template, events).await?;
+            if asked.contains("floor=") {
+                return Ok(());
+            }
+            // The stream stays open, as a watch does, until the reader closes it.
+            return std::future::pending().await;
         }
-        let kind = if metadata {
+        let kind = if is_metadata {
             ("PartialObjectMetadataList", "meta.k8s.io/v1")
         } else {
             ("PodList", "v1")
@@ -227,7 +410,7 @@ async fn converse(stream: TcpStream, template: Template, metadata: bool) -> Resu
             "/api" => r#"{"kind":"APIVersions","versions":["v1"],"serverAddressByClientCIDRs":[]}"#.to_owned(),
             "/apis" => r#"{"kind":"APIGroupList","apiVersion":"v1","groups":[]}"#.to_owned(),
             "/api/v1" => r#"{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"pods","singularName":"pod","namespaced":true,"kind":"Pod","verbs":["get","list","watch"]}]}"#.to_owned(),
-            _ => format!(r#"{{"kind":"{}","apiVersion":"{}","metadata":{{"resourceVersion":"1000"}},"items":[]}}"#, kind.0, kind.1),
+            _ => format!(r#"{{"kind":"{}","apiVersion":"{}","metadata":{{"resourceVersion":"{LISTED}"}},"items":[]}}"#, kind.0, kind.1),
         };
         let head = format!(
             "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
@@ -241,26 +424,33 @@ async fn converse(stream: TcpStream, template: Template, metadata: bool) -> Resu
 async fn stream_events(
     write: &mut (impl tokio::io::AsyncWrite + Unpin),
     template: &Template,
+    (events, pause): (u64, Option<Duration>),
 ) -> Result<()> {
     write.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n").await?;
     let mut batch = Vec::with_capacity(1 << 20);
-    for number in 1..=EVENTS {
+    for number in 1..=events {
         let object = template.object(number);
-        let kind = if number <= PODS { "ADDED" } else { "MODIFIED" };
+        let kind = if number <= OBJECTS {
+            "ADDED"
+        } else {
+            "MODIFIED"
+        };
         let frame = format!("{{\"type\":\"{kind}\",\"object\":{object}}}\n");
         batch.extend_from_slice(format!("{:x}\r\n{frame}\r\n", frame.len()).as_bytes());
-        if batch.len() > (1 << 20) - (16 << 10) {
+        if pause.is_some() || batch.len() > (1 << 20) - (16 << 10) {
             write.write_all(&batch).await?;
             batch.clear();
+        }
+        if let Some(pause) = pause {
+            tokio::time::sleep(pause).await;
         }
     }
     write.write_all(&batch).await?;
     write.flush().await?;
-    // The stream stays open, as a watch does, until the reader closes it.
-    std::future::pending().await
+    Ok(())
 }
 
-/// The fixture, cut where events differ: at name, uid and resourceVersion.
+/// An object, cut where events differ: at name, uid and resourceVersion.
 #[derive(Clone)]
 struct Template {
     name: String,
@@ -270,20 +460,20 @@ struct Template {
 }
 
 impl Template {
-    fn new(metadata: bool) -> Result<Self> {
-        let mut pod: serde_json::Value = serde_json::from_str(POD)?;
-        if metadata {
-            pod = serde_json::json!({
+    fn new(shape: Shape) -> Result<Self> {
+        let mut object: serde_json::Value = serde_json::from_str(shape.object)?;
+        if shape.is_metadata {
+            object = serde_json::json!({
                 "kind": "PartialObjectMetadata",
                 "apiVersion": "meta.k8s.io/v1",
-                "metadata": pod["metadata"],
+                "metadata": object["metadata"],
             });
-            // The fixture's only annotation repeats the whole specification, so it goes. A real server would send it.
-            if let Some(annotations) = pod["metadata"]["annotations"].as_object_mut() {
+            // The applied pod's only annotation repeats the whole specification, so it goes. A real server would send it.
+            if let Some(annotations) = object["metadata"]["annotations"].as_object_mut() {
                 annotations.clear();
             }
         }
-        let text = pod.to_string();
+        let text = object.to_string();
         let (name, text) = text.split_once("NAME").context("the name's place")?;
         let (uid, text) = text.split_once("UID").context("the uid's place")?;
         let (version, rest) = text.split_once("\"RV\"").context("the version's place")?;
@@ -296,7 +486,7 @@ impl Template {
     }
 
     fn object(&self, number: u64) -> String {
-        let (pod, version) = (number % PODS, 1_000 + number);
+        let (of_all, version) = (number % OBJECTS, LISTED + number);
         let Self {
             name,
             uid,
@@ -304,7 +494,7 @@ impl Template {
             rest,
         } = self;
         format!(
-            "{name}checkout-{pod:05}{uid}6f1d3c0a-9b7e-4c5d-8a21-{pod:012x}{before}\"{version}\"{rest}"
+            "{name}checkout-{of_all:05}{uid}6f1d3c0a-9b7e-4c5d-8a21-{of_all:012x}{before}\"{version}\"{rest}"
         )
     }
 }

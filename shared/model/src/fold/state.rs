@@ -471,6 +471,10 @@ impl Watch {
     /// none.
     #[must_use]
     pub fn verdict_on(&self, object: &Object) -> Option<&OpenVerdict> {
+        // Nearly no watch has a verdict, and every change asks, so no key is made in vain.
+        if self.verdicts.is_empty() {
+            return None;
+        }
         self.verdicts.get(&verdict_key(object))
     }
 }

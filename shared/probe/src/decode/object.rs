@@ -22,6 +22,13 @@ pub(crate) struct Object<'a> {
     cuts: Option<Range<usize>>,
 }
 
+impl Object<'_> {
+    /// Whether the object's body must be withheld, because a part to redact has an unknown form.
+    pub(crate) fn is_withheld(&self) -> bool {
+        self.cuts.is_none()
+    }
+}
+
 /// An object's identity and metadata, borrowed from its text.
 #[derive(Debug, Default)]
 pub(crate) struct ObjectHead<'a> {

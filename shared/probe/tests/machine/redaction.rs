@@ -254,6 +254,27 @@ fn config_maps_stay_unless_their_redaction_is_requested() {
 }
 
 #[test]
+fn without_bodies_the_same_events_come_and_no_body() {
+    let config = ProbeConfig {
+        with_bodies: false,
+        ..ProbeConfig::default()
+    };
+    for spec in [
+        r#"{"containers":[{"env":[{"value":"canary"}]}]}"#,
+        // The body must be withheld, and its loss is an event all the same.
+        r#"{"containers":"canary"}"#,
+    ] {
+        let object = format!(r#"{{"kind":"Pod",{META},"spec":{spec}}}"#);
+        let events = |lines: Vec<String>| -> Vec<String> {
+            let is_event = |line: &String| line.starts_with(r#"{"type":"#);
+            lines.into_iter().filter(is_event).collect()
+        };
+        let without = come_out("", "Pod", &config, &object);
+        assert_eq!(without, events(default_out("", "Pod", &object)), "{spec}");
+    }
+}
+
+#[test]
 fn metadata_only_objects_lose_the_annotation_too() {
     let config = ProbeConfig {
         metadata_only: true,
