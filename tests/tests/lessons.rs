@@ -17,8 +17,9 @@ use watchscope_tests::{
 use crate::browser::{LONG, Tab, Visit, has_page};
 use crate::simulated::Simulated;
 
-/// The most bytes of the worker's module under gzip. A click loads it, and only with a lesson.
-const MOST_BYTES: u64 = 480_000;
+/// The most bytes of the worker's module under gzip. A click loads it, and only with a lesson. The replies to wrong
+/// answers, the tables to fill in and the goals of four lessons are in it.
+const MOST_BYTES: u64 = 490_000;
 /// The most bytes of the module that opens and saves recordings, under gzip.
 const MOST_RECORDING_BYTES: u64 = 186_000;
 /// The most bytes of the modules that the first export fetches, under gzip: all forms, charts and hiding. Store and

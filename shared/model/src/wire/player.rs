@@ -65,7 +65,8 @@ messages! {
         13 Answer {
             /// The index of the passage in [`LessonText::passages`].
             passage: u32,
-            /// The index of the answer; that after the last answer means that the person wants to see it.
+            /// The answer, as [`QuestionText::form`] says; [`QuestionText::see`] means that the person wants to see the
+            /// right one.
             answer: u32,
         }
     }
@@ -88,8 +89,8 @@ fields! {
         breaks: Vec<String>,
         /// The acts that the person can move.
         acts: Vec<ActText>,
-        /// What the person is to reach at the end.
-        goal: Option<GoalText>,
+        /// What the person is to reach at the end, the easiest first.
+        goals: Vec<GoalText>,
         /// All lessons, in the order in which a person learns them.
         lessons: Vec<LessonLine>,
         /// The versions of the server, the newest first.
@@ -121,8 +122,8 @@ fields! {
         question: Option<QuestionText>,
         /// The index in [`LessonText::acts`] of the act that the passage is about.
         act: Option<u64>,
-        /// Which lanes the passage needs: 0 for etcd, apiservers, caches and clients, 1 for the ways between them, too,
-        /// and 2 for all.
+        /// Which lanes the passage needs: 0 for etcd, apiservers and clients, 1 for caches, too, 2 for the ways between
+        /// them, too, and 3 for all.
         lanes: u32,
         /// Whether the passage needs the messages on the wire.
         has_wire: bool,
@@ -133,30 +134,40 @@ fields! {
         /// Whether the passage needs what the person can do to the cluster.
         has_breaks: bool,
     }
-    /// What the person is to reach by own clicks: a client holds ghosts.
+    /// What the person is to reach by own clicks.
     struct GoalText {
         /// The goal, as a sentence.
         words: String,
-        /// The client.
-        client: String,
+        /// The most clicks; at least one.
+        clicks: u32,
+        /// The client that is to hold ghosts; absent for a goal that the worker checks.
+        client: Option<String>,
         /// The least number of ghosts that the client is to hold at once.
         ghosts: u64,
-        /// The most clicks.
-        clicks: u32,
-        /// The same goal with one click less, as a sentence.
-        harder: String,
     }
-    /// A question with answers to choose from.
+    /// A question.
     struct QuestionText {
         /// The question.
         asks: String,
-        /// The answers.
+        /// What the person answers with: 0 for one of `answers`, by its index; 1 for a set of `answers`, which are lanes;
+        /// 2 for a table of objects and clients, whose cells are `answers`, row by row. A set is a number whose bit n
+        /// says whether the answer with index n is in it. In a table that means that the client holds the object.
+        form: u32,
+        /// The answers, lanes or cells, in words.
         answers: Vec<String>,
-        /// The index of the right answer.
+        /// The keys of the lanes to tap; empty for another form.
+        lanes: Vec<String>,
+        /// The names of a table's rows; empty for another form.
+        rows: Vec<String>,
+        /// The names of a table's columns; empty for another form.
+        columns: Vec<String>,
+        /// The right answer.
         right: u32,
+        /// The answer that asks to see the right one. Any possible answer is less.
+        see: u32,
         /// The explanation once the question is settled.
         because: String,
-        /// A reply to each answer, or no replies.
+        /// A reply to each of `answers`, for a person who has it wrong.
         replies: Vec<String>,
         /// Whether the page hides what the question asks for until it is settled.
         covers: bool,
@@ -165,6 +176,8 @@ fields! {
     struct ActText {
         /// The act in words, such as `DELETE report`.
         words: String,
+        /// The key of the lane on which the act happens.
+        lane: String,
         /// The act's time as written.
         written_us: i64,
         /// The earliest time to which the act can be moved.
@@ -213,6 +226,8 @@ fields! {
         acts: Vec<ActNow>,
         /// How often the person did something to the cluster in this run.
         clicks: u32,
+        /// How far this run reached the goals, in the order of [`LessonText::goals`].
+        goals: Vec<GoalNow>,
         /// Whether nothing was changed: the text describes this run.
         is_as_written: bool,
         /// A note about the last command.
@@ -234,8 +249,8 @@ fields! {
     struct ActNow {
         /// The act's time.
         at_us: i64,
-        /// Which clients heard of the act, and which did not, in phrases such as `naive does not hear it`. A client is
-        /// absent while that is open.
+        /// Which clients learned the news that the act decides about, in phrases such as `naive does not hear it`. A
+        /// client is absent while that is open.
         fates: Vec<String>,
         /// What the person found by moving the act, in the order of [`ActText::finds`].
         finds: Vec<FindNow>,
@@ -246,10 +261,15 @@ fields! {
     struct TriedNow {
         /// The act's time.
         at_us: i64,
-        /// How many clients heard of the act.
+        /// How many clients learned the news.
         heard: u32,
         /// How many clients there were.
         clients: u32,
+    }
+    /// How far a run reached a goal.
+    struct GoalNow {
+        /// When the run reached it; absent until then, and for a goal that the page checks.
+        at_us: Option<i64>,
     }
     /// Whether the person found something by moving an act.
     struct FindNow {
@@ -271,7 +291,7 @@ fields! {
     struct GivenAnswer {
         /// The index of the passage.
         passage: u32,
-        /// The index of the answer; that after the last answer means that the person wanted to see it.
+        /// The answer, as [`QuestionText::form`] says.
         answer: u32,
     }
     /// A message between a client and a server.
@@ -328,6 +348,7 @@ macro_rules! listed {
 listed!(
     PassageText,
     GoalText,
+    GoalNow,
     QuestionText,
     ActText,
     LessonLine,

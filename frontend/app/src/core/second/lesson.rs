@@ -1,6 +1,7 @@
 //! A lesson's requests to the page: to open lanes, to scroll to a lane, and to find a moment on the canvas.
 
 use watchscope_model::{Seq, Time};
+use watchscope_timeline::lanes::LayerRows;
 use watchscope_timeline::{LaneId, Px};
 
 use crate::core::model::Model;
@@ -13,6 +14,11 @@ impl Model {
         if let Some(LaneId::Layer(all)) = self.lane_of_key("inside") {
             self.lanes.set_layer_open(&self.store, all, true);
         }
+        self.lanes.layers = match lanes {
+            LessonLanes::Sides => LayerRows::Sides,
+            LessonLanes::Layers | LessonLanes::Ways => LayerRows::Programs,
+            LessonLanes::All => LayerRows::All,
+        };
         let (has_ways, has_all) = (lanes >= LessonLanes::Ways, lanes == LessonLanes::All);
         self.lanes.open_layers(&self.store, has_ways, has_all);
         let rows = self.rows.rows.iter().map(|row| row.id);

@@ -119,7 +119,7 @@ fn Track(place: u32, text: ActText) -> impl IntoView {
             style:width=move || px((of(|act| act.bounds_px.1) - of(|act| act.bounds_px.0)).max(0.0))
         ></span>
         {move || tried.get().into_iter().map(|(x_px, heard, clients)| view! {
-            <span class="act-tick" class:all=heard == clients style:left=px(x_px) title=format!("{heard} of {clients} heard")></span>
+            <span class="act-tick" class:all=heard == clients style:left=px(x_px) title=format!("{heard} of {clients} learned of it")></span>
         }).collect_view()}
         <button
             class="act-handle"
