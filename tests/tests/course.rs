@@ -207,6 +207,12 @@ async fn walk_by_keys(tab: &Tab<'_>, files: &Files, walk: &Walk) -> Result<()> {
         Ok(())
     })
     .await?;
+    let help = "return [...document.querySelectorAll('button[aria-label=\"Keys and glyphs\"]')]
+        .map((button) => button.getAttribute('aria-keyshortcuts'))";
+    ensure!(
+        tab.script(help).await? == json!(["?"]),
+        "one button opens the help"
+    );
     let is_hidden =
         "return getComputedStyle(document.querySelector('.lesson-wire')).display === 'none'";
     ensure!(tab.script(is_hidden).await? == true, "the wire is shown");
@@ -384,8 +390,8 @@ async fn every_goal_is_reached_and_too_many_clicks_are_said() -> Result<()> {
     let (files, browser) = or_skip!(open_files().await?);
     let tab = Tab(browser.driver());
     for walk in &WALKS {
-        open(&tab, &files, walk.lesson, "&at=48").await?;
-        // 48 s lies behind the last passage's begin.
+        open(&tab, &files, walk.lesson, "&at=49").await?;
+        // 49 s lies behind the last passage's begin.
         tab.press(Key::PageUp).await?;
         goal_says(&tab, "0 clicks of").await?;
         for (place, (back, buttons)) in walk.goals.iter().enumerate() {
@@ -488,7 +494,7 @@ async fn walk_by_touch(tab: &Tab<'_>, files: &Files, walk: &Walk) -> Result<()> 
             })
             .await?;
             eventually("the page says that the run was changed", LONG, async || {
-                let note = tab.text(".note").await?;
+                let note = tab.text(".when .note").await?;
                 ensure!(note.contains("As written"), "{note}");
                 Ok(())
             })

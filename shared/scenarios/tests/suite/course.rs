@@ -5,7 +5,13 @@ use std::time::Duration;
 use watchscope_model::belief::Belief;
 use watchscope_model::{Entry, Event};
 use watchscope_scenarios::lessons::{Aim, Form, Lesson, LessonPlayer, lesson, lessons};
+use watchscope_timeline::draw;
+use watchscope_timeline::format::text_width;
 use watchscope_timeline::inside::stretches::haunted_by;
+use watchscope_timeline::lanes::{Density, LayerRows, RowKind};
+use watchscope_timeline::records::RECORDS;
+use watchscope_timeline::scene::Align;
+use watchscope_timeline::{LaneId, Lanes, Picture, Primitive, Px, Token, View};
 
 use crate::lessons::store_of;
 use crate::moved::{player, secs};
@@ -85,6 +91,59 @@ fn the_goals_of_ghost_are_reached_by_one_click_each() {
     let delete_web_0 = 3;
     assert_eq!(reached("ghost", &[(12.0, delete_web_0)]), [Some(12), None]);
     assert_eq!(reached("ghost", &[(4.0, delete_web_0)]), [None, Some(4)]);
+}
+
+/// The width of a narrow window, in px.
+const NARROW_PX: f64 = 420.0;
+
+#[test]
+fn in_a_narrow_window_no_words_of_a_stopped_write_meet_a_lanes_name() {
+    let mut words = 0;
+    for lesson in lessons() {
+        for passage in &lesson.passages {
+            let mut player = player(lesson.clone());
+            let entries = player.advance(passage.at);
+            let begin = player.time(Duration::ZERO);
+            let store = store_of(&entries, begin);
+            let (from, to) = passage.shows;
+            let view = View::between(player.time(from), player.time(to), NARROW_PX);
+            let mut lanes = Lanes::showing_all();
+            lanes.records = Some(&RECORDS.rows);
+            lanes.density = Density::Labelled;
+            lanes.layers = LayerRows::Programs;
+            let rows = lanes.rows(&store, &view, player.now());
+            let heading = rows.rows.iter().find(|row| row.kind == RowKind::Layer);
+            if let Some(LaneId::Layer(heading)) = heading.map(|row| row.id) {
+                lanes.set_layer_open(&store, heading, true);
+            }
+            let rows = lanes.rows(&store, &view, player.now());
+            let scene = draw::lanes(&Picture::new(&store, &rows, &view, player.now()));
+            let errors = scene
+                .primitives
+                .iter()
+                .filter_map(|primitive| match primitive {
+                    Primitive::Text(line) if line.ink == Token::Error => Some(line),
+                    _ => None,
+                });
+            for line in errors.filter(|line| line.text.contains("revision")) {
+                let long = text_width(&line.text, line.size, line.weight);
+                let left = if line.align == Align::End {
+                    line.x - long
+                } else {
+                    line.x
+                };
+                let meets = rows.rows.iter().find(|row| {
+                    let name = text_width(&format!("{}{}", row.prefix, row.name), 11, 400);
+                    let is_over = line.y > row.y - row.label && line.y - Px::whole(8) < row.y;
+                    row.label > Px::ZERO && is_over && left < name + Px::whole(8)
+                });
+                let of = meets.map(|row| row.name.to_string());
+                assert_eq!(of, None, "{}: {}", passage.title, line.text);
+                words += 1;
+            }
+        }
+    }
+    assert!(words > 3, "{words}");
 }
 
 /// Returns the names of the objects that a client holds at a time.
