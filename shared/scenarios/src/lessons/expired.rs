@@ -80,7 +80,7 @@ fn forgetting() -> Movable {
         at: written,
         bounds: (secs(11.5), secs(39.0)),
         // The server accepts connections again then.
-        snaps: vec![secs(13.0)],
+        snaps: vec![secs(13.5)],
         settled: secs(43.0),
         finds: vec![
             Find {
@@ -134,7 +134,7 @@ fn script(client: ClientGo) -> Script {
             act(9.5, [write_map("stock", 1)]),
             act(11.0, [delete_map("report")]),
             act(12.5, [Deed::Inject(expire())]),
-            act(13.0, [Deed::Lift(Fault::Refuse)]),
+            act(13.5, [Deed::Lift(Fault::Refuse)]),
             act(40.0, [write_map("prices", 2)]),
         ],
     }
@@ -240,8 +240,8 @@ fn forgotten() -> Passage {
             "At 12.5 s the watch cache lost its history. It knows the present objects, but no longer the events \
              before. A real cache loses them by a restart, or because more events came than fit into the window. \
              etcd drops history too: the apiserver compacts it every five minutes, and here at the same moment.",
-            "So the deletion of report {1} is in no history any more. Since 13 s the server accepts connections \
-             again.",
+            "So the deletion of report {1} is in no history any more. Connections are still refused. From 13.5 s on \
+             the server will accept them again.",
         ],
         moments: vec![Moment::first(
             "report is deleted",

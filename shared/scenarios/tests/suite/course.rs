@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use watchscope_model::belief::Belief;
 use watchscope_model::{Entry, Event};
-use watchscope_scenarios::lessons::{Aim, Form, Lesson, LessonPlayer, lesson, lessons};
+use watchscope_scenarios::lessons::{self, Aim, Form, Lesson, LessonPlayer, lesson, lessons};
 use watchscope_timeline::draw;
 use watchscope_timeline::format::text_width;
 use watchscope_timeline::inside::stretches::haunted_by;
@@ -91,6 +91,39 @@ fn the_goals_of_ghost_are_reached_by_one_click_each() {
     let delete_web_0 = 3;
     assert_eq!(reached("ghost", &[(12.0, delete_web_0)]), [Some(12), None]);
     assert_eq!(reached("ghost", &[(4.0, delete_web_0)]), [None, Some(4)]);
+}
+
+#[test]
+fn a_lesson_opens_with_at_most_five_lanes() {
+    for lesson in lessons() {
+        let first = &lesson.passages[0];
+        let mut player = player(lesson.clone());
+        let entries = player.advance(first.at);
+        let store = store_of(&entries, player.time(Duration::ZERO));
+        let (from, to) = first.shows;
+        let view = View::between(player.time(from), player.time(to), NARROW_PX);
+        let mut lanes = Lanes::showing_all();
+        lanes.records = Some(&RECORDS.rows);
+        lanes.layers = match first.lanes {
+            lessons::Lanes::Sides => LayerRows::Sides,
+            lessons::Lanes::Layers => LayerRows::Programs,
+            other => panic!("{}: {other:?}", lesson.name),
+        };
+        lanes.open_layers(&store, false, false);
+        let rows = lanes.rows(&store, &view, player.now());
+        // The page hides watchscope's own watch until a passage needs all lanes.
+        let layers = rows.rows.iter().filter(|row| row.id.watch().is_none());
+        let names: Vec<String> = layers
+            .map(|row| format!("{}{}", row.prefix, row.name))
+            .collect();
+        assert!(!names.iter().any(|name| name.contains("conn")), "{names:?}");
+        // Two rows are no lanes: that of findings, and the heading of the layers.
+        let headings = ["Findings", "Inside the cluster"];
+        let lanes = names.iter().filter(|name| !headings.contains(&&***name));
+        let count = lanes.count();
+        assert!((4..=5).contains(&count), "{}: {names:?}", lesson.name);
+        assert!(first.panels.is_empty(), "{}", lesson.name);
+    }
 }
 
 /// The width of a narrow window, in px.
