@@ -122,8 +122,8 @@ fields! {
         question: Option<QuestionText>,
         /// The index in [`LessonText::acts`] of the act that the passage is about.
         act: Option<u64>,
-        /// Which lanes the passage needs: 0 for etcd, apiservers and clients, 1 for caches, too, 2 for the ways between
-        /// them, too, and 3 for all.
+        /// Which lanes the passage needs. 0: etcd, apiservers and clients. 1: caches, too. 2: the ways between them, too.
+        /// 3: all.
         lanes: u32,
         /// Whether the passage needs the messages on the wire.
         has_wire: bool,
@@ -149,9 +149,9 @@ fields! {
     struct QuestionText {
         /// The question.
         asks: String,
-        /// What the person answers with: 0 for one of `answers`, by its index; 1 for a set of `answers`, which are lanes;
-        /// 2 for a table of objects and clients, whose cells are `answers`, row by row. A set is a number whose bit n
-        /// says whether the answer with index n is in it. In a table that means that the client holds the object.
+        /// The form of an answer. 0: the index of one of `answers`. 1: a set of `answers`, which are lanes. 2: a table of
+        /// objects and clients, whose cells are `answers`, row by row. A set or a table is a number. Its bit n says
+        /// whether the answer with index n is in the set, or whether that client holds that object.
         form: u32,
         /// The answers, lanes or cells, in words.
         answers: Vec<String>,

@@ -27,7 +27,7 @@ pub enum Form {
     },
     /// A set of lanes. Bit n of the answer says whether the lane with index n is in the set.
     Tap(&'static [Tap]),
-    /// A table of what each client holds. Bit n of the answer says whether the cell with index n is "holds", otherwise
+    /// A table of the objects that each client holds. Bit n of the answer says whether the cell with index n is "holds", otherwise
     /// it is "gone". The cells are counted row by row.
     Fill {
         /// The clients.

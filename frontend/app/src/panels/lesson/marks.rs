@@ -1,4 +1,4 @@
-//! Questions that a person answers with marks: a set of lanes, or a table of what each client holds.
+//! Questions that a person answers with marks: a set of lanes, or a table of the objects that each client holds.
 
 use std::time::Duration;
 
