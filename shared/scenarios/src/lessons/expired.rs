@@ -395,6 +395,7 @@ fn relist() -> Passage {
             because: "The server refuses naive each time. No later event reaches it.",
             covers: false,
         }),
+        panels: &[Panel::Wire, Panel::Code, Panel::Holds],
         speed: Some(4),
         ..Passage::BASE
     }
@@ -421,6 +422,7 @@ fn again() -> Passage {
             ),
         ],
         moves: Some(0),
+        panels: &[Panel::Wire, Panel::Code, Panel::Holds],
         ..Passage::BASE
     }
 }

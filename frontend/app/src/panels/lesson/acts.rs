@@ -14,7 +14,7 @@ use crate::core::lesson::{STEP_US, STRIDE_US, seconds};
 use crate::decimal::decimal;
 
 /// Half the width of a handle, rounded up, in px.
-const HANDLE_HALF_PX: u32 = 96;
+const HANDLE_HALF_PX: u32 = 102;
 
 fn px(px: f64) -> String {
     format!("{}px", decimal(px, 1))
