@@ -226,8 +226,8 @@ fn deleted() -> Passage {
         text: &[
             "web-1 was deleted {1}. The one open stream delivered the event, and informer dropped web-1 {2}. The \
              test waits for exactly this event.",
-            "broken still believes in web-1. fixed believes nothing any more: its process has ended with an error \
-             that gives the reason.",
+            "broken and fixed have no stream, so no event went to them. fixed believes nothing any more: its process \
+             has ended with an error that gives the reason.",
         ],
         moments: vec![
             Moment::first(
