@@ -168,7 +168,7 @@ async fn answer(tab: &Tab<'_>, reply: &Reply, is_right: bool) -> Result<()> {
                     .send_keys(letter.to_string())
                     .await?;
             }
-            has_focus(tab, ".check").await?;
+            has_focus(tab, ".check-marks").await?;
             press_here(tab, Key::Enter).await?;
         }
     }
@@ -460,7 +460,7 @@ async fn touch_answer(tab: &Tab<'_>, reply: &Reply, is_right: bool) -> Result<()
             for place in if is_right { *right } else { *wrong } {
                 touch(tab, &nth(*place), 0.0).await?;
             }
-            touch(tab, ".check", 0.0).await?;
+            touch(tab, ".check-marks", 0.0).await?;
         }
         Fill(wrong, right) => {
             let letters = if is_right { right } else { wrong };
@@ -469,7 +469,7 @@ async fn touch_answer(tab: &Tab<'_>, reply: &Reply, is_right: bool) -> Result<()
                 let cell = format!("[data-cell=\"{place}\"]:nth-of-type({side})");
                 touch(tab, &cell, 0.0).await?;
             }
-            touch(tab, ".check", 0.0).await?;
+            touch(tab, ".check-marks", 0.0).await?;
         }
     }
     is_judged(tab, is_right).await

@@ -39,9 +39,8 @@ impl Learning {
                 learned.push((name.clone(), ChangeType::Deleted, Learned::ByEvent));
             }
             Received::Change { name, .. } => {
-                if held.insert(name.clone()) {
-                    learned.push((name.clone(), ChangeType::Added, Learned::ByEvent));
-                }
+                let is_new = held.insert(name.clone());
+                learned.extend(is_new.then(|| (name.clone(), ChangeType::Added, Learned::ByEvent)));
             }
             Received::List { names, .. } => {
                 let listed: BTreeSet<String> = names.iter().cloned().collect();

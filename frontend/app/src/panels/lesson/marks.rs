@@ -103,7 +103,7 @@ pub(super) fn marks(
     let check = (!is_settled).then(|| {
         view! {
             <button
-                class="control check"
+                class="control check-marks"
                 aria-keyshortcuts="Enter"
                 disabled=move || !is_ready()
                 on:click=move |_| check(passage)
@@ -260,7 +260,7 @@ fn key(event: &KeyboardEvent) {
     // The button can have the focus only once it is enabled, which it is after this turn.
     let go_on = move || {
         if !focus(&next) {
-            focus(".check");
+            focus(".check-marks");
         }
     };
     set_timeout(go_on, Duration::ZERO);
