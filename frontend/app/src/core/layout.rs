@@ -132,7 +132,7 @@ impl Model {
                 top: Px::from_f64(self.flags_top_px()),
             },
             ways: if self.panels.is_lesson {
-                Ways::All
+                Ways::Lesson
             } else {
                 Ways::Stopped
             },

@@ -7,7 +7,7 @@ use watchscope_model::chapter::ChapterWriter;
 use watchscope_model::vocabulary::ChangeType;
 use watchscope_model::{Entry, Inside, State, Time};
 use watchscope_scenarios::lessons::{Found, Lesson, LessonPlayer, Run, Sought, lesson, lessons};
-use watchscope_timeline::draw;
+use watchscope_timeline::draw::{self, Ways};
 use watchscope_timeline::lanes::RowKind;
 use watchscope_timeline::records::RECORDS;
 use watchscope_timeline::scene::{Step, TextLine};
@@ -135,7 +135,10 @@ impl Shown {
         lanes.records = Some(&RECORDS.rows);
         let now = player.now();
         let rows = lanes.rows(&store, &view, now);
-        let scene = draw::lanes(&Picture::new(&store, &rows, &view, now));
+        let scene = draw::lanes(&Picture {
+            ways: Ways::Lesson,
+            ..Picture::new(&store, &rows, &view, now)
+        });
         Self {
             title: format!("{}: {}", lesson.name, passage.title),
             rows,

@@ -105,10 +105,9 @@ impl Drawer<'_> {
 }
 
 impl Drawer<'_> {
-    /// Returns a time in words: the time of day, or in a lesson seconds since it began. A lesson begins at midnight, and
-    /// draws all propagations.
+    /// Returns a time in words: the time of day, or in a lesson seconds since it began. A lesson begins at midnight.
     pub(super) fn clock_of(&self, at: Time) -> String {
-        if self.picture.ways != Ways::All {
+        if self.picture.ways != Ways::Lesson {
             return clock(at);
         }
         let tenths = at.0.rem_euclid(DAY_US) / TENTH_US;

@@ -85,7 +85,7 @@ impl Drawer<'_> {
         let Some(scale) = etcd.and_then(|row| self.layer_scale(row)) else {
             return;
         };
-        let is_lesson = self.picture.ways == Ways::All;
+        let is_lesson = self.picture.ways != Ways::Stopped;
         let mut lines = 0;
         let mut crosses = Vec::new();
         for epoch in self.epochs.clone() {
