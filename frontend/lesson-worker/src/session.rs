@@ -7,7 +7,7 @@ use watchscope_model::vocabulary::NoteRefusal;
 use watchscope_model::wire::CommandDone;
 use watchscope_model::wire::player::{LessonCommand, LessonNow, LessonText};
 use watchscope_model::{Entry, Time};
-use watchscope_scenarios::lessons::{self, Lesson, LessonPlayer, Run};
+use watchscope_scenarios::lessons::{self, Learned, Lesson, LessonPlayer, Run};
 use watchscope_simulator::{ClientGo, Version};
 
 use crate::link::{self, Link};
@@ -401,14 +401,17 @@ impl Session {
             if self.player.shown() < act.settled {
                 continue;
             }
-            let heard = self.transcript.heard(act.object, self.player.time(act.at));
-            for place in act.found(&heard) {
+            let learned = |client: &str| self.transcript.learned(client, &act.news);
+            for place in act.found(learned) {
                 finds[place].get_or_insert(act.at);
             }
+            let names = self.transcript.clients().into_iter();
+            let heard = names.filter(|client| learned(&client.name) != Learned::Never);
+            let heard = heard.count();
             if tried.len() < TRIED_MOST && tried.iter().all(|tried| tried.at != act.at) {
                 tried.push(Tried {
                     at: act.at,
-                    heard: heard.len(),
+                    heard,
                     clients,
                 });
             }
@@ -430,7 +433,15 @@ impl Session {
     fn pace(&self) -> u32 {
         let shown = self.player.shown();
         if self.is_playing {
-            pace::at(self.speed_thousandths, &self.timetable, shown, self.stop)
+            let lesson = self.player.lesson();
+            let passage = lesson.passages.get(lesson.passage_at(shown));
+            let speed = passage.and_then(|passage| passage.speed);
+            pace::at(
+                (self.speed_thousandths, speed),
+                &self.timetable,
+                shown,
+                self.stop,
+            )
         } else {
             self.speed_thousandths
         }
@@ -542,7 +553,7 @@ fn own_run(lesson: &Lesson) -> Run {
 }
 
 /// Adds an answer to those given. Returns false if the passage has no question with such an answer, or the question is
-/// settled. The index after the last answer asks to see the answer.
+/// settled. The number after the last answer asks to see the right one.
 fn take_answer(
     lesson: &Lesson,
     answers: &mut Vec<(usize, usize)>,
@@ -552,7 +563,9 @@ fn take_answer(
     let question = question.and_then(|passage| passage.question);
     let tries: Vec<usize> = view_model::tries(answers, passage).collect();
     let is_open = question.is_some_and(|question| {
-        answer <= question.answers.len() && !question.is_settled(&tries) && !tries.contains(&answer)
+        answer <= question.form.answers()
+            && !question.is_settled(&tries)
+            && !tries.contains(&answer)
     });
     if is_open {
         answers.push((passage, answer));

@@ -7,10 +7,13 @@ use std::collections::VecDeque;
 use std::fmt::Display;
 
 use watchscope_model::event::{Event, Finding};
-use watchscope_model::vocabulary::{Cause, ChangeType, Origin, Standing};
+use watchscope_model::vocabulary::{Cause, Origin, Standing};
 use watchscope_model::wire::player::{ClientNow, FindingNow, WireLine};
 use watchscope_model::{Entry, Time, tree};
+use watchscope_scenarios::lessons::{Learned, News};
 use watchscope_simulator::{Cut, Received, ReceivedRecord};
+
+use crate::learning::Learning;
 
 /// The most lines that are kept; the oldest ones go.
 const LINES_MOST: usize = 60;
@@ -25,9 +28,7 @@ pub(crate) struct Transcript {
     taken: u64,
     /// The client programs. A lesson bounds their number.
     clients: Vec<ClientNow>,
-    /// The deletions that client programs received: the time, the client, the object's name. The lesson's length bounds
-    /// their number.
-    heard: Vec<(Time, String, String)>,
+    learning: Learning,
     /// The findings that are not cleared.
     findings: Vec<Finding>,
 }
@@ -36,13 +37,8 @@ impl Transcript {
     /// Takes the next entries to show, and the messages that the client programs received meanwhile.
     pub(crate) fn take(&mut self, entries: &[Entry], received: &[(Time, ReceivedRecord)]) {
         // A client sends once it has received: at equal times the answer comes first.
-        for (at, record) in received {
-            if let Received::Change { word, name, .. } = &record.received
-                && *word == ChangeType::Deleted.word()
-            {
-                let heard = (*at, record.client.to_string(), name.clone());
-                self.heard.push(heard);
-            }
+        for (_, record) in received {
+            self.learning.take(record);
         }
         let mut lines: Vec<WireLine> = received.iter().map(line_of_received).collect();
         for entry in entries {
@@ -145,11 +141,9 @@ impl Transcript {
         self.clients.clone()
     }
 
-    /// Returns the clients that received the deletion of an object from a time on.
-    pub(crate) fn heard(&self, object: &str, from: Time) -> Vec<&str> {
-        let heard = self.heard.iter();
-        let heard = heard.filter(|(at, _, name)| *at >= from && name == object);
-        heard.map(|(_, client, _)| &**client).collect()
+    /// Returns how a client learned the news so far.
+    pub(crate) fn learned(&self, client: &str, news: &News) -> Learned {
+        self.learning.of(client, news)
     }
 
     /// Returns the findings that are not cleared, the newest first.
@@ -171,15 +165,15 @@ fn line_of_received((at, record): &(Time, ReceivedRecord)) -> WireLine {
         Received::ConnectionRefused => (true, "connection refused".to_owned()),
         Received::List {
             resource_version,
-            items,
-        } => (false, list_words(resource_version, *items as u64)),
+            names,
+        } => (false, list_words(resource_version, names.len() as u64)),
         Received::Refusal { status, message } => (true, format!("{status} {message}")),
         Received::Answer { status } => (false, status.to_string()),
         Received::Change {
-            word,
+            change,
             name,
             resource_version,
-        } => (false, change_words(word, name, resource_version)),
+        } => (false, change_words(change.word(), name, resource_version)),
         Received::Bookmark { resource_version } => (false, bookmark_words(resource_version)),
         Received::Error { code, message } => (true, error_words((*code).into(), message)),
         Received::Undecodable => (true, "bytes that are no frame".to_owned()),

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use watchscope_model::Time;
 use watchscope_model::wire::player::{
-    ActNow, ActText, FindNow, GivenAnswer, GoalText, LessonLine, LessonNow, LessonText, MomentNow,
-    PassageText, QuestionText, TriedNow,
+    ActNow, ActText, FindNow, GivenAnswer, GoalNow, GoalText, LessonLine, LessonNow, LessonText,
+    MomentNow, PassageText, QuestionText, TriedNow,
 };
 use watchscope_scenarios::lessons::{
-    self, Found, Lanes, Lesson, LessonPlayer, Movable, Panel, Passage,
+    self, Aim, Form, Found, Goal, Lanes, Learned, Lesson, LessonPlayer, Movable, Panel, Passage,
+    Question,
 };
 use watchscope_simulator::{ClientGo, Version};
 
@@ -30,7 +31,7 @@ pub(crate) struct Now<'a> {
     pub(crate) answers: &'a [(usize, usize)],
     /// For each act that can be moved, and each thing to find with it: where the act was when it was found.
     pub(crate) finds: &'a [Vec<Option<Duration>>],
-    /// The times to which each act that can be moved was moved, and how many clients of how many heard of it then.
+    /// The times to which each act that can be moved was moved, and how many clients of how many learned the news then.
     pub(crate) tried: &'a [Vec<Tried>],
 }
 
@@ -79,13 +80,7 @@ pub(crate) fn lesson(lesson: &Lesson, arrival: &Arrival) -> LessonText {
             .map(|broken| broken.words.to_owned())
             .collect(),
         acts: lesson.movables.iter().map(act_text).collect(),
-        goal: lesson.goal.map(|goal| GoalText {
-            words: goal.words.to_owned(),
-            client: goal.client.to_owned(),
-            ghosts: goal.ghosts,
-            clicks: goal.clicks,
-            harder: goal.harder.to_owned(),
-        }),
+        goals: lesson.goals.iter().map(goal_text).collect(),
         lessons: listed.collect(),
         servers: servers.map(|minor| format!("1.{minor}")).collect(),
         clients,
@@ -97,14 +92,6 @@ pub(crate) fn lesson(lesson: &Lesson, arrival: &Arrival) -> LessonText {
 
 fn passage(passage: &Passage) -> PassageText {
     let texts = |texts: &[&str]| texts.iter().map(ToString::to_string).collect();
-    let question = passage.question.map(|question| QuestionText {
-        asks: question.asks.to_owned(),
-        answers: texts(question.answers),
-        right: number(question.right),
-        because: question.because.to_owned(),
-        replies: texts(question.replies),
-        covers: question.covers,
-    });
     PassageText {
         title: passage.title.to_owned(),
         at_us: micros(passage.at),
@@ -116,12 +103,13 @@ fn passage(passage: &Passage) -> PassageText {
             .iter()
             .map(|moment| moment.words.to_owned())
             .collect(),
-        question,
+        question: passage.question.as_ref().map(question_text),
         act: passage.moves.map(|act| act as u64),
         lanes: match passage.lanes {
-            Lanes::Layers => 0,
-            Lanes::Ways => 1,
-            Lanes::All => 2,
+            Lanes::Sides => 0,
+            Lanes::Layers => 1,
+            Lanes::Ways => 2,
+            Lanes::All => 3,
         },
         has_wire: passage.panels.contains(&Panel::Wire),
         has_holds: passage.panels.contains(&Panel::Holds),
@@ -130,9 +118,58 @@ fn passage(passage: &Passage) -> PassageText {
     }
 }
 
+fn goal_text(goal: &Goal) -> GoalText {
+    let (client, ghosts) = match goal.shows {
+        Aim::Ghosts(client, ghosts) => (Some(client.to_owned()), ghosts),
+        Aim::Moment(_) => (None, 0),
+    };
+    GoalText {
+        words: goal.words.to_owned(),
+        clicks: goal.clicks,
+        client,
+        ghosts,
+    }
+}
+
+fn question_text(question: &Question) -> QuestionText {
+    let texts = |texts: &[&str]| -> Vec<String> { texts.iter().map(ToString::to_string).collect() };
+    let mut text = QuestionText {
+        asks: question.asks.to_owned(),
+        form: 0,
+        answers: Vec::new(),
+        lanes: Vec::new(),
+        rows: Vec::new(),
+        columns: Vec::new(),
+        right: number(question.form.right()),
+        see: number(question.form.answers()),
+        because: question.because.to_owned(),
+        replies: texts(&question.form.replies()),
+        covers: question.covers,
+    };
+    match question.form {
+        Form::Choose { answers, .. } => text.answers = texts(answers),
+        Form::Tap(taps) => {
+            text.form = 1;
+            text.answers = taps.iter().map(|tap| tap.words.to_owned()).collect();
+            text.lanes = taps.iter().map(|tap| tap.lane.to_owned()).collect();
+        }
+        Form::Fill { columns, rows } => {
+            text.form = 2;
+            text.rows = rows.iter().map(|(row, _)| (*row).to_owned()).collect();
+            text.columns = texts(columns);
+            let cells = rows
+                .iter()
+                .flat_map(|(row, _)| columns.iter().map(move |column| format!("{column}, {row}")));
+            text.answers = cells.collect();
+        }
+    }
+    text
+}
+
 fn act_text(act: &Movable) -> ActText {
     ActText {
         words: act.words.to_owned(),
+        lane: act.lane.to_owned(),
         written_us: micros(act.written),
         from_us: micros(act.bounds.0),
         to_us: micros(act.bounds.1),
@@ -169,6 +206,11 @@ pub(crate) fn now(now: &Now<'_>) -> LessonNow {
             .map(|((act, finds), tried)| act_now(now, act, finds, tried))
             .collect(),
         clicks: number(player.deeds().len()),
+        goals: (0..player.lesson().goals.len())
+            .map(|goal| GoalNow {
+                at_us: player.reached(goal).map(micros),
+            })
+            .collect(),
         is_as_written: now.is_as_written,
         note: now.note.map(ToOwned::to_owned),
         link: now.link.clone(),
@@ -224,14 +266,12 @@ fn moment(found: Option<&Found>) -> MomentNow {
 }
 
 fn act_now(now: &Now<'_>, act: &Movable, finds: &[Option<Duration>], tried: &[Tried]) -> ActNow {
-    let heard = now.transcript.heard(act.object, now.player.time(act.at));
     let is_settled = now.at >= act.settled;
-    let fate = |client: String| {
-        let hears = heard.contains(&&*client);
-        (hears || is_settled).then(|| match hears {
-            true => format!("{client} hears it"),
-            false => format!("{client} does not hear it"),
-        })
+    let news = act.news.words;
+    let fate = |client: String| match now.transcript.learned(&client, &act.news) {
+        Learned::ByEvent => Some(format!("{client} hears {news}")),
+        Learned::FromList => Some(format!("{client} learns {news} from its list")),
+        Learned::Never => is_settled.then(|| format!("{client} does not hear {news}")),
     };
     let clients = now.transcript.clients().into_iter();
     ActNow {

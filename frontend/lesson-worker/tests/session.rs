@@ -2,81 +2,19 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod page;
+
 use watchscope_lesson_worker::{Session, SessionError};
 use watchscope_model::wire::player::{
     Answer, AsWritten, Break, LessonCommand, LessonNow, MoveAct, NextPassage, Play,
     PreviousPassage, Seek, SetClient, SetSeed, SetServer, SetSpeed, Step, WireLine, decode_lesson,
     encode_lesson,
 };
-use watchscope_model::wire::{
-    Hello, PROTOCOL_VERSION, ServerMessage, decode_server, encode_client,
-};
+use watchscope_model::wire::{ServerMessage, decode_server};
+use watchscope_timeline::LaneId;
 use watchscope_timeline::inside::beliefs::belief_table;
-use watchscope_timeline::{LaneId, Store};
 
-/// A page: takes the session's messages, as the page's source does.
-#[derive(Default)]
-struct Page {
-    store: Store,
-    is_resumed: Option<bool>,
-}
-
-impl Page {
-    /// Connects a page and takes all messages.
-    fn join(session: &mut Session, now_ms: f64) -> Self {
-        let mut page = Self::default();
-        session.read(now_ms);
-        let hello = Hello {
-            protocol: PROTOCOL_VERSION,
-            log: None,
-            epoch: None,
-            last: None,
-        };
-        session
-            .receive(&encode_client(&hello.into()), now_ms)
-            .unwrap();
-        page.take(session, now_ms);
-        page
-    }
-
-    fn take(&mut self, session: &mut Session, now_ms: f64) {
-        while let Some(message) = session.next(now_ms) {
-            match decode_server(&message).unwrap() {
-                Some((ServerMessage::Welcome(welcome), _)) => {
-                    self.is_resumed = Some(welcome.resumed);
-                }
-                Some((ServerMessage::Snapshot(_), frame)) => self.store.snapshot(frame).unwrap(),
-                Some((ServerMessage::Segment(_), frame)) => {
-                    self.store.segment(frame).unwrap();
-                }
-                // The module itself has no catalogue; a workspace that is built whole has one everywhere.
-                Some((ServerMessage::Heartbeat(_) | ServerMessage::Catalogue(_), _)) => {}
-                other => panic!("{other:?}"),
-            }
-        }
-    }
-
-    /// Returns the seq of its last record.
-    fn head(&self) -> u64 {
-        self.store.state().unwrap().seq.0
-    }
-}
-
-/// Returns the state as a page gets it.
-fn now(session: &Session) -> LessonNow {
-    let now = session.now();
-    assert_eq!(decode_lesson(&encode_lesson(&now)).as_ref(), Ok(&now));
-    now
-}
-
-fn at_s(session: &Session) -> f64 {
-    now(session).at_us as f64 / 1e6
-}
-
-fn seek(to_s: f64) -> LessonCommand {
-    let to_us = (to_s * 1e6) as i64;
-    Seek { to_us }.into()
-}
+use self::page::{Page, at_s, moved, now, received, seek};
 
 #[test]
 fn a_page_that_comes_gets_a_snapshot_with_lanes_at_once() {
@@ -227,16 +165,6 @@ fn a_link_to_a_time_after_the_last_record_shows_what_each_side_believes() {
     }
 }
 
-/// Returns what a client received so far, with the times in seconds.
-fn received(session: &Session, who: &str) -> Vec<(f64, String)> {
-    let view = now(session);
-    let lines = view.wire.into_iter();
-    let lines = lines.filter(|line| line.who == who && !line.asks);
-    lines
-        .map(|line| (line.at.micros_since(view.begin) as f64 / 1e6, line.words))
-        .collect()
-}
-
 #[test]
 fn the_wire_has_what_the_clients_receive_too() {
     // naive gets the present objects as ADDED a second time, and no word of report.
@@ -315,7 +243,7 @@ fn an_unknown_lesson_or_command_is_refused() {
         Seek { to_us: -1 }.into(),
         SetServer { version: version() }.into(),
         SetClient { version: version() }.into(),
-        MoveAct { act: 0, to_us: 0 }.into(),
+        MoveAct { act: 9, to_us: 0 }.into(),
         Answer {
             passage: 99,
             answer: 0,
@@ -370,50 +298,6 @@ fn the_texts_beside_the_picture_are_of_the_moment_shown() {
     let mut clients = view.clients.iter();
     assert!(clients.all(|client| client.phase.as_deref() == Some("watching")));
     assert_eq!(view.findings, []);
-}
-
-fn moved(to_s: f64) -> LessonCommand {
-    let to_us = (to_s * 1e6) as i64;
-    MoveAct { act: 0, to_us }.into()
-}
-
-/// Moves the deletion; returns what became of it, and what has been found.
-fn fates(session: &mut Session, to_s: f64) -> (Vec<String>, Vec<Option<i64>>) {
-    session.say(moved(to_s)).unwrap();
-    Page::join(session, 0.0);
-    let act = now(session).acts.remove(0);
-    let finds = act.finds.iter().map(|find| find.at_us);
-    (act.fates, finds.collect())
-}
-
-#[test]
-fn a_moved_deletion_shows_who_hears_it_and_what_was_found() {
-    let mut session = Session::open("away", Some(18.0)).unwrap();
-    Page::join(&mut session, 0.0);
-    let [correct, naive] = ["correct hears it", "naive hears it"].map(String::from);
-    let deaf = "naive does not hear it".to_owned();
-    let only = (
-        vec![correct.clone(), deaf],
-        vec![None, Some(8_000_000), None],
-    );
-    let act = now(&session).acts.remove(0);
-    assert_eq!((act.at_us, act.fates), (8_000_000, only.0.clone()));
-    assert_eq!(fates(&mut session, 9.2), only);
-    let both = vec![correct, naive];
-    assert_eq!(fates(&mut session, 13.6).0, both);
-    // The bounds hold both ends.
-    assert_eq!(fates(&mut session, 0.0).0, both);
-    assert_eq!(now(&session).acts[0].at_us, 2_000_000);
-    assert_eq!(fates(&mut session, 30.0).0, both);
-    assert_eq!(now(&session).acts[0].at_us, 15_500_000);
-    let all = vec![Some(13_600_000), Some(8_000_000), Some(6_000_000)];
-    assert_eq!(fates(&mut session, 6.0), (only.0, all));
-    // The wire has no word of the deletion for the client that slept.
-    assert!(
-        !received(&session, "naive")
-            .iter()
-            .any(|(_, words)| words.contains("DELETED"))
-    );
 }
 
 #[test]

@@ -33,5 +33,5 @@ pub(crate) use self::kept::OBJECTS_MOST;
 pub use self::owners::{OwnerStep, Owners, owners_of};
 pub use self::row::{Density, Row, RowKind, Rows, SectionBegin};
 pub use self::setup::{Folding, Grouping, HIDDEN_MOST, PINS_MOST, Setup, Sorting};
-pub use self::tree::{Lanes, RowTable};
+pub use self::tree::{Lanes, LayerRows, RowTable};
 pub use self::wishes::Deed;

@@ -27,7 +27,7 @@ const SETTLE: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_secs(60);
 const START_BAR_MS: f64 = 500.0;
 const BACK_BAR_MS: f64 = 300.0;
-const MODULE_BAR_KB: f64 = 480.0;
+const MODULE_BAR_KB: f64 = 600.0;
 /// The virtual seconds that the bar for going back is about.
 const BACK_OVER_S: f64 = 600.0;
 

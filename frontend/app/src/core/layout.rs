@@ -88,6 +88,9 @@ impl Model {
         // Without a tree each lane carries its name.
         self.lanes.density = if self.screen.window.width_px <= NARROW_PX {
             Density::Labelled
+        } else if self.panels.is_lesson {
+            // A lesson has few lanes.
+            Density::Comfortable
         } else {
             Density::Compact
         };
@@ -129,7 +132,7 @@ impl Model {
                 top: Px::from_f64(self.flags_top_px()),
             },
             ways: if self.panels.is_lesson {
-                Ways::All
+                Ways::Lesson
             } else {
                 Ways::Stopped
             },

@@ -22,6 +22,48 @@ pub enum Part {
     Moment(u32),
 }
 
+/// The marks of a person who answers a question: bit n is for the lane or the cell with index n, below 32.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// The lanes in the set, or the cells of objects that a client holds.
+    pub set: u32,
+    /// The lanes or cells that the person has filled in.
+    pub filled: u32,
+}
+
+impl Marks {
+    /// Returns the marks with a lane added to the set, or taken out of it.
+    #[must_use]
+    pub fn tapped(self, place: u32) -> Self {
+        let bit = 1_u32.checked_shl(place).unwrap_or(0);
+        Self {
+            set: self.set ^ bit,
+            filled: self.filled | bit,
+        }
+    }
+
+    /// Returns the marks with a cell filled in.
+    #[must_use]
+    pub fn filled_in(self, place: u32, holds: bool) -> Self {
+        let bit = 1_u32.checked_shl(place).unwrap_or(0);
+        let set = if holds {
+            self.set | bit
+        } else {
+            self.set & !bit
+        };
+        Self {
+            set,
+            filled: self.filled | bit,
+        }
+    }
+
+    /// Whether all of this many marks are filled in.
+    #[must_use]
+    pub fn is_full(self, count: usize) -> bool {
+        self.filled.count_ones() as usize >= count
+    }
+}
+
 /// Cuts a text at its marks. A mark without an end is plain text.
 #[must_use]
 pub fn parts(text: &str) -> Vec<Part> {
@@ -134,6 +176,7 @@ mod tests {
     fn act() -> ActText {
         ActText {
             words: "DELETE report".into(),
+            lane: "etcd".into(),
             written_us: 8_000_000,
             from_us: 2_000_000,
             to_us: 15_500_000,
@@ -168,6 +211,19 @@ mod tests {
         assert_eq!(land(6_170_000), 6_200_000);
         assert_eq!(land(-1), 2_000_000);
         assert_eq!(land(99_000_000), 15_500_000);
+    }
+
+    #[test]
+    fn marks_are_set_taken_back_and_filled_in() {
+        let marks = Marks::default().tapped(2).tapped(0).tapped(2);
+        assert_eq!((marks.set, marks.filled), (0b001, 0b101));
+        let marks = Marks::default().filled_in(0, true).filled_in(1, false);
+        assert_eq!(
+            (marks.set, marks.is_full(2), marks.is_full(3)),
+            (1, true, false)
+        );
+        assert_eq!(marks.filled_in(0, false).set, 0);
+        assert_eq!(marks.tapped(40), marks);
     }
 
     #[test]

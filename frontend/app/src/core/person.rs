@@ -18,7 +18,9 @@ use crate::input::gesture::Pointer;
 /// The lanes that a passage of a lesson needs. Each level has those of the level before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LessonLanes {
-    /// etcd, the apiservers with their watch caches, and the clients.
+    /// etcd, the apiservers and the clients.
+    Sides,
+    /// Also the watch caches of the apiservers.
     Layers,
     /// Also the streams from watch caches to clients.
     Ways,

@@ -17,6 +17,8 @@ pub enum LessonAction {
     SecondAnswer,
     /// Choose the third answer to the lesson's question.
     ThirdAnswer,
+    /// Check the marks that answer the lesson's question.
+    Check,
     /// Take the act that the lesson lets a person move.
     TakeAct,
 }
@@ -136,7 +138,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, in the order of the help.
-    pub const ALL: [Self; 61] = [
+    pub const ALL: [Self; 62] = [
         Self::Play,
         Self::Lesson(LessonAction::Play),
         Self::Lesson(LessonAction::NextPassage),
@@ -145,6 +147,7 @@ impl Action {
         Self::Lesson(LessonAction::FirstAnswer),
         Self::Lesson(LessonAction::SecondAnswer),
         Self::Lesson(LessonAction::ThirdAnswer),
+        Self::Lesson(LessonAction::Check),
         Self::Lesson(LessonAction::TakeAct),
         Self::Slower,
         Self::Faster,
@@ -228,6 +231,7 @@ impl Action {
             Self::Lesson(LessonAction::FirstAnswer) => "first answer to the question",
             Self::Lesson(LessonAction::SecondAnswer) => "second answer",
             Self::Lesson(LessonAction::ThirdAnswer) => "third answer",
+            Self::Lesson(LessonAction::Check) => "check the marks that answer the question",
             Self::Lesson(LessonAction::TakeAct) => {
                 "take the act that can be moved; then the arrow keys move it"
             }

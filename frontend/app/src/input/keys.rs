@@ -196,6 +196,9 @@ pub const BINDINGS: &[Binding] = &[
     anywhere(Sign("1"), Action::Lesson(LessonAction::FirstAnswer)).within(Scope::Lesson),
     anywhere(Sign("2"), Action::Lesson(LessonAction::SecondAnswer)).within(Scope::Lesson),
     anywhere(Sign("3"), Action::Lesson(LessonAction::ThirdAnswer)).within(Scope::Lesson),
+    anywhere(Code("Enter"), Action::Lesson(LessonAction::Check))
+        .within(Scope::Lesson)
+        .because("A lesson's question is checked by it, and lanes open by a click."),
     anywhere(Code("KeyD"), Action::Lesson(LessonAction::TakeAct))
         .within(Scope::Lesson)
         .because("A lesson sets the view's time, and D stands for drag."),

@@ -9,6 +9,7 @@ use watchscope_timeline::words::severity_token;
 use super::events::{paste_link, reload, try_now};
 use super::findings::RestoredBanner;
 use super::focus::{focus_picture, set_filter_field};
+use super::lesson::is_on;
 use super::notes::NotesButton;
 use super::signals::Signals;
 use super::trouble::InHeader;
@@ -192,16 +193,19 @@ pub(super) fn Header(panels: Signals) -> impl IntoView {
                 >
                     "Export"
                 </button>
-                <ThemeButton panels/>
-                <button
-                    class="control"
-                    aria-label="Keys and glyphs"
-                    aria-haspopup="dialog"
-                    aria-keyshortcuts="?"
-                    on:click=|_| act(Person::Act(Action::Help))
-                >
-                    "?"
-                </button>
+                // The header of a lesson has these two.
+                {(!is_on()).then(|| view! {
+                    <ThemeButton panels/>
+                    <button
+                        class="control"
+                        aria-label="Keys and glyphs"
+                        aria-haspopup="dialog"
+                        aria-keyshortcuts="?"
+                        on:click=|_| act(Person::Act(Action::Help))
+                    >
+                        "?"
+                    </button>
+                })}
             </span>
             <button
                 class="control menu"

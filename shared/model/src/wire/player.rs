@@ -72,8 +72,8 @@ messages! {
         13 Answer {
             /// The index of the passage in [`LessonText::passages`]; an unknown one is refused.
             passage: u32,
-            /// The index of the answer. The index after the last answer means that the person wants to see the right
-            /// one; a greater index is refused.
+            /// The answer, as [`QuestionText::form`] says; [`QuestionText::see`] means that the person wants to see the
+            /// right one.
             answer: u32,
         }
     }
@@ -96,8 +96,8 @@ fields! {
         breaks: Vec<String>,
         /// The acts that the person can move.
         acts: Vec<ActText>,
-        /// What the person is to reach at the end; absent if there is nothing.
-        goal: Option<GoalText>,
+        /// What the person is to reach at the end, the easiest first.
+        goals: Vec<GoalText>,
         /// All lessons, in the order in which a person learns them.
         lessons: Vec<LessonLine>,
         /// The minor versions of the server that a person can choose, such as `1.36`; the newest first.
@@ -132,8 +132,8 @@ fields! {
         question: Option<QuestionText>,
         /// The index in [`LessonText::acts`] of the act that the person is to move; absent if there is none.
         act: Option<u64>,
-        /// Which lanes the passage needs: 0 for etcd, apiservers, caches and clients, 1 for the ways between them, too,
-        /// and 2 for all.
+        /// Which lanes the passage needs. 0: etcd, apiservers and clients. 1: caches, too. 2: the ways between them, too.
+        /// 3: all.
         lanes: u32,
         /// Whether the passage needs the messages on the wire.
         has_wire: bool,
@@ -144,31 +144,40 @@ fields! {
         /// Whether the passage needs the buttons that do something to the cluster.
         has_breaks: bool,
     }
-    /// What the person is to reach by own breaks: a client holds ghosts, which are objects that are gone from etcd.
+    /// What the person is to reach by own clicks.
     struct GoalText {
         /// The goal, as a sentence.
         words: String,
-        /// The client's name.
-        client: String,
+        /// The most clicks; at least one.
+        clicks: u32,
+        /// The client that is to hold ghosts; absent for a goal that the worker checks.
+        client: Option<String>,
         /// The least number of ghosts that the client is to hold at once.
         ghosts: u64,
-        /// The most breaks that the person may use.
-        clicks: u32,
-        /// The same goal with one break less, as a sentence.
-        harder: String,
     }
-    /// A question with answers to choose from. The question is settled by the right answer, by the wish to see it, and
-    /// after the last try. There is one try, or two if there are replies.
+    /// A question.
     struct QuestionText {
         /// The question, as a sentence.
         asks: String,
-        /// The answers, in the order in which the page shows them.
+        /// The form of an answer. 0: the index of one of `answers`. 1: a set of `answers`, which are lanes. 2: a table of
+        /// objects and clients, whose cells are `answers`, row by row. A set or a table is a number. Its bit n says
+        /// whether the answer with index n is in the set, or whether that client holds that object.
+        form: u32,
+        /// The answers, lanes or cells, in words.
         answers: Vec<String>,
-        /// The index of the right answer.
+        /// The keys of the lanes to tap; empty for another form.
+        lanes: Vec<String>,
+        /// The names of a table's rows; empty for another form.
+        rows: Vec<String>,
+        /// The names of a table's columns; empty for another form.
+        columns: Vec<String>,
+        /// The right answer.
         right: u32,
+        /// The answer that asks to see the right one. Any possible answer is less.
+        see: u32,
         /// The explanation, which is shown once the question is settled.
         because: String,
-        /// A reply to each answer, in their order; that to the right answer is empty. The list may be empty.
+        /// A reply to each of `answers`, for a person who has it wrong.
         replies: Vec<String>,
         /// Whether the page hides what each side holds until the question is settled.
         covers: bool,
@@ -177,6 +186,8 @@ fields! {
     struct ActText {
         /// The act in words, such as `DELETE report`.
         words: String,
+        /// The key of the lane on which the act happens.
+        lane: String,
         /// The act's time as written.
         written_us: i64,
         /// The earliest time to which the act can be moved.
@@ -229,6 +240,8 @@ fields! {
         acts: Vec<ActNow>,
         /// The number of breaks in this run so far, at most 256.
         clicks: u32,
+        /// How far this run reached the goals, in the order of [`LessonText::goals`].
+        goals: Vec<GoalNow>,
         /// Whether the text describes this run: seed and versions are as written, no act is moved, and nothing was
         /// broken in it so far.
         is_as_written: bool,
@@ -252,8 +265,8 @@ fields! {
     struct ActNow {
         /// The act's time in this run.
         at_us: i64,
-        /// A phrase for each client that received the act's deletion, such as `naive hears it`. Once no client can
-        /// receive it any more, the others have a phrase, too, such as `naive does not hear it`.
+        /// Which clients learned the news that the act decides about, in phrases such as `naive does not hear it`. A
+        /// client is absent while that is open.
         fates: Vec<String>,
         /// What the person found by moving the act, in the order of [`ActText::finds`].
         finds: Vec<FindNow>,
@@ -265,10 +278,15 @@ fields! {
     struct TriedNow {
         /// The act's time.
         at_us: i64,
-        /// How many clients received the act's deletion.
+        /// How many clients learned the news.
         heard: u32,
         /// How many clients there were.
         clients: u32,
+    }
+    /// How far a run reached a goal.
+    struct GoalNow {
+        /// When the run reached it; absent until then, and for a goal that the page checks.
+        at_us: Option<i64>,
     }
     /// Whether the person found something by moving an act.
     struct FindNow {
@@ -290,7 +308,7 @@ fields! {
     struct GivenAnswer {
         /// The index of the passage.
         passage: u32,
-        /// The index of the answer. The index after the last answer means that the person wanted to see the right one.
+        /// The answer, as [`QuestionText::form`] says.
         answer: u32,
     }
     /// A message between a client and a server, or the end of a response or of a connection.
@@ -347,6 +365,7 @@ macro_rules! listed {
 listed!(
     PassageText,
     GoalText,
+    GoalNow,
     QuestionText,
     ActText,
     LessonLine,

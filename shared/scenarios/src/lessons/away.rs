@@ -7,8 +7,9 @@ use watchscope_simulator::{
 };
 
 use super::{
-    Break, Find, Goal, Lanes, Lesson, Moment, Movable, Panel, Passage, Question, Script, Sought,
-    act, configmaps, create_map, delete_map, secs, start, write_map,
+    Aim, Break, Cell, Find, Form, Goal, Lanes, Learned, Lesson, Moment, Movable, News, Panel,
+    Passage, Question, Script, Sought, act, configmaps, create_map, delete_map, secs, start,
+    write_map,
 };
 use crate::script::Deed;
 
@@ -47,13 +48,18 @@ pub(super) fn lesson() -> Lesson {
             },
         ],
         movables: vec![deletion()],
-        goal: Some(Goal {
-            words: "Make naive hold two ghosts with two clicks.",
-            client: "naive",
-            ghosts: 2,
-            clicks: 2,
-            harder: "Make naive hold two ghosts with one click.",
-        }),
+        goals: vec![
+            Goal {
+                words: "Make naive hold two ghosts with two clicks.",
+                shows: Aim::Ghosts("naive", 2),
+                clicks: 2,
+            },
+            Goal {
+                words: "Make naive hold two ghosts with one click.",
+                shows: Aim::Ghosts("naive", 2),
+                clicks: 1,
+            },
+        ],
     }
 }
 
@@ -67,7 +73,12 @@ fn deletion() -> Movable {
     Movable {
         name: "report",
         words: "DELETE report",
-        object: "report",
+        lane: "etcd",
+        news: News {
+            change: ChangeType::Deleted,
+            object: "report",
+            words: "it",
+        },
         written,
         at: written,
         bounds: (secs(2.0), secs(15.5)),
@@ -76,20 +87,17 @@ fn deletion() -> Movable {
         finds: vec![
             Find {
                 words: "Both hear it",
-                hear: &["correct", "naive"],
-                miss: &[],
+                learn: &[("correct", Learned::ByEvent), ("naive", Learned::ByEvent)],
                 only_at: None,
             },
             Find {
                 words: "Only correct hears it",
-                hear: &["correct"],
-                miss: &["naive"],
+                learn: &[("correct", Learned::ByEvent), ("naive", Learned::Never)],
                 only_at: None,
             },
             Find {
                 words: "correct's stream ends at the same moment, and correct hears it all the same",
-                hear: &["correct"],
-                miss: &["naive"],
+                learn: &[("correct", Learned::ByEvent), ("naive", Learned::Never)],
                 only_at: Some(end),
             },
         ],
@@ -144,23 +152,25 @@ fn two() -> Passage {
         ],
         question: Some(Question {
             asks: "The server now ends both watches, in order and without an error. What should a client do?",
-            answers: &[
-                "Fail: its cluster is broken",
-                "Watch again from where it was",
-                "Wait for the server",
-            ],
-            right: 1,
+            form: Form::Choose {
+                answers: &[
+                    "Fail: its cluster is broken",
+                    "Watch again from where it was",
+                    "Wait for the server",
+                ],
+                right: 1,
+                replies: &[
+                    "No error came, and the cluster is well. Streams end by design.",
+                    "",
+                    "The server sends nothing on a stream that has ended. It waits for a request.",
+                ],
+            },
             because: "An end is normal. The server sends the missed events to a client that says where it was.",
-            replies: &[
-                "No error came, and the cluster is well. Streams end by design.",
-                "",
-                "The server sends nothing on a stream that has ended. It waits for a request.",
-            ],
             covers: false,
         }),
-        moves: None,
         lanes: Lanes::Layers,
         panels: &[],
+        ..Passage::BASE
     }
 }
 
@@ -183,19 +193,21 @@ fn ended() -> Passage {
         ],
         question: Some(Question {
             asks: "report is deleted now, while naive sleeps. What does naive believe?",
-            answers: &["It is there", "It is gone", "It is unsure"],
-            right: 0,
+            form: Form::Choose {
+                answers: &["It is there", "It is gone", "It is unsure"],
+                right: 0,
+                replies: &[
+                    "",
+                    "Which message would say so? No stream is open to naive now.",
+                    "A map holds an entry or it does not. What did naive put into it last?",
+                ],
+            },
             because: "It holds the last state it received, and it has no stream now.",
-            replies: &[
-                "",
-                "Which message would say so? No stream is open to naive now.",
-                "A map holds an entry or it does not. What did naive put into it last?",
-            ],
             covers: true,
         }),
-        moves: None,
         lanes: Lanes::Layers,
         panels: &[Panel::Wire, Panel::Code],
+        ..Passage::BASE
     }
 }
 
@@ -221,25 +233,59 @@ fn deleted() -> Passage {
             ),
         ],
         question: Some(Question {
-            asks: "naive wakes at 11 s and watches again, without a resourceVersion. What does the server send?",
-            answers: &[
-                "DELETED report",
-                "ADDED prices, ADDED stock",
-                "Nothing until something changes",
-            ],
-            right: 1,
+            asks: "naive wakes at 11 s and watches again, without a resourceVersion. What does each hold at 12.5 s?",
+            form: Form::Fill {
+                columns: &["correct", "naive"],
+                rows: &[
+                    (
+                        "prices",
+                        &[
+                            Cell {
+                                holds: true,
+                                reply: "prices still exists, and no event said otherwise.",
+                            },
+                            Cell {
+                                holds: true,
+                                reply: "The new stream begins with every object that exists, and prices does.",
+                            },
+                        ],
+                    ),
+                    (
+                        "report",
+                        &[
+                            Cell {
+                                holds: false,
+                                reply: "correct had a stream at 8 s. Which event did it deliver?",
+                            },
+                            Cell {
+                                holds: true,
+                                reply: "Which message would say that report is gone? The new stream begins with every \
+                                        object that exists. report does not exist, so no message names it.",
+                            },
+                        ],
+                    ),
+                    (
+                        "stock",
+                        &[
+                            Cell {
+                                holds: true,
+                                reply: "stock still exists, and no event said otherwise.",
+                            },
+                            Cell {
+                                holds: true,
+                                reply: "The new stream begins with every object that exists, and stock does.",
+                            },
+                        ],
+                    ),
+                ],
+            },
             because: "Without a resourceVersion the server cannot know what naive missed. It sends the objects that \
-                exist.",
-            replies: &[
-                "For that the server would have to know that naive once held report. The request does not say it.",
-                "",
-                "That is the answer to a watch from the newest resourceVersion. naive gives none.",
-            ],
-            covers: false,
+                exist, and naive keeps the rest.",
+            covers: true,
         }),
-        moves: None,
         lanes: Lanes::Ways,
         panels: &[Panel::Wire, Panel::Code, Panel::Holds],
+        ..Passage::BASE
     }
 }
 
@@ -262,24 +308,26 @@ fn back() -> Passage {
         )],
         question: Some(Question {
             asks: "Which later event of the stream would cure naive?",
-            answers: &[
-                "A bookmark",
-                "A change of prices",
-                "Another report, by that name",
-            ],
-            right: 2,
+            form: Form::Choose {
+                answers: &[
+                    "A bookmark",
+                    "A change of prices",
+                    "Another report, by that name",
+                ],
+                right: 2,
+                replies: &[
+                    "A bookmark carries a number and no objects. Which entry would it remove?",
+                    "It changes the entry of prices. What does it say about report?",
+                    "",
+                ],
+            },
             because: "Only an event about the same name changes that entry of its map. A bookmark carries a number \
                 and no objects.",
-            replies: &[
-                "A bookmark carries a number and no objects. Which entry would it remove?",
-                "It changes the entry of prices. What does it say about report?",
-                "",
-            ],
             covers: false,
         }),
-        moves: None,
         lanes: Lanes::Ways,
         panels: &[Panel::Wire, Panel::Code, Panel::Holds],
+        ..Passage::BASE
     }
 }
 
@@ -301,23 +349,26 @@ fn moved() -> Passage {
         )],
         question: Some(Question {
             asks: "Another report is created, with the same name. What does naive believe then?",
-            answers: &[
-                "The truth, by luck",
-                "In two reports",
-                "Still in the old one",
-            ],
-            right: 0,
+            form: Form::Choose {
+                answers: &[
+                    "The truth, by luck",
+                    "In two reports",
+                    "Still in the old one",
+                ],
+                right: 0,
+                replies: &[
+                    "",
+                    "Its map has one entry for each name.",
+                    "ADDED report comes by the open stream. Where does naive put it?",
+                ],
+            },
             because: "ADDED goes into the map under its name, over the ghost.",
-            replies: &[
-                "",
-                "Its map has one entry for each name.",
-                "ADDED report comes by the open stream. Where does naive put it?",
-            ],
             covers: false,
         }),
         moves: Some(0),
         lanes: Lanes::Ways,
         panels: &[Panel::Wire, Panel::Code, Panel::Holds],
+        ..Passage::BASE
     }
 }
 
@@ -343,10 +394,7 @@ fn cure() -> Passage {
                 Sought::Change(ChangeType::Added, Origin::Live, "report"),
             ),
         ],
-        question: None,
-        moves: None,
-        lanes: Lanes::All,
-        panels: Panel::ALL,
+        ..Passage::BASE
     }
 }
 
@@ -363,10 +411,6 @@ fn remember() -> Passage {
             "An informer does all this. A loop over `Watch` does none of it.",
             "Now it is your turn. Go back as far as you like. The buttons below the picture act at the clock.",
         ],
-        moments: vec![],
-        question: None,
-        moves: None,
-        lanes: Lanes::All,
-        panels: Panel::ALL,
+        ..Passage::BASE
     }
 }

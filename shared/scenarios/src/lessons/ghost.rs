@@ -1,12 +1,12 @@
 //! Lesson 4: watches ghost you. The lesson shows the end-to-end test of docs/semantics/cases.md#ghost-you: a loop that
 //! never checks whether its channel is closed. A repaired loop and an informer run under the same faults.
 
-use watchscope_model::vocabulary::{ChangeType, Origin};
+use watchscope_model::vocabulary::ChangeType;
 use watchscope_simulator::{ClientGo, Controller, Fault, Program, Target, Version};
 
 use super::{
-    Break, Lanes, Lesson, Moment, Panel, Passage, Question, Script, Sought, act, create_pod,
-    delete_pod, pods, secs, start,
+    Aim, Break, Find, Form, Goal, Lanes, Learned, Lesson, Moment, Movable, News, Panel, Passage,
+    Question, Script, Sought, Tap, act, create_pod, delete_pod, pods, secs, start,
 };
 use crate::script::Deed;
 
@@ -41,8 +41,70 @@ pub(super) fn lesson() -> Lesson {
                 deeds: vec![delete_pod("web-0")],
             },
         ],
-        movables: vec![],
-        goal: None,
+        movables: vec![deletion()],
+        goals: vec![
+            Goal {
+                words: "Make broken hold two ghosts with one click.",
+                shows: Aim::Ghosts("broken", 2),
+                clicks: 1,
+            },
+            Goal {
+                words: "Let broken's test pass, with one click.",
+                shows: Aim::Moment(Sought::Phase("broken", "done")),
+                clicks: 1,
+            },
+        ],
+    }
+}
+
+/// The deletion of web-1. All three watch at 2 s, and broken gives up at 31 s.
+fn deletion() -> Movable {
+    let written = secs(10.0);
+    // All watches end then.
+    let end = secs(6.0);
+    Movable {
+        name: "web-1",
+        words: "DELETE web-1",
+        lane: "etcd",
+        news: News {
+            change: ChangeType::Deleted,
+            object: "web-1",
+            words: "it",
+        },
+        written,
+        at: written,
+        bounds: (secs(2.0), secs(30.0)),
+        snaps: vec![end],
+        settled: secs(32.0),
+        finds: vec![
+            Find {
+                words: "All three hear it, and both tests pass",
+                learn: &[
+                    ("broken", Learned::ByEvent),
+                    ("fixed", Learned::ByEvent),
+                    ("informer", Learned::ByEvent),
+                ],
+                only_at: None,
+            },
+            Find {
+                words: "Only informer hears it",
+                learn: &[
+                    ("broken", Learned::Never),
+                    ("fixed", Learned::Never),
+                    ("informer", Learned::ByEvent),
+                ],
+                only_at: None,
+            },
+            Find {
+                words: "The streams end at the same moment, and informer hears it all the same",
+                learn: &[
+                    ("broken", Learned::Never),
+                    ("fixed", Learned::Never),
+                    ("informer", Learned::ByEvent),
+                ],
+                only_at: Some(end),
+            },
+        ],
     }
 }
 
@@ -89,15 +151,22 @@ fn wait() -> Passage {
         ],
         question: Some(Question {
             asks: "The server ends all watches now. What does a read of a closed channel return in Go?",
-            answers: &["It blocks", "It panics", "A zero value, at once, each time"],
-            right: 2,
-            because: "`ev := <-ch` on a closed channel never waits. Only the second value, `ev, ok := <-ch`, says that it is closed.",
-            replies: &[],
+            form: Form::Choose {
+                answers: &["It blocks", "It panics", "A zero value, at once, each time"],
+                right: 2,
+                replies: &[
+                    "A read blocks while a channel is open and empty. Nobody can write into this one any more.",
+                    "A write to a closed channel panics. A read is allowed.",
+                    "",
+                ],
+            },
+            because: "`ev := <-ch` on a closed channel never waits. Only the second value, `ev, ok := <-ch`, says \
+                that it is closed.",
             covers: false,
         }),
-        moves: None,
-        lanes: Lanes::All,
-        panels: Panel::ALL,
+        lanes: Lanes::Sides,
+        panels: &[],
+        ..Passage::BASE
     }
 }
 
@@ -107,29 +176,45 @@ fn ended() -> Passage {
         at: secs(8.0),
         shows: (secs(3.0), secs(12.0)),
         text: &[
-            "At 6 s the server ended all watches in order {1}. Nothing is broken. The same happens when an apiserver \
+            "At 6 s the server ended all watches in order. Nothing is broken. The same happens when an apiserver \
              shuts down in order, and when a watch reaches its timeout.",
-            "broken goes on reading {2}. It reads events without type and object, about a hundred thousand a second. \
-             No more bytes come from the network. fixed saw the closed channel and failed the test {3}. That is \
-             honest, but it does not help. informer opened another stream from its last resourceVersion {4}.",
+            "broken goes on reading {1}. It reads events without type and object, about a hundred thousand a second. \
+             No more bytes come from the network. fixed saw the closed channel and failed the test {2}. That is \
+             honest, but it does not help. informer opened another stream from its last resourceVersion {3}.",
         ],
         moments: vec![
-            Moment::first("the watches end", Sought::Ended),
             Moment::first("broken spins", Sought::Phase("broken", "spinning")),
             Moment::first("fixed fails", Sought::Phase("fixed", "failed")),
             Moment::after(1, "informer goes on", Sought::Asked("informer", "watch")),
         ],
         question: Some(Question {
-            asks: "web-1 is deleted at 10 s. Who receives the event?",
-            answers: &["All three", "broken and informer", "Only informer"],
-            right: 2,
+            asks: "web-1 is deleted at 10 s. Tap the clients that receive the event.",
+            form: Form::Tap(&[
+                Tap {
+                    lane: "client broken",
+                    words: "broken",
+                    is_right: false,
+                    reply: "broken reads busily, but on which stream would the event come? Its stream ended at 6 s.",
+                },
+                Tap {
+                    lane: "client fixed",
+                    words: "fixed",
+                    is_right: false,
+                    reply: "fixed has ended with a failure. No process is there to receive anything.",
+                },
+                Tap {
+                    lane: "client informer",
+                    words: "informer",
+                    is_right: true,
+                    reply: "informer opened a stream again at 6 s, from its last resourceVersion.",
+                },
+            ]),
             because: "broken reads busily, but its stream is gone. fixed has stopped. Only informer has a stream.",
-            replies: &[],
             covers: false,
         }),
-        moves: None,
-        lanes: Lanes::All,
-        panels: Panel::ALL,
+        lanes: Lanes::Sides,
+        panels: &[Panel::Wire, Panel::Code],
+        ..Passage::BASE
     }
 }
 
@@ -139,19 +224,15 @@ fn deleted() -> Passage {
         at: secs(12.0),
         shows: (secs(4.0), secs(16.0)),
         text: &[
-            "web-1 was deleted {1}. Every open stream delivered the event: watchscope's {2} and informer's. informer \
-             dropped web-1 {3}. The test waits for exactly this event.",
-            "broken still believes in web-1. fixed believes nothing any more: its process has ended with an error \
-             that gives the reason.",
+            "web-1 was deleted {1}. The one open stream delivered the event, and informer dropped web-1 {2}. The \
+             test waits for exactly this event.",
+            "broken and fixed have no stream, so no event went to them. fixed believes nothing any more: its process \
+             has ended with an error that gives the reason.",
         ],
         moments: vec![
             Moment::first(
                 "web-1 is deleted",
                 Sought::Write(ChangeType::Deleted, "web-1"),
-            ),
-            Moment::first(
-                "DELETED on the wire",
-                Sought::Change(ChangeType::Deleted, Origin::Live, "web-1"),
             ),
             Moment::first(
                 "informer drops it",
@@ -160,19 +241,25 @@ fn deleted() -> Passage {
         ],
         question: Some(Question {
             asks: "What does broken believe now, and how does it look from outside?",
-            answers: &[
-                "web-1 exists; busy",
-                "web-1 is gone; done",
-                "Nothing; crashed",
-            ],
-            right: 0,
+            form: Form::Choose {
+                answers: &[
+                    "web-1 exists; busy",
+                    "web-1 is gone; done",
+                    "Nothing; crashed",
+                ],
+                right: 0,
+                replies: &[
+                    "",
+                    "It would be done if it had read DELETED. It reads only zero values.",
+                    "Nothing stops it: a read of a closed channel is no error in Go.",
+                ],
+            },
             because: "It holds the state from before the end, and uses a whole CPU to read nothing.",
-            replies: &[],
             covers: true,
         }),
-        moves: None,
-        lanes: Lanes::All,
-        panels: Panel::ALL,
+        lanes: Lanes::Ways,
+        panels: &[Panel::Wire, Panel::Code, Panel::Holds],
+        ..Passage::BASE
     }
 }
 
@@ -193,32 +280,40 @@ fn log() -> Passage {
         )],
         question: Some(Question {
             asks: "broken has a deadline of 30 s. What will the failed test say?",
-            answers: &[
-                "web-1 was not deleted in time",
-                "The watch was closed",
-                "Nothing: it passes",
-            ],
-            right: 0,
+            form: Form::Choose {
+                answers: &[
+                    "web-1 was not deleted in time",
+                    "The watch was closed",
+                    "Nothing: it passes",
+                ],
+                right: 0,
+                replies: &[
+                    "",
+                    "It would have to look at `ok` for that. Which line of its loop does?",
+                    "It passes when it reads DELETED. Its stream ended 4 s before the deletion.",
+                ],
+            },
             because: "It can only report what it knows: it received no deletion. It never noticed that it had no \
                 stream.",
-            replies: &[],
             covers: false,
         }),
-        moves: None,
-        lanes: Lanes::All,
-        panels: Panel::ALL,
+        lanes: Lanes::Ways,
+        panels: &[Panel::Wire, Panel::Code, Panel::Holds],
+        ..Passage::BASE
     }
 }
 
 fn deadline() -> Passage {
     Passage {
-        title: "The deadline",
+        title: "Move the deletion",
         at: secs(33.0),
-        shows: (secs(4.0), secs(37.0)),
+        shows: (secs(0.0), secs(37.0)),
         text: &[
             "After 30 s the test's own deadline ended broken {1}. It had waited for the deletion in vain, though the \
              deletion came 21 seconds before. The test blames the cluster, but the cluster did everything right.",
             "fixed failed at 6 s with the true reason. informer has known of the deletion since 10 s.",
+            "Take *the deletion* by its handle above the picture, and move it along the time axis. When does \
+             broken's test pass?",
         ],
         moments: vec![Moment::first(
             "broken gives up",
@@ -226,15 +321,22 @@ fn deadline() -> Passage {
         )],
         question: Some(Question {
             asks: "The stream ended in order. What must be repaired so that this never happens again?",
-            answers: &["The apiserver", "The network", "Nothing that can be"],
-            right: 2,
+            form: Form::Choose {
+                answers: &["The apiserver", "The network", "The loop that reads"],
+                right: 2,
+                replies: &[
+                    "Its watches end at their timeout at the latest. That is how it works.",
+                    "The network carried every byte. The end came in order.",
+                    "",
+                ],
+            },
             because: "Every watch ends, at its timeout at the latest. Only the reader can be repaired.",
-            replies: &[],
             covers: false,
         }),
-        moves: None,
-        lanes: Lanes::All,
-        panels: Panel::ALL,
+        moves: Some(0),
+        lanes: Lanes::Ways,
+        panels: &[Panel::Wire, Panel::Code, Panel::Holds],
+        ..Passage::BASE
     }
 }
 
@@ -250,11 +352,7 @@ fn causes() -> Passage {
             "Try it: *Reset connections* breaks the streams without notice, and *End all watches* ends them in \
              order. informer handles both alike.",
         ],
-        moments: vec![],
-        question: None,
-        moves: None,
-        lanes: Lanes::All,
-        panels: Panel::ALL,
+        ..Passage::BASE
     }
 }
 
@@ -269,11 +367,8 @@ fn remember() -> Passage {
             "Better: do not write the loop. A shared informer lists, watches, resumes, and lists again when it must.",
             "From outside, a client that reads a dead stream looks busy and healthy. Only a comparison of its belief \
              with the cluster shows it.",
+            "Now it is your turn. Go back as far as you like. The buttons below the picture act at the clock.",
         ],
-        moments: vec![],
-        question: None,
-        moves: None,
-        lanes: Lanes::All,
-        panels: Panel::ALL,
+        ..Passage::BASE
     }
 }

@@ -6,9 +6,12 @@
 mod away;
 mod expired;
 mod ghost;
+mod goal;
 mod moment;
 mod movable;
 mod player;
+mod question;
+mod visible;
 mod watch_event;
 
 use std::time::Duration;
@@ -22,9 +25,11 @@ use watchscope_simulator::{
 use crate::script::{Act, Deed};
 use crate::story::{Story, View};
 
+pub use self::goal::{Aim, Goal};
 pub use self::moment::{Moment, Sought};
-pub use self::movable::{Find, Movable};
+pub use self::movable::{Find, Learned, Movable, News};
 pub use self::player::{Found, LessonPlayer, Run, digest_of};
+pub use self::question::{Cell, Form, Question, Tap};
 
 /// The wall clock at a lesson's begin, in microseconds since 1970: 2027-01-01, midnight UTC. Beginning at midnight
 /// makes the clock on the page's ruler show minutes and seconds since the lesson began. The date has no source.
@@ -60,23 +65,8 @@ pub struct Lesson {
     pub breaks: Vec<Break>,
     /// The acts of the script that the person can move along the time axis. The list may be empty.
     pub movables: Vec<Movable>,
-    /// What the person is to reach at the end; `None` if there is nothing.
-    pub goal: Option<Goal>,
-}
-
-/// What the person is to reach by own clicks: a client holds ghosts, which are objects that are gone from etcd.
-#[derive(Clone, Copy, Debug)]
-pub struct Goal {
-    /// The goal, as a sentence.
-    pub words: &'static str,
-    /// The name of the client.
-    pub client: &'static str,
-    /// The least number of ghosts that the client is to hold at once, for over 1 s.
-    pub ghosts: u64,
-    /// The most breaks that the person may use.
-    pub clicks: u32,
-    /// The same goal with one break less, as a sentence.
-    pub harder: &'static str,
+    /// What the person is to reach at the end, the easiest first. The list may be empty.
+    pub goals: Vec<Goal>,
 }
 
 /// The script of a lesson.
@@ -112,12 +102,33 @@ pub struct Passage {
     pub lanes: Lanes,
     /// Which panels the passage needs, besides the narration. The list has the panels of all earlier passages, too.
     pub panels: &'static [Panel],
+    /// How many times the speed of a clock the lesson plays from here to the next passage, for a stretch that only
+    /// repeats itself. `None` for the speed of a clock, and 20 times that where nothing changes.
+    pub speed: Option<u32>,
+}
+
+impl Passage {
+    /// A passage that needs all lanes and panels, and has neither title nor text.
+    const BASE: Self = Self {
+        title: "",
+        at: Duration::ZERO,
+        shows: (Duration::ZERO, Duration::ZERO),
+        text: &[],
+        moments: Vec::new(),
+        question: None,
+        moves: None,
+        lanes: Lanes::All,
+        panels: Panel::ALL,
+        speed: None,
+    };
 }
 
 /// Lanes that a passage needs. Each level has those of the level before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Lanes {
-    /// etcd, the apiservers with their watch caches, and the clients.
+    /// etcd, the apiservers and the clients.
+    Sides,
+    /// Also the watch caches of the apiservers.
     Layers,
     /// Also the streams from watch caches to clients.
     Ways,
@@ -141,35 +152,6 @@ pub enum Panel {
 impl Panel {
     /// All panels.
     pub const ALL: &'static [Self] = &[Self::Wire, Self::Holds, Self::Code, Self::Breaks];
-}
-
-/// A question whose answer the next passage shows.
-#[derive(Clone, Copy, Debug)]
-pub struct Question {
-    /// The question, as a sentence.
-    pub asks: &'static str,
-    /// The answers to choose from, in the order in which the page shows them.
-    pub answers: &'static [&'static str],
-    /// The index of the right answer in [`Self::answers`], from 0. Exactly one answer is right.
-    pub right: usize,
-    /// The explanation, which is shown once the question is settled ([`Question::is_settled`]).
-    pub because: &'static str,
-    /// A reply to each answer, in the order of the answers; that of the right answer is empty. With replies a wrong
-    /// answer leads to a second try. The list may be empty.
-    pub replies: &'static [&'static str],
-    /// Whether the page covers what each side holds until the question is settled.
-    pub covers: bool,
-}
-
-impl Question {
-    /// Whether these tries settle the question: one is right, one asks to see the answer (the index after the last
-    /// answer), or no try is left. With replies there are two tries, otherwise one.
-    #[must_use]
-    pub fn is_settled(&self, tries: &[usize]) -> bool {
-        let most = if self.replies.is_empty() { 1 } else { 2 };
-        let ends = |answer: &usize| *answer == self.right || *answer >= self.answers.len();
-        tries.len() >= most || tries.iter().any(ends)
-    }
 }
 
 /// Something that the person can do to the cluster.

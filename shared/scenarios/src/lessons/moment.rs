@@ -1,5 +1,6 @@
 //! Moments of a run that a passage of a lesson names, and the search for these moments in the log.
 
+use watchscope_model::options::read_get;
 use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_model::{Entry, Event, Inside};
 
@@ -55,6 +56,9 @@ pub enum Sought {
     /// it (`false`). Only objects with a namespace count, and only the at most 64 objects of a belief that its report
     /// names.
     Belief(&'static str, &'static str, bool),
+    /// The client program asked for a watch from exactly the first resourceVersion, while the newest write of the run had
+    /// at least the second revision.
+    Resumed(&'static str, u64, u64),
 }
 
 /// The search for the moments of one kind. The caller passes it every entry of a run, in order.
@@ -63,13 +67,19 @@ pub(super) struct Finder {
     sought: Sought,
     /// Whether the client program's last report already met the condition of the kind.
     was: bool,
+    /// The highest revision of a write so far.
+    revision: u64,
 }
 
 impl Finder {
     pub(super) fn new(sought: Sought) -> Self {
         // A program without a report believes in nothing, so its first report cannot show that it ceased to believe.
         let was = matches!(sought, Sought::Belief(.., false));
-        Self { sought, was }
+        Self {
+            sought,
+            was,
+            revision: 0,
+        }
     }
 
     /// Returns whether an entry of the log is a moment of the sought kind.
@@ -80,7 +90,10 @@ impl Finder {
         }
     }
 
-    fn is_inside(&self, inside: &Inside) -> bool {
+    fn is_inside(&mut self, inside: &Inside) -> bool {
+        if let Inside::InsideWrite(write) = inside {
+            self.revision = self.revision.max(write.revision);
+        }
         match (self.sought, inside) {
             (Sought::Write(change, name), Inside::InsideWrite(write)) => {
                 write.change == change && &*write.object.name == name
@@ -103,6 +116,15 @@ impl Finder {
             }
             (Sought::Asked(client, part), Event::ClientRequest(sent)) => {
                 &*sent.client == client && sent.request.contains(part)
+            }
+            (Sought::Resumed(client, from, etcd), Event::ClientRequest(sent))
+                if &*sent.client == client =>
+            {
+                let is_from = read_get(&sent.request).is_some_and(|(_, options)| {
+                    let version = options.version.and_then(|version| version.parse().ok());
+                    options.watch && version == Some(from)
+                });
+                is_from && self.revision >= etcd
             }
             (Sought::Phase(client, phase), Event::ClientReport(report))
                 if &*report.client == client =>
@@ -130,9 +152,13 @@ impl Finder {
 pub(super) fn lanes(sought: Sought, entry: &Entry) -> (String, Option<String>) {
     match (sought, entry) {
         (Sought::Write(..), _) => ("etcd".to_owned(), None),
-        (Sought::Asked(client, _) | Sought::Phase(client, _) | Sought::Belief(client, ..), _) => {
-            (format!("client {client}"), None)
-        }
+        (
+            Sought::Asked(client, _)
+            | Sought::Phase(client, _)
+            | Sought::Belief(client, ..)
+            | Sought::Resumed(client, ..),
+            _,
+        ) => (format!("client {client}"), None),
         (_, Entry::Inside(record)) => match &record.inside {
             Inside::InsideHeld(held) => {
                 let server = format!("apiserver {}", held.server);

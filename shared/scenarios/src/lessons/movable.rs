@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use watchscope_model::vocabulary::ChangeType;
+
 /// An act of the script that the person can move.
 #[derive(Clone, Debug)]
 pub struct Movable {
@@ -9,21 +11,45 @@ pub struct Movable {
     pub name: &'static str,
     /// The act in words, such as `DELETE report`.
     pub words: &'static str,
-    /// The name of the object that the act deletes.
-    pub object: &'static str,
+    /// The key of the lane on which the act happens, as the page knows it.
+    pub lane: &'static str,
+    /// The news that the clients can learn, and that the act's time decides about.
+    pub news: News,
     /// The act's time in the script. No other act of the script has this time.
     pub written: Duration,
     /// The act's present time.
     pub at: Duration,
-    /// The earliest and the latest time of the act. Between them the script makes no other write, so the act's revision
-    /// of etcd stays as written.
+    /// The earliest and the latest time of the act. The act is no write, or passes no other write, so each revision of
+    /// etcd stays as written.
     pub bounds: (Duration, Duration),
     /// The times to which a drag snaps.
     pub snaps: Vec<Duration>,
-    /// Without breaks, no client hears of the act for the first time from this time on, wherever the act was moved.
+    /// Without breaks, no client learns the news for the first time from this time on, wherever the act was moved.
     pub settled: Duration,
     /// What there is to find by moving the act, in the order of the list on the page. The list may be empty.
     pub finds: Vec<Find>,
+}
+
+/// A change of an object that clients can learn of. In a lesson's script the object changes so only once.
+#[derive(Clone, Copy, Debug)]
+pub struct News {
+    /// How the object changes: it is created or deleted.
+    pub change: ChangeType,
+    /// The object's name.
+    pub object: &'static str,
+    /// The news after "hears", such as `it` or `of the deletion`.
+    pub words: &'static str,
+}
+
+/// How a client learns of a change of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Learned {
+    /// By an event of a watch.
+    ByEvent,
+    /// From a list: it has an object that the client did not hold, or lacks one that it held.
+    FromList,
+    /// Not at all.
+    Never,
 }
 
 /// Something to find by moving an act.
@@ -31,10 +57,8 @@ pub struct Movable {
 pub struct Find {
     /// What is to be found, as a phrase that begins with a capital.
     pub words: &'static str,
-    /// The clients that hear the act.
-    pub hear: &'static [&'static str],
-    /// The clients that do not hear the act.
-    pub miss: &'static [&'static str],
+    /// How clients learn the news; other clients do not count.
+    pub learn: &'static [(&'static str, Learned)],
     /// The one time of the act that counts; `None` if any does.
     pub only_at: Option<Duration>,
 }
@@ -46,12 +70,15 @@ impl Movable {
         at.clamp(self.bounds.0, self.bounds.1)
     }
 
-    /// Returns the indices in [`Self::finds`] that a run shows. `heard` has the clients that heard the act, once all that
-    /// can hear it did.
-    pub fn found<'a>(&'a self, heard: &'a [&'a str]) -> impl Iterator<Item = usize> + 'a {
-        let is_found = |find: &Find| {
-            find.hear.iter().all(|client| heard.contains(client))
-                && !find.miss.iter().any(|client| heard.contains(client))
+    /// Returns the indices in [`Self::finds`] that a run shows. `learned` returns how a client learned the news, once
+    /// all clients that can learn it did.
+    pub fn found<'a>(
+        &'a self,
+        learned: impl Fn(&str) -> Learned + 'a,
+    ) -> impl Iterator<Item = usize> + 'a {
+        let is_found = move |find: &Find| {
+            let mut clients = find.learn.iter();
+            clients.all(|(client, how)| learned(client) == *how)
                 && find.only_at.is_none_or(|at| at == self.at)
         };
         let finds = self.finds.iter().enumerate();

@@ -10,7 +10,9 @@ use watchscope_model::{Entry, EpochId, LogId, Seq, State, Time};
 use watchscope_probe::{ProbeConfig, WatchSpec};
 use watchscope_simulator::{ClientGo, ReceivedRecord, Version};
 
-use super::moment::{self, Finder};
+use super::goal::Aim;
+use super::moment::{self, Finder, Sought};
+use super::visible::Visible;
 use super::{Lesson, SETTLING};
 use crate::digest::Digest;
 use crate::run::Run as Driver;
@@ -62,6 +64,26 @@ struct Search {
     found: Option<Found>,
 }
 
+impl Search {
+    /// Looks at the next entry of the log.
+    fn take(&mut self, sought: Sought, entry: &Entry) {
+        if self.found.is_some() || !self.finder.takes(entry) {
+            return;
+        }
+        if self.left > 0 {
+            self.left -= 1;
+            return;
+        }
+        let (lane, within) = moment::lanes(sought, entry);
+        self.found = Some(Found {
+            seq: entry.seq(),
+            at: entry.at(),
+            lane,
+            within,
+        });
+    }
+}
+
 /// The player of a lesson: the cluster of one run, and its log up to the shown moment.
 ///
 /// The lesson's length bounds the player's memory. The ring of its log holds at most 32 MiB; above 32 MiB the ring
@@ -85,6 +107,8 @@ pub struct LessonPlayer {
     /// Deeds of the previous run that are yet to be repeated in this run.
     to_do: VecDeque<(Duration, usize)>,
     searches: Vec<Vec<Search>>,
+    /// The search for the moment of each goal; `None` for a goal that has none.
+    goals: Vec<Option<Search>>,
     /// The fold of the entries shown.
     state: State,
     sealer: Sealer,
@@ -128,10 +152,16 @@ impl LessonPlayer {
             left: moment.after,
             found: None,
         };
+        let goals = lesson.goals.iter().map(|goal| match goal.shows {
+            Aim::Moment(sought) => Some(search(&super::Moment::first("", sought))),
+            Aim::Ghosts(..) => None,
+        });
+        let goals = goals.collect();
         let searches = lesson.passages.iter();
         let searches = searches.map(|passage| passage.moments.iter().map(search).collect());
         Self {
             searches: searches.collect(),
+            goals,
             waiting: driver.take_log().into(),
             received: driver.take_received().into(),
             lesson,
@@ -208,6 +238,18 @@ impl LessonPlayer {
         searches.iter().map(|search| search.found.as_ref())
     }
 
+    /// Returns when this run reached a goal that is a moment, since the lesson began; `None` before, for another goal, and
+    /// for an unknown index. What happens before the first deed reaches no goal.
+    #[must_use]
+    pub fn reached(&self, goal: usize) -> Option<Duration> {
+        let search = self.goals.get(goal)?.as_ref()?;
+        let found = search.found.as_ref()?;
+        let since = found.at.micros_since(self.time(Duration::ZERO));
+        let since = Duration::from_micros(u64::try_from(since).unwrap_or(0));
+        let (first, _) = self.deeds.first()?;
+        (since >= *first).then_some(since)
+    }
+
     /// Returns the person's deeds in this run so far, the oldest first: the time since the lesson began, and the index
     /// among the lesson's breaks. Deeds of the previous run count once they are repeated.
     #[must_use]
@@ -271,16 +313,18 @@ impl LessonPlayer {
         Some(Duration::from_micros(u64::try_from(since).unwrap_or(0)))
     }
 
-    /// Returns the times of all entries of this run, as it will go on if the person does nothing more: in order, since
-    /// the lesson began. The function runs the lesson once to its end.
+    /// Returns the times of the entries of this run that change the picture, as it will go on if the person does nothing
+    /// more: in order, since the lesson began. The function runs the lesson once to its end.
     #[must_use]
     pub fn timetable(&self) -> Vec<Duration> {
         let mut player = self.again(self.run, self.lesson.lasts);
         let entries = player.advance(self.lesson.lasts);
         let begin = self.time(Duration::ZERO);
         let since = |entry: &Entry| u64::try_from(entry.at().micros_since(begin)).unwrap_or(0);
+        let mut visible = Visible::default();
         entries
             .iter()
+            .filter(|entry| visible.takes(entry))
             .map(|entry| Duration::from_micros(since(entry)))
             .collect()
     }
@@ -369,20 +413,12 @@ impl LessonPlayer {
         let all = self.lesson.passages.iter().zip(&mut self.searches);
         for (passage, searches) in all {
             for (moment, search) in passage.moments.iter().zip(searches) {
-                if search.found.is_some() || !search.finder.takes(entry) {
-                    continue;
-                }
-                if search.left > 0 {
-                    search.left -= 1;
-                    continue;
-                }
-                let (lane, within) = moment::lanes(moment.sought, entry);
-                search.found = Some(Found {
-                    seq: entry.seq(),
-                    at: entry.at(),
-                    lane,
-                    within,
-                });
+                search.take(moment.sought, entry);
+            }
+        }
+        for (goal, search) in self.lesson.goals.iter().zip(&mut self.goals) {
+            if let (Aim::Moment(sought), Some(search)) = (goal.shows, search) {
+                search.take(sought, entry);
             }
         }
         if self.sealer.seal_at().is_some_and(|due| due <= entry.at()) {

@@ -117,7 +117,7 @@ fn passages_are_well_formed() {
             assert_eq!(whole.matches('*').count() % 2, 0, "{name}");
             assert_eq!(whole.matches('`').count() % 2, 0, "{name}");
             if let Some(question) = passage.question {
-                assert!(question.right < question.answers.len(), "{name}");
+                assert!(question.form.right() < question.form.answers(), "{name}");
             }
             before = passage.at;
         }

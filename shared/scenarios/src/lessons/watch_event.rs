@@ -6,8 +6,9 @@ use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_simulator::{ClientGo, Controller, Program, Request, Version};
 
 use super::{
-    Break, Lanes, Lesson, Moment, PODS, Panel, Passage, Question, Script, Sought, act, create_pod,
-    delete_pod, patch_of, pods, secs, start,
+    Aim, Break, Find, Form, Goal, Lanes, Learned, Lesson, Moment, Movable, News, PODS, Panel,
+    Passage, Question, Script, Sought, Tap, act, create_pod, delete_pod, patch_of, pods, secs,
+    start,
 };
 use crate::script::{Act, Deed};
 
@@ -52,8 +53,56 @@ pub(super) fn lesson() -> Lesson {
             },
             super::end_watches(),
         ],
-        movables: vec![],
-        goal: None,
+        movables: vec![beginning()],
+        goals: vec![
+            Goal {
+                words: "Make controller watch again from 604, with one click.",
+                shows: Aim::Moment(Sought::Resumed("controller", 604, 0)),
+                clicks: 1,
+            },
+            Goal {
+                words: "Make controller watch again from 519 while etcd is past 600, with one click.",
+                shows: Aim::Moment(Sought::Resumed("controller", 519, 600)),
+                clicks: 1,
+            },
+        ],
+    }
+}
+
+/// The start of controller. web-1 is created at 4 s and deleted at 15 s.
+fn beginning() -> Movable {
+    let written = secs(1.0);
+    Movable {
+        name: "controller",
+        words: "START controller",
+        lane: "client controller",
+        news: News {
+            change: ChangeType::Added,
+            object: "web-1",
+            words: "of web-1",
+        },
+        written,
+        at: written,
+        bounds: (secs(0.5), secs(16.0)),
+        snaps: vec![],
+        settled: secs(17.0),
+        finds: vec![
+            Find {
+                words: "controller hears of web-1 by an event",
+                learn: &[("controller", Learned::ByEvent)],
+                only_at: None,
+            },
+            Find {
+                words: "controller learns of web-1 from its list",
+                learn: &[("controller", Learned::FromList)],
+                only_at: None,
+            },
+            Find {
+                words: "controller never hears of web-1, and is right all the same",
+                learn: &[("controller", Learned::Never)],
+                only_at: None,
+            },
+        ],
     }
 }
 
@@ -111,34 +160,38 @@ fn list_then_watch() -> Passage {
         at: secs(2.0),
         shows: (secs(0.0), secs(8.0)),
         text: &[
-            "A client that wants to know about pods does two things. First it *lists* {1}: `GET …/pods` returns all \
-             pods, and one resourceVersion for the list as a whole, 518. Then it *watches* {2}: it requests the same \
-             path with `watch=true&resourceVersion=518`, and the response stays open.",
+            "*controller* is an informer: it wants to know about pods. It does two things. First it *lists* {1}: \
+             `GET …/pods` returns all pods, and one resourceVersion for the list as a whole, 518. Then it *watches* \
+             {2}: it requests the same path with `watch=true&resourceVersion=518`, and the response stays open.",
             "The pod db-0 was in the list, with its own resourceVersion: the revision at which *it* was last \
              written. The list's resourceVersion says up to which revision the list is complete. A watch begins at \
              the list's resourceVersion, never at an item's.",
-            "Two clients do so here: watchscope itself, whose watch is the lane default/pods, and *controller* {3}, \
-             an informer. Above them are two layers that no client ever sees: etcd, and the apiserver's watch cache.",
+            "Above controller are two layers that no client ever sees: etcd, and the apiserver's watch cache.",
         ],
         moments: vec![
-            Moment::first("the list is complete", Sought::Listed),
-            Moment::first("the watch opens at 518", Sought::Opened),
+            Moment::first("controller lists", Sought::Asked("controller", "/pods")),
             Moment::first(
                 "controller watches",
                 Sought::Phase("controller", "watching"),
             ),
         ],
         question: Some(Question {
-            asks: "A pod is created now. What do the clients send to learn about it?",
-            answers: &["A list", "A GET of the pod", "Nothing"],
-            right: 2,
-            because: "Both streams are open. The server writes the event into them.",
-            replies: &[],
+            asks: "A pod is created now. What does controller send to learn about it?",
+            form: Form::Choose {
+                answers: &["A list", "A GET of the pod", "Nothing"],
+                right: 2,
+                replies: &[
+                    "A list would show the pod. But when would controller know that it should list?",
+                    "To GET it, controller would have to know its name already.",
+                    "",
+                ],
+            },
+            because: "Its stream is open. The server writes the event into it.",
             covers: false,
         }),
-        moves: None,
-        lanes: Lanes::All,
-        panels: Panel::ALL,
+        lanes: Lanes::Layers,
+        panels: &[],
+        ..Passage::BASE
     }
 }
 
@@ -151,35 +204,48 @@ fn born() -> Passage {
             "web-1 was written to etcd {1}, and that write got the next revision, 519. The apiserver has one watch \
              on etcd for all pods. Its *watch cache* received the event {2} and passed it to every client that \
              watches pods.",
-            "watchscope's watch got `ADDED` with resourceVersion 519 {3}, and controller has believed in web-1 since \
-             {4}. An object's resourceVersion is the revision of etcd at which it was last written. It is one number \
-             with two names.",
+            "controller's stream delivered `ADDED` with resourceVersion 519, and controller has believed in web-1 \
+             since {3}. An object's resourceVersion is the revision of etcd at which it was last written. It is one \
+             number with two names.",
         ],
         moments: vec![
             Moment::first("written in etcd", Sought::Write(ChangeType::Added, "web-1")),
             Moment::first("in the watch cache", Sought::Cached("web-1", true)),
-            Moment::first(
-                "ADDED on the wire",
-                Sought::Change(ChangeType::Added, Origin::Live, "web-1"),
-            ),
             Moment::first(
                 "controller knows it",
                 Sought::Belief("controller", "web-1", true),
             ),
         ],
         question: Some(Question {
-            asks: "A node's lease is renewed 83 times now, and no pod is written. What is web-1's resourceVersion \
-                then?",
-            answers: &["519", "602", "603"],
-            right: 0,
-            because: "etcd counts the writes of the whole store. An object's number changes only when the object \
-                itself is written.",
-            replies: &[],
+            asks: "A node's lease is renewed 83 times now, and no pod is written. Tap the lanes that these writes \
+                reach.",
+            form: Form::Tap(&[
+                Tap {
+                    lane: "etcd",
+                    words: "etcd",
+                    is_right: true,
+                    reply: "Each renewal is a write to etcd, and takes the store's next revision.",
+                },
+                Tap {
+                    lane: "apiserver 0 pods",
+                    words: "cache of pods",
+                    is_right: false,
+                    reply: "The cache of pods has a watch on etcd for pods alone. A lease is no pod.",
+                },
+                Tap {
+                    lane: "client controller",
+                    words: "controller",
+                    is_right: false,
+                    reply: "controller watches pods. Which event about a pod would there be?",
+                },
+            ]),
+            because: "etcd counts the writes of the whole store, and reaches 602. No event about a pod comes of it, \
+                and web-1 stays at 519: an object's number changes only when the object itself is written.",
             covers: false,
         }),
-        moves: None,
-        lanes: Lanes::All,
-        panels: Panel::ALL,
+        lanes: Lanes::Layers,
+        panels: &[Panel::Wire],
+        ..Passage::BASE
     }
 }
 
@@ -207,15 +273,21 @@ fn others() -> Passage {
         ],
         question: Some(Question {
             asks: "The scheduler binds web-1 to a node now. What does the watch deliver?",
-            answers: &["ADDED, 603", "MODIFIED, 603", "The changed field only"],
-            right: 1,
+            form: Form::Choose {
+                answers: &["ADDED, 603", "MODIFIED, 603", "The changed field only"],
+                right: 1,
+                replies: &[
+                    "ADDED tells of an object that the watch did not have. Which one of 519 is it?",
+                    "",
+                    "A watch event carries a whole object, whatever changed in it.",
+                ],
+            },
             because: "The pod existed, so it is MODIFIED, and the write takes the store's next revision.",
-            replies: &[],
             covers: false,
         }),
-        moves: None,
-        lanes: Lanes::All,
-        panels: Panel::ALL,
+        lanes: Lanes::Layers,
+        panels: &[Panel::Wire],
+        ..Passage::BASE
     }
 }
 
@@ -226,7 +298,8 @@ fn again() -> Passage {
         shows: (secs(6.0), secs(14.0)),
         text: &[
             "The scheduler bound web-1 to node-a {1}: `MODIFIED`, 603 {2}. Then the kubelet reported it running {3}: \
-             `MODIFIED`, 604 {4}.",
+             `MODIFIED`, 604 {4}. The lane default/pods is a second client: watchscope itself, which watches pods \
+             too, and draws each object.",
             "Each event carries the whole pod at that moment, not only the changed fields. So order matters, and a \
              client may forget 603 once it has 604.",
         ],
@@ -249,16 +322,21 @@ fn again() -> Passage {
         ],
         question: Some(Question {
             asks: "A client got 604 and never 603. Is it wrong about the pod?",
-            answers: &["Yes, the node is missing", "No"],
-            right: 1,
+            form: Form::Choose {
+                answers: &["Yes, the node is missing", "No", "Until the next list"],
+                right: 1,
+                replies: &[
+                    "604 is the pod after both writes. Does the pod of 604 have a node?",
+                    "",
+                    "What would the list bring that 604 does not have?",
+                ],
+            },
             because: "604 carries the whole pod, including its node. But the client cannot count changes: events \
                 give the state, not the number of changes.",
-            replies: &[],
             covers: false,
         }),
-        moves: None,
-        lanes: Lanes::All,
-        panels: Panel::ALL,
+        panels: &[Panel::Wire],
+        ..Passage::BASE
     }
 }
 
@@ -275,37 +353,42 @@ fn fold() -> Passage {
              at 604. They agree without any comparison. The watch cache, watchscope and controller each folded their \
              own list and the same events after it.",
         ],
-        moments: vec![],
         question: Some(Question {
             asks: "web-1 is deleted now, by the write with revision 605. What does the DELETED event contain?",
-            answers: &[
-                "The last pod, 604",
-                "The last pod, stamped 605",
-                "Only its name",
-            ],
-            right: 1,
+            form: Form::Choose {
+                answers: &[
+                    "The last pod, 604",
+                    "The last pod, stamped 605",
+                    "Only its name",
+                ],
+                right: 1,
+                replies: &[
+                    "A client resumes from the number of the last event. Resumed from 604, what would come again?",
+                    "",
+                    "Every event carries a whole object. Of a deleted one, it is the last state.",
+                ],
+            },
             because: "It contains the last state of the object, with the resourceVersion of the deletion. Before \
                 1.9.3 it was the old resourceVersion, and clients that resumed from it went back in time (F23).",
-            replies: &[],
             covers: false,
         }),
-        moves: None,
-        lanes: Lanes::All,
-        panels: Panel::ALL,
+        panels: &[Panel::Wire, Panel::Holds, Panel::Code],
+        ..Passage::BASE
     }
 }
 
 fn gone() -> Passage {
     Passage {
-        title: "605: gone",
+        title: "605: gone. Move the start",
         at: secs(17.0),
-        shows: (secs(9.0), secs(19.0)),
+        shows: (secs(0.0), secs(19.0)),
         text: &[
             "The deletion {1} took the same way: etcd, cache {2}, stream {3}, belief {4}. Each client removed web-1 \
              from its store, and each could now resume from 605.",
             "No later event says again that web-1 is gone. A client that misses this event learns of it in two ways \
-             only: it resumes from an earlier version, or it compares a list with its store. Keep that in mind: the \
-             next lessons are about clients that missed it.",
+             only: it resumes from an earlier version, or it compares a list with its store.",
+            "Take *the start* of controller by its handle above the picture, and move it. What does the list bring \
+             then, and what do the events? Is controller wrong at any place?",
         ],
         moments: vec![
             Moment::first(
@@ -322,10 +405,9 @@ fn gone() -> Passage {
                 Sought::Belief("controller", "web-1", false),
             ),
         ],
-        question: None,
-        moves: None,
-        lanes: Lanes::All,
-        panels: Panel::ALL,
+        moves: Some(0),
+        panels: &[Panel::Wire, Panel::Holds, Panel::Code],
+        ..Passage::BASE
     }
 }
 
@@ -339,13 +421,10 @@ fn remember() -> Passage {
              and may resume from the last event's.",
             "resourceVersions come from one counter for the whole store, so a jump in them means nothing. Compare \
              them only within one kind, because a cluster may keep kinds in separate stores.",
-            "A stream delivers a DELETED event once, and only while it is open. Press *End all watches* and see how \
-             both clients resume. Then take the next lesson: 410 and relist.",
+            "A stream delivers a DELETED event once, and only while it is open.",
+            "Now it is your turn. Go back as far as you like. The buttons below the picture act at the clock: *End \
+             all watches*, and see where both clients resume.",
         ],
-        moments: vec![],
-        question: None,
-        moves: None,
-        lanes: Lanes::All,
-        panels: Panel::ALL,
+        ..Passage::BASE
     }
 }

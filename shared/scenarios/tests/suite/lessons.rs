@@ -7,7 +7,7 @@ use watchscope_model::chapter::ChapterWriter;
 use watchscope_model::vocabulary::ChangeType;
 use watchscope_model::{Entry, Inside, State, Time};
 use watchscope_scenarios::lessons::{Found, Lesson, LessonPlayer, Run, Sought, lesson, lessons};
-use watchscope_timeline::draw;
+use watchscope_timeline::draw::{self, Ways};
 use watchscope_timeline::lanes::RowKind;
 use watchscope_timeline::records::RECORDS;
 use watchscope_timeline::scene::{Step, TextLine};
@@ -135,7 +135,10 @@ impl Shown {
         lanes.records = Some(&RECORDS.rows);
         let now = player.now();
         let rows = lanes.rows(&store, &view, now);
-        let scene = draw::lanes(&Picture::new(&store, &rows, &view, now));
+        let scene = draw::lanes(&Picture {
+            ways: Ways::Lesson,
+            ..Picture::new(&store, &rows, &view, now)
+        });
         Self {
             title: format!("{}: {}", lesson.name, passage.title),
             rows,
@@ -272,15 +275,12 @@ impl Shown {
             .any(|line| line.text.contains(words) && self.row_at(line.y - Px::whole(4)) == row)
     }
 
-    /// Returns the holders of ghosts, how many ghosts each has, and until when in seconds.
+    /// Returns the holders of ghosts, how many ghosts each has, and since when.
     fn ghosts(&self) -> Vec<(String, String)> {
         let said = self.texts().filter(|line| line.text.contains(" since "));
         let said = said.filter(|line| line.ink == Token::Divergence);
-        said.map(|line| {
-            let clock = line.text.replace("00:00:", "");
-            (self.row_at(line.y - Px::whole(4)), clock)
-        })
-        .collect()
+        said.map(|line| (self.row_at(line.y - Px::whole(4)), line.text.to_string()))
+            .collect()
     }
 
     /// Returns where the ghosts of a row end, in px.
@@ -419,7 +419,8 @@ const EXPIRED: Claims = &[
         assert!(shown.has_glyph("report", Glyph::DeletedInferred, 17.64));
         assert!(!shown.has_glyph("report", Glyph::Deleted, 17.64));
         let ghosts = [("client informer", "11"), ("client naive", "11")];
-        let ghosts = ghosts.map(|(who, since)| (who.to_owned(), format!("1 ghost since {since}")));
+        let ghosts =
+            ghosts.map(|(who, since)| (who.to_owned(), format!("1 ghost since {since}.0 s")));
         assert_eq!(shown.ghosts(), ghosts);
         assert!(shown.ghosts_end("client informer").unwrap() <= shown.x(24.9));
         assert_eq!(shown.ghosts_end("client naive"), Some(shown.x(28.0)));
@@ -447,7 +448,7 @@ fn only_correct_hears(shown: &Shown) {
 const BOTH: [&str; 2] = ["client correct", "client naive"];
 
 fn one_ghost_of_naive() -> [(String, String); 1] {
-    [("client naive".to_owned(), "1 ghost since 08".to_owned())]
+    [("client naive".to_owned(), "1 ghost since 8.0 s".to_owned())]
 }
 
 const AWAY: Claims = &[
@@ -507,7 +508,10 @@ const GHOST: Claims = &[
         assert_eq!(shown.heard("DELETED web-1 8"), ["client informer"]);
         // fixed has ended: no message goes to it, and it holds nothing.
         assert_eq!(shown.stopped("DELETED web-1 8"), ["stream to broken"]);
-        let ghosts = [("client broken".to_owned(), "1 ghost since 10".to_owned())];
+        let ghosts = [(
+            "client broken".to_owned(),
+            "1 ghost since 10.0 s".to_owned(),
+        )];
         assert_eq!(shown.ghosts(), ghosts);
     },
     |shown| {
@@ -640,7 +644,7 @@ fn a_ghost_is_dated_from_its_begin_even_if_that_is_not_shown() {
     let mut lesson = lesson("expired").unwrap();
     lesson.passages[5].shows = (Duration::from_secs(30), Duration::from_secs(48));
     let shown = Shown::at(&lesson, 5, Duration::from_secs(44));
-    let ghosts = [("client naive".to_owned(), "1 ghost since 11".to_owned())];
+    let ghosts = [("client naive".to_owned(), "1 ghost since 11.0 s".to_owned())];
     assert_eq!(shown.ghosts(), ghosts);
 }
 

@@ -5,6 +5,7 @@ mod again;
 mod attribution;
 mod audit;
 mod catalogue;
+mod course;
 mod demo;
 mod findings;
 mod healthy;

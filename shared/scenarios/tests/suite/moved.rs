@@ -2,14 +2,17 @@
 
 use std::time::Duration;
 
+use watchscope_model::vocabulary::ChangeType;
 use watchscope_model::{Entry, Inside};
-use watchscope_scenarios::lessons::{Lanes, Lesson, LessonPlayer, Panel, Run, lesson, lessons};
+use watchscope_scenarios::lessons::{
+    Form, Lanes, Lesson, LessonPlayer, Panel, Run, lesson, lessons,
+};
 use watchscope_simulator::Received;
-use watchscope_timeline::inside::stretches::{haunted_by, stretches};
+use watchscope_timeline::inside::stretches::stretches;
 
 use crate::lessons::store_of;
 
-fn player(lesson: Lesson) -> LessonPlayer {
+pub(crate) fn player(lesson: Lesson) -> LessonPlayer {
     let run = Run {
         seed: 1,
         server: lesson.server,
@@ -18,7 +21,7 @@ fn player(lesson: Lesson) -> LessonPlayer {
     LessonPlayer::new(lesson, run)
 }
 
-fn secs(seconds: f64) -> Duration {
+pub(crate) fn secs(seconds: f64) -> Duration {
     Duration::from_secs_f64(seconds)
 }
 
@@ -39,7 +42,7 @@ fn moved(at: Duration) -> (u64, Vec<String>) {
     });
     let received = player.take_received();
     let heard = received.iter().filter(|(_, record)| {
-        matches!(&record.received, Received::Change { word: "DELETED", name, .. } if name == "report")
+        matches!(&record.received, Received::Change { change: ChangeType::Deleted, name, .. } if name == "report")
     });
     let heard = heard.map(|(_, record)| record.client.to_string());
     (deleted.unwrap(), heard.collect())
@@ -88,7 +91,7 @@ fn an_act_stays_within_its_bounds_and_what_is_to_be_found_can_be_found() {
 #[test]
 fn lanes_and_panels_only_come_with_the_passages_and_questions_are_whole() {
     for lesson in lessons() {
-        let (mut lanes, mut panels): (Lanes, &[Panel]) = (Lanes::Layers, &[]);
+        let (mut lanes, mut panels): (Lanes, &[Panel]) = (Lanes::Sides, &[]);
         for passage in &lesson.passages {
             let name = format!("{}: {}", lesson.name, passage.title);
             assert!(passage.lanes >= lanes, "{name}");
@@ -99,29 +102,36 @@ fn lanes_and_panels_only_come_with_the_passages_and_questions_are_whole() {
                 passage.moves.is_none_or(|act| act < lesson.movables.len()),
                 "{name}"
             );
-            let Some(question) = passage
-                .question
-                .filter(|question| !question.replies.is_empty())
-            else {
+            let Some(question) = passage.question else {
                 continue;
             };
-            assert_eq!(question.replies.len(), question.answers.len(), "{name}");
-            for (answer, reply) in question.replies.iter().enumerate() {
-                assert_eq!(reply.is_empty(), answer == question.right, "{name}");
+            let replies = question.form.replies();
+            if let Form::Choose { answers, right, .. } = question.form {
+                assert_eq!(replies.len(), answers.len(), "{name}");
+                for (answer, reply) in replies.iter().enumerate() {
+                    assert_eq!(reply.is_empty(), answer == right, "{name}");
+                }
+            } else {
+                // Each lane and each cell can be wrong.
+                assert!(replies.iter().all(|reply| !reply.is_empty()), "{name}");
+                assert_eq!(question.form.answers(), 1 << replies.len(), "{name}");
             }
         }
     }
 }
 
 #[test]
-fn a_question_with_replies_has_two_tries_and_one_without_has_one() {
-    let question = |name: &str| lesson(name).unwrap().passages[0].question.unwrap();
-    let (with, without) = (question("away"), question("watch-event"));
-    assert!(!with.is_settled(&[]) && !with.is_settled(&[0]));
-    assert!(with.is_settled(&[0, 2]) && with.is_settled(&[with.right]));
-    assert!(with.is_settled(&[with.answers.len()]));
-    let wrong = usize::from(without.right == 0);
-    assert!(!without.is_settled(&[]) && without.is_settled(&[wrong]));
+fn a_question_has_two_tries_and_the_right_answer_or_a_request_to_see_it_settles_it() {
+    let question = lesson("away").unwrap().passages[0].question.unwrap();
+    let right = question.form.right();
+    assert!(!question.is_settled(&[]) && !question.is_settled(&[0]));
+    assert!(question.is_settled(&[0, 2]) && question.is_settled(&[right]));
+    assert!(question.is_settled(&[question.form.answers()]));
+    // A set of lanes and a table are answered by a number, too.
+    let tap = lesson("ghost").unwrap().passages[1].question.unwrap().form;
+    assert_eq!((tap.right(), tap.answers()), (0b100, 8));
+    let fill = lesson("away").unwrap().passages[2].question.unwrap().form;
+    assert_eq!((fill.right(), fill.answers()), (0b11_10_11, 64));
 }
 
 #[test]
@@ -136,36 +146,13 @@ fn a_timetable_has_the_times_of_a_run_that_goes_on() {
         .iter()
         .map(|entry| Duration::from_micros(entry.at().micros_since(begin).unsigned_abs()))
         .collect();
-    assert!(timetable.ends_with(&rest) && timetable.is_sorted());
-}
-
-/// Plays `away` with breaks at these times. Returns since when naive held two ghosts, in seconds.
-fn two_ghosts_since(breaks: &[(f64, usize)]) -> Option<i64> {
-    let lesson = lesson("away").unwrap();
-    let goal = lesson.goal.unwrap();
-    let mut player = player(lesson);
-    let mut entries = Vec::new();
-    for (at_s, place) in breaks {
-        entries.extend(player.advance(secs(*at_s)));
-        player.break_it(*place);
-    }
-    entries.extend(player.advance(secs(25.0)));
-    let begin = player.time(Duration::ZERO);
-    let store = store_of(&entries, begin);
-    let at = haunted_by(&store, goal.client, goal.ghosts, player.now())?;
-    Some(at.micros_since(begin) / 1_000_000)
-}
-
-#[test]
-fn the_goal_of_away_is_reached_with_two_clicks_and_with_one() {
-    let (end_watches, delete_stock) = (0, 1);
-    assert_eq!(two_ghosts_since(&[]), None);
-    assert_eq!(two_ghosts_since(&[(20.0, delete_stock)]), None);
-    assert_eq!(
-        two_ghosts_since(&[(20.0, end_watches), (21.0, delete_stock)]),
-        Some(21)
+    assert!(timetable.is_sorted() && timetable.last() <= rest.last());
+    assert!(
+        timetable
+            .iter()
+            .filter(|at| **at > secs(7.0))
+            .all(|at| rest.contains(at))
     );
-    assert_eq!(two_ghosts_since(&[(9.0, delete_stock)]), Some(9));
 }
 
 #[test]

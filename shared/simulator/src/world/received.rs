@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use watchscope_model::tree::BTreeMap;
+use watchscope_model::vocabulary::ChangeType;
 
 use super::World;
 use crate::client::wire::{EventType, Frame, Frames, List, Refusal};
@@ -40,8 +41,8 @@ pub enum Received {
     List {
         /// The list's resourceVersion.
         resource_version: String,
-        /// The number of items on this page of the list.
-        items: usize,
+        /// The names of the items on this page of the list, in the list's order. The body's bound of 1 MiB bounds them.
+        names: Vec<String>,
     },
     /// An answer with a status other than 200, of at most 1 MiB; also the 201 of a created binding.
     Refusal {
@@ -58,8 +59,8 @@ pub enum Received {
     },
     /// An ADDED, MODIFIED or DELETED event in a watch.
     Change {
-        /// The event's type: `ADDED`, `MODIFIED` or `DELETED`.
-        word: &'static str,
+        /// The event's type.
+        change: ChangeType,
         /// The object's name.
         name: String,
         /// The object's resourceVersion.
@@ -231,7 +232,7 @@ impl Answer {
                 ..
             }) => Received::List {
                 resource_version: metadata.resource_version,
-                items: items.len(),
+                names: items.into_iter().map(|item| item.metadata.name).collect(),
             },
             _ => Received::Answer { status },
         }
@@ -240,10 +241,10 @@ impl Answer {
 
 fn of_frame(frame: Frame) -> Received {
     let object = frame.object;
-    let word = match frame.event {
-        EventType::Added => "ADDED",
-        EventType::Modified => "MODIFIED",
-        EventType::Deleted => "DELETED",
+    let change = match frame.event {
+        EventType::Added => ChangeType::Added,
+        EventType::Modified => ChangeType::Modified,
+        EventType::Deleted => ChangeType::Deleted,
         EventType::Bookmark => {
             return Received::Bookmark {
                 resource_version: object.metadata.resource_version,
@@ -258,7 +259,7 @@ fn of_frame(frame: Frame) -> Received {
         EventType::Other => return Received::Undecodable,
     };
     Received::Change {
-        word,
+        change,
         name: object.metadata.name,
         resource_version: object.metadata.resource_version,
     }

@@ -95,6 +95,8 @@ pub enum Ways {
     /// travels. Of writes that arrived or are travelling, those too near each other and those beyond the first 240 are
     /// left out.
     All,
+    /// As `All`, in a lesson: times in words are seconds since the midnight at which it began.
+    Lesson,
     /// Only propagations that stopped, to the first 8 clients on screen that are in no crowd; of several stopped writes
     /// in a row, only the first. The other writes show as density.
     Stopped,

@@ -11,7 +11,7 @@ use crate::draw::{
     Drawer, EpochView, HAIR, LABEL_INSET, LABEL_SPARE, Label, Layer as Paint, Rank, SPILL,
     TextLook, record,
 };
-use crate::format::{clock, duration, number, text_width};
+use crate::format::{duration, number, text_width};
 use crate::id::LayerId;
 use crate::lanes::Row;
 use crate::levels::{Level, LevelPoint, Tone};
@@ -185,7 +185,7 @@ impl Drawer<'_> {
         // In whole seconds, because it is written anew with each frame.
         let until = self.picture.view.right().min(epoch.end);
         let lasted_us = until.micros_since(since).max(0) / SECOND_US * SECOND_US;
-        let (since, lasted) = (clock(since), duration(lasted_us));
+        let (since, lasted) = (self.clock_of(since), duration(lasted_us));
         let forms = vec![
             format!("returned: silent since {since}, for {lasted}"),
             format!("silent since {since}"),

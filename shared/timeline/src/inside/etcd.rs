@@ -108,7 +108,7 @@ impl Drawer<'_> {
                 let mark = GlyphMark::new(glyph, x, y, 10, self.ground(row));
                 self.glyph(Paint::Change, mark, row.id, Target::Record(id));
                 // The last revision stands at the end of the trace already.
-                if self.picture.ways == Ways::All && write.revision != line.last() {
+                if self.picture.ways != Ways::Stopped && write.revision != line.last() {
                     self.revision_at(row, (x, y), write.revision);
                 }
                 continue;

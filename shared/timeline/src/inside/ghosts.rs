@@ -2,8 +2,11 @@
 
 use watchscope_model::Time;
 use watchscope_model::fold::Moment;
+use watchscope_model::time::SECOND_US;
 
-use crate::draw::{Drawer, EpochView, LEAST, Label, Layer as Paint, Rank, SPILL, TextLook, record};
+use crate::draw::{
+    Drawer, EpochView, LEAST, Label, Layer as Paint, Rank, SPILL, TextLook, Ways, record,
+};
 use crate::format::{clock, count};
 use crate::glyph::Glyph;
 use crate::id::LayerId;
@@ -16,6 +19,11 @@ use crate::tokens::Token;
 /// late. A longer difference is drawn. A client without an open stream for at most this time counts as not away. The
 /// number has no other source.
 pub(super) const UNDER_WAY_US: i64 = 1_000_000;
+
+/// A tenth of a second, in µs.
+const TENTH_US: i64 = 100_000;
+/// A day, in µs.
+const DAY_US: i64 = 24 * 3_600 * SECOND_US;
 
 impl Drawer<'_> {
     /// Draws the stretches longer than [`UNDER_WAY_US`] in which a layer holds objects that are not in etcd. Returns
@@ -87,13 +95,24 @@ impl Drawer<'_> {
             },
         );
         self.explains(Glyph::Ghost, (x0, x1));
-        let words = format!("{} since {}", count(ghosts, "ghost"), clock(from));
+        let words = format!("{} since {}", count(ghosts, "ghost"), self.clock_of(from));
         let look = TextLook::plain(Token::Divergence);
         let text_y = middle + Px::whole(4);
         let (rank, paint) = (Rank::Lost, Paint::Divergence);
         let label = Label::new(rank, paint, [words], look, text_y, (x0, x1));
         self.label_inside(label.reaching(x1 - x0));
         self.hit((x0, x1), (y, bottom), row.id, target);
+    }
+}
+
+impl Drawer<'_> {
+    /// Returns a time in words: the time of day, or in a lesson seconds since it began. A lesson begins at midnight.
+    pub(super) fn clock_of(&self, at: Time) -> String {
+        if self.picture.ways != Ways::Lesson {
+            return clock(at);
+        }
+        let tenths = at.0.rem_euclid(DAY_US) / TENTH_US;
+        format!("{}.{} s", tenths / 10, tenths % 10)
     }
 }
 

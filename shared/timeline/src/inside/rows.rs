@@ -5,7 +5,7 @@ use watchscope_model::{Text, Time};
 
 use crate::glyph::Glyph;
 use crate::id::{LaneId, LayerId};
-use crate::lanes::{Density, Lanes, RowBuilder, RowKind};
+use crate::lanes::{Density, Lanes, LayerRows, RowBuilder, RowKind};
 use crate::levels::{Layer, Level, Tone};
 use crate::phrases::crowd_words;
 use crate::store::Store;
@@ -144,7 +144,8 @@ impl Lanes {
                             continue;
                         };
                         let is_fed = level(id).is_some_and(|level| level.waiting.slots > 0);
-                        if of == server && (looked_at.contains(&resource) || (is_open && is_fed)) {
+                        let is_shown = looked_at.contains(&resource) || (is_open && is_fed);
+                        if of == server && is_shown && self.layers < LayerRows::Sides {
                             let prefix = "cache\u{a0}";
                             builder.layer(RowKind::LayerTrace, id, prefix, resource, 44, level(id));
                             self.stream_rows(store, builder, (id, *server, resource), at);
@@ -180,7 +181,7 @@ impl Lanes {
                 }
                 Layer::Connections(client) => {
                     let is_program = names.find(&Layer::Client(client.clone())).is_some();
-                    if !is_program {
+                    if !is_program && self.layers < LayerRows::Programs {
                         let (kind, prefix) = (RowKind::LayerConnection, "connections\u{a0}");
                         builder.layer(kind, id, prefix, client, 28, level(id));
                     }

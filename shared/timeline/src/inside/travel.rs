@@ -39,6 +39,10 @@ const BELOW_GLYPH: Px = Px::whole(6);
 const BESIDE: Px = Px::whole(6);
 /// Half the side of a cross, in px. The number has no source.
 const CROSS_ARM: Px = Px::whole(4);
+/// Where the name above a lane begins, in px. The number has no source.
+const NAME_X: Px = Px::whole(8);
+/// Width in px of a ghost, or of a finding's code, after the name above a lane. The number has no source.
+const SIGN_WIDTH_PX: i32 = 34;
 /// Half the side, in px, of the mark at each layer that the selected write reached. The number has no source.
 const STOP_HALF: Px = Px::whole(3);
 
@@ -81,7 +85,7 @@ impl Drawer<'_> {
         let Some(scale) = etcd.and_then(|row| self.layer_scale(row)) else {
             return;
         };
-        let is_lesson = self.picture.ways == Ways::All;
+        let is_lesson = self.picture.ways != Ways::Stopped;
         let mut lines = 0;
         let mut crosses = Vec::new();
         for epoch in self.epochs.clone() {
@@ -139,6 +143,14 @@ impl Drawer<'_> {
                     }
                 }
             }
+        }
+        // Without a tree the names stand above the lanes, where a cross may be.
+        for row in rows.iter().filter(|row| row.label > Px::ZERO) {
+            let name = format!("{}{}", row.prefix, row.name);
+            let signs = i32::from(row.mark.is_some()) + i32::from(row.finding.is_some());
+            let signs = Px::whole(SIGN_WIDTH_PX * signs);
+            let right = NAME_X + text_width(&name, 11, 400) + signs;
+            self.occupy((Px::ZERO, right), (self.y(row) - row.label, self.y(row)));
         }
         // The words come last, so that they keep clear of all crosses.
         for (epoch, write, at, end) in crosses {

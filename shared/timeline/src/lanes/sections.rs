@@ -14,7 +14,7 @@ use super::order::{Section, add_weight, weight_of_object};
 use super::owners::OwnerFinder;
 use super::row::{RowKind, SECTION, SectionBegin};
 use super::setup::{Folding, Grouping, Sorting};
-use super::tree::Lanes;
+use super::tree::{Lanes, LayerRows};
 use crate::findings::is_of_cause;
 use crate::id::{LaneId, ObjectId, WatchId};
 use crate::store::{Known, Store, WatchTrace};
@@ -109,7 +109,9 @@ impl Lanes {
         };
         let mut after = arrange(store, wishes, room, moment, before);
         if !self.is_filtered() {
-            for &server in &after.connections {
+            // A lesson that does not show watchscope's own watch does not show its connections.
+            let has_connections = self.layers < LayerRows::Programs;
+            for &server in after.connections.iter().filter(|_| has_connections) {
                 builder.connection(store, server);
             }
         }

@@ -37,6 +37,8 @@ pub struct Lanes {
     /// Opens every watch with all its objects in view, whatever the height: for lessons, and pictures of a failure. A
     /// choice of the viewer for a watch takes precedence.
     pub shows_all: bool,
+    /// Which layers of a simulated cluster have rows.
+    pub layers: LayerRows,
     /// Whether the rows stay as they are arranged even while the view follows now. A recording that is being played
     /// shows the lanes of the whole recording. The flag has no effect with `shows_all`.
     pub is_held: bool,
@@ -72,6 +74,18 @@ pub struct Lanes {
     pub(super) hidden: Vec<LaneId>,
     /// The watches whose gone objects the viewer opened.
     pub(super) gone_open: Vec<WatchId>,
+}
+
+/// Which layers of a simulated cluster have rows, as a lesson wants it. Each level has those of the level after it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LayerRows {
+    /// All layers.
+    #[default]
+    All,
+    /// All but the connections of watchscope itself.
+    Programs,
+    /// etcd, the apiservers and the client programs.
+    Sides,
 }
 
 /// The functions that make the rows which a page shows once it has read records.

@@ -1,6 +1,7 @@
 //! A lesson's requests to the page: to open lanes, to scroll to a lane, and to find a moment on the canvas.
 
 use watchscope_model::{Seq, Time};
+use watchscope_timeline::lanes::{Density, LayerRows};
 use watchscope_timeline::{LaneId, Px};
 
 use crate::core::model::Model;
@@ -13,8 +14,16 @@ impl Model {
         if let Some(LaneId::Layer(all)) = self.lane_of_key("inside") {
             self.lanes.set_layer_open(&self.store, all, true);
         }
+        // Without a tree there is no room for streams and connections: the objects would be out of sight.
+        let is_narrow = self.lanes.density == Density::Labelled;
+        self.lanes.layers = match lanes {
+            LessonLanes::Sides => LayerRows::Sides,
+            LessonLanes::All if !is_narrow => LayerRows::All,
+            _ => LayerRows::Programs,
+        };
         let (has_ways, has_all) = (lanes >= LessonLanes::Ways, lanes == LessonLanes::All);
-        self.lanes.open_layers(&self.store, has_ways, has_all);
+        self.lanes
+            .open_layers(&self.store, has_ways && !is_narrow, has_all && !is_narrow);
         let rows = self.rows.rows.iter().map(|row| row.id);
         let watches: Vec<LaneId> = rows
             .filter(|lane| matches!(lane, LaneId::Watch(_)))

@@ -13,6 +13,9 @@ use super::talk::time_at;
 use crate::core::lesson::{STEP_US, STRIDE_US, seconds};
 use crate::decimal::decimal;
 
+/// Half the width of a handle, rounded up, in px.
+const HANDLE_HALF_PX: u32 = 102;
+
 fn px(px: f64) -> String {
     format!("{}px", decimal(px, 1))
 }
@@ -119,7 +122,7 @@ fn Track(place: u32, text: ActText) -> impl IntoView {
             style:width=move || px((of(|act| act.bounds_px.1) - of(|act| act.bounds_px.0)).max(0.0))
         ></span>
         {move || tried.get().into_iter().map(|(x_px, heard, clients)| view! {
-            <span class="act-tick" class:all=heard == clients style:left=px(x_px) title=format!("{heard} of {clients} heard")></span>
+            <span class="act-tick" class:all=heard == clients style:left=px(x_px) title=format!("{heard} of {clients} learned of it")></span>
         }).collect_view()}
         <button
             class="act-handle"
@@ -132,7 +135,7 @@ fn Track(place: u32, text: ActText) -> impl IntoView {
             aria-valuenow=move || in_seconds(at_us.get())
             aria-valuetext=value_text
             title="Drag it, or use the arrow keys; Shift for a second, Esc puts it back"
-            style:left=move || px(of(|act| act.x_px))
+            style:left=move || in_sight(of(|act| act.x_px))
             on:pointerdown=move |event| grip(&event, place)
             on:pointermove=move |event| drag_to(&event, place)
             on:pointerup=|_| let_go()
@@ -145,6 +148,7 @@ fn Track(place: u32, text: ActText) -> impl IntoView {
             <span>{move || seconds(at_us.get())}</span>
             <span aria-hidden="true">"›"</span>
         </button>
+        <span class="act-stem" style:left=move || px(of(|act| act.x_px))></span>
         <span class="act-fate" class:moved=move || at_us.get() != written_us>{move || fates.get()}</span>
     }
 }
@@ -154,18 +158,27 @@ fn in_seconds(at_us: i64) -> String {
     decimal(at_us as f64 / 1e6, 1)
 }
 
+/// Returns the left edge of a handle at a place: the handle stays in sight.
+fn in_sight(x_px: f64) -> String {
+    format!(
+        "clamp({HANDLE_HALF_PX}px, {}, calc(100% - {HANDLE_HALF_PX}px))",
+        px(x_px)
+    )
+}
+
 thread_local! {
-    /// Whether a pointer holds a handle.
-    static IS_GRIPPED: Cell<bool> = const { Cell::new(false) };
+    /// While a pointer holds a handle: how much later than the act the time under the pointer is.
+    static GRIP_US: Cell<Option<i64>> = const { Cell::new(None) };
 }
 
 fn let_go() {
-    IS_GRIPPED.set(false);
+    GRIP_US.set(None);
     drag::release();
 }
 
 fn grip(event: &PointerEvent, place: u32) {
-    IS_GRIPPED.set(true);
+    let at_us = time_at(f64::from(event.client_x())).zip(drag::time_of(place));
+    GRIP_US.set(Some(at_us.map_or(0, |(under_us, at_us)| under_us - at_us)));
     let target: Option<Element> = event
         .current_target()
         .and_then(|target| target.dyn_into().ok());
@@ -177,11 +190,11 @@ fn grip(event: &PointerEvent, place: u32) {
 }
 
 fn drag_to(event: &PointerEvent, place: u32) {
-    if !IS_GRIPPED.get() {
+    let Some(grip_us) = GRIP_US.get() else {
         return;
-    }
-    if let Some(to_us) = time_at(f64::from(event.client_x())) {
-        drag::move_to(place, to_us);
+    };
+    if let Some(under_us) = time_at(f64::from(event.client_x())) {
+        drag::move_to(place, under_us - grip_us);
     }
 }
 

@@ -64,6 +64,7 @@ fn Head(panels: Signals) -> impl IntoView {
                 class="control extra"
                 aria-label="Keys and glyphs"
                 aria-haspopup="dialog"
+                aria-keyshortcuts="?"
                 on:click=|_| act(Person::Act(Action::Help))
             >
                 "?"

@@ -3,6 +3,7 @@
 use watchscope_model::wire::player::{Answer, NextPassage, PreviousPassage, Step};
 
 use super::acts::focus_act;
+use super::marks::{check, focus_cells, tap};
 use super::pace::asked;
 use super::shown::{mirrors, say, toggle};
 use crate::input::actions::LessonAction;
@@ -20,22 +21,30 @@ pub(super) fn do_in_lesson(action: LessonAction) {
         LessonAction::FirstAnswer => answer(0),
         LessonAction::SecondAnswer => answer(1),
         LessonAction::ThirdAnswer => answer(2),
+        LessonAction::Check => check(mirrors().now(|now| now.passage)),
         LessonAction::TakeAct => focus_act(),
     }
 }
 
-/// Answers the question of the present passage, if it has one that is open.
-fn answer(answer: u32) {
-    let answer = mirrors().both(|text, now| {
+/// Answers the question of the present passage, if it has one that is open: chooses an answer, taps a lane, or goes to
+/// the table.
+fn answer(place: u32) {
+    let question = mirrors().both(|text, now| {
         let passage = text.passages.get(now.passage as usize)?;
         let question = passage.question.as_ref()?;
         let is_open = !now.settled.contains(&u64::from(now.passage));
-        (is_open && (answer as usize) < question.answers.len()).then_some(Answer {
-            passage: now.passage,
-            answer,
-        })
+        let is_there = (place as usize) < question.answers.len();
+        (is_open && is_there).then_some((now.passage, question.form))
     });
-    if let Some(answer) = answer {
-        say(answer);
+    match question {
+        Some((passage, 0)) => say(Answer {
+            passage,
+            answer: place,
+        }),
+        Some((_, 1)) => tap(place),
+        Some(_) => {
+            focus_cells();
+        }
+        None => {}
     }
 }

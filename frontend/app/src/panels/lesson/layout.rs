@@ -31,6 +31,7 @@ pub(crate) fn LessonOver() -> impl IntoView {
 fn Panels() -> impl IntoView {
     let shown = mirrors();
     begin_with(do_in_lesson);
+    let is_covered = Memo::new(move |_| shown.is_covered());
     let is = move |tab: Tab| move || shown.tab.get() == tab;
     let tab = move |tab: Tab, words: &'static str| {
         view! {
@@ -47,6 +48,7 @@ fn Panels() -> impl IntoView {
             class:of-holds=is(Tab::Holds)
             class:of-wire=is(Tab::Wire)
             class:of-code=is(Tab::Code)
+            class:covered=move || is_covered.get()
         >
             <div class="lesson-tabs" role="tablist" aria-label="Panels">
                 {tab(Tab::Text, "Text")}

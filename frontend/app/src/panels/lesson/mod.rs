@@ -14,6 +14,7 @@ mod head;
 mod keys;
 mod layout;
 mod loops;
+mod marks;
 mod menu;
 mod narration;
 mod on;

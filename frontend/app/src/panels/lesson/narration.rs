@@ -111,7 +111,7 @@ fn onward(text: &LessonText, now: &LessonNow) -> AnyView {
             .into_any();
     }
     let first_us = text.passages.first().map_or(0, |passage| passage.at_us);
-    let goal = text.goal.as_ref().map(|_| view! { <Goal/> });
+    let goal = (!text.goals.is_empty()).then(|| view! { <Goal/> });
     let again = view! {
         <button class="control onward" on:click=move |_| seek(first_us)>"Again"</button>
     };

@@ -1,8 +1,9 @@
-//! A question with answers to choose from, a reply to each wrong answer, and the explanation.
+//! The question of a passage: answers to choose from, a reply to a wrong answer, and the explanation.
 
 use leptos::prelude::*;
-use watchscope_model::wire::player::{Answer, LessonNow, PassageText};
+use watchscope_model::wire::player::{Answer, LessonNow, PassageText, QuestionText};
 
+use super::marks::{Marked, marks};
 use super::shown::say;
 use super::texts::marked;
 
@@ -13,6 +14,60 @@ pub(super) fn question(passage: &PassageText, now: &LessonNow) -> Option<impl In
     let is_settled = now.settled.contains(&u64::from(number));
     let given = now.answers.iter().filter(|given| given.passage == number);
     let given: Vec<u32> = given.map(|given| given.answer).collect();
+    let last = given.last().copied();
+    let see = question.see;
+    let answers = match question.form {
+        0 => choices(question, number, &given, is_settled),
+        _ => {
+            let judged = last.filter(|last| *last < see);
+            marks(question, number, judged, is_settled)
+        }
+    };
+    let reply = last.filter(|_| !is_settled).map(|last| {
+        let (lead, reply) = reply_to(question, last);
+        view! {
+            <p><b>{lead}</b>{marked(&reply, passage, now)}</p>
+            <button class="control show-me" on:click=move |_| say(Answer { passage: number, answer: see })>
+                "Show me"
+            </button>
+        }
+    });
+    let because = is_settled.then(|| {
+        let judged = match last {
+            Some(last) if last == question.right => "Yes. ",
+            Some(last) if last < see => "No. ",
+            _ => "",
+        };
+        view! { <p><b>{judged}</b>{marked(&question.because, passage, now)}</p> }
+    });
+    Some(view! {
+        <div class="question" role="group" aria-label="A question before you go on">
+            <p class="quiet">"Before you go on"</p>
+            <p class="asks">{marked(&question.asks, passage, now)}</p>
+            {answers}
+            <div class="reply" role="status">{reply}{because}</div>
+        </div>
+    })
+}
+
+/// Returns the reply to a wrong answer: how wrong it is, and the hint.
+fn reply_to(question: &QuestionText, last: u32) -> (String, String) {
+    let reply = |place: usize| question.replies.get(place).cloned().unwrap_or_default();
+    if question.form == 0 {
+        return ("No. ".to_owned(), reply(last as usize));
+    }
+    let judged = Marked::of(question, last);
+    let first = judged.first_wrong.unwrap_or_default();
+    let what = question.answers.get(first).cloned().unwrap_or_default();
+    let lead = format!(
+        "{} of {}. {what}: not so. ",
+        judged.right,
+        question.answers.len()
+    );
+    (lead, reply(first))
+}
+
+fn choices(question: &QuestionText, number: u32, given: &[u32], is_settled: bool) -> AnyView {
     let answers = (0..).zip(&question.answers).map(|(place, answer)| {
         let is_given = given.contains(&place);
         let is_right = is_settled && place == question.right;
@@ -38,31 +93,5 @@ pub(super) fn question(passage: &PassageText, now: &LessonNow) -> Option<impl In
             </button>
         }
     });
-    let see = question.answers.len() as u32;
-    let last = given.last().copied();
-    let reply = last.and_then(|last| question.replies.get(last as usize));
-    let reply = reply.filter(|_| !is_settled).map(|reply| {
-        view! {
-            <p><b>"No. "</b>{marked(reply, passage, now)}</p>
-            <button class="control show-me" on:click=move |_| say(Answer { passage: number, answer: see })>
-                "Show me"
-            </button>
-        }
-    });
-    let because = is_settled.then(|| {
-        let judged = match last {
-            Some(last) if last == question.right => "Yes. ",
-            Some(last) if last < see => "No. ",
-            _ => "",
-        };
-        view! { <p><b>{judged}</b>{marked(&question.because, passage, now)}</p> }
-    });
-    Some(view! {
-        <div class="question" role="group" aria-label="A question before you go on">
-            <p class="quiet">"Before you go on"</p>
-            <p class="asks">{marked(&question.asks, passage, now)}</p>
-            <div class="answers">{answers.collect_view()}</div>
-            <div class="reply" role="status">{reply}{because}</div>
-        </div>
-    })
+    view! { <div class="answers">{answers.collect_view()}</div> }.into_any()
 }

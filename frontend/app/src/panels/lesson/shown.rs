@@ -13,6 +13,7 @@ use watchscope_model::wire::player::{
 use watchscope_timeline::inside::beliefs::BeliefTable;
 use watchscope_timeline::inside::stretches::Stretches;
 
+use crate::core::lesson::Marks;
 use crate::panels::mirror::Mirror;
 
 /// What is beside the picture: it follows the picture at most four times a second.
@@ -70,13 +71,13 @@ pub(super) struct ActPlace {
     pub(super) mark_px: f64,
 }
 
-/// How the present run and the earlier ones did.
+/// How the present run and the earlier ones did with a goal.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Reached {
     /// When the present run reached the goal, in microseconds since the lesson began.
     pub(super) at_us: Option<i64>,
-    /// The least clicks with which a run of this page reached it.
-    pub(super) fewest: Option<u32>,
+    /// Whether any run of this page reached it.
+    pub(super) is_reached: bool,
 }
 
 /// The panels; a narrow window shows one at a time.
@@ -111,8 +112,10 @@ pub(super) struct Shown {
     pub(super) ruler: Mirror<RulerShown>,
     /// Whether the person wants all lanes and panels, whatever the passage needs.
     pub(super) shows_all: Mirror<bool>,
-    /// How far the goal is reached.
-    pub(super) goal: Mirror<Reached>,
+    /// How far the goals are reached, in their order.
+    pub(super) goals: Mirror<Vec<Reached>>,
+    /// The lanes or cells that the person has marked in the open question.
+    pub(super) marks: Mirror<Marks>,
     /// The furthest passage that was shown.
     pub(super) furthest: Mirror<u32>,
     pub(super) tab: Mirror<Tab>,
@@ -147,7 +150,8 @@ pub(super) fn mirrors() -> Shown {
         is_old: Mirror::new(false),
         ruler: Mirror::new(RulerShown::default()),
         shows_all: Mirror::new(false),
-        goal: Mirror::new(Reached::default()),
+        goals: Mirror::new(Vec::new()),
+        marks: Mirror::new(Marks::default()),
         furthest: Mirror::new(0),
         tab: Mirror::new(Tab::Text),
         failed: Mirror::new(None),

@@ -8,6 +8,11 @@ use super::loops::Loops;
 use super::shown::{mirrors, say};
 use crate::core::lesson::seconds;
 
+/// The name of watchscope's own watch in the table.
+const OURS: &str = "watchscope";
+/// The level of a passage that needs all lanes, as the passage's text has it.
+const ALL_LANES: u32 = 3;
+
 /// The table of the objects that each side holds, the verdict, and the clients' loops. An open question may cover them.
 #[component]
 pub(super) fn Sides() -> impl IntoView {
@@ -39,7 +44,7 @@ fn Cover() -> impl IntoView {
         let shown = mirrors();
         let answer = shown.both(|text, now| {
             let passage = text.passages.get(now.passage as usize)?;
-            let see = passage.question.as_ref()?.answers.len() as u32;
+            let see = passage.question.as_ref()?.see;
             Some(Answer {
                 passage: now.passage,
                 answer: see,
@@ -69,6 +74,7 @@ fn Holds() -> impl IntoView {
     move || {
         beliefs.with(|beliefs| {
             let (at_us, table) = beliefs.as_ref()?;
+            let table = &without_ours(table, has_ours());
             Some(view! {
                 <section class="holds" aria-label="What each side holds">
                     <h3>"What each side holds"</h3>
@@ -80,10 +86,34 @@ fn Holds() -> impl IntoView {
     }
 }
 
+/// Whether the passage shows the lane of watchscope's own watch, or the person wants all lanes.
+fn has_ours() -> bool {
+    let shown = mirrors();
+    shown.shows_all.get() || shown.passage(|passage| passage.lanes) >= ALL_LANES
+}
+
+/// Returns the table, without watchscope's own watch unless its lane is shown.
+fn without_ours(table: &BeliefTable, has_ours: bool) -> BeliefTable {
+    let mut table = table.clone();
+    let ours = table.columns.iter().position(|name| name == OURS);
+    if let Some(ours) = ours.filter(|_| !has_ours) {
+        table.columns.remove(ours);
+        if ours < table.sentences.len() {
+            table.sentences.remove(ours);
+        }
+        for row in &mut table.rows {
+            if ours < row.cells.len() {
+                row.cells.remove(ours);
+            }
+        }
+    }
+    table
+}
+
 fn held(table: &BeliefTable) -> impl IntoView + use<> {
     let short = |name: &str| match name {
         "apiserver 0" => "cache".to_owned(),
-        "watchscope" => "watch".to_owned(),
+        OURS => "watch".to_owned(),
         name => name.to_owned(),
     };
     let heads = table.columns.iter();

@@ -14,10 +14,11 @@ use watchscope_timeline::inside::{beliefs, stretches};
 
 use super::drag;
 use super::goal;
+use super::marks::tap;
 use super::on::is_on;
 use super::pace;
 use super::shown::{ActPlace, Beside, Place, RulerShown, call, mirrors, say};
-use crate::core::lesson::ruler;
+use crate::core::lesson::{Marks, ruler};
 use crate::core::person::{LessonLanes, Person};
 use crate::runtime::page::{act, elements, read};
 
@@ -113,6 +114,13 @@ fn take_now(now: LessonNow) {
         })
     });
     hold(&now);
+    if shown.now.with_untracked(|before| {
+        before
+            .as_ref()
+            .is_none_or(|before| before.passage != now.passage)
+    }) {
+        shown.marks.set(Marks::default());
+    }
     let is_playing = now.is_playing;
     if now.passage > shown.furthest.get_untracked() {
         shown.furthest.set(now.passage);
@@ -184,10 +192,11 @@ fn lanes() -> LessonLanes {
     let level = shown.passage(|passage| passage.lanes);
     let is_narrow = read().screen.size.width_px < NARROW_PX;
     match level {
-        0 => LessonLanes::Layers,
+        0 => LessonLanes::Sides,
+        1 => LessonLanes::Layers,
         // The clients would be out of sight below the streams.
-        1 if is_narrow => LessonLanes::Layers,
-        1 => LessonLanes::Ways,
+        2 if is_narrow => LessonLanes::Layers,
+        2 => LessonLanes::Ways,
         _ => LessonLanes::All,
     }
 }
@@ -244,6 +253,7 @@ pub(crate) fn drawn() {
             act(Person::Expand(lanes()));
         }
         place_all();
+        tap_selected();
         let is_open = TALK.with_borrow(|talk| talk.openings == 0);
         if is_open && pace::is_fed() {
             pace::drawn();
@@ -251,6 +261,29 @@ pub(crate) fn drawn() {
         }
         write_soon();
     });
+}
+
+/// Marks the lane that the person has selected in the picture, if the open question asks for lanes.
+fn tap_selected() {
+    let asked = mirrors().both(|text, now| {
+        let passage = text.passages.get(now.passage as usize)?;
+        let question = passage.question.as_ref()?;
+        let is_open = question.form == 1 && !now.settled.contains(&u64::from(now.passage));
+        is_open.then(|| question.lanes.clone())
+    });
+    let Some(lanes) = asked else {
+        return;
+    };
+    let selected = read().pick.selected;
+    let Some(key) = selected.map(|lane| read().lane_key(lane)) else {
+        return;
+    };
+    let place = lanes.iter().position(|lane| *lane == key);
+    if let Some(place) = place.and_then(|place| u32::try_from(place).ok()) {
+        tap(place);
+        // The lane can be tapped again.
+        act(Person::CloseDetail);
+    }
 }
 
 /// Finds the places of all that lies over the picture.
@@ -315,7 +348,7 @@ fn place_all() {
             let dragged = drag.filter(|(act, _)| *act as usize == place);
             let at_us = dragged.map_or(present.at_us, |(_, at_us)| at_us);
             let at = now.begin.plus_micros(at_us);
-            let mark = model.place_of("etcd", at, 0);
+            let mark = model.place_of(&text.lane, at, 0);
             ActPlace {
                 x_px: x(at_us),
                 bounds_px: (x(text.from_us), x(text.to_us)),

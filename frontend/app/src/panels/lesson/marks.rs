@@ -1,0 +1,282 @@
+//! Questions that a person answers with marks: a set of lanes, or a table of the objects that each client holds.
+
+use std::time::Duration;
+
+use leptos::prelude::*;
+use wasm_bindgen::JsCast as _;
+use watchscope_model::wire::player::{Answer, QuestionText};
+use web_sys::{HtmlElement, KeyboardEvent};
+
+use super::shown::{mirrors, say};
+use crate::core::lesson::Marks;
+
+/// How right an answer is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Marked {
+    /// How many marks are right.
+    pub(super) right: usize,
+    /// The index of the first wrong mark.
+    pub(super) first_wrong: Option<usize>,
+}
+
+impl Marked {
+    /// Judges an answer to a question.
+    pub(super) fn of(question: &QuestionText, answer: u32) -> Self {
+        let is_wrong = |place: &usize| (answer ^ question.right) >> place & 1 == 1;
+        let all = question.answers.len();
+        let wrong = (0..all).filter(is_wrong).count();
+        Self {
+            right: all - wrong,
+            first_wrong: (0..all).find(is_wrong),
+        }
+    }
+}
+
+/// A mark as it is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Sign {
+    /// Whether the mark is set, once the person has filled it in.
+    is_set: Option<bool>,
+    /// Whether it is right, once it is judged.
+    is_right: Option<bool>,
+}
+
+/// Returns how the mark with an index is shown. `judged` is the last wrong answer.
+fn sign(question: &QuestionText, place: usize, judged: Option<u32>, is_settled: bool) -> Sign {
+    let bit = |bits: u32| bits >> place & 1 == 1;
+    let is_right = bit(question.right);
+    if is_settled {
+        return Sign {
+            is_set: Some(is_right),
+            is_right: Some(true),
+        };
+    }
+    let Marks { set, filled } = mirrors().marks.get();
+    let is_set = bit(filled).then(|| bit(set));
+    let same = judged.map(bit).filter(|was| Some(*was) == is_set);
+    Sign {
+        is_set,
+        is_right: same.map(|was| was == is_right),
+    }
+}
+
+fn word(is_right: Option<bool>) -> &'static str {
+    match is_right {
+        Some(true) => ", right",
+        Some(false) => ", wrong",
+        None => "",
+    }
+}
+
+fn glyph(is_right: Option<bool>) -> &'static str {
+    match is_right {
+        Some(true) => "✓",
+        Some(false) => "✗",
+        None => "",
+    }
+}
+
+/// Returns the lanes to tap, or the table to fill in, and the button that checks.
+pub(super) fn marks(
+    question: &QuestionText,
+    passage: u32,
+    judged: Option<u32>,
+    is_settled: bool,
+) -> AnyView {
+    let count = question.answers.len();
+    let body = if question.form == 1 {
+        lanes(question, judged, is_settled)
+    } else {
+        table(question, judged, is_settled)
+    };
+    let is_tap = question.form == 1;
+    let is_ready = move || {
+        let marks = mirrors().marks.get();
+        let is_new = judged != Some(marks.set);
+        is_new
+            && if is_tap {
+                marks.set != 0
+            } else {
+                marks.is_full(count)
+            }
+    };
+    let check = (!is_settled).then(|| {
+        view! {
+            <button
+                class="control check-marks"
+                aria-keyshortcuts="Enter"
+                disabled=move || !is_ready()
+                on:click=move |_| check(passage)
+            >
+                "Check"
+            </button>
+        }
+    });
+    view! { {body}{check} }.into_any()
+}
+
+/// Sends the marks as an answer, if the question is open and they are complete.
+pub(super) fn check(passage: u32) {
+    let shown = mirrors();
+    let marks = shown.marks.get_untracked();
+    let is_open = shown.both(|text, now| {
+        let question = text.passages.get(passage as usize);
+        let question = question.and_then(|passage| passage.question.as_ref());
+        question.is_some_and(|question| match question.form {
+            1 => marks.set != 0,
+            2 => marks.is_full(question.answers.len()),
+            _ => false,
+        }) && !now.settled.contains(&u64::from(passage))
+    });
+    if is_open {
+        say(Answer {
+            passage,
+            answer: marks.set,
+        });
+    }
+}
+
+/// Sets the mark with an index, or takes it back.
+pub(super) fn tap(place: u32) {
+    let marks = mirrors().marks.get_untracked();
+    mirrors().marks.set(marks.tapped(place));
+}
+
+fn fill(place: u32, holds: bool) {
+    let marks = mirrors().marks.get_untracked();
+    mirrors().marks.set(marks.filled_in(place, holds));
+}
+
+fn lanes(question: &QuestionText, judged: Option<u32>, is_settled: bool) -> AnyView {
+    let items = (0..).zip(&question.answers).map(|(place, words)| {
+        let (question, words) = (question.clone(), words.clone());
+        let shows = Memo::new(move |_| {
+            let sign = sign(&question, place as usize, judged, is_settled);
+            (sign.is_set == Some(true), sign.is_right)
+        });
+        let name = words.clone();
+        view! {
+            <button
+                class="control tap"
+                class:right=move || shows.get().1 == Some(true)
+                class:wrong=move || shows.get().1 == Some(false)
+                disabled=is_settled
+                aria-pressed=move || shows.get().0.to_string()
+                aria-label=move || format!("{name}{}", word(shows.get().1))
+                on:click=move |_| tap(place)
+            >
+                <span class="box" aria-hidden="true">{move || if shows.get().0 { "■" } else { "□" }}</span>
+                <span>{words}</span>
+                <span aria-hidden="true">{move || glyph(shows.get().1)}</span>
+            </button>
+        }
+    });
+    view! {
+        <div class="answers taps" role="group" aria-label="Lanes">{items.collect_view()}</div>
+        {(!is_settled).then(|| view! { <p class="quiet">"Tap the lanes in the picture, or here."</p> })}
+    }
+    .into_any()
+}
+
+fn table(question: &QuestionText, judged: Option<u32>, is_settled: bool) -> AnyView {
+    let heads = question.columns.iter();
+    let heads = heads.map(|column| view! { <th scope="col">{column.clone()}</th> });
+    let wide = question.columns.len() as u32;
+    let rows = (0..).zip(&question.rows).map(|(row, name)| {
+        let cells = (0..wide).map(|column| {
+            let place = row * wide + column;
+            cell(question.clone(), place, judged, is_settled)
+        });
+        view! { <tr><th scope="row">{name.clone()}</th>{cells.collect_view()}</tr> }
+    });
+    view! {
+        <table class="answers fill" on:keydown=|event| key(&event)>
+            <thead><tr><th></th>{heads.collect_view()}</tr></thead>
+            <tbody>{rows.collect_view()}</tbody>
+        </table>
+        {(!is_settled).then(|| view! { <p class="quiet">"H and G fill in the cell with the focus."</p> })}
+    }
+    .into_any()
+}
+
+fn cell(question: QuestionText, place: u32, judged: Option<u32>, is_settled: bool) -> AnyView {
+    let name = question
+        .answers
+        .get(place as usize)
+        .cloned()
+        .unwrap_or_default();
+    let shows = Memo::new(move |_| {
+        let sign = sign(&question, place as usize, judged, is_settled);
+        (sign.is_set, sign.is_right)
+    });
+    let choice = |holds: bool, words: &'static str| {
+        let is_chosen = move || shows.get().0 == Some(holds);
+        let judged = move || shows.get().1.filter(|_| is_chosen());
+        let name = name.clone();
+        view! {
+            <button
+                class:right=move || judged() == Some(true)
+                class:wrong=move || judged() == Some(false)
+                disabled=is_settled
+                data-cell=place.to_string()
+                aria-pressed=move || is_chosen().to_string()
+                aria-label=move || format!("{name}: {words}{}", word(judged()))
+                on:click=move |_| fill(place, holds)
+            >
+                {words}
+            </button>
+        }
+    };
+    view! {
+        <td>
+            <span class="cell">
+                {choice(true, "holds")}
+                {choice(false, "gone")}
+                <span class="judged" aria-hidden="true">{move || glyph(shows.get().1)}</span>
+            </span>
+        </td>
+    }
+    .into_any()
+}
+
+/// Fills in the cell with the focus by a letter, and goes on to the next cell or the button that checks.
+fn key(event: &KeyboardEvent) {
+    let holds = match event.key().as_str() {
+        "h" => true,
+        "g" => false,
+        _ => return,
+    };
+    let target = event
+        .target()
+        .and_then(|target| target.dyn_into::<HtmlElement>().ok());
+    let cell = target.and_then(|target| target.get_attribute("data-cell"));
+    let Some(place) = cell.and_then(|cell| cell.parse::<u32>().ok()) else {
+        return;
+    };
+    event.prevent_default();
+    event.stop_propagation();
+    fill(place, holds);
+    let next = format!("[data-cell=\"{}\"]", place + 1);
+    // The button can have the focus only once it is enabled, which it is after this turn.
+    let go_on = move || {
+        if !focus(&next) {
+            focus(".check-marks");
+        }
+    };
+    set_timeout(go_on, Duration::ZERO);
+}
+
+/// Gives the focus to the first cell. Returns false if there is none.
+pub(super) fn focus_cells() -> bool {
+    focus("[data-cell=\"0\"]")
+}
+
+fn focus(selector: &str) -> bool {
+    let found = document().query_selector(selector).ok().flatten();
+    let found = found.and_then(|found| found.dyn_into::<HtmlElement>().ok());
+    found.is_some_and(|found| {
+        // An element of the document can have the focus.
+        let _ = found.focus();
+        true
+    })
+}

@@ -1,0 +1,210 @@
+//! What a person does in a lesson: moves an act, reaches a goal, steps and plays.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod page;
+
+use watchscope_lesson_worker::Session;
+use watchscope_model::wire::player::{Answer, Break, NextPassage, Play, Step};
+
+use self::page::{Page, at_s, moved, now, received};
+
+/// All lessons.
+const LESSONS: [&str; 4] = ["watch-event", "expired", "away", "ghost"];
+
+/// Moves the act; returns what became of it, and what has been found.
+fn fates(session: &mut Session, to_s: f64) -> (Vec<String>, Vec<Option<i64>>) {
+    session.say(moved(to_s)).unwrap();
+    Page::join(session, 0.0);
+    let act = now(session).acts.remove(0);
+    let finds = act.finds.iter().map(|find| find.at_us);
+    (act.fates, finds.collect())
+}
+
+#[test]
+fn a_moved_deletion_shows_who_hears_it_and_what_was_found() {
+    let mut session = Session::open("away", Some(18.0)).unwrap();
+    Page::join(&mut session, 0.0);
+    let [correct, naive] = ["correct hears it", "naive hears it"].map(String::from);
+    let deaf = "naive does not hear it".to_owned();
+    let only = (
+        vec![correct.clone(), deaf],
+        vec![None, Some(8_000_000), None],
+    );
+    let act = now(&session).acts.remove(0);
+    assert_eq!((act.at_us, act.fates), (8_000_000, only.0.clone()));
+    assert_eq!(fates(&mut session, 9.2), only);
+    let both = vec![correct, naive];
+    assert_eq!(fates(&mut session, 13.6).0, both);
+    // The bounds hold both ends.
+    assert_eq!(fates(&mut session, 0.0).0, both);
+    assert_eq!(now(&session).acts[0].at_us, 2_000_000);
+    assert_eq!(fates(&mut session, 30.0).0, both);
+    assert_eq!(now(&session).acts[0].at_us, 15_500_000);
+    let all = vec![Some(13_600_000), Some(8_000_000), Some(6_000_000)];
+    assert_eq!(fates(&mut session, 6.0), (only.0, all));
+    // The wire has no word of the deletion for the client that slept.
+    assert!(
+        !received(&session, "naive")
+            .iter()
+            .any(|(_, words)| words.contains("DELETED"))
+    );
+}
+
+#[test]
+fn the_forgetting_decides_who_hears_of_the_deletion() {
+    let mut session = Session::open("expired", Some(44.0)).unwrap();
+    Page::join(&mut session, 0.0);
+    let list = "informer learns of the deletion from its list";
+    let deaf = "naive does not hear of the deletion";
+    assert_eq!(now(&session).acts[0].fates, [list, deaf]);
+    let naive = "naive hears of the deletion";
+    assert_eq!(fates(&mut session, 16.0).0, [list, naive]);
+    let both = ["informer hears of the deletion", naive];
+    let (last, finds) = fates(&mut session, 39.0);
+    assert_eq!(last, both);
+    let found = [Some(12_500_000), Some(16_000_000), Some(39_000_000)];
+    assert_eq!(finds, found);
+}
+
+#[test]
+fn the_start_decides_whether_a_pod_comes_by_an_event_or_in_the_list() {
+    let mut session = Session::open("watch-event", Some(17.0)).unwrap();
+    Page::join(&mut session, 0.0);
+    assert_eq!(now(&session).acts[0].fates, ["controller hears of web-1"]);
+    for (at_s, fate) in [
+        (3.9, "controller hears of web-1"),
+        (7.0, "controller learns of web-1 from its list"),
+        (12.0, "controller learns of web-1 from its list"),
+        (15.5, "controller does not hear of web-1"),
+    ] {
+        assert_eq!(fates(&mut session, at_s).0, [fate], "at {at_s} s");
+    }
+    assert!(
+        now(&session).acts[0]
+            .finds
+            .iter()
+            .all(|find| find.at_us.is_some())
+    );
+}
+
+#[test]
+fn the_deletion_of_ghost_is_heard_by_all_only_before_the_streams_end() {
+    let mut session = Session::open("ghost", Some(33.0)).unwrap();
+    Page::join(&mut session, 0.0);
+    let of = |heard: [bool; 3]| -> Vec<String> {
+        let clients = ["broken", "fixed", "informer"].into_iter().zip(heard);
+        let fate = |(client, hears): (&str, bool)| match hears {
+            true => format!("{client} hears it"),
+            false => format!("{client} does not hear it"),
+        };
+        clients.map(fate).collect()
+    };
+    let only = of([false, false, true]);
+    assert_eq!(now(&session).acts[0].fates, only);
+    assert_eq!(fates(&mut session, 4.0).0, of([true; 3]));
+    assert_eq!(fates(&mut session, 30.0).0, only);
+    let (last, finds) = fates(&mut session, 6.0);
+    assert_eq!(last, only);
+    assert!(finds.iter().all(Option::is_some), "{finds:?}");
+}
+
+#[test]
+fn a_goal_that_is_a_moment_is_reached_when_the_run_shows_it() {
+    let mut session = Session::open("ghost", Some(4.0)).unwrap();
+    Page::join(&mut session, 0.0);
+    session.say(Break { place: 3 }.into()).unwrap();
+    session.say(NextPassage {}.into()).unwrap();
+    Page::join(&mut session, 0.0);
+    let goals = now(&session).goals;
+    let reached = goals[1].at_us.unwrap();
+    assert!(goals[0].at_us.is_none() && (4_000_000..5_000_000).contains(&reached));
+}
+
+#[test]
+fn a_step_shows_something_and_never_runs_over_a_passage() {
+    for name in LESSONS {
+        let mut session = Session::open(name, Some(0.0)).unwrap();
+        Page::join(&mut session, 0.0);
+        let text = session.lesson();
+        let mut before = now(&session);
+        let mut steps = 0;
+        while before.at_us < text.lasts_us {
+            session.say(Step {}.into()).unwrap();
+            Page::join(&mut session, 0.0);
+            let after = now(&session);
+            let later = text.passages.iter().map(|passage| passage.at_us);
+            let next = later.clone().find(|at_us| *at_us > before.at_us);
+            let next = next.unwrap_or(text.lasts_us);
+            assert!(
+                after.at_us <= next,
+                "{name}: {} to {}",
+                before.at_us,
+                after.at_us
+            );
+            let shows = after.wire != before.wire || after.moments != before.moments;
+            assert!(shows || after.at_us == next, "{name}: {}", after.at_us);
+            before = after;
+            steps += 1;
+        }
+        assert!(steps > 10, "{name}: {steps}");
+    }
+}
+
+#[test]
+fn a_lesson_plays_its_quiet_stretches_fast_and_no_passage_makes_one_wait_long() {
+    let mut slow = Vec::new();
+    for name in LESSONS {
+        let mut session = Session::open(name, None).unwrap();
+        let mut page = Page::join(&mut session, 0.0);
+        let mut clock_ms = 0.0;
+        session.tick(clock_ms);
+        for place in 0..session.lesson().passages.len() - 1 {
+            session.say(Play {}.into()).unwrap();
+            let (from_ms, from_s) = (clock_ms, at_s(&session));
+            let (mut changed_ms, mut head, mut quiet_ms) = (clock_ms, page.head(), 0.0);
+            while now(&session).is_playing {
+                clock_ms += 16.0;
+                session.tick(clock_ms);
+                page.take(&mut session, clock_ms);
+                if page.head() != head {
+                    (changed_ms, head) = (clock_ms, page.head());
+                }
+                quiet_ms = f64::max(quiet_ms, clock_ms - changed_ms);
+            }
+            let took_ms = clock_ms - from_ms;
+            let length = at_s(&session) - from_s;
+            if took_ms > 8_000.0 || quiet_ms > 6_000.0 {
+                slow.push(format!(
+                    "{name} {place}: {length} s in {took_ms} ms, {quiet_ms} quiet"
+                ));
+            }
+        }
+    }
+    assert!(slow.is_empty(), "{slow:#?}");
+}
+
+#[test]
+fn marks_answer_a_question_by_a_number_and_a_link_keeps_them() {
+    let mut session = Session::open("ghost", Some(8.0)).unwrap();
+    Page::join(&mut session, 0.0);
+    let question = session.lesson().passages[1].question.clone().unwrap();
+    assert_eq!((question.form, question.right, question.see), (1, 0b100, 8));
+    assert_eq!(question.lanes[2], "client informer");
+    let answer = |answer| Answer { passage: 1, answer };
+    session.say(answer(0b111).into()).unwrap();
+    assert!(now(&session).settled.is_empty());
+    assert!(session.say(answer(9).into()).is_err());
+    session.say(answer(0b100).into()).unwrap();
+    assert_eq!(now(&session).settled, [1]);
+    assert!(now(&session).link.ends_with("&answered=1:7,1:4"));
+    let question = session.lesson().passages[0].question.clone().unwrap();
+    assert_eq!((question.form, question.see), (0, 3));
+    let text = Session::open("away", None).unwrap().lesson();
+    let question = text.passages[2].question.clone().unwrap();
+    assert_eq!(
+        (question.form, question.rows.len(), question.columns.len()),
+        (2, 3, 2)
+    );
+    assert_eq!(question.answers[3], "naive, report");
+}

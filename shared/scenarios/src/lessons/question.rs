@@ -1,0 +1,117 @@
+//! The questions of a lesson: what they ask for, and when they are settled.
+
+/// A question whose answer the next passage shows.
+#[derive(Clone, Copy, Debug)]
+pub struct Question {
+    /// The question, as a sentence.
+    pub asks: &'static str,
+    /// What the person answers with.
+    pub form: Form,
+    /// The explanation, which is shown once the question is settled ([`Question::is_settled`]).
+    pub because: &'static str,
+    /// Whether the page covers what each side holds until the question is settled.
+    pub covers: bool,
+}
+
+/// What the person answers a question with. Each answer is a number from 0.
+#[derive(Clone, Copy, Debug)]
+pub enum Form {
+    /// One of several answers, by its index.
+    Choose {
+        /// The answers, in the order in which the page shows them.
+        answers: &'static [&'static str],
+        /// The index of the right answer. Exactly one answer is right.
+        right: usize,
+        /// A reply to each answer, in the order of the answers; that of the right answer is empty.
+        replies: &'static [&'static str],
+    },
+    /// A set of lanes. Bit n of the answer says whether the lane with index n is in the set.
+    Tap(&'static [Tap]),
+    /// A table of the objects that each client holds. Bit n of the answer says whether the cell with index n is "holds", otherwise
+    /// it is "gone". The cells are counted row by row.
+    Fill {
+        /// The clients.
+        columns: &'static [&'static str],
+        /// The objects, each with its cells.
+        rows: &'static [(&'static str, &'static [Cell])],
+    },
+}
+
+/// A lane to tap.
+#[derive(Clone, Copy, Debug)]
+pub struct Tap {
+    /// The lane's key, as the page knows it.
+    pub lane: &'static str,
+    /// The lane in words.
+    pub words: &'static str,
+    /// Whether the lane is in the right set.
+    pub is_right: bool,
+    /// The reply if the person has it otherwise.
+    pub reply: &'static str,
+}
+
+/// What a client holds of an object.
+#[derive(Clone, Copy, Debug)]
+pub struct Cell {
+    /// Whether the client holds the object.
+    pub holds: bool,
+    /// The reply if the person has it otherwise.
+    pub reply: &'static str,
+}
+
+impl Form {
+    /// Returns the number of possible answers, at most 65,536. The number itself, as an answer, asks to see the right
+    /// answer.
+    #[must_use]
+    pub fn answers(&self) -> usize {
+        match self {
+            Self::Choose { answers, .. } => answers.len(),
+            Self::Tap(taps) => 1 << taps.len().min(16),
+            Self::Fill { rows, .. } => {
+                let cells: usize = rows.iter().map(|(_, cells)| cells.len()).sum();
+                1 << cells.min(16)
+            }
+        }
+    }
+
+    /// Returns the right answer.
+    #[must_use]
+    pub fn right(&self) -> usize {
+        let bits = |bits: &mut dyn Iterator<Item = bool>| -> usize {
+            bits.enumerate()
+                .map(|(place, is_set)| usize::from(is_set) << place)
+                .sum()
+        };
+        match self {
+            Self::Choose { right, .. } => *right,
+            Self::Tap(taps) => bits(&mut taps.iter().map(|tap| tap.is_right)),
+            Self::Fill { rows, .. } => {
+                let mut cells = rows.iter().flat_map(|(_, cells)| cells.iter());
+                bits(&mut cells.by_ref().map(|cell| cell.holds))
+            }
+        }
+    }
+
+    /// Returns the replies: one for each answer to choose, each lane or each cell.
+    #[must_use]
+    pub fn replies(&self) -> Vec<&'static str> {
+        match self {
+            Self::Choose { replies, .. } => replies.to_vec(),
+            Self::Tap(taps) => taps.iter().map(|tap| tap.reply).collect(),
+            Self::Fill { rows, .. } => {
+                let cells = rows.iter().flat_map(|(_, cells)| cells.iter());
+                cells.map(|cell| cell.reply).collect()
+            }
+        }
+    }
+}
+
+impl Question {
+    /// Whether these tries settle the question: one is right, one asks to see the answer, or two are wrong.
+    #[must_use]
+    pub fn is_settled(&self, tries: &[usize]) -> bool {
+        let (right, answers) = (self.form.right(), self.form.answers());
+        let ends = |answer: &usize| *answer == right || *answer >= answers;
+        tries.len() >= 2 || tries.iter().any(ends)
+    }
+}

@@ -1,0 +1,219 @@
+//! What a lesson asks of a person: its goals can be reached, and its questions' right answers are what the run shows.
+
+use std::time::Duration;
+
+use watchscope_model::belief::Belief;
+use watchscope_model::{Entry, Event};
+use watchscope_scenarios::lessons::{self, Aim, Form, Lesson, LessonPlayer, lesson, lessons};
+use watchscope_timeline::draw;
+use watchscope_timeline::format::text_width;
+use watchscope_timeline::inside::stretches::haunted_by;
+use watchscope_timeline::lanes::{Density, LayerRows, RowKind};
+use watchscope_timeline::records::RECORDS;
+use watchscope_timeline::scene::Align;
+use watchscope_timeline::{LaneId, Lanes, Picture, Primitive, Px, Token, View};
+
+use crate::lessons::store_of;
+use crate::moved::{player, secs};
+
+/// Plays a lesson with breaks at these times, to its end. Returns since when each goal is reached, in seconds.
+fn reached(name: &str, breaks: &[(f64, usize)]) -> Vec<Option<i64>> {
+    let lesson = lesson(name).unwrap();
+    let (goals, lasts) = (lesson.goals.clone(), lesson.lasts);
+    let mut player = player(lesson);
+    let mut entries = Vec::new();
+    for (at_s, place) in breaks {
+        entries.extend(player.advance(secs(*at_s)));
+        player.break_it(*place);
+    }
+    // Later acts of the script may end what a goal wants, as in away.
+    entries.extend(player.advance(lasts));
+    let begin = player.time(Duration::ZERO);
+    let store = store_of(&entries, begin);
+    let at = |(place, aim): (usize, Aim)| match aim {
+        Aim::Ghosts(client, ghosts) => {
+            let at = haunted_by(&store, client, ghosts, player.now())?;
+            Some(at.micros_since(begin) / 1_000_000)
+        }
+        Aim::Moment(_) => Some(i64::try_from(player.reached(place)?.as_secs()).unwrap()),
+    };
+    let goals = goals.iter().map(|goal| goal.shows).enumerate();
+    goals.map(at).collect()
+}
+
+#[test]
+fn a_run_as_written_reaches_no_goal() {
+    for lesson in lessons() {
+        assert!(!lesson.goals.is_empty(), "{}", lesson.name);
+        let none = vec![None; lesson.goals.len()];
+        assert_eq!(reached(lesson.name, &[]), none, "{}", lesson.name);
+        assert!(lesson.goals.iter().all(|goal| goal.clicks > 0));
+    }
+}
+
+#[test]
+fn the_goal_of_away_is_reached_with_two_clicks_and_with_one() {
+    let (end_watches, delete_stock) = (0, 1);
+    let two = reached("away", &[(20.0, end_watches), (21.0, delete_stock)]);
+    assert_eq!(two, [Some(21), Some(21)]);
+    assert_eq!(reached("away", &[(20.0, delete_stock)]), [None, None]);
+    assert_eq!(reached("away", &[(9.0, delete_stock)]), [Some(9), Some(9)]);
+}
+
+#[test]
+fn the_goals_of_watch_event_need_the_right_moment_for_one_click() {
+    let end_watches = 3;
+    assert_eq!(
+        reached("watch-event", &[(12.0, end_watches)]),
+        [Some(12), None]
+    );
+    assert_eq!(
+        reached("watch-event", &[(9.4, end_watches)]),
+        [None, Some(9)]
+    );
+    assert_eq!(reached("watch-event", &[(4.5, end_watches)]), [None, None]);
+    assert_eq!(reached("watch-event", &[(16.0, end_watches)]), [None, None]);
+}
+
+#[test]
+fn the_goals_of_expired_are_reached_by_three_clicks_or_by_one_in_the_outage() {
+    let (reset, forget, delete_stock) = (0, 1, 3);
+    let at = 52.0;
+    let three = reached("expired", &[(at, reset), (at, delete_stock), (at, forget)]);
+    assert!(three[0].is_some(), "{three:?}");
+    let one = reached("expired", &[(11.5, delete_stock)]);
+    assert!(one[1].is_some(), "{one:?}");
+    assert_eq!(reached("expired", &[(52.0, delete_stock)]), [None, None]);
+}
+
+#[test]
+fn the_goals_of_ghost_are_reached_by_one_click_each() {
+    let delete_web_0 = 3;
+    assert_eq!(reached("ghost", &[(12.0, delete_web_0)]), [Some(12), None]);
+    assert_eq!(reached("ghost", &[(4.0, delete_web_0)]), [None, Some(4)]);
+}
+
+#[test]
+fn a_lesson_opens_with_at_most_five_lanes() {
+    for lesson in lessons() {
+        let first = &lesson.passages[0];
+        let mut player = player(lesson.clone());
+        let entries = player.advance(first.at);
+        let store = store_of(&entries, player.time(Duration::ZERO));
+        let (from, to) = first.shows;
+        let view = View::between(player.time(from), player.time(to), NARROW_PX);
+        let mut lanes = Lanes::showing_all();
+        lanes.records = Some(&RECORDS.rows);
+        lanes.layers = match first.lanes {
+            lessons::Lanes::Sides => LayerRows::Sides,
+            lessons::Lanes::Layers => LayerRows::Programs,
+            other => panic!("{}: {other:?}", lesson.name),
+        };
+        lanes.open_layers(&store, false, false);
+        let rows = lanes.rows(&store, &view, player.now());
+        // The page hides watchscope's own watch until a passage needs all lanes.
+        let layers = rows.rows.iter().filter(|row| row.id.watch().is_none());
+        let names: Vec<String> = layers
+            .map(|row| format!("{}{}", row.prefix, row.name))
+            .collect();
+        assert!(!names.iter().any(|name| name.contains("conn")), "{names:?}");
+        // Two rows are no lanes: that of findings, and the heading of the layers.
+        let headings = ["Findings", "Inside the cluster"];
+        let lanes = names.iter().filter(|name| !headings.contains(&&***name));
+        let count = lanes.count();
+        assert!((4..=5).contains(&count), "{}: {names:?}", lesson.name);
+        assert!(first.panels.is_empty(), "{}", lesson.name);
+    }
+}
+
+/// The width of a narrow window, in px.
+const NARROW_PX: f64 = 420.0;
+
+#[test]
+fn in_a_narrow_window_no_words_of_a_stopped_write_meet_a_lanes_name() {
+    let mut words = 0;
+    for lesson in lessons() {
+        for passage in &lesson.passages {
+            let mut player = player(lesson.clone());
+            let entries = player.advance(passage.at);
+            let begin = player.time(Duration::ZERO);
+            let store = store_of(&entries, begin);
+            let (from, to) = passage.shows;
+            let view = View::between(player.time(from), player.time(to), NARROW_PX);
+            let mut lanes = Lanes::showing_all();
+            lanes.records = Some(&RECORDS.rows);
+            lanes.density = Density::Labelled;
+            lanes.layers = LayerRows::Programs;
+            let rows = lanes.rows(&store, &view, player.now());
+            let heading = rows.rows.iter().find(|row| row.kind == RowKind::Layer);
+            if let Some(LaneId::Layer(heading)) = heading.map(|row| row.id) {
+                lanes.set_layer_open(&store, heading, true);
+            }
+            let rows = lanes.rows(&store, &view, player.now());
+            let scene = draw::lanes(&Picture::new(&store, &rows, &view, player.now()));
+            let errors = scene
+                .primitives
+                .iter()
+                .filter_map(|primitive| match primitive {
+                    Primitive::Text(line) if line.ink == Token::Error => Some(line),
+                    _ => None,
+                });
+            for line in errors.filter(|line| line.text.contains("revision")) {
+                let long = text_width(&line.text, line.size, line.weight);
+                let left = if line.align == Align::End {
+                    line.x - long
+                } else {
+                    line.x
+                };
+                let meets = rows.rows.iter().find(|row| {
+                    let name = text_width(&format!("{}{}", row.prefix, row.name), 11, 400);
+                    let is_over = line.y > row.y - row.label && line.y - Px::whole(8) < row.y;
+                    row.label > Px::ZERO && is_over && left < name + Px::whole(8)
+                });
+                let of = meets.map(|row| row.name.to_string());
+                assert_eq!(of, None, "{}: {}", passage.title, line.text);
+                words += 1;
+            }
+        }
+    }
+    assert!(words > 3, "{words}");
+}
+
+/// Returns the names of the objects that a client holds at a time.
+fn held(lesson: &Lesson, client: &str, at: Duration) -> Vec<String> {
+    let mut player: LessonPlayer = player(lesson.clone());
+    let entries = player.advance(at);
+    let beliefs = entries.iter().rev().find_map(|entry| match entry {
+        Entry::Record(record) => match &record.event {
+            Event::ClientReport(report) if &*report.client == client => report.belief.clone(),
+            _ => None,
+        },
+        Entry::Inside(_) => None,
+    });
+    let beliefs = Belief::read(&beliefs.unwrap());
+    let held = beliefs.iter().flat_map(|belief| &belief.held);
+    held.map(|held| held.object.name.to_string()).collect()
+}
+
+#[test]
+fn a_table_to_fill_has_what_the_clients_hold_at_the_next_passage() {
+    let mut cells_seen = 0;
+    for lesson in lessons() {
+        for (place, passage) in lesson.passages.iter().enumerate() {
+            let Some(Form::Fill { columns, rows }) = passage.question.map(|question| question.form)
+            else {
+                continue;
+            };
+            for (column, client) in columns.iter().enumerate() {
+                let held = held(&lesson, client, lesson.passages[place + 1].at);
+                for (object, cells) in rows {
+                    let holds = held.iter().any(|name| name == object);
+                    let what = format!("{}: {client} and {object}: {held:?}", passage.title);
+                    assert_eq!(cells[column].holds, holds, "{what}");
+                    cells_seen += 1;
+                }
+            }
+        }
+    }
+    assert_eq!(cells_seen, 12);
+}
