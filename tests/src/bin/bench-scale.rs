@@ -13,6 +13,7 @@
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
+    clippy::disallowed_methods,
     reason = "a benchmark speaks to a person"
 )]
 

@@ -145,7 +145,7 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// Begins a piece with these marks, of which the first is read.
+    /// Begins a piece with these marks. The first of them is read.
     fn begin(&mut self, first: Placed, marks: Range<usize>) {
         self.pieces.push(Piece {
             start: marks.start,

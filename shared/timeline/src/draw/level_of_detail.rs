@@ -32,7 +32,7 @@ pub(super) struct Placed {
     pub(super) x: Px,
 }
 
-/// Neighbouring marks of one object in one cell, of which each follows the one before by less than [`APART`].
+/// Neighbouring marks of one object in one cell. Each follows the one before by less than [`APART`].
 #[derive(Clone, Copy)]
 pub(super) struct Piece {
     /// The index of the first mark among the object's marks.

@@ -89,7 +89,7 @@ impl ObjectMarks {
         self.0.splice(from..from, moved);
     }
 
-    /// Moves the marks from index `place` on by so many `places`, because marks were inserted before them.
+    /// Moves the marks from index `place` on by `places`, because that number of marks was inserted before them.
     pub(super) fn make_way(&mut self, place: usize, places: usize) {
         let from = self.before(place);
         for mark in &mut self.0[from..] {
