@@ -7,7 +7,7 @@
 //! Frame work is the time of the wheel's handler, of the page's animation frame, and of the tasks that these leave
 //! behind, by the page's clock. The interval is that of the browser's animation frames, which includes rasterising.
 //! Memory is the private resident memory of the renderer's process, without the program's own files that all tabs share,
-//! after a garbage collection; and the length of all its WebAssembly memories.
+//! at the end of all these frames, after a garbage collection; and the length of all its WebAssembly memories.
 //! The argument `file` or `history` chooses one source of the ten million records alone.
 //! WATCHSCOPE_BENCH_PROFILE names a file for a CPU profile of the view with all 10 million records.
 #![allow(
@@ -256,21 +256,17 @@ async fn measure_file(binary: &WatchscopeBinary, file: &Path, scale: &Scale) -> 
 
 /// Measures a page that shows all of the load's records. `source` says where they come from.
 async fn measure(tab: &Tab, source: &str, scale: &Scale) -> Result<()> {
-    let mut before = 0;
-    // All of it is loaded, or as much as the page holds: then nothing more comes for three seconds.
-    let records = eventually("all records are loaded", LONG, async || {
-        let records = tab.summary().await?["records"].as_u64();
-        let records = records.context("a number")?;
-        let grew = std::mem::replace(&mut before, records) != records;
-        tokio::time::sleep(Duration::from_secs(3)).await;
-        ensure!(!grew, "{records} so far");
-        Ok(records)
+    let records = eventually("all records in view are loaded", LONG, async || {
+        let now = tab.summary().await?;
+        let stretches = now["coverage"].as_array().context("a list")?;
+        let is_loaded = stretches.iter().all(|stretch| stretch["is"] == "Loaded");
+        ensure!(is_loaded, "{now}");
+        now["records"].as_u64().context("a number")
     })
     .await?;
     let now = tab.summary().await?;
     eprintln!("{records} of {} records held; {now}", scale.records);
-    let memory = memory(tab).await?;
-    eprintln!("{memory:?}");
+    eprintln!("as loaded: {:?}", memory(tab).await?);
     let name = format!("{} records in {} lanes{source}", scale.records, scale.lanes);
     if let Some(bar) = scale.whole_bar_ms {
         drive(
@@ -284,6 +280,8 @@ async fn measure(tab: &Tab, source: &str, scale: &Scale) -> Result<()> {
     if let Some(bar) = scale.ten_minutes_bar_ms {
         zoom_to_ten_minutes(tab).await?;
         drive(tab, &format!("{name}, ten minutes in view"), bar, false).await?;
+        let memory = memory(tab).await?;
+        eprintln!("at the end: {memory:?}");
         let held = row_of("records held of them", records as f64, scale.records as f64);
         println!("{held}");
         println!(

@@ -57,7 +57,7 @@ const STUB_FROM_PX: i64 = 640;
 /// The scale of an overview: which stretch of time the strip shows, and its width of 16 to 16,384 px. A view whose
 /// width is outside of these bounds gets a strip of the nearer bound.
 ///
-/// The left edge is a multiple of a density column's duration, and that duration grows in steps of 0.8 to 1.6 %. So a
+/// The left edge is a multiple of a density column's duration, and that duration grows in steps of 1.6 to 3.1 %. So a
 /// live strip stands still until it moves by a whole column, and nothing shimmers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overview {
@@ -225,10 +225,10 @@ impl Overview {
     }
 }
 
-/// Rounds a duration up by at most 1/64, so that it rarely changes while it grows.
+/// Rounds a duration up by at most 1/32, so that it rarely changes while it grows. Each change counts the strip anew.
 fn in_steps(us: i64) -> i64 {
     let us = us.max(1);
-    let step = 1_i64 << us.ilog2().saturating_sub(6);
+    let step = 1_i64 << us.ilog2().saturating_sub(5);
     us.saturating_add(step - 1) / step * step
 }
 

@@ -275,24 +275,24 @@ fn each_kind_of_missing_records_looks_different() {
     // One px is 0.7 s: expired to 150 s, not loaded to 300 s, lost to 400 s, not watched to 600 s.
     insta::assert_snapshot!(lines.join("\n"), @r#"
     rect 0,0 1000x64 bg1
-    rect 1,0 195x64 expired
-    path M195.5,0 L195.5,64 line 1 line3 dashed 3-3
-    hatch NotLoaded 196,14 211x42
-    rect 197,50 210x6 stream at 30 %
-    rect 0,0 913x64 bg0 at 35 %
-    rect 984,0 16x64 bg0 at 35 %
-    rect 563,0 280x64 bg1
-    path M564,0 L564,64 line 2 text2 dashed 2-2
-    path M842,0 L842,64 line 2 text2 dashed 2-2
-    rect 407,14 156x42 bg1
-    hatch Own 407,14 156x42
-    text 204,40 11/400 text2 "not loaded"
-    text 415,40 11/400 text2 "lost by watchscope"
-    text 571,40 11/400 text2 "not watched"
-    text 188,42 11/400 text3 end "before 11-19 09:33"
-    text 188,28 11/400 text3 end "expired"
-    text 258,12 11/400 text3 "09:34"
-    text 426,12 11/400 text3 "09:36"
+    rect 1,0 192x64 expired
+    path M192.5,0 L192.5,64 line 1 line3 dashed 3-3
+    hatch NotLoaded 193,14 208x42
+    rect 194,50 207x6 stream at 30 %
+    rect 0,0 902x64 bg0 at 35 %
+    rect 972,0 28x64 bg0 at 35 %
+    rect 555,0 278x64 bg1
+    path M556,0 L556,64 line 2 text2 dashed 2-2
+    path M832,0 L832,64 line 2 text2 dashed 2-2
+    rect 401,14 154x42 bg1
+    hatch Own 401,14 154x42
+    text 201,40 11/400 text2 "not loaded"
+    text 409,40 11/400 text2 "lost by watchscope"
+    text 563,40 11/400 text2 "not watched"
+    text 185,42 11/400 text3 end "before 11-19 09:33"
+    text 185,28 11/400 text3 end "expired"
+    text 254,12 11/400 text3 "09:34"
+    text 421,12 11/400 text3 "09:36"
     "#);
 }
 
