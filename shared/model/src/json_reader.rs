@@ -5,12 +5,12 @@
 //! probe needs fast skipping, because nine tenths of the work is skipping. The page reads clients' beliefs with this
 //! reader: serde_json's values and errors were 11 kB gzip of the page's second part.
 //!
-//! On x86-64 and arm64 a skipped object or array is checked 64 bytes at a time (`blocks.rs`), if it is compact JSON. All
-//! else is read byte by byte. Both find the same ends; a property test compares them.
+//! On x86-64 and arm64 a skipped object or array is checked 64 bytes at a time (`blocks.rs`), if it is compact JSON.
+//! All else is read byte by byte. Both find the same ends; a property test compares them.
 //!
 //! Measured with the probe's `examples/decode_speed.rs` on one busy machine, a line of 6.3 kB, redacted and copied,
-//! costs 3.1 µs of CPU. Byte by byte it cost 4.7 µs. With serde_json's borrowing seeds it cost half as much again, without
-//! a nesting limit for ignored values.
+//! costs 3.1 µs of CPU. Byte by byte it cost 4.7 µs. With serde_json's borrowing seeds it cost half as much again,
+//! without a nesting limit for ignored values.
 //!
 //! The reader checks all text for valid JSON (RFC 8259), as strictly as serde_json; a test compares the two. Only
 //! [`Reader::skip_deep`] does not check the inside of objects and arrays. The reader does not convert numbers, on
@@ -113,7 +113,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The offset after the last part read: a value, a bracket, a colon or a comma. White space that follows a value is
-    /// skipped only by the next call. 0 before the first.
+    /// skipped only by the next call. Before any call the offset is 0.
     pub fn position_after(&self) -> usize {
         self.at
     }
@@ -337,7 +337,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads the rest of a string, from its first escape on. It is a function of its own, since nearly no string has one.
+    /// Reads the rest of a string, from its first escape on. It is a function of its own, because nearly no string has
+    /// an escape.
     #[cold]
     #[inline(never)]
     fn escaped_string(&mut self, start: usize, escape: usize) -> Result<Cow<'a, str>> {
@@ -390,8 +391,8 @@ fn wrong(bytes: &[u8], at: usize) -> JsonError {
     fail(at, kind)
 }
 
-/// Returns the end of the value that begins at `at`, if it is an object or array that the scan by blocks can read.
-/// `None` leaves the value to [`value_end`], which would find the same end.
+/// Returns the end of the value that begins at `at`, if it is an object or array that the scan by blocks can read. It
+/// is the end that [`value_end`] finds. `None` leaves the value to [`value_end`].
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline]
 fn compact_end(bytes: &[u8], at: usize, depth: u32) -> Option<usize> {
@@ -411,8 +412,8 @@ fn compact_end(_bytes: &[u8], _at: usize, _depth: u32) -> Option<usize> {
     None
 }
 
-/// Returns the end of a string whose text goes on at `at`, and by how many bytes the text from there is shorter than its
-/// JSON. It fails if the string is not JSON.
+/// Returns the end of a string whose text goes on at `at`. Also returns the number of bytes by which the text from
+/// there is shorter than its JSON. It fails if the string is not JSON.
 fn string_size(bytes: &[u8], at: usize) -> Result<(usize, usize)> {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     if let Some(size) = blocks::string_size(bytes, at) {

@@ -268,6 +268,7 @@ pub struct Emitted {
     pub event: Event,
     /// The range of the change's redacted object in [`Output::bodies`], as JSON. `None` if the event is no change, or
     /// is an inferred deletion, whose object was not delivered. The value is also `None` if a part to redact had an
-    /// unknown form, so that the body is withheld.
+    /// unknown form, so that the body is withheld, and if [`ProbeConfig::with_bodies`](crate::ProbeConfig::with_bodies)
+    /// is false.
     pub body: Option<Range<usize>>,
 }

@@ -33,7 +33,7 @@ pub(crate) const LIST_SILENCE_MS: u64 = 90_000;
 /// Give it every input in the order of events, carry out its effects, and append its events to the log. One task owns
 /// the probe. The cluster's objects of the resource bound its memory. In addition it holds one page of a list, or as
 /// many bytes of deferred initial events, two lines, and 64 KiB of a refusal. [`ProbeConfig`] bounds pages and lines.
-/// It also keeps at most 64 recurring texts of 512 characters and 64 controllers.
+/// It also keeps at most 64 recurring texts, each of at most 512 characters, and 64 controllers.
 #[derive(Debug)]
 pub struct Probe {
     pub(crate) spec: WatchSpec,
@@ -224,8 +224,8 @@ impl Probe {
         self
     }
 
-    /// Like [`Probe::step`], but the machine stays where it is. It has 1.5 kB, and a busy stream makes a step for each
-    /// event.
+    /// Like [`Probe::step`], but changes the probe in place. [`Probe::step`] moves the probe, which has 1.5 kB, and a
+    /// busy stream makes a step for each event.
     pub fn step_in_place(
         &mut self,
         input: Input<'_>,

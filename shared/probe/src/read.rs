@@ -51,7 +51,7 @@ pub fn read_object(body: &[u8]) -> Option<Seen> {
 /// Reads the whole body of a watch: its events in order, and the version of its last event or bookmark. Without events
 /// and bookmarks, [`Told::reached`] is `None`. Empty lines are passed over, and the last line may lack its line feed.
 /// The result is `None` if a line is an ERROR or cannot be read. The result is also `None` if an object lacks its name
-/// or version, or a bookmark its version. An empty text is lacking for an object, not for a bookmark.
+/// or version, or a bookmark its version. An object with an empty text there lacks it; a bookmark does not.
 #[must_use]
 pub fn read_watch(body: &[u8]) -> Option<Told> {
     let mut decoder = Decoder::new("", "", false);

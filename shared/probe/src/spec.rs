@@ -68,7 +68,7 @@ pub struct ProbeConfig {
     pub page_limit: usize,
     /// Whether to redact the values of ConfigMaps, too. Values of Secrets are always redacted. Default: false.
     pub redact_configmaps: bool,
-    /// Whether changes carry their object's redacted body. Without, the events are the same, and no body is copied.
+    /// Whether changes carry their object's redacted body. If false, the events are the same, and no body is copied.
     /// Default: true.
     pub with_bodies: bool,
 }

@@ -420,8 +420,8 @@ impl Auditor {
     /// whether there is such a watch. For one object, a watch whose requests the auditor never saw does not count. If
     /// there is one, at least one audit record of the watch follows, unless the watch is stopped before; the record may
     /// say that nothing can be decided. The object need not be held by the watch. A later request for the same watch
-    /// replaces an earlier one, which may then get no record of its own. While 64 reads of the watch wait, a request for
-    /// one object adds no lookup.
+    /// replaces an earlier one, which may then get no record of its own. While 64 reads of the watch wait, a request
+    /// for one object adds no lookup.
     pub fn ask(
         &mut self,
         watch: Option<&WatchName>,

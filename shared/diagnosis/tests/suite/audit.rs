@@ -2416,8 +2416,9 @@ fn if_the_lists_of_two_servers_differ_etcd_says_which_is_wrong() {
 const OLD: &str = "10.0.0.1:6443";
 const NEW: &str = "10.0.0.2:6443";
 
-/// A cluster in the middle of an upgrade. One watch is by a server of 1.33, the version that the cluster states. The other
-/// is by a server of 1.34. Both watches hold `a`, whose deletion they missed. The second server's cache holds it too.
+/// A cluster in the middle of an upgrade. One watch is by a server of 1.33, the version that the cluster states. The
+/// other is by a server of 1.34. Both watches hold `a`, whose deletion they missed. The second server's cache holds it
+/// too.
 fn in_an_upgrade() -> Stage {
     let mut stage = Stage::new(33, Level::Light);
     stage.minor_of.insert(NEW.into(), Some(34));

@@ -11,10 +11,11 @@
 use super::masks::{BLOCK, Masks};
 use super::steps::{escape_end, literal_end, number_end, utf8_len};
 
-/// The deepest nesting below the value that the scan follows: one bit of a word for each level.
+/// The most levels of containers with content that the scan follows, the value itself included. Each level takes one
+/// bit of a word of 64 bits. A deeper value is read byte by byte. The number has no other source.
 const DEEPEST: u32 = 63;
 
-/// What is carried from a block into the next one.
+/// The facts about a block that the next block needs.
 #[derive(Default)]
 struct Carry {
     /// All ones while a string is open, else 0.
@@ -23,7 +24,7 @@ struct Carry {
     key: u64,
     /// 1 if the next byte is escaped.
     escape: u64,
-    /// 1 for the kind of the last byte, else 0.
+    /// 1 if the last byte ends a text that may be a key, else 0. Each field below says the same of its kind of byte.
     key_end: u64,
     value_end: u64,
     object: u64,
@@ -34,7 +35,8 @@ struct Carry {
 }
 
 /// Returns the end of the object or array that begins at `start`. It must not be empty. `None` means that the scan does
-/// not know the end: the container is no compact JSON, or its containers with content are nested deeper than `levels`.
+/// not know the end. Either the container is no compact JSON, or its containers with content have more than `levels`
+/// levels, its own included.
 pub(super) fn container_end(bytes: &[u8], start: usize, levels: u32) -> Option<usize> {
     let levels = levels.min(DEEPEST);
     let mut carry = Carry {
@@ -117,11 +119,11 @@ struct Tokens {
     scalar_starts: u64,
     /// The letters of escapes other than quotes and backslashes.
     letters: u64,
-    /// The bytes after which a byte must not stand, whatever container is open.
+    /// The bytes that must not follow the byte before them, whatever container is open.
     errors: u64,
-    /// Where a member of an object was found, which an array cannot have.
+    /// The ends of keys that a colon follows, which an array cannot have.
     members: u64,
-    /// Where an element of an array was found, which an object cannot have.
+    /// The places of values without a key after a comma or `{`, which an object cannot have.
     elements: u64,
 }
 
@@ -189,8 +191,9 @@ impl Tokens {
     }
 }
 
-/// Returns the end of a string whose text goes on at `start`, and the number of bytes by which the text from there is
-/// shorter than its JSON. `None` means that the scan does not know: the string is no JSON, or the text ends in it.
+/// Returns the end of a string whose text goes on at `start`. Also returns the number of bytes by which the text from
+/// there is shorter than its JSON. `None` means that the scan does not know the end. Either the string is no JSON, or
+/// fewer than 64 bytes are left for the scan's last block.
 pub(super) fn string_size(bytes: &[u8], start: usize) -> Option<(usize, usize)> {
     let (mut at, mut carry, mut saved) = (start, 0, 0);
     loop {

@@ -4,9 +4,9 @@
 
 use wide::u8x16;
 
-/// The bytes of a block: one for each bit of a mask.
+/// The size of a block in bytes: one byte for each bit of a mask.
 pub(super) const BLOCK: usize = 64;
-/// The bytes of a register, which [`plain_bytes`] reads.
+/// The size in bytes of a register of SSE2 or NEON: 128 bits. [`plain_bytes`] reads as many bytes at once.
 pub(super) const LANE: usize = 16;
 
 /// The classes of a block's bytes. The lowest bit of a mask is the block's first byte. A byte counts whether it is
@@ -72,7 +72,7 @@ fn equal(lane: u8x16, byte: u8) -> u8x16 {
     lane.simd_eq(u8x16::splat(byte))
 }
 
-/// Makes curly brackets of square ones: they differ in one bit.
+/// Turns square brackets into curly ones: they differ in one bit.
 #[inline(always)]
 fn curled(lane: u8x16) -> u8x16 {
     lane | u8x16::splat(0x20)

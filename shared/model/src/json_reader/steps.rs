@@ -7,7 +7,7 @@ pub(super) struct At(pub(super) usize);
 /// The offset after a part, or that of its first misplaced byte.
 pub(super) type Place = std::result::Result<usize, At>;
 
-/// The first offset from `at` on that is no white space.
+/// The first offset from `at` on that is no white space; the text's length if only white space follows.
 #[inline]
 pub(super) fn space(bytes: &[u8], mut at: usize) -> usize {
     while let Some(b' ' | b'\n' | b'\t' | b'\r') = bytes.get(at) {
@@ -48,14 +48,14 @@ pub(super) fn string_end(bytes: &[u8], at: usize) -> Place {
     }
 }
 
-/// Like [`string_end`], from the first escape on. It is a separate function, so that strings without escapes, which
-/// nearly all are, cost no call.
+/// Like [`string_end`], from the first escape on. It is a separate function, so that a string without escapes costs no
+/// call. Nearly all strings have none.
 #[inline(never)]
 pub(super) fn escaped_end(bytes: &[u8], at: usize) -> Place {
     escaped_size(bytes, at).map(|(end, _)| end)
 }
 
-/// Like [`escaped_end`], with the number of bytes by which the text is shorter than its JSON.
+/// Like [`escaped_end`], but also returns the number of bytes by which the text from `at` is shorter than its JSON.
 pub(super) fn escaped_size(bytes: &[u8], mut at: usize) -> std::result::Result<(usize, usize), At> {
     let mut saved = 0;
     loop {
@@ -89,8 +89,9 @@ pub(super) fn utf8_len(digits: &[u8]) -> usize {
     }
 }
 
-/// The first offset from `at` on with a quote, a backslash or a control character. The function reads 16 or
-/// eight bytes at a time, because most strings of an object are too short for a call of memchr to pay off.
+/// The first offset from `at` on with a quote, a backslash or a control character; the text's length if there is none.
+/// The function reads 16 or eight bytes at a time. Most strings of an object are too short for a call of memchr to pay
+/// off.
 #[inline(always)]
 pub(super) fn plain_end(bytes: &[u8], mut at: usize) -> usize {
     /// A one in each of eight bytes.

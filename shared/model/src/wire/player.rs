@@ -132,8 +132,8 @@ fields! {
         question: Option<QuestionText>,
         /// The index in [`LessonText::acts`] of the act that the person is to move; absent if there is none.
         act: Option<u64>,
-        /// Which lanes the passage needs. 0: etcd, apiservers and clients. 1: caches, too. 2: the ways between them, too.
-        /// 3: all.
+        /// Which lanes the passage needs. 0: etcd, apiservers and clients. 1: watch caches, too. 2: the streams from
+        /// caches to clients, too. 3: all.
         lanes: u32,
         /// Whether the passage needs the messages on the wire.
         has_wire: bool,
@@ -159,8 +159,8 @@ fields! {
     struct QuestionText {
         /// The question, as a sentence.
         asks: String,
-        /// The form of an answer. 0: the index of one of `answers`. 1: a set of `answers`, which are lanes. 2: a table of
-        /// objects and clients, whose cells are `answers`, row by row. A set or a table is a number. Its bit n says
+        /// The form of an answer. 0: the index of one of `answers`. 1: a set of `answers`, which are lanes. 2: a table
+        /// of objects and clients, whose cells are `answers`, row by row. A set or a table is a number. Its bit n says
         /// whether the answer with index n is in the set, or whether that client holds that object.
         form: u32,
         /// The answers, lanes or cells, in words.
@@ -227,8 +227,9 @@ fields! {
         is_playing: bool,
         /// The chosen speed in thousandths of the speed of a clock; 1,000 at first.
         speed_thousandths: u32,
-        /// The speed at which the lesson plays now, in thousandths. It is higher than the chosen speed in a stretch
-        /// without records, if the chosen speed is 1,000.
+        /// The speed at which the lesson plays now, in thousandths. If the chosen speed is 1,000, it is higher in a
+        /// passage with a speed of its own. It is also higher inside a stretch of over 2 s without a change of the
+        /// picture.
         pace_thousandths: u32,
         /// The run's seed; 1 as written.
         seed: u64,

@@ -61,7 +61,7 @@ pub(super) fn lesson() -> Lesson {
     }
 }
 
-/// watchscope's watch learns from a list that stock is gone.
+/// The kind of moment at which watchscope's own watch learns from a list that stock is gone.
 const INFERRED: Sought = Sought::Change(ChangeType::Deleted, Origin::Inferred, "stock");
 
 /// The moment at which the server forgets. report is deleted at 11 s, and prices is written at 40 s.

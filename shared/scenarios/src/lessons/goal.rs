@@ -16,8 +16,9 @@ pub struct Goal {
 /// What a run has to show to reach a goal.
 #[derive(Clone, Copy, Debug)]
 pub enum Aim {
-    /// A client holds at least this many ghosts at once, for over 1 s. A ghost is an object that is gone from etcd.
+    /// The client program with this name holds at least this many ghosts at once, for over 1 s. A ghost is an object
+    /// that the client holds although it is gone from etcd.
     Ghosts(&'static str, u64),
-    /// Something happens. It does not happen in the run as written.
+    /// A moment of this kind happens. It does not happen in the run as written.
     Moment(Sought),
 }

@@ -103,7 +103,9 @@ pub struct Passage {
     /// Which panels the passage needs, besides the narration. The list has the panels of all earlier passages, too.
     pub panels: &'static [Panel],
     /// How many times the speed of a clock the lesson plays from here to the next passage, for a stretch that only
-    /// repeats itself. `None` for the speed of a clock, and 20 times that where nothing changes.
+    /// repeats itself. `None` for the speed of a clock. In either case the page plays at least 20 times as fast as
+    /// a clock inside a stretch of over 2 s without a change of the picture. If the person chose another speed than a
+    /// clock's, the page plays at that speed alone.
     pub speed: Option<u32>,
 }
 

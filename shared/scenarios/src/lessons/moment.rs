@@ -56,8 +56,8 @@ pub enum Sought {
     /// it (`false`). Only objects with a namespace count, and only the at most 64 objects of a belief that its report
     /// names.
     Belief(&'static str, &'static str, bool),
-    /// The client program asked for a watch from exactly the first resourceVersion, while the newest write of the run had
-    /// at least the second revision.
+    /// The client program with this name asked for a watch from exactly the first resourceVersion. The newest write of
+    /// the run then had at least the second number as its revision.
     Resumed(&'static str, u64, u64),
 }
 

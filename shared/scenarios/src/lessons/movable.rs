@@ -55,7 +55,7 @@ pub enum Learned {
 /// Something to find by moving an act.
 #[derive(Clone, Debug)]
 pub struct Find {
-    /// What is to be found, as a phrase that begins with a capital.
+    /// What is to be found, as a phrase. It begins with a capital, or with the name of a client.
     pub words: &'static str,
     /// How clients learn the news; other clients do not count.
     pub learn: &'static [(&'static str, Learned)],

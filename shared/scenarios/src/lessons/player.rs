@@ -238,8 +238,9 @@ impl LessonPlayer {
         searches.iter().map(|search| search.found.as_ref())
     }
 
-    /// Returns when this run reached a goal that is a moment, since the lesson began; `None` before, for another goal, and
-    /// for an unknown index. What happens before the first deed reaches no goal.
+    /// Returns the time, since the lesson began, at which this run reached a goal that is a moment. `None` before that,
+    /// for another goal, and for an unknown index. Only the run's first moment of the kind counts, and only if it does
+    /// not happen before the first deed.
     #[must_use]
     pub fn reached(&self, goal: usize) -> Option<Duration> {
         let search = self.goals.get(goal)?.as_ref()?;
@@ -313,8 +314,8 @@ impl LessonPlayer {
         Some(Duration::from_micros(u64::try_from(since).unwrap_or(0)))
     }
 
-    /// Returns the times of the entries of this run that change the picture, as it will go on if the person does nothing
-    /// more: in order, since the lesson began. The function runs the lesson once to its end.
+    /// Returns the times of the entries of this run that change the picture, in order, since the lesson began. The
+    /// times are those of a run in which the person does nothing more. The function runs the lesson once to its end.
     #[must_use]
     pub fn timetable(&self) -> Vec<Duration> {
         let mut player = self.again(self.run, self.lesson.lasts);

@@ -25,14 +25,14 @@ pub enum Form {
         /// A reply to each answer, in the order of the answers; that of the right answer is empty.
         replies: &'static [&'static str],
     },
-    /// A set of lanes. Bit n of the answer says whether the lane with index n is in the set.
+    /// A set of lanes, of at most 16. Bit n of the answer says whether the lane with index n is in the set.
     Tap(&'static [Tap]),
-    /// A table of the objects that each client holds. Bit n of the answer says whether the cell with index n is "holds", otherwise
-    /// it is "gone". The cells are counted row by row.
+    /// A table of the objects that each client holds. Bit n of the answer says whether the cell with index n is
+    /// "holds"; otherwise it is "gone". The cells are counted row by row; there are at most 16.
     Fill {
         /// The clients.
         columns: &'static [&'static str],
-        /// The objects, each with its cells.
+        /// The objects by name, each with its cells in the order of the columns.
         rows: &'static [(&'static str, &'static [Cell])],
     },
 }

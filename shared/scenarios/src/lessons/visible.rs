@@ -6,8 +6,9 @@ use watchscope_model::{Entry, Event};
 
 /// Finds the entries that change the picture. The caller passes it every entry of a run, in order.
 ///
-/// A repetition changes nothing. It is a report with the phase and belief of the one before, a request like the client's
-/// last one, or a finding that is raised already. The number of clients bounds the memory.
+/// A clock record changes nothing, and a repetition changes nothing. A repetition is one of these: a report with the
+/// phase and belief of the one before, a request like the client's last one, an update of a finding. The number of
+/// clients bounds the memory.
 #[derive(Debug, Default)]
 pub(super) struct Visible {
     /// The phase of each client's last report.

@@ -438,8 +438,8 @@ const EXPIRED: Claims = &[
     },
 ];
 
-/// Checks that the deletion reaches the client `correct`. On its way to `naive`, which has no stream, it goes no further
-/// than the server.
+/// Checks that the deletion reaches the client `correct`. On its way to `naive`, which has no stream, it goes no
+/// further than the server.
 fn only_correct_hears(shown: &Shown) {
     assert_eq!(shown.heard("DELETED report 9"), ["client correct"]);
     assert_eq!(shown.stopped("DELETED report 9"), ["stream to naive"]);

@@ -23,8 +23,8 @@ const PING_TIMEOUT: Duration = Duration::from_secs(15);
 /// 1.9 to 1.18), then nine probes (`tcp_keepalive_probes`) 30 s apart. The simulated kube-rs has the same time, without
 /// a source; its own timeout of 295 s ends a stream earlier.
 const KEEPALIVE_GIVES_UP: Duration = Duration::from_secs(300);
-/// Time after which Linux gives up data that was sent and not acknowledged. Linux waits 924.6 s with `tcp_retries2` = 15
-/// (`ip-sysctl` of Linux); the fraction is cut off.
+/// Time after which Linux gives up data that was sent and not acknowledged. Linux waits 924.6 s with `tcp_retries2` =
+/// 15 (`ip-sysctl` of Linux); the fraction is cut off.
 const RETRANSMISSION_GIVES_UP: Duration = Duration::from_secs(924);
 
 /// The reason why a request got no answer, or only a part of its answer.

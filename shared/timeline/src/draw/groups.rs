@@ -4,7 +4,7 @@
 //!   cells     |               |               |      32 to 64 px: marks are merged only within one
 //!   buckets   | | | | | | | | | | | | | | | | |      1.5 to 3 px: marks in neighbouring ones are always merged
 //! ```
-//! The marks of an object are far apart among the marks of its watch, so to read the time of one waits for memory. The
+//! The marks of an object are far apart among the marks of its watch, so each read of a time waits for memory. The
 //! borders of buckets are looked up once for all objects of a watch. Between two borders the times need not be read.
 
 use std::ops::Range;
@@ -59,8 +59,9 @@ impl<'a> Groups<'a> {
     }
 
     /// Passes the pieces of each cell to `draw`, as [`Groups::by_marks`] does. Reads only marks that decide where a
-    /// piece begins or ends. `buckets` is the time at which the first bucket begins, which is the begin of a cell, and
-    /// the width of a bucket. `borders` are the indexes, among the watch's marks, of the first mark behind each bucket.
+    /// piece begins or ends. The first bucket begins at `from`, which is the begin of a cell. Each bucket is
+    /// `bucket_us` µs wide. `borders` are the indexes, among the watch's marks, of the first mark behind each bucket.
+    /// A mark behind the last bucket is left out.
     pub(super) fn by_buckets(
         &mut self,
         (from, bucket_us): (Time, i64),

@@ -1,9 +1,9 @@
 //! Level of detail of marks: which marks stand alone and which are merged, by cells of time.
 //!
 //! Marks are merged only within cells of time that are aligned to powers of two of microseconds. So the merging of
-//! marks depends neither on the edge of the view nor on records that are not loaded, and does not shimmer when the view
-//! moves. A mark less than [`APART`] after a border belongs to the cell before it, if it follows the last mark of that
-//! cell by less than [`APART`]. So a border rarely separates marks that overlap.
+//! marks depends neither on the edge of the view nor on records that are not loaded. It does not shimmer when the view
+//! moves. A mark less than [`APART`] after a border belongs to the cell before, if it follows that cell's last mark by
+//! less than [`APART`]. So a border rarely separates marks that overlap.
 //!
 //! `strip.rs` has the other level of detail: the columns of a collapsed lane.
 
@@ -52,6 +52,7 @@ pub(super) struct Cells {
 }
 
 impl Cells {
+    /// Returns the cells of a view: 32 to 64 px wide.
     pub(super) fn of(view: &View) -> Self {
         Self {
             cell_us: view.aligned_us(CELL_PX),
@@ -92,8 +93,8 @@ impl Cells {
     }
 
     /// Returns the width of a bucket in µs: a power of two of µs, so that cells consist of whole buckets. Marks in one
-    /// bucket, or in two neighbouring ones, are always near. `None` if the view is too near for buckets: no marks of two
-    /// times are merged.
+    /// bucket, or in two neighbouring ones, are always near. `None` if the view is too near for buckets: no marks of
+    /// different times are merged.
     pub(super) fn bucket_us(self) -> Option<i64> {
         let half = self.apart_us / 2;
         Some(1_i64 << half.checked_ilog2()?)

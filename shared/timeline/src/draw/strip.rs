@@ -48,15 +48,17 @@ impl Counts {
         Time(self.first * self.column_us)
     }
 
+    /// Returns the width of a column in µs.
     pub(super) fn column_us(&self) -> i64 {
         self.column_us
     }
 
+    /// Returns the number of columns.
     pub(super) fn len(&self) -> usize {
         self.columns.len()
     }
 
-    /// Returns the counts of all columns.
+    /// Returns the counts of all columns, in order of time.
     pub(super) fn columns(&mut self) -> &mut [[u32; 3]] {
         &mut self.columns
     }

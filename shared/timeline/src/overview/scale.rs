@@ -28,8 +28,8 @@ const LEAD_PX: i64 = 12;
 /// sixteenth of the reach is added before it. The added part shows that older records existed. The number has no
 /// source.
 const EXPIRED_SHARE: i64 = 16;
-/// Divisor of the strip's reach, for a view that begins before it. The reach grows by steps of a thirty-second to a
-/// sixteenth of itself, a power of two of µs. The number has no source.
+/// Divisor of the strip's reach, for a view that begins before it. The reach then grows in steps of a power of two of
+/// µs. A step is a thirty-second to a sixteenth of the reach without that view. The number has no source.
 const WIDER_SHARE: i64 = 16;
 /// Least width of the view's frame, in px, so that a pointer can grip it. A narrower frame is drawn this wide. The
 /// number has no other source.
@@ -72,9 +72,10 @@ pub struct Overview {
 impl Overview {
     /// Chooses the stretch from the oldest known time to `now`, the time of the picture's right end: at least 1 min, at
     /// most the last `most_us` µs (see [`REACH_US`]). A `most_us` of less than 1 min counts as 1 min. A view that
-    /// reaches farther widens this stretch: a strip of 28 px or more includes the view. If the oldest records have
-    /// expired and the stretch begins at the oldest known time, a sixteenth of the stretch is added before that time. A
-    /// strip of 64 px or more has at least 12 px after now. The strip is as wide as the view, in whole px.
+    /// begins earlier widens this stretch by steps of at most a sixteenth of it. A strip of 28 px or more includes the
+    /// view. If the oldest records have expired and the stretch begins at the oldest known time, a sixteenth of the
+    /// stretch is added before that time. A strip of 64 px or more has at least 12 px after now. The strip is as wide
+    /// as the view, in whole px.
     #[must_use]
     pub fn new(store: &Store, now: Time, view: &View, most_us: i64) -> Self {
         let width_px = view.width_px.clamp(LEAST_WIDTH_PX, MOST_WIDTH_PX) as i64;

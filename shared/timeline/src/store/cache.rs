@@ -13,8 +13,9 @@ use crate::record_run::RecordRun;
 
 /// Default for the bytes that the page may hold of logs: 384 MiB. Beyond the budget chapters are dropped, the oldest
 /// first. The newest live chapter stays, and so do chapters in view within two fifths of the budget. The budget holds
-/// ten million change records and more: at 15.2 B encoded (docs/benchmarks.md, record-bytes) and at most 14 B in traces,
-/// they take 280 MiB. The 14 B are all WebAssembly memory of a page with them (docs/benchmarks.md, scale).
+/// ten million change records and more. A record takes 15.2 B encoded (docs/benchmarks.md, record-bytes), and at most
+/// 14 B in traces, so ten million take 280 MiB. The 14 B are the WebAssembly memory that `mark_run.rs` states for each
+/// record of ten million.
 pub const DEFAULT_BUDGET_BYTES: usize = 384 << 20;
 /// Encoded bytes after which the live log is cut into a new chapter: 1 MiB, or 1/128 of a budget below 128 MiB. So the
 /// oldest part of the live log can be dropped alone. 1 MiB is the server's number: the server closes a chapter that
@@ -97,10 +98,10 @@ impl Store {
         self.version
     }
 
-    /// Returns a number that rises whenever a change of the store may have changed its trouble, and with each change that
-    /// does more than append live records (a snapshot, a chapter of the past, a catalogue, a drop). The number stays the
-    /// same while live records change only objects. It also stays the same when a wait becomes trouble because it lasts
-    /// over 5 s; [`Troubles::is_behind`](crate::troubles::Troubles::is_behind) notices that, too.
+    /// Returns a number that rises whenever a change of the store may have changed its trouble. It also rises with each
+    /// change that does more than append live records (a snapshot, a chapter of the past, a catalogue, a drop). The
+    /// number stays the same while live records change only objects. It also stays the same when a wait becomes trouble
+    /// because it lasts over 5 s; [`Troubles::is_behind`](crate::troubles::Troubles::is_behind) notices that, too.
     #[must_use]
     pub fn trouble_version(&self) -> u64 {
         self.trouble_version

@@ -17,10 +17,11 @@ pub(super) const FAR: u32 = u32::MAX;
 /// A column of a run: what a mark's number in it means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Column {
-    /// The time in µs from the run's first time.
+    /// The time in µs since the run's base.
     At,
+    /// The seq.
     Seq,
-    /// The resourceVersion from the run's first version, or [`FAR`].
+    /// The resourceVersion less that of the run's base, or [`FAR`].
     Version,
     /// The number of the kind.
     Kind,
@@ -49,24 +50,27 @@ pub(super) struct Block {
     live: [u8; 3],
     /// Changes that came by a list: added, modified, deleted.
     listed: [u8; 3],
+    /// Bookmarks, and ends of initial events.
     pub(super) bookmarks: u8,
     moved: Moved,
-    /// The time of the first mark that moved the watch's version, and the least, the greatest and the last of these
-    /// versions, as numbers of the run. Zeroes unless `moved` is [`Moved::Near`].
+    /// The time of the first mark that moved the watch's version, then the least, greatest and last of these versions.
+    /// All are numbers of the run. They mean nothing unless `moved` is [`Moved::Near`].
     moves: Numbers,
 }
 
-/// What a block knows of the versions that its marks moved their watch to.
+/// Whether a block knows the versions that its marks moved their watch to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Moved {
+    /// No mark moved the watch to a version that is a number.
     No,
+    /// All these versions are in the column, so the block knows them.
     Near,
-    /// Some version is not in the column. Only the single marks tell the versions.
+    /// Some version is not in the column. To know the versions, the caller must read the single marks.
     Far,
 }
 
 impl Block {
-    /// Stores 64 marks behind `bytes`, and returns their head. `is_number` says of a mark with [`FAR`] whether its
+    /// Appends 64 marks to `bytes`, and returns their head. `is_number` says of a mark with [`FAR`] whether its
     /// version is a number.
     pub(super) fn pack(
         marks: &[Numbers],

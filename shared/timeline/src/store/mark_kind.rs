@@ -51,7 +51,7 @@ impl MarkKind {
         ALL[place]
     }
 
-    /// Returns the mark of a change; `status_only` comes from the fold.
+    /// Returns the kind of a change's mark; `status_only` comes from the fold.
     pub(crate) fn of(change: &Change, status_only: bool) -> Self {
         let listed = change.origin != Origin::Live;
         match (change.change, listed) {

@@ -6,8 +6,8 @@
 //!   groups   [            1,024            ]…      sums of 16 blocks
 //! ```
 //! A picture of millions of marks adds up groups and blocks, and reads single marks only at the edges of its columns.
-//! `mark_block.rs` packs a block. Ten million records of five
-//! watches took 14 bytes of WebAssembly memory each, with all that belongs to them (23 before packing).
+//! `mark_block.rs` packs a block. Ten million records of five watches took 14 bytes of WebAssembly memory each, with
+//! all that belongs to them (23 before packing).
 
 use std::ops::Range;
 
@@ -18,8 +18,8 @@ use super::mark_block::{BLOCK, Base, Block, Column, FAR, Numbers};
 use super::mark_kind::{MarkKind, NO_VERSION};
 use super::mark_sums::Sums;
 
-/// Most marks that are appended to a run; the next mark begins another run. A run is one piece of memory, so few bytes
-/// are moved when a run is cut. The number has no source.
+/// Most marks that are appended to a run; the next mark begins another run. A cut packs all marks of its run anew, so
+/// the bound limits the work of a cut. The number has no source.
 pub(super) const MOST_MARKS: usize = 16_384;
 /// The number of marks that a group sums up: those of 16 blocks. The number has no source.
 const GROUP: usize = 16 * BLOCK;
@@ -43,7 +43,7 @@ pub(super) struct MarkRun {
     groups: Vec<Sums>,
 }
 
-/// A stretch of time while marks are added to it.
+/// A stretch of time to which marks are still added.
 pub(super) struct OpenStretch {
     /// The time of its first mark.
     pub(super) first: Time,
@@ -190,8 +190,8 @@ impl MarkRun {
         from
     }
 
-    /// Adds the marks at `places` to the stretches of time that hold them, as [`super::marks::Marks::sum_by`] does. `open`
-    /// is the stretch of the last mark before, and of the last mark afterwards.
+    /// Adds the marks at `places` to the stretches of time that hold them, as [`super::marks::Marks::sum_by`] does.
+    /// `open` is the stretch of the last mark before, and of the last mark afterwards.
     pub(super) fn sum_by(
         &self,
         places: Range<usize>,
@@ -215,8 +215,9 @@ impl MarkRun {
         }
     }
 
-    /// Returns the sums of the largest group or block that begins at a mark and ends before index `to` and the time
-    /// `end`, and the number of its marks.
+    /// Returns the sums of the largest group or block that begins at a mark, and the number of its marks. It ends at or
+    /// before index `to`, and its last mark is before the time `end`. `None` if there is none, or if the block does not
+    /// know its versions.
     fn whole(&self, place: usize, to: usize, end: Time) -> Option<(Sums, usize)> {
         let is_whole = |size: usize| {
             place.is_multiple_of(size) && place + size <= to && self.at(place + size - 1) < end
@@ -230,8 +231,8 @@ impl MarkRun {
             .zip(Some(BLOCK))
     }
 
-    /// Adds single marks of one block to the stretches of time that hold them. The columns of the block are read at once,
-    /// since the edges of a picture's columns are most of its work.
+    /// Adds single marks of one block to the stretches of time that hold them. The columns of the block are read at
+    /// once, because the edges of a picture's columns are most of its work.
     fn sum_each(
         &self,
         places: Range<usize>,

@@ -23,8 +23,11 @@ pub(crate) struct Sums {
 pub(crate) struct Versions {
     /// The time of the first mark that moved the watch's version.
     pub(crate) since: Time,
+    /// The lowest version.
     pub(crate) least: u64,
+    /// The highest version.
     pub(crate) most: u64,
+    /// The version of the last mark that moved the watch's version.
     pub(crate) last: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Marks of a watch: their kind, time and resourceVersion, in blocks (`MarkRun`) that are inserted and forgotten whole.
+//! Marks of a watch: their kind, time and resourceVersion, in runs (`MarkRun`) that are inserted and forgotten whole.
 
 use std::ops::Range;
 
@@ -9,24 +9,24 @@ use super::mark_kind::{MarkKind, NO_VERSION};
 use super::mark_run::{MarkRun, OpenStretch};
 use super::mark_sums::Sums;
 
-/// Marks by rising seq. A mark's index counts over all blocks. To insert or to forget the marks of a chapter moves no
-/// mark of other chapters.
+/// Marks by rising seq. A mark's index counts over all runs. To insert or to forget marks copies no other marks than
+/// those of at most two runs, which are split.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Marks {
-    /// The blocks of neighbouring marks; no block is empty.
+    /// The runs of neighbouring marks; no run is empty.
     runs: Vec<MarkRun>,
-    /// The index of each block's first mark.
+    /// The index of each run's first mark.
     starts: Vec<usize>,
     len: usize,
 }
 
-/// A reader of marks, one after the other. Marks that follow each other are nearly always in one block, so the block is
-/// looked up only once.
+/// A reader of marks, one after the other. Marks that follow each other are nearly always in one run, so the reader
+/// looks up a run only once.
 #[derive(Clone, Copy)]
 pub(crate) struct MarkReader<'a> {
     marks: &'a Marks,
     run: Option<&'a MarkRun>,
-    /// The index of the first mark in the reader's current block.
+    /// The index of the first mark in the reader's current run.
     start: usize,
 }
 
@@ -96,14 +96,14 @@ impl Marks {
         }
     }
 
-    /// Returns the block that holds a mark, and the mark's index in that block.
+    /// Returns the run that holds a mark, and the mark's index in that run.
     #[inline]
     fn located(&self, place: usize) -> (&MarkRun, usize) {
         let run = self.run_of(place);
         (&self.runs[run], place - self.starts[run])
     }
 
-    /// Returns the index of the block that holds a mark; for an index after all marks, that of the last block.
+    /// Returns the index of the run that holds a mark; for an index after all marks, that of the last run.
     #[inline]
     fn run_of(&self, place: usize) -> usize {
         self.starts.partition_point(|&start| start <= place) - 1
@@ -150,8 +150,8 @@ impl Marks {
         from..self.place_at(right.plus_micros(1)).max(from)
     }
 
-    /// Returns, for buckets of `bucket_us` from `from` to `to`, the index of the first mark behind each. The last bucket
-    /// ends after `to`.
+    /// Returns, for buckets of `bucket_us` from `from` to `to`, the index of the first mark behind each. The last
+    /// bucket ends after `to`. A width of 0 panics.
     pub(crate) fn borders(&self, from: Time, to: Time, bucket_us: i64) -> Vec<usize> {
         let buckets = to.micros_since(from).max(0) / bucket_us + 1;
         let ends = (1..=buckets).map(|bucket| from.plus_micros(bucket_us * bucket));
@@ -207,7 +207,7 @@ impl Marks {
         });
     }
 
-    /// Passes each block with marks at `places` to `take`, with begin and end of these marks' indexes in the block.
+    /// Passes each run with marks at `places` to `take`, with begin and end of these marks' indexes in the run.
     fn each_run(&self, places: Range<usize>, take: &mut dyn FnMut(&MarkRun, usize, usize)) {
         let mut place = places.start;
         while place < places.end.min(self.len) {
@@ -242,8 +242,8 @@ impl Marks {
             .next()
     }
 
-    /// Returns how many upward steps of the resourceVersion before a mark are known, counting only those by which the
-    /// fold judges a jump, and the size of the largest.
+    /// Returns how many upward steps of the resourceVersion before a mark are known, and the size of the largest. Only
+    /// the steps by which the fold judges a jump count: at most [`STEPS_KEPT`].
     pub(crate) fn steps_before(&self, place: usize) -> (u64, u64) {
         let (mut count, mut largest) = (0, 0);
         let mut values = (0..place.min(self.len()))
@@ -285,8 +285,8 @@ impl Marks {
         self.number();
     }
 
-    /// Splits blocks so that one begins at the mark `place`, and returns that block's index; for a `place` after all
-    /// marks, the number of blocks.
+    /// Splits runs so that one begins at the mark `place`, and returns that run's index; for a `place` after all marks,
+    /// the number of runs.
     fn split_at(&mut self, place: usize) -> usize {
         if place >= self.len {
             return self.runs.len();
@@ -302,7 +302,7 @@ impl Marks {
         run + 1
     }
 
-    /// Computes the start index of each block, and the number of all marks, again.
+    /// Computes the start index of each run, and the number of all marks, again.
     fn number(&mut self) {
         self.starts.clear();
         self.len = 0;

@@ -10,8 +10,8 @@ const KIND_BITS: u32 = 4;
 
 /// A mark of an object: its index among the marks of the watch, and its kind.
 ///
-/// The kind is here, too, so that a picture of thousands of marks need not look up each of them among the watch's marks.
-/// Those of one object are far apart there, so each look-up would wait for memory.
+/// The kind is here, too, so that a picture of thousands of marks need not look up each of them among the watch's
+/// marks. The marks of one object are far apart there, so each look-up would wait for memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ObjectMark(u32);
 
@@ -27,6 +27,7 @@ impl ObjectMark {
         (self.0 >> KIND_BITS) as usize
     }
 
+    /// Returns the mark's kind.
     #[inline]
     pub(crate) fn kind(self) -> MarkKind {
         MarkKind::from_number((self.0 & ((1 << KIND_BITS) - 1)) as u8)
@@ -47,6 +48,7 @@ impl ObjectMark {
 pub(crate) struct ObjectMarks(Vec<ObjectMark>);
 
 impl ObjectMarks {
+    /// Returns all marks, by rising index.
     pub(crate) fn as_slice(&self) -> &[ObjectMark] {
         &self.0
     }
@@ -61,10 +63,12 @@ impl ObjectMarks {
         self.0.iter().map(|mark| mark.place())
     }
 
+    /// Returns the mark with the lowest index; `None` if there are no marks.
     pub(crate) fn first(&self) -> Option<ObjectMark> {
         self.0.first().copied()
     }
 
+    /// Returns the mark with the highest index; `None` if there are no marks.
     pub(crate) fn last(&self) -> Option<ObjectMark> {
         self.0.last().copied()
     }
@@ -80,8 +84,8 @@ impl ObjectMarks {
         &self.0[from..self.before(places.end).max(from)]
     }
 
-    /// Takes in marks of a chapter, whose marks were inserted among the watch's marks at `place`: `inserted` marks of
-    /// all objects.
+    /// Inserts the object's marks of a chapter. The chapter's marks were inserted among the watch's marks at `place`,
+    /// and [`Self::make_way`] has moved the later marks.
     pub(super) fn insert(&mut self, other: &Self, place: usize) {
         let from = self.before(place);
         make_space(&mut self.0, other.0.len());
