@@ -55,13 +55,18 @@ pub(super) fn focus_soon(focus: Focus) {
         Focus::Tab => ".tab[aria-selected=true]",
     };
     request_animation_frame(move || {
-        let found = document().query_selector(selector).ok().flatten();
-        if let Some(element) = found
-            && let Ok(element) = element.dyn_into::<HtmlElement>()
-        {
-            let _ = element.focus();
-        }
+        focus_first(selector);
     });
+}
+
+/// Gives the focus to the first element that a selector finds. Returns false if there is none.
+pub(super) fn focus_first(selector: &str) -> bool {
+    let found = document().query_selector(selector).ok().flatten();
+    let found = found.and_then(|found| found.dyn_into::<HtmlElement>().ok());
+    found.is_some_and(|element| {
+        let _ = element.focus();
+        true
+    })
 }
 
 /// Whether nothing but the picture has the focus.

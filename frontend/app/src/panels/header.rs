@@ -196,15 +196,7 @@ pub(super) fn Header(panels: Signals) -> impl IntoView {
                 // The header of a lesson has these two.
                 {(!is_on()).then(|| view! {
                     <ThemeButton panels/>
-                    <button
-                        class="control"
-                        aria-label="Keys and glyphs"
-                        aria-haspopup="dialog"
-                        aria-keyshortcuts="?"
-                        on:click=|_| act(Person::Act(Action::Help))
-                    >
-                        "?"
-                    </button>
+                    <HelpButton class="control"/>
                 })}
             </span>
             <button
@@ -235,6 +227,22 @@ pub(super) fn ThemeButton(panels: Signals) -> impl IntoView {
         >
             "colours "
             {move || shown_word(panels.theme.get())}
+        </button>
+    }
+}
+
+/// The button that opens the help.
+#[component]
+pub(super) fn HelpButton(class: &'static str) -> impl IntoView {
+    view! {
+        <button
+            class=class
+            aria-label="Keys and glyphs"
+            aria-haspopup="dialog"
+            aria-keyshortcuts="?"
+            on:click=|_| act(Person::Act(Action::Help))
+        >
+            "?"
         </button>
     }
 }

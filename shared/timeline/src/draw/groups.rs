@@ -170,12 +170,7 @@ impl<'a> Groups<'a> {
             Some(piece) if self.cells.are_near(piece.last.at, placed.at) => {
                 (piece.end, piece.last) = (index + 1, placed);
             }
-            _ => self.pieces.push(Piece {
-                start: index,
-                end: index + 1,
-                first: placed,
-                last: placed,
-            }),
+            _ => self.begin(placed, index..index + 1),
         }
     }
 

@@ -5,7 +5,6 @@ use std::ops::Range;
 use watchscope_model::Time;
 
 use super::grow::make_space;
-use super::mark_kind::MarkKind;
 use super::mark_sums::{Sums, Versions};
 
 /// The number of marks in a block. A smaller block's head would take more memory for each mark: that of 64 marks takes
@@ -70,22 +69,31 @@ enum Moved {
 }
 
 impl Block {
-    /// Appends 64 marks to `bytes`, and returns their head. `is_number` says of a mark with [`FAR`] whether its
-    /// version is a number.
-    pub(super) fn pack(
-        marks: &[Numbers],
-        bytes: &mut Vec<u8>,
-        is_number: impl Fn(&Numbers) -> bool,
-    ) -> Self {
+    /// Appends 64 marks to `bytes`, and returns their head. `sums` are the sums of these marks.
+    pub(super) fn pack(marks: &[Numbers], bytes: &mut Vec<u8>, sums: &Sums, base: Base) -> Self {
+        let near = |version: u64| {
+            let number = u32::try_from(version.wrapping_sub(base.1)).ok();
+            number.filter(|number| *number != FAR)
+        };
+        let moves = sums.versions.map(|versions| {
+            let since = versions.since.micros_since(Time(base.0)) as u32;
+            let [least, most, last] = [versions.least, versions.most, versions.last].map(near);
+            Some([since, least?, most?, last?])
+        });
+        let moved = match moves {
+            None => Moved::No,
+            Some(None) => Moved::Far,
+            Some(Some(_)) => Moved::Near,
+        };
         let mut block = Self {
             least: [u32::MAX; 4],
             width: [0; 4],
             start: bytes.len() as u32,
-            live: [0; 3],
-            listed: [0; 3],
-            bookmarks: 0,
-            moved: Moved::No,
-            moves: [0; 4],
+            live: sums.live.map(|count| count as u8),
+            listed: sums.listed.map(|count| count as u8),
+            bookmarks: sums.bookmarks as u8,
+            moved,
+            moves: moves.flatten().unwrap_or_default(),
         };
         for column in COLUMNS {
             let values = || marks.iter().map(|mark| mark[column as usize]);
@@ -99,39 +107,7 @@ impl Block {
                 bytes.extend_from_slice(&(value - least).to_le_bytes()[..width as usize]);
             }
         }
-        for mark in marks {
-            block.count(mark, is_number(mark));
-        }
         block
-    }
-
-    fn count(&mut self, mark: &Numbers, is_number: bool) {
-        let kind = MarkKind::from_number(mark[Column::Kind as usize] as u8);
-        if let Some(class) = kind.class() {
-            let counts = if kind.is_by_list() {
-                &mut self.listed
-            } else {
-                &mut self.live
-            };
-            counts[class] += 1;
-        }
-        self.bookmarks += u8::from(kind.is_bookmark());
-        let version = mark[Column::Version as usize];
-        if !kind.moves_version() {
-            return;
-        }
-        match (version, self.moved) {
-            (FAR, _) if is_number => self.moved = Moved::Far,
-            (FAR, _) | (_, Moved::Far) => {}
-            (_, Moved::No) => {
-                self.moved = Moved::Near;
-                self.moves = [mark[Column::At as usize], version, version, version];
-            }
-            (_, Moved::Near) => {
-                let [since, least, most, _] = self.moves;
-                self.moves = [since, least.min(version), most.max(version), version];
-            }
-        }
     }
 
     /// Returns the sums of the block's marks; `None` if the block does not know its versions.

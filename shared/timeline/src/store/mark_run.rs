@@ -96,12 +96,9 @@ impl MarkRun {
         self.tail
             .push([offset, number, version_offset, u32::from(kind.number())]);
         if self.tail.len() == BLOCK {
-            let far = &self.far;
-            let is_number = |mark: &Numbers| {
-                let seq = mark[Column::Seq as usize];
-                far.binary_search_by_key(&seq, |far| far.0).is_ok()
-            };
-            let block = Block::pack(&self.tail, &mut self.bytes, is_number);
+            let mut sums = Sums::default();
+            self.sum(self.len() - BLOCK..self.len(), &mut sums);
+            let block = Block::pack(&self.tail, &mut self.bytes, &sums, self.base);
             push(&mut self.blocks, block);
             self.tail.clear();
         }

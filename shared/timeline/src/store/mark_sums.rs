@@ -52,7 +52,7 @@ impl Sums {
 
     /// Counts a mark, without its version.
     #[inline]
-    pub(super) fn count(&mut self, kind: MarkKind) {
+    fn count(&mut self, kind: MarkKind) {
         let counts = if kind.is_by_list() {
             &mut self.listed
         } else {
@@ -77,7 +77,7 @@ impl Sums {
     }
 
     /// Adds the versions of the marks that follow.
-    pub(super) fn join_versions(&mut self, after: Versions) {
+    fn join_versions(&mut self, after: Versions) {
         self.versions = Some(self.versions.map_or(after, |before| Versions {
             since: before.since,
             least: before.least.min(after.least),

@@ -5,13 +5,14 @@ use std::cell::Cell;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
 use watchscope_model::wire::player::ActText;
-use web_sys::{Element, HtmlElement, KeyboardEvent, PointerEvent};
+use web_sys::{Element, KeyboardEvent, PointerEvent};
 
 use super::drag;
 use super::shown::{ActPlace, mirrors};
 use super::talk::time_at;
 use crate::core::lesson::{STEP_US, STRIDE_US, seconds};
 use crate::decimal::decimal;
+use crate::panels::focus::focus_first;
 
 /// Half the width of a handle, rounded up, in px.
 const HANDLE_HALF_PX: u32 = 102;
@@ -43,11 +44,7 @@ fn present() -> Vec<u32> {
 
 /// Gives the focus to the first handle.
 pub(super) fn focus_act() {
-    let handle = document().query_selector(".act-handle").ok().flatten();
-    if let Some(handle) = handle.and_then(|handle| handle.dyn_into::<HtmlElement>().ok()) {
-        // An element of the document can have the focus.
-        let _ = handle.focus();
-    }
+    focus_first(".act-handle");
 }
 
 /// The tracks with their handles.

@@ -6,11 +6,8 @@ use wasm_bindgen::JsValue;
 
 use super::on::is_on;
 use super::shown::{go, mirrors};
-use crate::core::person::Person;
-use crate::input::actions::Action;
-use crate::panels::header::ThemeButton;
+use crate::panels::header::{HelpButton, ThemeButton};
 use crate::panels::signals::Signals;
-use crate::runtime::page::act;
 
 /// Whether a watchscope answers here, to which the person can go back.
 fn has_server() -> bool {
@@ -60,15 +57,7 @@ fn Head(panels: Signals) -> impl IntoView {
                 <button class="control live-view" on:click=|_| go(None)>"Open as live view"</button>
             })}
             <ThemeButton panels/>
-            <button
-                class="control extra"
-                aria-label="Keys and glyphs"
-                aria-haspopup="dialog"
-                aria-keyshortcuts="?"
-                on:click=|_| act(Person::Act(Action::Help))
-            >
-                "?"
-            </button>
+            <HelpButton class="control extra"/>
         </header>
     }
 }

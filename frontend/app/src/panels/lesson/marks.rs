@@ -9,6 +9,7 @@ use web_sys::{HtmlElement, KeyboardEvent};
 
 use super::shown::{mirrors, say};
 use crate::core::lesson::Marks;
+use crate::panels::focus::focus_first;
 
 /// How right an answer is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,7 +61,8 @@ fn sign(question: &QuestionText, place: usize, judged: Option<u32>, is_settled: 
     }
 }
 
-fn word(is_right: Option<bool>) -> &'static str {
+/// Returns what a screen reader adds to a mark or an answer; nothing before it is judged.
+pub(super) fn word(is_right: Option<bool>) -> &'static str {
     match is_right {
         Some(true) => ", right",
         Some(false) => ", wrong",
@@ -68,7 +70,8 @@ fn word(is_right: Option<bool>) -> &'static str {
     }
 }
 
-fn glyph(is_right: Option<bool>) -> &'static str {
+/// Returns the sign beside a mark or an answer; nothing before it is judged.
+pub(super) fn glyph(is_right: Option<bool>) -> &'static str {
     match is_right {
         Some(true) => "✓",
         Some(false) => "✗",
@@ -83,22 +86,15 @@ pub(super) fn marks(
     judged: Option<u32>,
     is_settled: bool,
 ) -> AnyView {
-    let count = question.answers.len();
     let body = if question.form == 1 {
         lanes(question, judged, is_settled)
     } else {
         table(question, judged, is_settled)
     };
-    let is_tap = question.form == 1;
+    let (form, count) = (question.form, question.answers.len());
     let is_ready = move || {
         let marks = mirrors().marks.get();
-        let is_new = judged != Some(marks.set);
-        is_new
-            && if is_tap {
-                marks.set != 0
-            } else {
-                marks.is_full(count)
-            }
+        judged != Some(marks.set) && is_complete(marks, form, count)
     };
     let check = (!is_settled).then(|| {
         view! {
@@ -115,6 +111,15 @@ pub(super) fn marks(
     view! { {body}{check} }.into_any()
 }
 
+/// Whether marks are an answer to a question of this form, with `count` lanes or cells.
+fn is_complete(marks: Marks, form: u32, count: usize) -> bool {
+    match form {
+        1 => marks.set != 0,
+        2 => marks.is_full(count),
+        _ => false,
+    }
+}
+
 /// Sends the marks as an answer, if the question is open and they are complete.
 pub(super) fn check(passage: u32) {
     let shown = mirrors();
@@ -122,11 +127,8 @@ pub(super) fn check(passage: u32) {
     let is_open = shown.both(|text, now| {
         let question = text.passages.get(passage as usize);
         let question = question.and_then(|passage| passage.question.as_ref());
-        question.is_some_and(|question| match question.form {
-            1 => marks.set != 0,
-            2 => marks.is_full(question.answers.len()),
-            _ => false,
-        }) && !now.settled.contains(&u64::from(passage))
+        question.is_some_and(|question| is_complete(marks, question.form, question.answers.len()))
+            && !now.settled.contains(&u64::from(passage))
     });
     if is_open {
         say(Answer {
@@ -259,24 +261,14 @@ fn key(event: &KeyboardEvent) {
     let next = format!("[data-cell=\"{}\"]", place + 1);
     // The button can have the focus only once it is enabled, which it is after this turn.
     let go_on = move || {
-        if !focus(&next) {
-            focus(".check-marks");
+        if !focus_first(&next) {
+            focus_first(".check-marks");
         }
     };
     set_timeout(go_on, Duration::ZERO);
 }
 
-/// Gives the focus to the first cell. Returns false if there is none.
-pub(super) fn focus_cells() -> bool {
-    focus("[data-cell=\"0\"]")
-}
-
-fn focus(selector: &str) -> bool {
-    let found = document().query_selector(selector).ok().flatten();
-    let found = found.and_then(|found| found.dyn_into::<HtmlElement>().ok());
-    found.is_some_and(|found| {
-        // An element of the document can have the focus.
-        let _ = found.focus();
-        true
-    })
+/// Gives the focus to the first cell.
+pub(super) fn focus_cells() {
+    focus_first("[data-cell=\"0\"]");
 }

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use watchscope_model::wire::player::{Answer, LessonNow, PassageText, QuestionText};
 
-use super::marks::{Marked, marks};
+use super::marks::{Marked, glyph, marks, word};
 use super::shown::say;
 use super::texts::marked;
 
@@ -72,24 +72,18 @@ fn choices(question: &QuestionText, number: u32, given: &[u32], is_settled: bool
         let is_given = given.contains(&place);
         let is_right = is_settled && place == question.right;
         let is_wrong = is_given && place != question.right;
-        let judged = match (is_right, is_wrong) {
-            (true, _) => ", right",
-            (_, true) => ", wrong",
-            _ => "",
-        };
+        let judged = (is_right || is_wrong).then_some(is_right);
         view! {
             <button
                 class="control"
                 class:right=is_right
                 class:wrong=is_wrong
                 disabled=is_settled || is_given
-                aria-label=format!("{answer}{judged}")
+                aria-label=format!("{answer}{}", word(judged))
                 on:click=move |_| say(Answer { passage: number, answer: place })
             >
                 <span>{answer.clone()}</span>
-                <span aria-hidden="true">
-                    {match (is_right, is_wrong) { (true, _) => "✓", (_, true) => "✗", _ => "" }}
-                </span>
+                <span aria-hidden="true">{glyph(judged)}</span>
             </button>
         }
     });
