@@ -95,6 +95,11 @@ const OPEN_WHOLE: &str = "
     localStorage.setItem('watchscope-opened', names.map(name => `*${name}\\n`).join(''));
 ";
 
+/// Opens the rows of objects that are folded.
+const OPEN_FOLDED: &str = "
+    for (const row of document.querySelectorAll('[id^=lane-g]')) row.click();
+";
+
 /// Pans, zooms and scrolls for this many frames; returns the work and the interval of each.
 const DRIVE: &str = "
     const [frames] = arguments;
@@ -209,6 +214,12 @@ async fn measure_history(binary: &WatchscopeBinary, folder: &Path, scale: &Scale
         start.0, to.0
     ))
     .await?;
+    // The watches of the load are those of an earlier run. Their objects are folded, as nobody watches them any longer.
+    tab.until("the folded objects have a row each", |now| {
+        now["rows"].as_u64() > Some(10)
+    })
+    .await?;
+    tab.script(OPEN_FOLDED).await?;
     measure(&tab, " from the history", scale).await
 }
 

@@ -244,20 +244,34 @@ impl RowBuilder {
         row
     }
 
-    /// Adds the row of a watch's objects that are gone. It names a single one.
-    pub(super) fn gone(&mut self, store: &Store, watch: WatchId, gone: &[ObjectId], is_open: bool) {
+    /// Adds the row of a watch's objects that are gone, or that nobody watches any longer. It names a single one.
+    pub(super) fn gone(
+        &mut self,
+        store: &Store,
+        watch: WatchId,
+        gone: &[ObjectId],
+        is_unwatched: bool,
+        is_open: bool,
+    ) {
+        let what = if is_unwatched {
+            "no longer watched"
+        } else {
+            "gone"
+        };
         let name = match *gone {
             [object] => {
                 let place = store.names().object_at(watch, object);
                 let before = namespace_before(store, watch, object);
-                format!("{before}{}, gone", place.name)
+                format!("{before}{}, {what}", place.name)
             }
-            _ => format!("{} gone", number(gone.len() as u64)),
+            _ => format!("{} {what}", number(gone.len() as u64)),
         };
         let (id, kind) = (LaneId::Gone(watch), RowKind::Gone);
         let row = self.push(id, kind, false, "", name.into(), None);
         row.expanded = Some(is_open);
-        if !is_open {
+        if !is_open && is_unwatched {
+            self.rows.unwatched += gone.len();
+        } else if !is_open {
             self.rows.gone += gone.len();
         }
         let gone = gone.iter().map(|&object| (watch, object));

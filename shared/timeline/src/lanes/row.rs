@@ -177,9 +177,12 @@ pub struct Rows {
     pub hidden: usize,
     /// The sections, from top to bottom; empty if the lanes are not grouped and no lane is pinned.
     pub sections: Vec<SectionBegin>,
-    /// How many objects the closed rows of gone objects stand for.
+    /// How many objects the closed rows of gone objects stand for, without those of `unwatched`.
     pub gone: usize,
-    /// The objects that the rows of gone objects stand for, with their watches.
+    /// How many objects of closed such rows belong to watches of earlier runs that the current run does not have.
+    pub unwatched: usize,
+    /// The objects that the rows of gone objects stand for, and those that nobody watches any longer, with their
+    /// watches.
     pub(crate) gone_of: Vec<(WatchId, ObjectId)>,
 }
 

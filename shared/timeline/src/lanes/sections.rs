@@ -434,7 +434,7 @@ impl Lanes {
             return;
         }
         let is_open = self.gone_open.contains(&watch);
-        builder.gone(store, watch, &gone, is_open);
+        builder.gone(store, watch, &gone, part.kept.is_unwatched, is_open);
         for &object in gone.iter().filter(|_| is_open) {
             builder.object(
                 store,

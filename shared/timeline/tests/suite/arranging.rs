@@ -212,6 +212,40 @@ fn hidden_lanes_have_no_rows_until_they_are_shown_again() {
 }
 
 #[test]
+fn objects_of_a_watch_that_only_an_earlier_run_had_are_not_called_gone() {
+    let mut old = Log::new("a");
+    old.opened(0.0, PODS, 1, &["a", "b"], 1_000);
+    change(&mut old, 10.0, PODS, ChangeType::Modified, "a", 1_001);
+    let mut new = Log::new("b");
+    new.opened(100.0, "shop/configmaps", 1, &["c", "d"], 1_002);
+    change(
+        &mut new,
+        110.0,
+        "shop/configmaps",
+        ChangeType::Deleted,
+        "c",
+        1_003,
+    );
+    let mut store = Store::default();
+    old.send_all(&mut store);
+    new.send_all(&mut store);
+    let mut lanes = lanes();
+    let watch = lane(&store, PODS).watch().unwrap();
+    lanes.set_whole(&store, watch, true);
+    let rows = rows_at(&store, &mut lanes, 200.0);
+    insta::assert_snapshot!(text(&rows), @"Findings, +shop/configmaps, resourceVersion, and 1 more, c, gone, +shop/pods, 2 no longer watched");
+    assert_eq!((rows.gone, rows.unwatched), (1, 2));
+    // The new run watches them again.
+    new.opened(201.0, PODS, 2, &["a"], 1_004);
+    let mut store = Store::default();
+    old.send_all(&mut store);
+    new.send_all(&mut store);
+    let rows = rows_at(&store, &mut lanes, 300.0);
+    insta::assert_snapshot!(text(&rows), @"Findings, +shop/configmaps, resourceVersion, and 1 more, c, gone, +shop/pods, a, b, gone");
+    assert_eq!((rows.gone, rows.unwatched), (2, 0));
+}
+
+#[test]
 fn objects_fold_into_the_row_of_gone_ones_60_s_after_their_deletion() {
     let mut log = Log::new("a");
     log.opened(0.0, PODS, 1, &["a", "b", "c"], 1_000);

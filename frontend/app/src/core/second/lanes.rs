@@ -240,7 +240,8 @@ impl Model {
         };
     }
 
-    /// Returns how many lanes have rows, of all lanes of the log: `9 of 312 lanes, 31 gone folded`.
+    /// Returns how many lanes have rows, of all lanes of the log: `9 of 312 lanes, 31 gone folded`, or
+    /// `9 of 312 lanes, 31 gone and 54 no longer watched folded`.
     pub(super) fn lanes_words(&self) -> String {
         let is_lane = |kind| matches!(kind, RowKind::Watch | RowKind::Strip | RowKind::Object);
         let rows = &self.rows;
@@ -252,11 +253,13 @@ impl Model {
             let (shown, all) = (shown as u64, format::count(all as u64, "lane"));
             format!("{} of {all}", format::number(shown))
         };
-        if rows.gone > 0 {
-            words.push_str(&format!(
-                ", {} gone folded",
-                format::number(rows.gone as u64)
-            ));
+        let folded = [(rows.gone, "gone"), (rows.unwatched, "no longer watched")];
+        let folded = folded.into_iter().filter(|(count, _)| *count > 0);
+        let folded: Vec<String> = folded
+            .map(|(count, what)| format!("{} {what}", format::number(count as u64)))
+            .collect();
+        if !folded.is_empty() {
+            words.push_str(&format!(", {} folded", folded.join(" and ")));
         }
         if rows.hidden > 0 {
             let filtered = format::number(rows.hidden as u64);
