@@ -4,11 +4,9 @@ use watchscope_model::options::read_get;
 use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_model::{Entry, Event, Inside};
 
-/// A moment of a run that a passage of a lesson names: one entry of the log.
+/// A moment of a run that a passage of a lesson names: one entry of the log. Its words are in the passage's texts.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
-    /// What happened, as the words of the moment's link in the passage's text.
-    pub words: &'static str,
     /// The kind of the moment.
     pub sought: Sought,
     /// The number of moments of the same kind earlier in the run; 0 for the first.
@@ -17,17 +15,13 @@ pub struct Moment {
 
 impl Moment {
     /// Returns the first moment of a kind.
-    pub(super) fn first(words: &'static str, sought: Sought) -> Self {
-        Self::after(0, words, sought)
+    pub(super) fn first(sought: Sought) -> Self {
+        Self::after(0, sought)
     }
 
     /// Returns the moment that comes after `after` earlier moments of its kind.
-    pub(super) fn after(after: usize, words: &'static str, sought: Sought) -> Self {
-        Self {
-            words,
-            sought,
-            after,
-        }
+    pub(super) fn after(after: usize, sought: Sought) -> Self {
+        Self { sought, after }
     }
 }
 

@@ -171,7 +171,7 @@ fn in_a_narrow_window_no_words_of_a_stopped_write_meet_a_lanes_name() {
                     row.label > Px::ZERO && is_over && left < name + Px::whole(8)
                 });
                 let of = meets.map(|row| row.name.to_string());
-                assert_eq!(of, None, "{}: {}", passage.title, line.text);
+                assert_eq!(of, None, "{}: {}", passage.key, line.text);
                 words += 1;
             }
         }
@@ -208,8 +208,8 @@ fn a_table_to_fill_has_what_the_clients_hold_at_the_next_passage() {
                 let held = held(&lesson, client, lesson.passages[place + 1].at);
                 for (object, cells) in rows {
                     let holds = held.iter().any(|name| name == object);
-                    let what = format!("{}: {client} and {object}: {held:?}", passage.title);
-                    assert_eq!(cells[column].holds, holds, "{what}");
+                    let what = format!("{}: {client} and {object}: {held:?}", passage.key);
+                    assert_eq!(cells[column], holds, "{what}");
                     cells_seen += 1;
                 }
             }

@@ -140,7 +140,7 @@ impl Shown {
             ..Picture::new(&store, &rows, &view, now)
         });
         Self {
-            title: format!("{}: {}", lesson.name, passage.title),
+            title: format!("{}: {}", lesson.name, passage.key),
             rows,
             scene,
             view,
@@ -553,7 +553,7 @@ fn each_moment_of_a_passage_has_its_ring_at_its_mark() {
         for (place, passage) in lesson.passages.iter().enumerate() {
             let shown = Shown::at(&lesson, place, passage.at);
             for (moment, found) in passage.moments.iter().zip(&shown.found) {
-                let what = format!("{}: {}: {found:?}", shown.title, moment.words);
+                let what = format!("{}: {:?}: {found:?}", shown.title, moment.sought);
                 let row = shown.rows.rows.iter();
                 let mut row = row.filter(|row| shown.store.lane_key(row.id) == found.lane);
                 let row = row.next().unwrap_or_else(|| panic!("no lane: {what}"));
