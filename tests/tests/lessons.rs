@@ -391,7 +391,10 @@ fn the_texts_of_a_lesson_are_a_small_file_and_not_in_the_module() -> Result<()> 
             .find(|name| name.starts_with(&begin) && name.ends_with(".json.gz"));
         let file = file.with_context(|| format!("no texts of {}", lesson.name))?;
         let bytes = folder.join(file).metadata()?.len();
-        ensure!((500..=MOST_TEXT_BYTES).contains(&bytes), "{file}: {bytes} bytes");
+        ensure!(
+            (500..=MOST_TEXT_BYTES).contains(&bytes),
+            "{file}: {bytes} bytes"
+        );
         for passage in &texts.passages {
             ensure!(!has(&passage.text[0]), "{}: {}", lesson.name, passage.title);
         }
@@ -425,7 +428,10 @@ fn page_with(texts: Option<&str>) -> Result<Result<tempfile::TempDir, Missing>> 
 async fn texts_that_are_absent_or_do_not_fit_are_said_on_the_page() -> Result<()> {
     for (texts, says) in [
         (None, "its texts cannot be loaded"),
-        (Some(r#"{"title": "A"}"#), "texts of away: question is missing"),
+        (
+            Some(r#"{"title": "A"}"#),
+            "texts of away: question is missing",
+        ),
         (Some("<!doctype html>"), "texts of away: no JSON"),
     ] {
         let folder = or_skip!(page_with(texts)?);

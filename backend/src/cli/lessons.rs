@@ -76,6 +76,7 @@ mod tests {
         insta::assert_snapshot!(list(&lessons::english_lines().unwrap()), @r"
         watch-event  Life of a watch event
         ghost        Watches ghost you
+        three-tries  Return, continue, sleep
         expired      410 and relist
         away         Deleted while you were away
         ");

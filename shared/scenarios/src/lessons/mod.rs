@@ -13,6 +13,7 @@ mod movable;
 mod player;
 mod question;
 mod texts;
+mod three_tries;
 mod visible;
 mod watch_event;
 
@@ -163,12 +164,13 @@ pub struct Break {
     pub deeds: Vec<Deed>,
 }
 
-/// Returns all four lessons, in the order in which a person learns them.
+/// Returns all five lessons, in the order in which a person learns them.
 #[must_use]
 pub fn lessons() -> Vec<Lesson> {
     vec![
         first(),
         ghost::lesson(),
+        three_tries::lesson(),
         expired::lesson(),
         away::lesson(),
     ]

@@ -53,6 +53,9 @@ pub enum Sought {
     /// The client program with this name asked for a watch from exactly the first resourceVersion. The newest write of
     /// the run then had at least the second number as its revision.
     Resumed(&'static str, u64, u64),
+    /// The client program with this name asked for a watch from a resourceVersion, and the newest write of the run had a
+    /// higher revision: the server has something that the client missed.
+    CaughtUp(&'static str),
 }
 
 /// The search for the moments of one kind. The caller passes it every entry of a run, in order.
@@ -120,6 +123,12 @@ impl Finder {
                 });
                 is_from && self.revision >= etcd
             }
+            (Sought::CaughtUp(client), Event::ClientRequest(sent)) if &*sent.client == client => {
+                read_get(&sent.request).is_some_and(|(_, options)| {
+                    let version = options.version.and_then(|version| version.parse().ok());
+                    options.watch && version.is_some_and(|version: u64| version < self.revision)
+                })
+            }
             (Sought::Phase(client, phase), Event::ClientReport(report))
                 if &*report.client == client =>
             {
@@ -150,7 +159,8 @@ pub(super) fn lanes(sought: Sought, entry: &Entry) -> (String, Option<String>) {
             Sought::Asked(client, _)
             | Sought::Phase(client, _)
             | Sought::Belief(client, ..)
-            | Sought::Resumed(client, ..),
+            | Sought::Resumed(client, ..)
+            | Sought::CaughtUp(client),
             _,
         ) => (format!("client {client}"), None),
         (_, Entry::Inside(record)) => match &record.inside {

@@ -333,6 +333,7 @@ fn claims_of(name: &str) -> Claims {
         "expired" => EXPIRED,
         "away" => AWAY,
         "ghost" => GHOST,
+        "three-tries" => THREE_TRIES,
         _ => &[],
     }
 }
@@ -527,6 +528,56 @@ const GHOST: Claims = &[
     },
     |shown| assert_eq!(shown.heard("DELETED web-1 8"), ["client informer"]),
     |shown| assert_eq!(shown.stopped("DELETED web-1 8"), ["stream to broken"]),
+];
+
+/// The loops of `three-tries`, in the order of their lanes.
+const TRIES: [&str; 3] = ["client final", "client v1", "client v2"];
+
+/// Checks that the deletion of cart reaches the client `informer` alone, and that each loop then holds a ghost.
+fn only_informer_hears_of_cart(shown: &Shown) {
+    assert_eq!(shown.heard("DELETED cart 9"), ["client informer"]);
+    let words = |client: &str| (client.to_owned(), "1 ghost since 8.0 s".to_owned());
+    assert_eq!(shown.ghosts(), TRIES.map(words));
+}
+
+const THREE_TRIES: Claims = &[
+    |shown| {
+        for client in TRIES {
+            assert!(shown.says(client, "watching deployments"), "{client}");
+        }
+        assert!(!shown.says("client informer", "watching"));
+        assert_eq!(shown.ghosts(), []);
+    },
+    |shown| {
+        assert!(shown.says("client v1", "silent"));
+        assert!(shown.says("client v2", "turns"));
+        assert!(shown.says("client final", "sleeping"));
+        assert_eq!(shown.heard("MODIFIED web 8"), ["client informer"]);
+        assert_eq!(shown.ghosts(), []);
+    },
+    |shown| {
+        only_informer_hears_of_cart(shown);
+        // final gets web again, at the number that it missed.
+        let heard = ["client final", "client informer"];
+        assert_eq!(shown.heard("MODIFIED web 8"), heard);
+    },
+    only_informer_hears_of_cart,
+    |shown| {
+        assert_eq!(shown.heard("DELETED web 10"), ["client informer"]);
+        let heard = ["client final", "client informer"];
+        assert_eq!(shown.heard("ADDED web 11"), heard);
+        assert_eq!(shown.ghosts_end("client final"), Some(shown.x(27.0)));
+    },
+    |shown| assert_eq!(shown.ghosts_end("client final"), Some(shown.x(30.0))),
+    |shown| {
+        // The changes at 2 and 8 minutes reach final, whose stream is open.
+        for write in ["MODIFIED web 12", "MODIFIED web 13"] {
+            let heard = ["client final", "client informer"];
+            assert_eq!(shown.heard(write), heard, "{write}");
+        }
+        assert_eq!(shown.ghosts_end("client final"), Some(shown.x(2_300.0)));
+        assert!(shown.says("client v1", "silent"));
+    },
 ];
 
 #[test]
