@@ -124,6 +124,10 @@ impl Shown {
 
     /// Shows a passage in another run.
     fn of(lesson: &Lesson, run: Run, place: usize, at: Duration) -> Self {
+        Self::drawn(lesson, run, place, at, Ways::Lesson)
+    }
+
+    fn drawn(lesson: &Lesson, run: Run, place: usize, at: Duration, ways: Ways) -> Self {
         let passage = &lesson.passages[place];
         let mut player = LessonPlayer::new(lesson.clone(), run);
         let entries = player.advance(at);
@@ -136,7 +140,7 @@ impl Shown {
         let now = player.now();
         let rows = lanes.rows(&store, &view, now);
         let scene = draw::lanes(&Picture {
-            ways: Ways::Lesson,
+            ways,
             ..Picture::new(&store, &rows, &view, now)
         });
         Self {
@@ -697,6 +701,26 @@ fn a_ghost_is_dated_from_its_begin_even_if_that_is_not_shown() {
     let shown = Shown::at(&lesson, 5, Duration::from_secs(44));
     let ghosts = [("client naive".to_owned(), "1 ghost since 11.0 s".to_owned())];
     assert_eq!(shown.ghosts(), ghosts);
+}
+
+#[test]
+fn a_question_that_covers_what_each_side_holds_covers_ghosts_in_the_picture() {
+    let mut covered = 0;
+    for lesson in lessons() {
+        for (place, passage) in lesson.passages.iter().enumerate() {
+            if passage.question.is_none_or(|question| !question.covers) {
+                continue;
+            }
+            let drawn = |ways| {
+                let run = run_of(&lesson);
+                Shown::drawn(&lesson, run, place, passage.at, ways).ghosts()
+            };
+            assert_eq!(drawn(Ways::Covered), [], "{}: {}", lesson.name, passage.key);
+            covered += drawn(Ways::Lesson).len();
+        }
+    }
+    // As in away, while the person is asked what naive holds.
+    assert!(covered >= 2, "{covered}");
 }
 
 #[test]
