@@ -40,7 +40,7 @@ const NARROW_PX: f64 = 600.0;
 const PEN_PX: f64 = 84.0;
 /// The height of a ring, in px.
 const RING_PX: f64 = 22.0;
-/// The distance of two rings of which one would cover the other or its number, in px.
+/// The distance of two rings, in px, so that neither covers the other or its number.
 const RINGS_APART_PX: f64 = 32.0;
 
 /// What the talk remembers between two messages.
