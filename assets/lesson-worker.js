@@ -1,5 +1,8 @@
 // The worker of a lesson: runs its cluster, answers its reader as a server would, and obeys the controls.
-import init, { Worker as Lesson, digest_of } from "./{{lesson.js}}";
+import init, { Worker as Lesson, digest_of, lesson_of } from "./{{lesson.js}}";
+
+// The files with the lessons' texts by the lessons' names, and the list of all lessons as `index`.
+const FILES = JSON.parse('{{=lesson-texts.json}}');
 
 // The interval of time steps while it plays, and the longest between two feeds of the reader, in milliseconds.
 const TICK = 16, CARE = 5000;
@@ -10,6 +13,25 @@ const load = async () => {
   await init({ module_or_path: new Response(body, { headers: { "Content-Type": "application/wasm" } }) });
 };
 const loaded = load();
+
+// Fetches a file of texts once, and returns the promise of its text.
+const texts = new Map();
+const fetchText = (name) => {
+  if (!texts.has(name)) {
+    const get = async () => {
+      const answer = await fetch(new URL(`./${FILES[name]}`, import.meta.url));
+      if (!answer.ok) throw `its texts cannot be loaded (${FILES[name]}: ${answer.status})`;
+      return answer.text();
+    };
+    texts.set(name, get());
+  }
+  return texts.get(name);
+};
+// Begins to fetch what the lesson of a link most likely needs, while the module is loaded.
+const expect = (fragment) => {
+  const name = /[#&]lesson=([^&]*)/.exec(fragment)?.[1];
+  for (const part of [name, "index"]) if (Object.hasOwn(FILES, part)) fetchText(part).catch(() => {});
+};
 
 let lesson, reader, ticking, failed;
 const tell = () => postMessage({ now: lesson.now() });
@@ -30,8 +52,8 @@ const tick = () => {
 };
 
 const hear = {
-  start({ fragment }) {
-    lesson = new Lesson(fragment);
+  async start({ fragment }) {
+    lesson = new Lesson(fragment, await fetchText(lesson_of(fragment)), await fetchText("index"));
     postMessage({ text: lesson.lesson() });
     tell();
   },
@@ -64,13 +86,15 @@ const hear = {
   },
 };
 
-onmessage = async ({ data }) => {
-  try {
-    await loaded;
-    if (!failed) hear[data.do](data);
-  } catch (error) {
+// Messages are heard one after the other: those after the start wait for its texts.
+let heard = loaded;
+onmessage = ({ data }) => {
+  if (data.do === "start") expect(data.fragment);
+  heard = heard.then(async () => {
+    if (!failed) await hear[data.do](data);
+  }).catch((error) => {
+    if (!failed) postMessage({ failed: String(error) });
     failed = true;
-    postMessage({ failed: String(error) });
-  }
+  });
 };
 setInterval(feed, CARE);

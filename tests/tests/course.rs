@@ -23,6 +23,8 @@ use Reply::{Choose, Fill, Tap};
 /// A lesson, as a person walks through it.
 struct Walk {
     lesson: &'static str,
+    /// A time behind the begin of the last passage, in seconds.
+    late: u32,
     /// The answers to each passage's question.
     replies: [Option<Reply>; 7],
     /// The passage with the act, and how many tenths of a second it is moved.
@@ -31,9 +33,10 @@ struct Walk {
     goals: [(usize, &'static [usize]); 2],
 }
 
-const WALKS: [Walk; 4] = [
+const WALKS: [Walk; 5] = [
     Walk {
         lesson: "watch-event",
+        late: 49,
         replies: [
             Some(Choose(1, 3)),
             Some(Tap(&[1, 2], &[2])),
@@ -47,7 +50,23 @@ const WALKS: [Walk; 4] = [
         goals: [(3, &[3]), (4, &[3])],
     },
     Walk {
+        lesson: "three-tries",
+        late: 2_350,
+        replies: [
+            Some(Choose(1, 3)),
+            Some(Tap(&[1, 2], &[3])),
+            Some(Choose(1, 2)),
+            Some(Choose(1, 2)),
+            Some(Choose(1, 3)),
+            None,
+            None,
+        ],
+        act: (3, 30),
+        goals: [(3, &[2]), (6, &[2])],
+    },
+    Walk {
         lesson: "expired",
+        late: 49,
         replies: [
             Some(Choose(1, 2)),
             Some(Choose(2, 1)),
@@ -62,6 +81,7 @@ const WALKS: [Walk; 4] = [
     },
     Walk {
         lesson: "away",
+        late: 36,
         replies: [
             Some(Choose(1, 2)),
             Some(Choose(2, 1)),
@@ -76,6 +96,7 @@ const WALKS: [Walk; 4] = [
     },
     Walk {
         lesson: "ghost",
+        late: 49,
         replies: [
             Some(Choose(1, 3)),
             Some(Tap(&[1], &[1, 3])),
@@ -390,8 +411,7 @@ async fn every_goal_is_reached_and_too_many_clicks_are_said() -> Result<()> {
     let (files, browser) = or_skip!(open_files().await?);
     let tab = Tab(browser.driver());
     for walk in &WALKS {
-        open(&tab, &files, walk.lesson, "&at=49").await?;
-        // 49 s lies behind the last passage's begin.
+        open(&tab, &files, walk.lesson, &format!("&at={}", walk.late)).await?;
         tab.press(Key::PageUp).await?;
         goal_says(&tab, "0 clicks of").await?;
         for (place, (back, buttons)) in walk.goals.iter().enumerate() {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
-use watchscope_scenarios::lessons::{Run, digest_of, lessons};
+use watchscope_scenarios::lessons::{Run, digest_of, english, english_lines, lessons};
 use watchscope_simulator::{ClientGo, Version};
 use watchscope_tests::{
     Browser, BrowserTools, Missing, Served, WatchscopeBinary, eventually, or_skip, project_root,
@@ -17,8 +17,8 @@ use watchscope_tests::{
 use crate::browser::{LONG, Tab, Visit, has_page};
 use crate::simulated::Simulated;
 
-/// The most bytes of the worker's module under gzip. A click loads it, and only with a lesson. The replies to wrong
-/// answers, the tables to fill in and the goals of four lessons are in it.
+/// The most bytes of the worker's module under gzip. A click loads it, and only with a lesson. The texts of the
+/// lessons are not in it.
 const MOST_BYTES: u64 = 490_000;
 /// The most bytes of the module that opens and saves recordings, under gzip.
 const MOST_RECORDING_BYTES: u64 = 186_000;
@@ -221,7 +221,9 @@ async fn without_a_server_the_secret_is_not_sent_and_the_lessons_are_offered() -
     is_open(&tab).await?;
     eventually("the menu is open", LONG, async || {
         let menu = tab.text(".lesson-menu[open]").await?;
-        let is_whole = lessons().iter().all(|lesson| menu.contains(lesson.title));
+        let is_whole = english_lines()?
+            .iter()
+            .all(|line| menu.contains(&line.title));
         ensure!(is_whole, "{menu}");
         Ok(())
     })
@@ -356,12 +358,97 @@ async fn serve_offers_the_lessons_too() -> Result<()> {
         .await?;
     eventually("the menu is open", LONG, async || {
         let menu = tab.text(".lesson-menu[open]").await?;
-        let is_whole = lessons().iter().all(|lesson| menu.contains(lesson.title));
+        let is_whole = english_lines()?
+            .iter()
+            .all(|line| menu.contains(&line.title));
         ensure!(is_whole, "{menu}");
         Ok(())
     })
     .await?;
     browser.console_is_quiet().await
+}
+
+/// The most bytes of the texts of one lesson under gzip.
+const MOST_TEXT_BYTES: u64 = 40_000;
+
+#[test]
+fn the_texts_of_a_lesson_are_a_small_file_and_not_in_the_module() -> Result<()> {
+    let folder = or_skip!(page_folder());
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(&folder)? {
+        names.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    let module = names
+        .iter()
+        .find(|name| name.starts_with("lesson-") && name.ends_with("_bg.wasm"));
+    let module = std::fs::read(folder.join(module.context("the module")?))?;
+    let has = |text: &str| memchr::memmem::find(&module, text.as_bytes()).is_some();
+    for lesson in lessons() {
+        let texts = english(&lesson)?;
+        let begin = format!("lesson-{}-", lesson.name);
+        let file = names
+            .iter()
+            .find(|name| name.starts_with(&begin) && name.ends_with(".json.gz"));
+        let file = file.with_context(|| format!("no texts of {}", lesson.name))?;
+        let bytes = folder.join(file).metadata()?.len();
+        ensure!(
+            (500..=MOST_TEXT_BYTES).contains(&bytes),
+            "{file}: {bytes} bytes"
+        );
+        for passage in &texts.passages {
+            ensure!(!has(&passage.text[0]), "{}: {}", lesson.name, passage.title);
+        }
+        // What the script names is in the module, so the search would find texts.
+        ensure!(has(lesson.name) && !has(&texts.title), "{}", texts.title);
+    }
+    Ok(())
+}
+
+/// Copies the page into a folder, with other texts of `away`; `None` leaves the file out.
+fn page_with(texts: Option<&str>) -> Result<Result<tempfile::TempDir, Missing>> {
+    let page = match page_folder() {
+        Ok(page) => page,
+        Err(missing) => return Ok(Err(missing)),
+    };
+    let folder = tempfile::tempdir()?;
+    for entry in std::fs::read_dir(&page)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let to = folder.path().join(&name);
+        if !name.starts_with("lesson-away-") {
+            std::fs::copy(entry.path(), to)?;
+        } else if let Some(texts) = texts {
+            std::fs::write(to, texts)?;
+        }
+    }
+    Ok(Ok(folder))
+}
+
+#[tokio::test]
+async fn texts_that_are_absent_or_do_not_fit_are_said_on_the_page() -> Result<()> {
+    for (texts, says) in [
+        (None, "its texts cannot be loaded"),
+        (
+            Some(r#"{"title": "A"}"#),
+            "texts of away: question is missing",
+        ),
+        (Some("<!doctype html>"), "texts of away: no JSON"),
+    ] {
+        let folder = or_skip!(page_with(texts)?);
+        let tools = or_skip!(BrowserTools::find());
+        let files = Files::serve(folder.path().to_owned()).await?;
+        let browser = Browser::start(&tools).await?;
+        let tab = Tab(browser.driver());
+        let address = format!("{}#lesson=away", files.page);
+        browser.driver().goto(address).await?;
+        eventually("the page says why", LONG, async || {
+            let page = tab.text("body").await?;
+            ensure!(page.contains(says), "{page}");
+            Ok(())
+        })
+        .await?;
+    }
+    Ok(())
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use watchscope_scenarios::lessons::{self, Lesson};
+use watchscope_scenarios::lessons::{self, Lesson, Line, TextError};
 
 use super::args::LessonsArgs;
 use super::exit::Failure;
@@ -11,13 +11,13 @@ use super::out;
 /// Prints the list, or the text of one lesson, to standard output.
 pub(super) fn lessons(args: &LessonsArgs) -> Result<(), Failure> {
     let text = match &args.lesson {
-        None => list(),
+        None => lessons::english_lines().map(|lines| list(&lines)),
         Some(name) => {
             let lesson = lessons::lesson(name).ok_or_else(|| Failure::usage(unknown(name)))?;
             script(&lesson)
         }
     };
-    out::print(&text)
+    out::print(&text.map_err(Failure::failed)?)
 }
 
 fn unknown(name: &str) -> String {
@@ -27,29 +27,29 @@ fn unknown(name: &str) -> String {
     )
 }
 
-fn list() -> String {
-    let lessons = lessons::lessons();
-    let widest = lessons.iter().map(|lesson| lesson.name.len()).max();
+fn list(lines: &[Line]) -> String {
+    let widest = lines.iter().map(|line| line.name.len()).max();
     let widest = widest.unwrap_or(0);
-    let lines = lessons
+    let lines = lines
         .iter()
-        .map(|lesson| format!("{:widest$}  {}\n", lesson.name, lesson.title));
+        .map(|line| format!("{:widest$}  {}\n", line.name, line.title));
     lines.collect()
 }
 
-fn script(lesson: &Lesson) -> String {
-    let mut text = format!("{}\n{}\n", lesson.title, lesson.teaches);
-    for (place, passage) in lesson.passages.iter().enumerate() {
+fn script(lesson: &Lesson) -> Result<String, TextError> {
+    let texts = lessons::english(lesson)?;
+    let mut text = format!("{}\n{}\n", texts.title, texts.teaches);
+    for (place, passage) in texts.passages.iter().enumerate() {
         // Writing into a text does not fail.
         let _ = write!(text, "\n{}. {}\n", place + 1, passage.title);
-        for paragraph in passage.text {
+        for paragraph in &passage.text {
             let _ = writeln!(text, "{}", plain(paragraph));
         }
-        if let Some(question) = passage.question {
-            let _ = writeln!(text, "? {}", plain(question.asks));
+        if let Some(question) = &passage.question {
+            let _ = writeln!(text, "? {}", plain(&question.asks));
         }
     }
-    text
+    Ok(text)
 }
 
 /// Returns a paragraph without its marks for stress, code and moments.
@@ -73,18 +73,19 @@ mod tests {
 
     #[test]
     fn the_list_has_a_line_for_each_lesson() {
-        insta::assert_snapshot!(list(), @r"
+        insta::assert_snapshot!(list(&lessons::english_lines().unwrap()), @r"
         watch-event  Life of a watch event
+        ghost        Watches ghost you
+        three-tries  Return, continue, sleep
         expired      410 and relist
         away         Deleted while you were away
-        ghost        Watches ghost you
         ");
     }
 
     #[test]
     fn a_lesson_is_printed_without_marks() {
         for lesson in lessons::lessons() {
-            let text = script(&lesson);
+            let text = script(&lesson).unwrap();
             assert!(!text.contains(['*', '`', '{', '}']), "{text}");
         }
         assert_eq!(plain("It *lists* {1}: `GET`, {12}."), "It lists: GET,.");

@@ -16,4 +16,4 @@ mod view_model;
 #[cfg(target_arch = "wasm32")]
 mod worker;
 
-pub use session::{Session, SessionError};
+pub use session::{Session, SessionError, lesson_of};

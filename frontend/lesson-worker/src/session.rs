@@ -7,13 +7,15 @@ use watchscope_model::vocabulary::NoteRefusal;
 use watchscope_model::wire::CommandDone;
 use watchscope_model::wire::player::{LessonCommand, LessonNow, LessonText};
 use watchscope_model::{Entry, Time};
-use watchscope_scenarios::lessons::{self, Learned, Lesson, LessonPlayer, Run};
+use watchscope_scenarios::lessons::{
+    self, Learned, Lesson, LessonPlayer, Line, Run, TextError, Texts,
+};
 use watchscope_simulator::{ClientGo, Version};
 
 use crate::link::{self, Link};
 use crate::pace;
 use crate::transcript::Transcript;
-use crate::view_model::{self, Arrival, Tried};
+use crate::view_model::{self, Arrival, Tried, Words};
 
 /// The allowed speeds, in thousandths of the speed of a clock. A command with another one is refused.
 const SPEEDS: std::ops::RangeInclusive<u32> = 100..=1_000_000;
@@ -24,18 +26,26 @@ const TICK_MOST_MS: f64 = 100.0;
 /// The most tried times of an act that are kept. More ticks could not be told apart. The number has no source.
 const TRIED_MOST: usize = 32;
 
-/// The reason that a session does not carry out a command.
+/// The reason that a session does not open, or does not carry out a command.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SessionError {
-    /// There is no such lesson; these names are nearest.
-    Lesson(Vec<&'static str>),
+    /// The lesson's texts cannot be used.
+    Texts(TextError),
     /// The command's argument is wrong.
     Command(LessonCommand),
+}
+
+/// Returns the name of the lesson that a link's fragment opens, whose texts the session needs. An unknown lesson becomes
+/// the nearest one, and no lesson the first.
+#[must_use]
+pub fn lesson_of(fragment: &str) -> &'static str {
+    lesson_and_arrival(&Link::read(fragment)).0.name
 }
 
 /// A lesson, and the page that looks at it.
 pub struct Session {
     player: LessonPlayer,
+    words: Words,
     transcript: Transcript,
     reader: Option<Reader>,
     /// The time at which the reader came, by the driver's clock, and the lesson's time then.
@@ -65,50 +75,26 @@ pub struct Session {
 }
 
 impl Session {
-    /// Opens a lesson at this number of seconds; without one, at its first passage. A time past the end opens the end,
-    /// with a note.
+    /// Opens the lesson of a link's fragment ([`lesson_of`]), with everything that the link says was changed. `texts` are
+    /// the lesson's, and `index` is the list of all lessons, both as JSON. What the lesson lacks (an act, a version) is
+    /// left as written, with a note. A time past the end opens the end, with a note.
     ///
     /// # Errors
-    /// If there is no such lesson.
-    pub fn open(name: &str, at_s: Option<f64>) -> Result<Self, SessionError> {
-        let at = at_s.and_then(|at_s| Duration::try_from_secs_f64(at_s).ok());
-        let name = Some(name.to_owned());
-        Self::of_link(Link {
-            name,
-            at,
-            ..Link::default()
-        })
-    }
-
-    /// Opens the lesson of a link's fragment, with everything that the link says was changed. An unknown lesson becomes
-    /// the nearest one, and no lesson the first; the text says so. What the lesson lacks (an act, a version) is left as
-    /// written, with a note.
-    #[must_use]
-    pub fn open_link(fragment: &str) -> Self {
+    /// If `texts` do not fit the lesson's script, or `index` the lessons.
+    pub fn open(fragment: &str, texts: &str, index: &str) -> Result<Self, SessionError> {
         let mut link = Link::read(fragment);
-        let all = lessons::lessons();
-        let mut arrival = Arrival {
-            is_offer: link.name.is_none(),
-            ..Arrival::default()
-        };
-        if let Some(name) = link.name.take_if(|name| lessons::lesson(name).is_none()) {
-            arrival.nearest = lessons::nearest(&name);
-            arrival.unknown = Some(name);
+        let (lesson, arrival) = lesson_and_arrival(&link);
+        if arrival.unknown.is_some() {
             link.at = None;
         }
-        let name = link.name.take();
-        let nearest = arrival.nearest.first().map(ToString::to_string);
-        let first = all.first().map(|lesson| lesson.name.to_owned());
-        link.name = name.or(nearest).or(first);
-        let mut session = Self::of_link(link).expect("the name is one of a lesson");
-        session.arrival = arrival;
-        session
+        let words = Words {
+            texts: Texts::read(&lesson, texts).map_err(SessionError::Texts)?,
+            lines: Line::read_all(index).map_err(SessionError::Texts)?,
+        };
+        Ok(Self::of_link(link, lesson, arrival, words))
     }
 
-    fn of_link(link: Link) -> Result<Self, SessionError> {
-        let name = link.name.unwrap_or_default();
-        let mut lesson =
-            lessons::lesson(&name).ok_or_else(|| SessionError::Lesson(lessons::nearest(&name)))?;
+    fn of_link(link: Link, mut lesson: Lesson, arrival: Arrival, words: Words) -> Self {
         let own = own_run(&lesson);
         let first = lesson.passages.first();
         let first = first.map_or(Duration::ZERO, |passage| passage.at);
@@ -156,8 +142,9 @@ impl Session {
         let at = link.at.unwrap_or(first).min(lesson.lasts);
         let mut player = LessonPlayer::new(lesson, run);
         player.repeat_deeds(link.broke);
-        Ok(Self {
+        Self {
             player,
+            words,
             transcript: Transcript::default(),
             reader: None,
             opened: (0.0, Time(0)),
@@ -169,11 +156,11 @@ impl Session {
             exact_us: at.as_micros() as f64,
             ticked_ms: 0.0,
             note: (!notes.is_empty()).then(|| notes.join(" ")),
-            arrival: Arrival::default(),
+            arrival,
             answers,
             finds,
             tried,
-        })
+        }
     }
 
     /// Connects a reader, which begins again with a snapshot.
@@ -328,10 +315,10 @@ impl Session {
         }
     }
 
-    /// Returns the lesson and its text.
+    /// Returns the lesson and its texts.
     #[must_use]
     pub fn lesson(&self) -> LessonText {
-        view_model::lesson(self.player.lesson(), &self.arrival)
+        view_model::lesson(self.player.lesson(), &self.words, &self.arrival)
     }
 
     /// Returns the lesson's present state.
@@ -343,6 +330,7 @@ impl Session {
         let is_moved = lesson.movables.iter().any(|act| act.at != act.written);
         view_model::now(&view_model::Now {
             player: &self.player,
+            words: &self.words,
             transcript: &self.transcript,
             at,
             is_playing: self.is_playing,
@@ -541,6 +529,24 @@ impl Session {
         self.is_playing = false;
         self.exact_us = to.as_micros() as f64;
     }
+}
+
+/// Returns the lesson of a link, and how the page came to it.
+fn lesson_and_arrival(link: &Link) -> (Lesson, Arrival) {
+    let mut arrival = Arrival {
+        is_offer: link.name.is_none(),
+        ..Arrival::default()
+    };
+    let mut lesson = link.name.as_deref().and_then(lessons::lesson);
+    if lesson.is_none()
+        && let Some(name) = &link.name
+    {
+        arrival.nearest = lessons::nearest(name);
+        arrival.unknown = Some(name.clone());
+        let nearest = arrival.nearest.first();
+        lesson = nearest.and_then(|name| lessons::lesson(name));
+    }
+    (lesson.unwrap_or_else(lessons::first), arrival)
 }
 
 /// Returns the run that the text describes.

@@ -92,12 +92,18 @@ impl Transcript {
             }
             Event::ClientRequest(request) => asked(&request.client, request.request.clone()),
             Event::ClientStarted(started) => {
-                self.clients.push(ClientNow {
+                let client = ClientNow {
                     name: started.client.to_string(),
                     program: started.program.to_string(),
                     version: started.version.as_ref().map(ToString::to_string),
                     phase: None,
-                });
+                };
+                // A client that starts again, as with a changed line, keeps its place.
+                let mut clients = self.clients.iter_mut();
+                match clients.find(|known| known.name == client.name) {
+                    Some(known) => *known = client,
+                    None => self.clients.push(client),
+                }
                 None
             }
             Event::ClientReport(report) => {

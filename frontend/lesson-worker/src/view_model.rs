@@ -8,16 +8,24 @@ use watchscope_model::wire::player::{
     MomentNow, PassageText, QuestionText, TriedNow,
 };
 use watchscope_scenarios::lessons::{
-    self, Aim, Form, Found, Goal, Lanes, Learned, Lesson, LessonPlayer, Movable, Panel, Passage,
-    Question,
+    ActTexts, Aim, Form, Found, Goal, Lanes, Learned, Lesson, LessonPlayer, Line, Movable, Panel,
+    Passage, PassageTexts, Question, QuestionTexts, Texts,
 };
 use watchscope_simulator::{ClientGo, Version};
 
 use crate::transcript::Transcript;
 
+/// The words of a lesson, and the list of all lessons.
+#[derive(Clone, Debug)]
+pub(crate) struct Words {
+    pub(crate) texts: Texts,
+    pub(crate) lines: Vec<Line>,
+}
+
 /// The present state of a session.
 pub(crate) struct Now<'a> {
     pub(crate) player: &'a LessonPlayer,
+    pub(crate) words: &'a Words,
     pub(crate) transcript: &'a Transcript,
     pub(crate) at: Duration,
     pub(crate) is_playing: bool,
@@ -54,33 +62,35 @@ pub(crate) struct Arrival {
     pub(crate) is_offer: bool,
 }
 
-/// Returns a lesson, its text, and the list of all lessons.
-pub(crate) fn lesson(lesson: &Lesson, arrival: &Arrival) -> LessonText {
-    let all = lessons::lessons();
-    let place = all.iter().position(|known| known.name == lesson.name);
-    let listed = all.iter().map(|lesson| LessonLine {
-        name: lesson.name.to_owned(),
-        title: lesson.title.to_owned(),
-        teaches: lesson.teaches.to_owned(),
+/// Returns a lesson, its texts, and the list of all lessons.
+pub(crate) fn lesson(lesson: &Lesson, words: &Words, arrival: &Arrival) -> LessonText {
+    let place = words.lines.iter().position(|line| line.name == lesson.name);
+    let listed = words.lines.iter().map(|line| LessonLine {
+        name: line.name.to_owned(),
+        title: line.title.clone(),
+        question: line.question.clone(),
+        teaches: line.teaches.clone(),
     });
     let servers = (Version::OLDEST.minor()..=Version::NEWEST_MINOR).rev();
     let mut clients: Vec<String> = ClientGo::all()
         .map(|client| client.name().to_owned())
         .collect();
     clients.reverse();
+    let texts = &words.texts;
+    let passages = lesson.passages.iter().zip(&texts.passages);
+    let acts = lesson.movables.iter().zip(&texts.acts);
+    let goals = lesson.goals.iter().zip(&texts.goals);
     LessonText {
         name: lesson.name.to_owned(),
-        title: lesson.title.to_owned(),
+        title: texts.title.clone(),
         number: place.map_or(0, |place| number(place + 1)),
         lasts_us: micros(lesson.lasts),
-        passages: lesson.passages.iter().map(passage).collect(),
-        breaks: lesson
-            .breaks
-            .iter()
-            .map(|broken| broken.words.to_owned())
+        passages: passages
+            .map(|(script, texts)| passage(script, texts))
             .collect(),
-        acts: lesson.movables.iter().map(act_text).collect(),
-        goals: lesson.goals.iter().map(goal_text).collect(),
+        breaks: texts.breaks.clone(),
+        acts: acts.map(|(act, texts)| act_text(act, texts)).collect(),
+        goals: goals.map(|(goal, words)| goal_text(goal, words)).collect(),
         lessons: listed.collect(),
         servers: servers.map(|minor| format!("1.{minor}")).collect(),
         clients,
@@ -90,20 +100,16 @@ pub(crate) fn lesson(lesson: &Lesson, arrival: &Arrival) -> LessonText {
     }
 }
 
-fn passage(passage: &Passage) -> PassageText {
-    let texts = |texts: &[&str]| texts.iter().map(ToString::to_string).collect();
+fn passage(passage: &Passage, texts: &PassageTexts) -> PassageText {
+    let question = passage.question.as_ref().zip(texts.question.as_ref());
     PassageText {
-        title: passage.title.to_owned(),
+        title: texts.title.clone(),
         at_us: micros(passage.at),
         from_us: micros(passage.shows.0),
         to_us: micros(passage.shows.1),
-        text: texts(passage.text),
-        moments: passage
-            .moments
-            .iter()
-            .map(|moment| moment.words.to_owned())
-            .collect(),
-        question: passage.question.as_ref().map(question_text),
+        text: texts.text.clone(),
+        moments: texts.moments.clone(),
+        question: question.map(|(question, texts)| question_text(question, texts)),
         act: passage.moves.map(|act| act as u64),
         lanes: match passage.lanes {
             Lanes::Sides => 0,
@@ -118,45 +124,43 @@ fn passage(passage: &Passage) -> PassageText {
     }
 }
 
-fn goal_text(goal: &Goal) -> GoalText {
+fn goal_text(goal: &Goal, words: &str) -> GoalText {
     let (client, ghosts) = match goal.shows {
         Aim::Ghosts(client, ghosts) => (Some(client.to_owned()), ghosts),
         Aim::Moment(_) => (None, 0),
     };
     GoalText {
-        words: goal.words.to_owned(),
+        words: words.to_owned(),
         clicks: goal.clicks,
         client,
         ghosts,
     }
 }
 
-fn question_text(question: &Question) -> QuestionText {
-    let texts = |texts: &[&str]| -> Vec<String> { texts.iter().map(ToString::to_string).collect() };
+fn question_text(question: &Question, texts: &QuestionTexts) -> QuestionText {
     let mut text = QuestionText {
-        asks: question.asks.to_owned(),
+        asks: texts.asks.clone(),
         form: 0,
-        answers: Vec::new(),
+        answers: texts.answers.clone(),
         lanes: Vec::new(),
         rows: Vec::new(),
         columns: Vec::new(),
         right: number(question.form.right()),
         see: number(question.form.answers()),
-        because: question.because.to_owned(),
-        replies: texts(&question.form.replies()),
+        because: texts.because.clone(),
+        replies: texts.replies.clone(),
         covers: question.covers,
     };
     match question.form {
-        Form::Choose { answers, .. } => text.answers = texts(answers),
+        Form::Choose { .. } => {}
         Form::Tap(taps) => {
             text.form = 1;
-            text.answers = taps.iter().map(|tap| tap.words.to_owned()).collect();
             text.lanes = taps.iter().map(|tap| tap.lane.to_owned()).collect();
         }
         Form::Fill { columns, rows } => {
             text.form = 2;
             text.rows = rows.iter().map(|(row, _)| (*row).to_owned()).collect();
-            text.columns = texts(columns);
+            text.columns = columns.iter().map(ToString::to_string).collect();
             let cells = rows
                 .iter()
                 .flat_map(|(row, _)| columns.iter().map(move |column| format!("{column}, {row}")));
@@ -166,15 +170,15 @@ fn question_text(question: &Question) -> QuestionText {
     text
 }
 
-fn act_text(act: &Movable) -> ActText {
+fn act_text(act: &Movable, texts: &ActTexts) -> ActText {
     ActText {
-        words: act.words.to_owned(),
+        words: texts.words.clone(),
         lane: act.lane.to_owned(),
         written_us: micros(act.written),
         from_us: micros(act.bounds.0),
         to_us: micros(act.bounds.1),
         snaps_us: act.snaps.iter().map(|at| micros(*at)).collect(),
-        finds: act.finds.iter().map(|find| find.words.to_owned()).collect(),
+        finds: texts.finds.clone(),
     }
 }
 
@@ -188,6 +192,7 @@ pub(crate) fn now(now: &Now<'_>) -> LessonNow {
         .lesson()
         .movables
         .iter()
+        .zip(&now.words.texts.acts)
         .zip(now.finds)
         .zip(now.tried);
     LessonNow {
@@ -203,7 +208,7 @@ pub(crate) fn now(now: &Now<'_>) -> LessonNow {
         server: format!("1.{}", run.server.minor()),
         client: run.client.name().to_owned(),
         acts: acts
-            .map(|((act, finds), tried)| act_now(now, act, finds, tried))
+            .map(|(((act, texts), finds), tried)| act_now(now, (act, &texts.news), finds, tried))
             .collect(),
         clicks: number(player.deeds().len()),
         goals: (0..player.lesson().goals.len())
@@ -265,9 +270,13 @@ fn moment(found: Option<&Found>) -> MomentNow {
     }
 }
 
-fn act_now(now: &Now<'_>, act: &Movable, finds: &[Option<Duration>], tried: &[Tried]) -> ActNow {
+fn act_now(
+    now: &Now<'_>,
+    (act, news): (&Movable, &str),
+    finds: &[Option<Duration>],
+    tried: &[Tried],
+) -> ActNow {
     let is_settled = now.at >= act.settled;
-    let news = act.news.words;
     let fate = |client: String| match now.transcript.learned(&client, &act.news) {
         Learned::ByEvent => Some(format!("{client} hears {news}")),
         Learned::FromList => Some(format!("{client} learns {news} from its list")),

@@ -9,7 +9,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use watchscope_model::wire::player::{decode_command, encode_lesson};
 use watchscope_scenarios::lessons::{self, Run};
 
-use crate::Session;
+use crate::{Session, SessionError};
 
 /// A session, for the worker's script. Errors are sentences.
 #[wasm_bindgen]
@@ -17,10 +17,17 @@ pub struct Worker(Session);
 
 #[wasm_bindgen]
 impl Worker {
-    /// Opens the lesson of a link's fragment.
+    /// Opens the lesson of a link's fragment with its texts and the list of all lessons, both as JSON.
+    ///
+    /// # Errors
+    /// If the texts do not fit the lesson.
     #[wasm_bindgen(constructor)]
-    pub fn new(fragment: &str) -> Worker {
-        Worker(Session::open_link(fragment))
+    pub fn new(fragment: &str, texts: &str, index: &str) -> Result<Worker, String> {
+        match Session::open(fragment, texts, index) {
+            Ok(session) => Ok(Worker(session)),
+            Err(SessionError::Texts(error)) => Err(error.to_string()),
+            Err(SessionError::Command(_)) => Err("a link is no command".to_owned()),
+        }
     }
 
     /// Connects a reader, which begins again with a snapshot.
@@ -80,6 +87,12 @@ impl Worker {
     pub fn is_playing(&self) -> bool {
         self.0.is_playing()
     }
+}
+
+/// Returns the name of the lesson that a link's fragment opens.
+#[wasm_bindgen]
+pub fn lesson_of(fragment: &str) -> String {
+    crate::lesson_of(fragment).to_owned()
 }
 
 /// Returns the digest of a lesson's records in hex digits, for tests to compare with the host's. A version that cannot

@@ -7,10 +7,10 @@ mod page;
 use watchscope_lesson_worker::Session;
 use watchscope_model::wire::player::{Answer, Break, NextPassage, Play, Step};
 
-use self::page::{Page, at_s, moved, now, received};
+use self::page::{Page, at_s, moved, now, open, received};
 
 /// All lessons.
-const LESSONS: [&str; 4] = ["watch-event", "expired", "away", "ghost"];
+const LESSONS: [&str; 5] = ["watch-event", "ghost", "three-tries", "expired", "away"];
 
 /// Moves the act; returns what became of it, and what has been found.
 fn fates(session: &mut Session, to_s: f64) -> (Vec<String>, Vec<Option<i64>>) {
@@ -23,7 +23,7 @@ fn fates(session: &mut Session, to_s: f64) -> (Vec<String>, Vec<Option<i64>>) {
 
 #[test]
 fn a_moved_deletion_shows_who_hears_it_and_what_was_found() {
-    let mut session = Session::open("away", Some(18.0)).unwrap();
+    let mut session = open("away", Some(18.0));
     Page::join(&mut session, 0.0);
     let [correct, naive] = ["correct hears it", "naive hears it"].map(String::from);
     let deaf = "naive does not hear it".to_owned();
@@ -53,7 +53,7 @@ fn a_moved_deletion_shows_who_hears_it_and_what_was_found() {
 
 #[test]
 fn the_forgetting_decides_who_hears_of_the_deletion() {
-    let mut session = Session::open("expired", Some(44.0)).unwrap();
+    let mut session = open("expired", Some(44.0));
     Page::join(&mut session, 0.0);
     let list = "informer learns of the deletion from its list";
     let deaf = "naive does not hear of the deletion";
@@ -69,7 +69,7 @@ fn the_forgetting_decides_who_hears_of_the_deletion() {
 
 #[test]
 fn the_start_decides_whether_a_pod_comes_by_an_event_or_in_the_list() {
-    let mut session = Session::open("watch-event", Some(17.0)).unwrap();
+    let mut session = open("watch-event", Some(17.0));
     Page::join(&mut session, 0.0);
     assert_eq!(now(&session).acts[0].fates, ["controller hears of web-1"]);
     for (at_s, fate) in [
@@ -90,7 +90,7 @@ fn the_start_decides_whether_a_pod_comes_by_an_event_or_in_the_list() {
 
 #[test]
 fn the_deletion_of_ghost_is_heard_by_all_only_before_the_streams_end() {
-    let mut session = Session::open("ghost", Some(33.0)).unwrap();
+    let mut session = open("ghost", Some(33.0));
     Page::join(&mut session, 0.0);
     let of = |heard: [bool; 3]| -> Vec<String> {
         let clients = ["broken", "fixed", "informer"].into_iter().zip(heard);
@@ -111,7 +111,7 @@ fn the_deletion_of_ghost_is_heard_by_all_only_before_the_streams_end() {
 
 #[test]
 fn a_goal_that_is_a_moment_is_reached_when_the_run_shows_it() {
-    let mut session = Session::open("ghost", Some(4.0)).unwrap();
+    let mut session = open("ghost", Some(4.0));
     Page::join(&mut session, 0.0);
     session.say(Break { place: 3 }.into()).unwrap();
     session.say(NextPassage {}.into()).unwrap();
@@ -124,7 +124,7 @@ fn a_goal_that_is_a_moment_is_reached_when_the_run_shows_it() {
 #[test]
 fn a_step_shows_something_and_never_runs_over_a_passage() {
     for name in LESSONS {
-        let mut session = Session::open(name, Some(0.0)).unwrap();
+        let mut session = open(name, Some(0.0));
         Page::join(&mut session, 0.0);
         let text = session.lesson();
         let mut before = now(&session);
@@ -155,7 +155,7 @@ fn a_step_shows_something_and_never_runs_over_a_passage() {
 fn a_lesson_plays_its_quiet_stretches_fast_and_no_passage_makes_one_wait_long() {
     let mut slow = Vec::new();
     for name in LESSONS {
-        let mut session = Session::open(name, None).unwrap();
+        let mut session = open(name, None);
         let mut page = Page::join(&mut session, 0.0);
         let mut clock_ms = 0.0;
         session.tick(clock_ms);
@@ -186,7 +186,7 @@ fn a_lesson_plays_its_quiet_stretches_fast_and_no_passage_makes_one_wait_long() 
 
 #[test]
 fn marks_answer_a_question_by_a_number_and_a_link_keeps_them() {
-    let mut session = Session::open("ghost", Some(8.0)).unwrap();
+    let mut session = open("ghost", Some(8.0));
     Page::join(&mut session, 0.0);
     let question = session.lesson().passages[1].question.clone().unwrap();
     assert_eq!((question.form, question.right, question.see), (1, 0b100, 8));
@@ -200,7 +200,7 @@ fn marks_answer_a_question_by_a_number_and_a_link_keeps_them() {
     assert!(now(&session).link.ends_with("&answered=1:7,1:4"));
     let question = session.lesson().passages[0].question.clone().unwrap();
     assert_eq!((question.form, question.see), (0, 3));
-    let text = Session::open("away", None).unwrap().lesson();
+    let text = open("away", None).lesson();
     let question = text.passages[2].question.clone().unwrap();
     assert_eq!(
         (question.form, question.rows.len(), question.columns.len()),

@@ -11,14 +11,15 @@ use watchscope_model::wire::player::{
     encode_lesson,
 };
 use watchscope_model::wire::{ServerMessage, decode_server};
+use watchscope_scenarios::lessons::english_json;
 use watchscope_timeline::LaneId;
 use watchscope_timeline::inside::beliefs::belief_table;
 
-use self::page::{Page, at_s, moved, now, received, seek};
+use self::page::{Page, at_s, index, moved, now, open, open_link, received, seek};
 
 #[test]
 fn a_page_that_comes_gets_a_snapshot_with_lanes_at_once() {
-    let mut session = Session::open("watch-event", None).unwrap();
+    let mut session = open("watch-event", None);
     let page = Page::join(&mut session, 5.0);
     assert_eq!(page.is_resumed, Some(false));
     assert_eq!(page.store.state().unwrap().watches.len(), 1);
@@ -28,7 +29,7 @@ fn a_page_that_comes_gets_a_snapshot_with_lanes_at_once() {
 
 #[test]
 fn it_plays_to_the_next_passage_at_the_chosen_speed_and_stops_there() {
-    let mut session = Session::open("watch-event", None).unwrap();
+    let mut session = open("watch-event", None);
     let mut page = Page::join(&mut session, 0.0);
     session.tick(0.0);
     session
@@ -56,7 +57,7 @@ fn it_plays_to_the_next_passage_at_the_chosen_speed_and_stops_there() {
 
 #[test]
 fn a_page_that_goes_back_gets_every_record_from_the_first() {
-    let mut session = Session::open("ghost", None).unwrap();
+    let mut session = open("ghost", None);
     session.say(seek(33.0)).unwrap();
     let run = session.number();
     session.say(seek(12.0)).unwrap();
@@ -64,14 +65,14 @@ fn a_page_that_goes_back_gets_every_record_from_the_first() {
     assert_eq!(at_s(&session), 12.0);
     let page = Page::join(&mut session, 0.0);
     assert_eq!(page.store.records(), page.head());
-    let mut straight = Session::open("ghost", Some(12.0)).unwrap();
+    let mut straight = open("ghost", Some(12.0));
     let other = Page::join(&mut straight, 0.0);
     assert!(page.store.state() == other.store.state());
 }
 
 #[test]
 fn the_text_says_whether_it_tells_of_this_run() {
-    let mut session = Session::open("away", None).unwrap();
+    let mut session = open("away", None);
     assert!(now(&session).is_as_written);
     session.say(Break { place: 0 }.into()).unwrap();
     assert!(!now(&session).is_as_written);
@@ -104,7 +105,7 @@ fn the_text_says_whether_it_tells_of_this_run() {
 
 #[test]
 fn every_lesson_runs_with_every_version() {
-    let session = Session::open("ghost", None).unwrap();
+    let session = open("ghost", None);
     let text = session.lesson();
     assert_eq!(decode_lesson(&encode_lesson(&text)).as_ref(), Ok(&text));
     let servers = text.servers.iter().cloned();
@@ -113,7 +114,7 @@ fn every_lesson_runs_with_every_version() {
     let clients = clients.map(|version| LessonCommand::from(SetClient { version }));
     let versions: Vec<LessonCommand> = servers.chain(clients).collect();
     for lesson in &text.lessons {
-        let mut session = Session::open(&lesson.name, None).unwrap();
+        let mut session = open(&lesson.name, None);
         for version in &versions {
             session.say(version.clone()).unwrap();
             session.say(seek(60.0)).unwrap();
@@ -124,7 +125,7 @@ fn every_lesson_runs_with_every_version() {
 
 #[test]
 fn passages_are_gone_through_forward_and_back() {
-    let mut session = Session::open("expired", None).unwrap();
+    let mut session = open("expired", None);
     session.say(NextPassage {}.into()).unwrap();
     assert_eq!(now(&session).passage, 1);
     session.say(Step {}.into()).unwrap();
@@ -137,24 +138,24 @@ fn passages_are_gone_through_forward_and_back() {
 
 #[test]
 fn a_time_past_the_end_opens_at_the_end_with_a_note() {
-    let session = Session::open("watch-event", Some(1e6)).unwrap();
+    let session = open("watch-event", Some(1e6));
     let view = now(&session);
     assert_eq!(view.at_us, 60_000_000);
     assert_eq!(
         view.note.as_deref(),
         Some("The link is to a time past the end; this is the end, 60 s.")
     );
-    let session = Session::open("watch-event", Some(60.0)).unwrap();
+    let session = open("watch-event", Some(60.0));
     assert_eq!(now(&session).note, None);
 }
 
 #[test]
 fn a_link_to_a_time_after_the_last_record_shows_what_each_side_believes() {
-    let known = Session::open("ghost", None).unwrap();
+    let known = open("ghost", None);
     let text = known.lesson();
     let ends = text.lessons.iter().map(|lesson| (&*lesson.name, 1e6));
     for (name, at_s) in ends.chain([("ghost", 37.0), ("away", 60.0), ("watch-event", 30.0)]) {
-        let mut session = Session::open(name, Some(at_s)).unwrap();
+        let mut session = open(name, Some(at_s));
         let page = Page::join(&mut session, 0.0);
         let table = belief_table(&page.store, LaneId::Findings, None);
         let table = table.unwrap_or_else(|| panic!("{name} at {at_s}: it shows no beliefs"));
@@ -168,7 +169,7 @@ fn a_link_to_a_time_after_the_last_record_shows_what_each_side_believes() {
 #[test]
 fn the_wire_has_what_the_clients_receive_too() {
     // naive gets the present objects as ADDED a second time, and no word of report.
-    let mut session = Session::open("away", Some(12.5)).unwrap();
+    let mut session = open("away", Some(12.5));
     Page::join(&mut session, 0.0);
     let naive = received(&session, "naive");
     let added = |name: &str, from_s: f64| {
@@ -202,7 +203,7 @@ fn the_wire_has_what_the_clients_receive_too() {
     assert_eq!(correct[0].1, "200, resourceVersion 8, 3 items");
 
     // Both clients receive 410 within a stream that was answered with 200.
-    let mut session = Session::open("expired", Some(20.0)).unwrap();
+    let mut session = open("expired", Some(20.0));
     Page::join(&mut session, 0.0);
     for client in ["informer", "naive"] {
         let view = received(&session, client);
@@ -218,7 +219,7 @@ fn the_wire_has_what_the_clients_receive_too() {
 
 #[test]
 fn the_wire_is_in_order_and_keeps_its_last_lines() {
-    let mut session = Session::open("expired", Some(44.0)).unwrap();
+    let mut session = open("expired", Some(44.0));
     Page::join(&mut session, 0.0);
     let view = now(&session);
     let times: Vec<_> = view.wire.iter().map(|line| line.at).collect();
@@ -229,10 +230,27 @@ fn the_wire_is_in_order_and_keeps_its_last_lines() {
 }
 
 #[test]
-fn an_unknown_lesson_or_command_is_refused() {
-    let unknown = Session::open("gost", None).err();
-    assert_eq!(unknown, Some(SessionError::Lesson(vec!["ghost"])));
-    let mut session = Session::open("ghost", None).unwrap();
+fn texts_of_another_lesson_are_refused_by_name_and_key() {
+    let away = english_json("away").unwrap();
+    let refused = |texts: &str, index: &str| match Session::open("#lesson=ghost", texts, index) {
+        Err(SessionError::Texts(error)) => error.to_string(),
+        _ => panic!("it opens"),
+    };
+    let error = refused(away, &index());
+    assert_eq!(error, "texts of ghost: passages.wait is missing");
+    let ghost = english_json("ghost").unwrap();
+    let error = refused(ghost, "{}");
+    assert_eq!(error, "texts of index: watch-event is missing");
+    let error = refused("<!doctype html>", &index());
+    assert_eq!(
+        error,
+        "texts of ghost: no JSON: expected value at line 1 column 1"
+    );
+}
+
+#[test]
+fn an_unknown_command_is_refused() {
+    let mut session = open("ghost", None);
     let version = || "1.99".to_owned();
     for command in [
         LessonCommand::from(SetSpeed { thousandths: 0 }),
@@ -257,7 +275,7 @@ fn an_unknown_lesson_or_command_is_refused() {
 
 #[test]
 fn a_reader_is_looked_after_while_nothing_plays() {
-    let mut session = Session::open("ghost", None).unwrap();
+    let mut session = open("ghost", None);
     Page::join(&mut session, 0.0);
     assert!(session.next(1_000.0).is_none());
     let heartbeat = session.next(20_001.0).unwrap();
@@ -267,7 +285,7 @@ fn a_reader_is_looked_after_while_nothing_plays() {
 
 #[test]
 fn the_texts_beside_the_picture_are_of_the_moment_shown() {
-    let mut session = Session::open("ghost", Some(22.0)).unwrap();
+    let mut session = open("ghost", Some(22.0));
     Page::join(&mut session, 0.0);
     let view = now(&session);
     let is_deleted = |line: &WireLine| {
@@ -302,7 +320,7 @@ fn the_texts_beside_the_picture_are_of_the_moment_shown() {
 
 #[test]
 fn a_link_keeps_everything_that_the_person_changed() {
-    let mut session = Session::open("away", Some(12.5)).unwrap();
+    let mut session = open("away", Some(12.5));
     Page::join(&mut session, 0.0);
     session
         .say(
@@ -333,7 +351,7 @@ fn a_link_keeps_everything_that_the_person_changed() {
         link,
         "lesson=away&at=18&server=1.27&moved=report:9.3&broke=12.5:3&answered=1:3"
     );
-    let mut opened = Session::open_link(&format!("#{link}"));
+    let mut opened = open_link(&format!("#{link}"));
     let same = Page::join(&mut opened, 0.0);
     assert!(page.store.state() == same.store.state());
     assert_eq!(now(&opened).link, link);
@@ -346,15 +364,15 @@ fn a_link_keeps_everything_that_the_person_changed() {
 
 #[test]
 fn a_link_to_what_there_is_not_opens_the_nearest_and_says_so() {
-    let text = Session::open_link("#lesson=gost&at=5").lesson();
+    let text = open_link("#lesson=gost&at=5").lesson();
     assert_eq!(
         (&*text.name, text.unknown.as_deref()),
         ("ghost", Some("gost"))
     );
     assert_eq!(text.nearest, ["ghost"]);
-    let text = Session::open_link("").lesson();
+    let text = open_link("").lesson();
     assert_eq!((&*text.name, text.is_offer), ("watch-event", true));
-    let session = Session::open_link("lesson=ghost&moved=report:3&server=2.0");
+    let session = open_link("lesson=ghost&moved=report:3&server=2.0");
     assert_eq!(
         now(&session).note.as_deref(),
         Some(

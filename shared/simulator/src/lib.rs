@@ -58,7 +58,8 @@ pub use apiserver::answers::Answers;
 pub use change::Change;
 pub use client::{
     Belief, ClientEvent, ClientGo, ClientId, ClientPhase, ClientRecord, ClientReport, Comparison,
-    Controller, Held, Key, KubeList, KubeRs, KubeWatcher, Program, UnknownVersion, WatchDeployment,
+    Controller, Edit, Held, Key, KubeList, KubeRs, KubeWatcher, Program, UnknownVersion,
+    WatchDeployment,
 };
 pub use config::Config;
 pub use defect::Defect;

@@ -3,7 +3,7 @@
 //! For each opening a Chromium is started anew, with nothing cached, and goes to a lesson's address at a
 //! `watchscope demo`. The opening ends with the first painted lane, by the page's clock, which starts with the
 //! navigation.
-//! Going back leads from the end of the longest lesson to just before it, which runs the whole lesson again. Its time
+//! Going back leads from the end of the longest lesson of at most 120 s to just before it, which runs the whole lesson again. Its time
 //! ends with the drawn picture.
 //! The worker measures the time of ten virtual minutes over whole runs of all lessons. Each runs as written, and with
 //! each fault that a lesson lets a reader inject.
@@ -28,6 +28,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const START_BAR_MS: f64 = 500.0;
 const BACK_BAR_MS: f64 = 300.0;
 const MODULE_BAR_KB: f64 = 600.0;
+/// The length of the longest lesson whose bar is even.
+const EVEN: Duration = Duration::from_secs(120);
 /// The virtual seconds that the bar for going back is about.
 const BACK_OVER_S: f64 = 600.0;
 
@@ -76,7 +78,9 @@ async fn main() -> Result<()> {
     );
 
     let longest = lessons();
-    let longest = longest.iter().max_by_key(|lesson| lesson.lasts);
+    // The bar of a longer lesson is not even, and another bar holds for its runs.
+    let short = longest.iter().filter(|lesson| lesson.lasts <= EVEN);
+    let longest = short.max_by_key(|lesson| lesson.lasts);
     let longest = longest.context("a lesson")?;
     let lasts = longest.lasts.as_secs();
     let tab = Tab::open(SIZE_PX.0, SIZE_PX.1, "").await?;

@@ -94,7 +94,7 @@ const READ: [&str; 9] = [
 ];
 
 /// Endings of the files that hold sentences.
-const WITH_SENTENCES: [&str; 4] = ["rs", "md", "js", "html"];
+const WITH_SENTENCES: [&str; 5] = ["rs", "md", "js", "json", "html"];
 
 /// An idiom in a file.
 struct Place {

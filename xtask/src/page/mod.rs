@@ -8,6 +8,7 @@
 //! frontend/recording-worker ─► the same ─► recording.js, recording_bg.wasm ────────────────────────────────┤
 //! frontend/unpacker ─► the same ─► for the page in one file alone ─────────────────────────────────────────┤
 //! assets/index.html with boot.js and styles.css in it; panels.css, findings.json … ────────────────────────┤
+//! shared/scenarios/src/lessons/texts/*.json ─► lesson_texts.rs ────────────────────────────────────────────┤
 //! docs/findings/F01.svg … ─────────────────────────────────────────────────────────────────────────────────┴─► names.rs ─► dist.rs
 //! ```
 //! `single.rs` makes one more file of these, single.html: the whole page in one file, as the template of an export.
@@ -18,6 +19,7 @@
 mod bundle;
 mod dist;
 mod glue;
+mod lesson_texts;
 mod names;
 mod order;
 mod packed;
@@ -110,6 +112,8 @@ pub(crate) fn build(project: &Project, installs: Installs, profile: PageProfile)
     shell::step("putting the page into dist/", || {
         let mut files = assets(&project.root.join("assets"))?;
         files.extend(pictures(&project.root.join("docs/findings"))?);
+        let texts = project.root.join("shared/scenarios/src/lessons/texts");
+        files.extend(lesson_texts::files(&texts)?);
         if profile == PageProfile::Release {
             shorten(&mut files)?;
         }

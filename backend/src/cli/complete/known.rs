@@ -15,8 +15,10 @@ pub(super) fn stories() -> Vec<Candidate> {
 
 /// The lessons.
 pub(super) fn lessons() -> Vec<Candidate> {
-    let all = lessons::lessons().into_iter();
-    all.map(|lesson| Candidate::new(lesson.name, lesson.title))
+    // Completion offers nothing rather than an error.
+    let lines = lessons::english_lines().unwrap_or_default().into_iter();
+    lines
+        .map(|line| Candidate::new(line.name, line.title))
         .collect()
 }
 

@@ -131,10 +131,10 @@ impl Model {
                 marks: &self.panels.notes.marks,
                 top: Px::from_f64(self.flags_top_px()),
             },
-            ways: if self.panels.is_lesson {
-                Ways::Lesson
-            } else {
-                Ways::Stopped
+            ways: match (self.panels.is_lesson, self.panels.is_covered) {
+                (true, true) => Ways::Covered,
+                (true, false) => Ways::Lesson,
+                (false, _) => Ways::Stopped,
             },
             records: self.second.map(|second| &second.records.draw),
         }

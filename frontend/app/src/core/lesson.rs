@@ -1,6 +1,10 @@
-//! What the panels of a lesson compute: marks of its text, times in words, and where a dragged act lands.
+//! What the panels of a lesson compute: marks of its text, times in words, the scale of its bar, and where a dragged act
+//! lands.
 
-use watchscope_model::wire::player::ActText;
+use watchscope_model::wire::player::{ActText, LessonText};
+
+/// A lesson longer than this has a bar on which each passage has room. The number has no source.
+const LONG_US: i64 = 120_000_000;
 
 /// Within this distance of a time to which an act snaps, a drag lands on that time.
 const SNAP_US: i64 = 150_000;
@@ -8,6 +12,46 @@ const SNAP_US: i64 = 150_000;
 pub const STEP_US: i64 = 100_000;
 /// The steps of the arrow keys with Shift.
 pub const STRIDE_US: i64 = 1_000_000;
+
+/// Returns the place of a time on the bar, from 0 to 1. On the bar of a long lesson, half of the length is for time, and
+/// the other half gives each passage the same room.
+#[must_use]
+pub fn share_of(text: &LessonText, at_us: i64) -> f64 {
+    let places = places(text);
+    let next = places.partition_point(|(us, _)| *us <= at_us);
+    let next = next.clamp(1, places.len() - 1);
+    let ((from_us, from), (to_us, to)) = (places[next - 1], places[next]);
+    let part = (at_us - from_us) as f64 / (to_us - from_us).max(1) as f64;
+    from + (to - from) * part.clamp(0.0, 1.0)
+}
+
+/// Returns the time at a place of the bar; the reverse of [`share_of`].
+#[must_use]
+pub fn time_at(text: &LessonText, share: f64) -> i64 {
+    let places = places(text);
+    let next = places.partition_point(|(_, known)| *known <= share);
+    let next = next.clamp(1, places.len() - 1);
+    let ((from_us, from), (to_us, to)) = (places[next - 1], places[next]);
+    let part = ((share - from) / (to - from).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
+    from_us + ((to_us - from_us) as f64 * part) as i64
+}
+
+/// Returns the times between which the bar is even, with their places. The first is 0 and the last is the lesson's end.
+fn places(text: &LessonText) -> Vec<(i64, f64)> {
+    let lasts_us = text.lasts_us.max(1);
+    let begins = text.passages.iter().map(|passage| passage.at_us);
+    let is_within = |at_us: &i64| (1..lasts_us).contains(at_us);
+    let begins = begins.filter(|at_us| lasts_us > LONG_US && is_within(at_us));
+    let mut times = vec![0];
+    times.extend(begins);
+    times.push(lasts_us);
+    let parts = (times.len() - 1) as f64;
+    let place = |(number, at_us): (usize, i64)| {
+        let share = at_us as f64 / lasts_us as f64;
+        (at_us, (share + number as f64 / parts) / 2.0)
+    };
+    times.into_iter().enumerate().map(place).collect()
+}
 
 /// A part of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -171,7 +215,74 @@ pub fn within(act: &ActText, at_us: i64) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use watchscope_model::wire::player::PassageText;
+
     use super::*;
+
+    fn lesson(lasts_us: i64, begins_us: &[i64]) -> LessonText {
+        let passage = |at_us: &i64| PassageText {
+            title: String::new(),
+            at_us: *at_us,
+            from_us: 0,
+            to_us: 0,
+            text: Vec::new(),
+            moments: Vec::new(),
+            question: None,
+            act: None,
+            lanes: 0,
+            has_wire: false,
+            has_holds: false,
+            has_code: false,
+            has_breaks: false,
+        };
+        LessonText {
+            name: String::new(),
+            title: String::new(),
+            number: 1,
+            lasts_us,
+            passages: begins_us.iter().map(passage).collect(),
+            breaks: Vec::new(),
+            acts: Vec::new(),
+            goals: Vec::new(),
+            lessons: Vec::new(),
+            servers: Vec::new(),
+            clients: Vec::new(),
+            unknown: None,
+            nearest: Vec::new(),
+            is_offer: false,
+        }
+    }
+
+    #[test]
+    fn the_bar_of_a_short_lesson_is_even() {
+        let text = lesson(60_000_000, &[3_000_000, 40_000_000]);
+        assert_eq!(share_of(&text, 15_000_000), 0.25);
+        assert_eq!(time_at(&text, 0.25), 15_000_000);
+    }
+
+    #[test]
+    fn the_bar_of_a_long_lesson_has_room_for_each_passage() {
+        let begins = [3_000_000, 17_000_000, 2_300_000_000];
+        let text = lesson(2_400_000_000, &begins);
+        let shares = begins.map(|at_us| (share_of(&text, at_us) * 100.0) as i64);
+        assert_eq!(shares, [12, 25, 85]);
+        for at_us in [
+            0,
+            2_000_000,
+            3_000_000,
+            30_000_000,
+            2_350_000_000,
+            2_400_000_000,
+        ] {
+            let back = time_at(&text, share_of(&text, at_us));
+            assert!((back - at_us).abs() < 10, "{at_us}: {back}");
+        }
+        assert_eq!((share_of(&text, -5), share_of(&text, i64::MAX)), (0.0, 1.0));
+        assert_eq!(
+            (time_at(&text, -1.0), time_at(&text, 2.0)),
+            (0, 2_400_000_000)
+        );
+    }
 
     fn act() -> ActText {
         ActText {

@@ -78,6 +78,8 @@ pub struct PanelState {
     pub muted_of: Option<LogId>,
     /// Whether this page shows a lesson.
     pub is_lesson: bool,
+    /// Whether a lesson's question covers what each side holds.
+    pub is_covered: bool,
     /// The text of the lanes' filter.
     pub filter: String,
     /// Whether the help is open.

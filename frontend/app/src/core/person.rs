@@ -258,6 +258,8 @@ pub enum Person {
     },
     /// A lesson's log begins again.
     StartOver,
+    /// A lesson's question covers what each side holds (`true`), or no longer does.
+    Cover(bool),
     /// A lesson shows the lanes that its passage needs.
     Expand(LessonLanes),
     /// A lesson scrolls to a lane, by its key.

@@ -1,13 +1,15 @@
 //! What the tests share: a page that follows a session, and commands.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
-use watchscope_lesson_worker::Session;
+use serde_json::{Value, json};
+use watchscope_lesson_worker::{Session, lesson_of};
 use watchscope_model::wire::player::{
     LessonCommand, LessonNow, MoveAct, Seek, decode_lesson, encode_lesson,
 };
 use watchscope_model::wire::{
     Hello, PROTOCOL_VERSION, ServerMessage, decode_server, encode_client,
 };
+use watchscope_scenarios::lessons::{english_json, english_lines};
 use watchscope_timeline::Store;
 
 /// A page: takes the session's messages, as the page's source does.
@@ -56,6 +58,29 @@ impl Page {
     pub(crate) fn head(&self) -> u64 {
         self.store.state().unwrap().seq.0
     }
+}
+
+/// Returns the list of all lessons as JSON, as the page's build makes it of their texts.
+pub(crate) fn index() -> String {
+    let lines = english_lines().unwrap().into_iter();
+    let lines = lines.map(|line| {
+        let (title, question, teaches) = (line.title, line.question, line.teaches);
+        let texts = json!({"title": title, "question": question, "teaches": teaches});
+        (line.name.to_owned(), texts)
+    });
+    Value::Object(lines.collect()).to_string()
+}
+
+/// Opens the lesson of a link's fragment with its texts.
+pub(crate) fn open_link(fragment: &str) -> Session {
+    let texts = english_json(lesson_of(fragment)).unwrap();
+    Session::open(fragment, texts, &index()).unwrap()
+}
+
+/// Opens a lesson at a number of seconds; without one, at its first passage.
+pub(crate) fn open(name: &str, at_s: Option<f64>) -> Session {
+    let at = at_s.map_or_else(String::new, |at_s| format!("&at={at_s}"));
+    open_link(&format!("#lesson={name}{at}"))
 }
 
 /// Returns the state as a page gets it.

@@ -206,6 +206,8 @@ fields! {
         name: String,
         /// The lesson's title.
         title: String,
+        /// The question that the lesson answers.
+        question: String,
         /// What the lesson teaches, in one line without a full stop.
         teaches: String,
     }

@@ -1,21 +1,18 @@
-//! Lesson 2: 410 and relist. The apiserver's history is bounded; a client that falls behind it has to list again, and
+//! Lesson 4: 410 and relist. The apiserver's history is bounded; a client that falls behind it has to list again, and
 //! to compare the list with its own state.
 
 use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_simulator::{ClientGo, Controller, Cut, Fault, Program, Target, Version};
 
 use super::{
-    Aim, Break, Cell, Find, Form, Goal, Lanes, Learned, Lesson, Moment, Movable, News, Panel,
-    Passage, Question, Script, Sought, Tap, act, configmaps, create_map, delete_map, secs, start,
-    write_map,
+    Aim, Break, Find, Form, Goal, Lanes, Learned, Lesson, Moment, Movable, News, Panel, Passage,
+    Question, Script, Sought, Tap, act, configmaps, create_map, delete_map, secs, start, write_map,
 };
 use crate::script::Deed;
 
 pub(super) fn lesson() -> Lesson {
     Lesson {
         name: "expired",
-        title: "410 and relist",
-        teaches: "Why a watch cannot always resume from its resourceVersion, and what to do then",
         lasts: secs(90.0),
         server: Version::DEFAULT,
         client: ClientGo::minor(34),
@@ -33,27 +30,27 @@ pub(super) fn lesson() -> Lesson {
         breaks: vec![
             super::reset_all(),
             Break {
-                words: "Forget history",
+                key: "forget",
                 deeds: vec![Deed::Inject(expire()), Deed::Lift(expire())],
             },
             Break {
-                words: "Write stock",
+                key: "write-stock",
                 deeds: vec![write_map("stock", 99)],
             },
             Break {
-                words: "Delete stock",
+                key: "delete-stock",
                 deeds: vec![delete_map("stock")],
             },
         ],
         movables: vec![forgetting()],
         goals: vec![
             Goal {
-                words: "Make watchscope infer the deletion of stock, with three clicks.",
+                key: "three-clicks",
                 shows: Aim::Moment(INFERRED),
                 clicks: 3,
             },
             Goal {
-                words: "Make watchscope infer the deletion of stock, with one click.",
+                key: "one-click",
                 shows: Aim::Moment(INFERRED),
                 clicks: 1,
             },
@@ -69,12 +66,10 @@ fn forgetting() -> Movable {
     let written = secs(12.5);
     Movable {
         name: "forget",
-        words: "FORGET history",
         lane: "apiserver 0 configmaps",
         news: News {
             change: ChangeType::Deleted,
             object: "report",
-            words: "of the deletion",
         },
         written,
         at: written,
@@ -84,17 +79,17 @@ fn forgetting() -> Movable {
         settled: secs(43.0),
         finds: vec![
             Find {
-                words: "Neither hears of the deletion",
+                key: "neither",
                 learn: &[("informer", Learned::FromList), ("naive", Learned::Never)],
                 only_at: None,
             },
             Find {
-                words: "naive hears of the deletion, and informer only learns of it from its list",
+                key: "only-naive",
                 learn: &[("informer", Learned::FromList), ("naive", Learned::ByEvent)],
                 only_at: None,
             },
             Find {
-                words: "Both hear of the deletion",
+                key: "both",
                 learn: &[("informer", Learned::ByEvent), ("naive", Learned::ByEvent)],
                 only_at: None,
             },
@@ -142,40 +137,18 @@ fn script(client: ClientGo) -> Script {
 
 fn three() -> Passage {
     Passage {
-        title: "Two clients, one truth",
+        key: "three",
         at: secs(5.0),
         shows: (secs(0.0), secs(8.0)),
-        text: &[
-            "There are three configmaps: prices, report and stock. Two clients watch them. *informer* works as most \
-             controllers do. *naive* {1} is a loop written by hand.",
-            "prices was written {2}, and each client received the event. If its stream ended now, each would ask to \
-             resume after the last resourceVersion it saw.",
-        ],
         moments: vec![
-            Moment::first("naive watches", Sought::Phase("naive", "watching")),
-            Moment::first(
-                "prices is written",
-                Sought::Write(ChangeType::Modified, "prices"),
-            ),
+            Moment::first(Sought::Phase("naive", "watching")),
+            Moment::first(Sought::Write(ChangeType::Modified, "prices")),
         ],
         question: Some(Question {
-            asks: "All connections are reset, and one configmap is deleted before any client is back. Is the \
-                deletion lost to them?",
             form: Form::Choose {
-                answers: &[
-                    "Yes: no client had a stream",
-                    "No: the server still has it",
-                    "Only to naive",
-                ],
+                answers: 3,
                 right: 1,
-                replies: &[
-                    "No stream was open, true. But the server does not throw an event away once it is sent.",
-                    "",
-                    "naive remembers its last resourceVersion too. What can it ask for with it?",
-                ],
             },
-            because: "The watch cache keeps recent events. A client that asks from its last resourceVersion gets all \
-                later events.",
             covers: false,
         }),
         lanes: Lanes::Layers,
@@ -186,43 +159,18 @@ fn three() -> Passage {
 
 fn away() -> Passage {
     Passage {
-        title: "Both are cut off",
+        key: "away",
         at: secs(12.0),
         shows: (secs(4.0), secs(16.0)),
-        text: &[
-            "At 8 s every connection was reset, and new ones are refused. Meanwhile stock was written {1}, and \
-             report was deleted {2}. No client received either event.",
-            "That alone does no harm. The apiserver's watch cache keeps a window of recent events, and each client \
-             knows the last resourceVersion it saw. If it asks from there, it gets all later events, including the \
-             deletion.",
-        ],
         moments: vec![
-            Moment::first(
-                "stock is written",
-                Sought::Write(ChangeType::Modified, "stock"),
-            ),
-            Moment::first(
-                "report is deleted",
-                Sought::Write(ChangeType::Deleted, "report"),
-            ),
+            Moment::first(Sought::Write(ChangeType::Modified, "stock")),
+            Moment::first(Sought::Write(ChangeType::Deleted, "report")),
         ],
         question: Some(Question {
-            asks: "What does informer believe now?",
             form: Form::Choose {
-                answers: &[
-                    "Three configmaps",
-                    "Two configmaps",
-                    "It knows that it does not know",
-                ],
+                answers: 3,
                 right: 0,
-                replies: &[
-                    "",
-                    "Which message said that one is gone? No stream was open at 11 s.",
-                    "It knows that its stream broke. Its store has no field for doubt.",
-                ],
             },
-            because: "A store holds the last state it received. It does not empty itself when the stream breaks. \
-                That is right, and it is why a client must show its lag.",
             covers: true,
         }),
         lanes: Lanes::Layers,
@@ -233,37 +181,15 @@ fn away() -> Passage {
 
 fn forgotten() -> Passage {
     Passage {
-        title: "The server forgets",
+        key: "forgotten",
         at: secs(13.2),
         shows: (secs(4.0), secs(16.0)),
-        text: &[
-            "At 12.5 s the watch cache lost its history. It knows the present objects, but no longer the events \
-             before. A real cache loses them by a restart, or because more events came than fit into the window. \
-             etcd drops history too: the apiserver compacts it every five minutes, and here at the same moment.",
-            "So the deletion of report {1} is in no history any more. Connections are still refused. From 13.5 s on \
-             the server will accept them again.",
-        ],
-        moments: vec![Moment::first(
-            "report is deleted",
-            Sought::Write(ChangeType::Deleted, "report"),
-        )],
+        moments: vec![Moment::first(Sought::Write(ChangeType::Deleted, "report"))],
         question: Some(Question {
-            asks: "A client asks to resume from its last resourceVersion. What should an honest server answer?",
             form: Form::Choose {
-                answers: &[
-                    "Send all objects as ADDED",
-                    "Go on from now",
-                    "Refuse: too old",
-                ],
+                answers: 3,
                 right: 2,
-                replies: &[
-                    "Then the client would keep report: ADDED names what exists, and never what is gone.",
-                    "Then the client would never learn what happened meanwhile, and would not know that.",
-                    "",
-                ],
             },
-            because: "Any other answer would hide that events are missing. The refusal is 410 Expired: the client \
-                has to start over.",
             covers: false,
         }),
         lanes: Lanes::Ways,
@@ -274,70 +200,23 @@ fn forgotten() -> Passage {
 
 fn gone() -> Passage {
     Passage {
-        title: "410 Expired",
+        key: "gone",
         at: secs(20.0),
         shows: (secs(6.0), secs(24.0)),
-        text: &[
-            "naive asked to resume {1}. The answer had status 200, and the stream began with an `ERROR` event: code \
-             410, *too old resource version*. Servers mostly send it this way and not as an HTTP status, so a client \
-             has to read it from the stream.",
-            "informer got the same ERROR {2}. The right reaction is to list again. It waits first, some seconds, \
-             because its backoff grew while every connection was refused.",
-        ],
         moments: vec![
             // The first requests after the server accepts connections again.
-            Moment::after(6, "naive asks again", Sought::Asked("naive", "watch")),
-            Moment::after(4, "informer asks again", Sought::Asked("informer", "watch")),
+            Moment::after(6, Sought::Asked("naive", "watch")),
+            Moment::after(4, Sought::Asked("informer", "watch")),
         ],
         question: Some(Question {
-            asks: "informer lists again, and naive repeats its request. What does each hold at 28 s?",
             form: Form::Fill {
                 columns: &["informer", "naive"],
                 rows: &[
-                    (
-                        "prices",
-                        &[
-                            Cell {
-                                holds: true,
-                                reply: "prices exists, so informer's new list has it.",
-                            },
-                            Cell {
-                                holds: true,
-                                reply: "naive received no event, so it drops nothing.",
-                            },
-                        ],
-                    ),
-                    (
-                        "report",
-                        &[
-                            Cell {
-                                holds: false,
-                                reply: "The new list has prices and stock. What does informer do with an object that it \
-                                        holds and that is not in the list?",
-                            },
-                            Cell {
-                                holds: true,
-                                reply: "Each answer to naive is 410. Which of them says that report is gone?",
-                            },
-                        ],
-                    ),
-                    (
-                        "stock",
-                        &[
-                            Cell {
-                                holds: true,
-                                reply: "stock exists, so informer's new list has it.",
-                            },
-                            Cell {
-                                holds: true,
-                                reply: "naive received no event, so it drops nothing.",
-                            },
-                        ],
-                    ),
+                    ("prices", &[true, true]),
+                    ("report", &[false, true]),
+                    ("stock", &[true, true]),
                 ],
             },
-            because: "No DELETED ever comes. informer compares the list with its store: an object that it holds and \
-                that is not in the list is gone. naive learns nothing and keeps its old state.",
             covers: true,
         }),
         lanes: Lanes::Ways,
@@ -348,51 +227,31 @@ fn gone() -> Passage {
 
 fn relist() -> Passage {
     Passage {
-        title: "What a relist has to infer",
+        key: "relist",
         at: secs(28.0),
         shows: (secs(6.0), secs(32.0)),
-        text: &[
-            "watchscope's own watch, the lane default/configmaps, was cut off as well. It got 410 {1} and listed \
-             again {2}. The list has no report, but the watch held one, so watchscope infers the deletion {3}. It is \
-             drawn hollow, because no event reported it. stock has another resourceVersion in the list: a change {4} \
-             whose steps in between are lost.",
-            "client-go does the same in `Replace`. Its handlers get the last known state in a \
-             `DeletedFinalStateUnknown`: the object is gone, and its final state is unknown. informer dropped report \
-             {5}.",
-        ],
         moments: vec![
-            Moment::first("ERROR 410 in the stream", Sought::Error),
-            Moment::after(1, "the relist is complete", Sought::Listed),
-            Moment::first(
-                "report: inferred",
-                Sought::Change(ChangeType::Deleted, Origin::Inferred, "report"),
-            ),
-            Moment::first(
-                "stock: from the list",
-                Sought::Change(ChangeType::Modified, Origin::List, "stock"),
-            ),
-            Moment::first(
-                "informer drops report",
-                Sought::Belief("informer", "report", false),
-            ),
+            Moment::first(Sought::Error),
+            Moment::after(1, Sought::Listed),
+            Moment::first(Sought::Change(
+                ChangeType::Deleted,
+                Origin::Inferred,
+                "report",
+            )),
+            Moment::first(Sought::Change(ChangeType::Modified, Origin::List, "stock")),
+            Moment::first(Sought::Belief("informer", "report", false)),
         ],
         question: Some(Question {
-            asks: "prices is written at 40 s. Tap the clients that receive it.",
             form: Form::Tap(&[
                 Tap {
                     lane: "client informer",
-                    words: "informer",
                     is_right: true,
-                    reply: "informer has a stream again, from the resourceVersion of its new list.",
                 },
                 Tap {
                     lane: "client naive",
-                    words: "naive",
                     is_right: false,
-                    reply: "naive asks from the same resourceVersion each time. What is each answer?",
                 },
             ]),
-            because: "The server refuses naive each time. No later event reaches it.",
             covers: false,
         }),
         panels: &[Panel::Wire, Panel::Code, Panel::Holds],
@@ -403,23 +262,12 @@ fn relist() -> Passage {
 
 fn again() -> Passage {
     Passage {
-        title: "Move the forgetting",
+        key: "again",
         at: secs(44.0),
         shows: (secs(4.0), secs(48.0)),
-        text: &[
-            "Since {1} naive has asked to resume from the same resourceVersion about once a second. At first there \
-             was no answer, later each answer was 410. The process looks healthy: it runs, logs, and waits between \
-             tries. But it believes in report, which is gone, and in an old stock.",
-            "At 40 s prices was written {2}. informer received it. naive did not, and never will.",
-            "Take *the forgetting* by its handle above the picture, and move it. Who still hears of the deletion?",
-        ],
         moments: vec![
-            Moment::after(1, "naive asks", Sought::Asked("naive", "watch")),
-            Moment::after(
-                1,
-                "prices is written",
-                Sought::Write(ChangeType::Modified, "prices"),
-            ),
+            Moment::after(1, Sought::Asked("naive", "watch")),
+            Moment::after(1, Sought::Write(ChangeType::Modified, "prices")),
         ],
         moves: Some(0),
         panels: &[Panel::Wire, Panel::Code, Panel::Holds],
@@ -429,16 +277,9 @@ fn again() -> Passage {
 
 fn remember() -> Passage {
     Passage {
-        title: "What to remember",
+        key: "remember",
         at: secs(48.0),
         shows: (secs(0.0), secs(52.0)),
-        text: &[
-            "A watch can resume from a resourceVersion only while the server still has the history after it. That is \
-             minutes, and less when there are many writes.",
-            "Do not retry after 410. List again, *replace* the held objects, and infer which are gone.",
-            "It may come as a status or as an event in a stream that answered 200. Handle both.",
-            "Now it is your turn. Go back as far as you like. The buttons below the picture act at the clock.",
-        ],
         ..Passage::BASE
     }
 }

@@ -5,8 +5,8 @@ use super::moment::Sought;
 /// Something that the person is to reach by own clicks.
 #[derive(Clone, Copy, Debug)]
 pub struct Goal {
-    /// The goal, as a sentence.
-    pub words: &'static str,
+    /// The key of the goal's words. No two goals of a lesson have the same key.
+    pub key: &'static str,
     /// What the run has to show.
     pub shows: Aim,
     /// The most breaks that the person may use; at least one.

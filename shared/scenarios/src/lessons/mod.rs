@@ -1,7 +1,8 @@
 //! Lessons: stories with narration, in passages that refer to moments (events of a given kind) of the run.
 //!
-//! A [`Lesson`] is data: a cluster, its script, and its passages. A [`LessonPlayer`] plays a lesson in virtual time and
-//! keeps the run's log. Tests compare the claims of a passage with the records of the player.
+//! A [`Lesson`] is a script: a cluster, its acts, and the times of its passages. Its [`Texts`] are data beside the script,
+//! one JSON file for each lesson, so that they can be translated; each has a key in the script. A [`LessonPlayer`] plays
+//! a lesson in virtual time and keeps the run's log. Tests compare the claims of a passage with the records of the player.
 
 mod away;
 mod expired;
@@ -11,6 +12,8 @@ mod moment;
 mod movable;
 mod player;
 mod question;
+mod texts;
+mod three_tries;
 mod visible;
 mod watch_event;
 
@@ -29,7 +32,11 @@ pub use self::goal::{Aim, Goal};
 pub use self::moment::{Moment, Sought};
 pub use self::movable::{Find, Learned, Movable, News};
 pub use self::player::{Found, LessonPlayer, Run, digest_of};
-pub use self::question::{Cell, Form, Question, Tap};
+pub use self::question::{Form, Question, Tap};
+pub use self::texts::{
+    ActTexts, Line, PassageTexts, QuestionTexts, TextError, Texts, english, english_json,
+    english_lines,
+};
 
 /// The wall clock at a lesson's begin, in microseconds since 1970: 2027-01-01, midnight UTC. Beginning at midnight
 /// makes the clock on the page's ruler show minutes and seconds since the lesson began. The date has no source.
@@ -38,15 +45,11 @@ const MIDNIGHT_US: i64 = 1_798_761_600_000_000;
 /// lesson's begin on. The number has no source.
 const SETTLING: Duration = Duration::from_secs(2);
 
-/// A lesson: a simulated cluster, its script, and the narration.
+/// A lesson: a simulated cluster, its script, and the passages of its narration.
 #[derive(Clone, Debug)]
 pub struct Lesson {
     /// The lesson's name in links: words in lower case, joined by `-`. No two lessons have the same name.
     pub name: &'static str,
-    /// The lesson's title, for people.
-    pub title: &'static str,
-    /// What a person knows after the lesson, in one line without a full stop.
-    pub teaches: &'static str,
     /// The lesson's length in the cluster's virtual time.
     pub lasts: Duration,
     /// The Kubernetes version of the lesson's apiserver, unless the person chooses another.
@@ -81,15 +84,12 @@ struct Script {
 /// or until the lesson ends. The first passage is also shown before its time.
 #[derive(Clone, Debug)]
 pub struct Passage {
-    /// The passage's title.
-    pub title: &'static str,
+    /// The key of the passage's texts. No two passages of a lesson have the same key.
+    pub key: &'static str,
     /// The time from which the passage is shown, since the lesson began.
     pub at: Duration,
     /// The begin and the end of the range of time that the picture shows with the passage, since the lesson began.
     pub shows: (Duration, Duration),
-    /// The passage's paragraphs, in order. `*…*` is emphasis, `` `…` `` is code, and `{1}` refers to the first of
-    /// [`Self::moments`].
-    pub text: &'static [&'static str],
     /// The moments that the passage names, in the order of their numbers in the text. In the lesson as written, all of
     /// them happen before or at the passage's time. The list may be empty.
     pub moments: Vec<Moment>,
@@ -110,12 +110,11 @@ pub struct Passage {
 }
 
 impl Passage {
-    /// A passage that needs all lanes and panels, and has neither title nor text.
+    /// A passage that needs all lanes and panels, and has no key.
     const BASE: Self = Self {
-        title: "",
+        key: "",
         at: Duration::ZERO,
         shows: (Duration::ZERO, Duration::ZERO),
-        text: &[],
         moments: Vec::new(),
         question: None,
         moves: None,
@@ -159,21 +158,28 @@ impl Panel {
 /// Something that the person can do to the cluster.
 #[derive(Clone, Debug)]
 pub struct Break {
-    /// The words of the break's button.
-    pub words: &'static str,
+    /// The key of the words of the break's button. No two breaks of a lesson have the same key.
+    pub key: &'static str,
     /// The deeds that the button performs, in this order, all at one time.
     pub deeds: Vec<Deed>,
 }
 
-/// Returns all four lessons, in the order in which a person learns them.
+/// Returns all five lessons, in the order in which a person learns them.
 #[must_use]
 pub fn lessons() -> Vec<Lesson> {
     vec![
-        watch_event::lesson(),
+        first(),
+        ghost::lesson(),
+        three_tries::lesson(),
         expired::lesson(),
         away::lesson(),
-        ghost::lesson(),
     ]
+}
+
+/// Returns the lesson that a person learns first.
+#[must_use]
+pub fn first() -> Lesson {
+    watch_event::lesson()
 }
 
 /// Returns the lesson with exactly this name; `None` if no lesson has the name.
@@ -234,7 +240,7 @@ impl Lesson {
         tree::sort_by(&mut acts, |one, other| one.at.cmp(&other.at));
         let story = Story {
             name: self.name,
-            title: self.title,
+            title: self.name,
             config,
             view: View::default(),
             acts,
@@ -310,7 +316,7 @@ fn delete_pod(name: &str) -> Deed {
 /// Returns a break that ends all watch streams with an orderly end of the body.
 fn end_watches() -> Break {
     Break {
-        words: "End all watches",
+        key: "end-watches",
         deeds: vec![Deed::Inject(Fault::CloseStreams {
             target: Target::All,
         })],
@@ -320,7 +326,7 @@ fn end_watches() -> Break {
 /// Returns a break that resets all connections.
 fn reset_all() -> Break {
     Break {
-        words: "Reset connections",
+        key: "reset",
         deeds: vec![Deed::Inject(Fault::Cut {
             target: Target::All,
             cut: Cut::Reset,

@@ -4,11 +4,9 @@ use watchscope_model::options::read_get;
 use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_model::{Entry, Event, Inside};
 
-/// A moment of a run that a passage of a lesson names: one entry of the log.
+/// A moment of a run that a passage of a lesson names: one entry of the log. Its words are in the passage's texts.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
-    /// What happened, as the words of the moment's link in the passage's text.
-    pub words: &'static str,
     /// The kind of the moment.
     pub sought: Sought,
     /// The number of moments of the same kind earlier in the run; 0 for the first.
@@ -17,17 +15,13 @@ pub struct Moment {
 
 impl Moment {
     /// Returns the first moment of a kind.
-    pub(super) fn first(words: &'static str, sought: Sought) -> Self {
-        Self::after(0, words, sought)
+    pub(super) fn first(sought: Sought) -> Self {
+        Self::after(0, sought)
     }
 
     /// Returns the moment that comes after `after` earlier moments of its kind.
-    pub(super) fn after(after: usize, words: &'static str, sought: Sought) -> Self {
-        Self {
-            words,
-            sought,
-            after,
-        }
+    pub(super) fn after(after: usize, sought: Sought) -> Self {
+        Self { sought, after }
     }
 }
 
@@ -59,6 +53,9 @@ pub enum Sought {
     /// The client program with this name asked for a watch from exactly the first resourceVersion. The newest write of
     /// the run then had at least the second number as its revision.
     Resumed(&'static str, u64, u64),
+    /// The client program with this name asked for a watch from a resourceVersion, and the newest write of the run had a
+    /// higher revision: the server has something that the client missed.
+    CaughtUp(&'static str),
 }
 
 /// The search for the moments of one kind. The caller passes it every entry of a run, in order.
@@ -126,6 +123,12 @@ impl Finder {
                 });
                 is_from && self.revision >= etcd
             }
+            (Sought::CaughtUp(client), Event::ClientRequest(sent)) if &*sent.client == client => {
+                read_get(&sent.request).is_some_and(|(_, options)| {
+                    let version = options.version.and_then(|version| version.parse().ok());
+                    options.watch && version.is_some_and(|version: u64| version < self.revision)
+                })
+            }
             (Sought::Phase(client, phase), Event::ClientReport(report))
                 if &*report.client == client =>
             {
@@ -156,7 +159,8 @@ pub(super) fn lanes(sought: Sought, entry: &Entry) -> (String, Option<String>) {
             Sought::Asked(client, _)
             | Sought::Phase(client, _)
             | Sought::Belief(client, ..)
-            | Sought::Resumed(client, ..),
+            | Sought::Resumed(client, ..)
+            | Sought::CaughtUp(client),
             _,
         ) => (format!("client {client}"), None),
         (_, Entry::Inside(record)) => match &record.inside {

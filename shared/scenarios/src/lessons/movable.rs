@@ -7,10 +7,8 @@ use watchscope_model::vocabulary::ChangeType;
 /// An act of the script that the person can move.
 #[derive(Clone, Debug)]
 pub struct Movable {
-    /// The act's name in links: a word in lower case. No two acts of a lesson have the same name.
+    /// The act's name in links, and the key of its texts: a word in lower case. No two acts of a lesson have the same name.
     pub name: &'static str,
-    /// The act in words, such as `DELETE report`.
-    pub words: &'static str,
     /// The key of the lane on which the act happens, as the page knows it.
     pub lane: &'static str,
     /// The news that the clients can learn, and that the act's time decides about.
@@ -37,8 +35,6 @@ pub struct News {
     pub change: ChangeType,
     /// The object's name.
     pub object: &'static str,
-    /// The news after "hears", such as `it` or `of the deletion`.
-    pub words: &'static str,
 }
 
 /// How a client learns of a change of an object.
@@ -55,8 +51,8 @@ pub enum Learned {
 /// Something to find by moving an act.
 #[derive(Clone, Debug)]
 pub struct Find {
-    /// What is to be found, as a phrase. It begins with a capital, or with the name of a client.
-    pub words: &'static str,
+    /// The key of the find's words. No two finds of an act have the same key.
+    pub key: &'static str,
     /// How clients learn the news; other clients do not count.
     pub learn: &'static [(&'static str, Learned)],
     /// The one time of the act that counts; `None` if any does.

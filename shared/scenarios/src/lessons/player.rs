@@ -153,7 +153,7 @@ impl LessonPlayer {
             found: None,
         };
         let goals = lesson.goals.iter().map(|goal| match goal.shows {
-            Aim::Moment(sought) => Some(search(&super::Moment::first("", sought))),
+            Aim::Moment(sought) => Some(search(&super::Moment::first(sought))),
             Aim::Ghosts(..) => None,
         });
         let goals = goals.collect();

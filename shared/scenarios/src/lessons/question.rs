@@ -1,14 +1,10 @@
-//! The questions of a lesson: what they ask for, and when they are settled.
+//! The questions of a lesson: what they ask for, and when they are settled. Their words are in the lesson's texts.
 
 /// A question whose answer the next passage shows.
 #[derive(Clone, Copy, Debug)]
 pub struct Question {
-    /// The question, as a sentence.
-    pub asks: &'static str,
     /// What the person answers with.
     pub form: Form,
-    /// The explanation, which is shown once the question is settled ([`Question::is_settled`]).
-    pub because: &'static str,
     /// Whether the page covers what each side holds until the question is settled.
     pub covers: bool,
 }
@@ -18,12 +14,10 @@ pub struct Question {
 pub enum Form {
     /// One of several answers, by its index.
     Choose {
-        /// The answers, in the order in which the page shows them.
-        answers: &'static [&'static str],
+        /// The number of answers.
+        answers: usize,
         /// The index of the right answer. Exactly one answer is right.
         right: usize,
-        /// A reply to each answer, in the order of the answers; that of the right answer is empty.
-        replies: &'static [&'static str],
     },
     /// A set of lanes, of at most 16. Bit n of the answer says whether the lane with index n is in the set.
     Tap(&'static [Tap]),
@@ -32,8 +26,8 @@ pub enum Form {
     Fill {
         /// The clients.
         columns: &'static [&'static str],
-        /// The objects by name, each with its cells in the order of the columns.
-        rows: &'static [(&'static str, &'static [Cell])],
+        /// The objects by name, each with its cells in the order of the columns: whether the client holds the object.
+        rows: &'static [(&'static str, &'static [bool])],
     },
 }
 
@@ -42,21 +36,8 @@ pub enum Form {
 pub struct Tap {
     /// The lane's key, as the page knows it.
     pub lane: &'static str,
-    /// The lane in words.
-    pub words: &'static str,
     /// Whether the lane is in the right set.
     pub is_right: bool,
-    /// The reply if the person has it otherwise.
-    pub reply: &'static str,
-}
-
-/// What a client holds of an object.
-#[derive(Clone, Copy, Debug)]
-pub struct Cell {
-    /// Whether the client holds the object.
-    pub holds: bool,
-    /// The reply if the person has it otherwise.
-    pub reply: &'static str,
 }
 
 impl Form {
@@ -65,7 +46,7 @@ impl Form {
     #[must_use]
     pub fn answers(&self) -> usize {
         match self {
-            Self::Choose { answers, .. } => answers.len(),
+            Self::Choose { answers, .. } => *answers,
             Self::Tap(taps) => 1 << taps.len().min(16),
             Self::Fill { rows, .. } => {
                 let cells: usize = rows.iter().map(|(_, cells)| cells.len()).sum();
@@ -87,20 +68,7 @@ impl Form {
             Self::Tap(taps) => bits(&mut taps.iter().map(|tap| tap.is_right)),
             Self::Fill { rows, .. } => {
                 let mut cells = rows.iter().flat_map(|(_, cells)| cells.iter());
-                bits(&mut cells.by_ref().map(|cell| cell.holds))
-            }
-        }
-    }
-
-    /// Returns the replies: one for each answer to choose, each lane or each cell.
-    #[must_use]
-    pub fn replies(&self) -> Vec<&'static str> {
-        match self {
-            Self::Choose { replies, .. } => replies.to_vec(),
-            Self::Tap(taps) => taps.iter().map(|tap| tap.reply).collect(),
-            Self::Fill { rows, .. } => {
-                let cells = rows.iter().flat_map(|(_, cells)| cells.iter());
-                cells.map(|cell| cell.reply).collect()
+                bits(&mut cells.by_ref().copied())
             }
         }
     }

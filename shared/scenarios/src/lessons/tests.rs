@@ -91,8 +91,8 @@ fn every_moment_comes_before_the_passage_that_names_it() {
                 let is_there = found.is_some_and(|found| found.at <= player.time(passage.at));
                 assert!(
                     is_there,
-                    "{}: {}: {}: {found:?}",
-                    lesson.name, passage.title, moment.words
+                    "{}: {}: {:?}: {found:?}",
+                    lesson.name, passage.key, moment.sought
                 );
             }
         }
@@ -103,10 +103,11 @@ fn every_moment_comes_before_the_passage_that_names_it() {
 fn passages_are_well_formed() {
     for lesson in lessons() {
         let mut before = Duration::ZERO;
-        for passage in &lesson.passages {
-            let whole = passage.text.concat();
+        let texts = english(&lesson).unwrap();
+        for (passage, texts) in lesson.passages.iter().zip(&texts.passages) {
+            let whole = texts.text.concat();
             let is_there = |place: usize| whole.contains(&format!("{{{place}}}"));
-            let name = format!("{}: {}", lesson.name, passage.title);
+            let name = format!("{}: {}", lesson.name, passage.key);
             assert!(passage.at > before && passage.at < lesson.lasts, "{name}");
             assert!((1..=passage.moments.len()).all(is_there), "{name}");
             assert!(!is_there(passage.moments.len() + 1), "{name}");
@@ -125,7 +126,7 @@ fn passages_are_well_formed() {
         // has no question.
         let reveals = lesson.passages.len() - 2;
         for (place, passage) in lesson.passages.iter().enumerate() {
-            let name = format!("{}: {}", lesson.name, passage.title);
+            let name = format!("{}: {}", lesson.name, passage.key);
             assert_eq!(passage.question.is_some(), place < reveals, "{name}");
         }
     }

@@ -94,6 +94,69 @@ fn the_goals_of_ghost_are_reached_by_one_click_each() {
 }
 
 #[test]
+fn the_goals_of_three_tries_need_the_right_line_and_the_second_needs_it_in_time() {
+    let (short_sleep, short_timer, resumes) = (0, 1, 2);
+    for at in [3.0, 12.5, 17.0] {
+        for wrong in [short_sleep, short_timer] {
+            let goals = reached("three-tries", &[(at, wrong)]);
+            assert_eq!(goals, [None, None], "{wrong} at {at} s");
+        }
+    }
+    assert_eq!(
+        reached("three-tries", &[(3.0, resumes)]),
+        [Some(11), Some(11)]
+    );
+    for late in [12.5, 17.0] {
+        let goals = reached("three-tries", &[(late, resumes)]);
+        assert_eq!(goals, [Some(25), None], "at {late} s");
+    }
+    assert_eq!(reached("three-tries", &[(27.0, resumes)]), [None, None]);
+}
+
+/// The program's timer is 30 minutes, which each event sets back (docs/semantics/cases.md#watch-pitfalls).
+#[test]
+fn the_timer_of_final_fires_half_an_hour_after_the_last_event() {
+    let mut player = player(lesson("three-tries").unwrap());
+    let entries = player.advance(secs(2_400.0));
+    let begin = player.time(Duration::ZERO);
+    let slept = entries.iter().filter_map(|entry| match entry {
+        Entry::Record(record) => match &record.event {
+            Event::ClientReport(report)
+                if &*report.client == "final" && &*report.phase == "sleeping" =>
+            {
+                Some(record.at.micros_since(begin) / 1_000_000)
+            }
+            _ => None,
+        },
+        Entry::Inside(_) => None,
+    });
+    let mut slept: Vec<i64> = slept.collect();
+    slept.dedup();
+    assert_eq!(slept, [6, 20, 2_280]);
+    let asked = |who: &str, part: &str| {
+        let requests = entries.iter().filter(|entry| match entry {
+            Entry::Record(record) => match &record.event {
+                Event::ClientRequest(sent) => &*sent.client == who && sent.request.contains(part),
+                _ => false,
+            },
+            Entry::Inside(_) => false,
+        });
+        requests.count()
+    };
+    assert_eq!(
+        ["v1", "v2", "final"].map(|who| asked(who, "watch=true")),
+        [1, 1, 4]
+    );
+    // Its streams end after 5 to 10 minutes each, and it lists once.
+    assert!((6..=11).contains(&asked("informer", "watch=true")));
+    assert_eq!(
+        asked("informer", "limit") + asked("informer", "sendInitialEvents"),
+        1
+    );
+    assert!(held(&lesson("three-tries").unwrap(), "final", secs(2_400.0)).contains(&"cart".into()));
+}
+
+#[test]
 fn a_lesson_opens_with_at_most_five_lanes() {
     for lesson in lessons() {
         let first = &lesson.passages[0];
@@ -171,7 +234,7 @@ fn in_a_narrow_window_no_words_of_a_stopped_write_meet_a_lanes_name() {
                     row.label > Px::ZERO && is_over && left < name + Px::whole(8)
                 });
                 let of = meets.map(|row| row.name.to_string());
-                assert_eq!(of, None, "{}: {}", passage.title, line.text);
+                assert_eq!(of, None, "{}: {}", passage.key, line.text);
                 words += 1;
             }
         }
@@ -208,8 +271,8 @@ fn a_table_to_fill_has_what_the_clients_hold_at_the_next_passage() {
                 let held = held(&lesson, client, lesson.passages[place + 1].at);
                 for (object, cells) in rows {
                     let holds = held.iter().any(|name| name == object);
-                    let what = format!("{}: {client} and {object}: {held:?}", passage.title);
-                    assert_eq!(cells[column].holds, holds, "{what}");
+                    let what = format!("{}: {client} and {object}: {held:?}", passage.key);
+                    assert_eq!(cells[column], holds, "{what}");
                     cells_seen += 1;
                 }
             }

@@ -124,6 +124,10 @@ impl Shown {
 
     /// Shows a passage in another run.
     fn of(lesson: &Lesson, run: Run, place: usize, at: Duration) -> Self {
+        Self::drawn(lesson, run, place, at, Ways::Lesson)
+    }
+
+    fn drawn(lesson: &Lesson, run: Run, place: usize, at: Duration, ways: Ways) -> Self {
         let passage = &lesson.passages[place];
         let mut player = LessonPlayer::new(lesson.clone(), run);
         let entries = player.advance(at);
@@ -136,11 +140,11 @@ impl Shown {
         let now = player.now();
         let rows = lanes.rows(&store, &view, now);
         let scene = draw::lanes(&Picture {
-            ways: Ways::Lesson,
+            ways,
             ..Picture::new(&store, &rows, &view, now)
         });
         Self {
-            title: format!("{}: {}", lesson.name, passage.title),
+            title: format!("{}: {}", lesson.name, passage.key),
             rows,
             scene,
             view,
@@ -333,6 +337,7 @@ fn claims_of(name: &str) -> Claims {
         "expired" => EXPIRED,
         "away" => AWAY,
         "ghost" => GHOST,
+        "three-tries" => THREE_TRIES,
         _ => &[],
     }
 }
@@ -529,6 +534,56 @@ const GHOST: Claims = &[
     |shown| assert_eq!(shown.stopped("DELETED web-1 8"), ["stream to broken"]),
 ];
 
+/// The loops of `three-tries`, in the order of their lanes.
+const TRIES: [&str; 3] = ["client final", "client v1", "client v2"];
+
+/// Checks that the deletion of cart reaches the client `informer` alone, and that each loop then holds a ghost.
+fn only_informer_hears_of_cart(shown: &Shown) {
+    assert_eq!(shown.heard("DELETED cart 9"), ["client informer"]);
+    let words = |client: &str| (client.to_owned(), "1 ghost since 8.0 s".to_owned());
+    assert_eq!(shown.ghosts(), TRIES.map(words));
+}
+
+const THREE_TRIES: Claims = &[
+    |shown| {
+        for client in TRIES {
+            assert!(shown.says(client, "watching deployments"), "{client}");
+        }
+        assert!(!shown.says("client informer", "watching"));
+        assert_eq!(shown.ghosts(), []);
+    },
+    |shown| {
+        assert!(shown.says("client v1", "silent"));
+        assert!(shown.says("client v2", "turns"));
+        assert!(shown.says("client final", "sleeping"));
+        assert_eq!(shown.heard("MODIFIED web 8"), ["client informer"]);
+        assert_eq!(shown.ghosts(), []);
+    },
+    |shown| {
+        only_informer_hears_of_cart(shown);
+        // final gets web again, at the number that it missed.
+        let heard = ["client final", "client informer"];
+        assert_eq!(shown.heard("MODIFIED web 8"), heard);
+    },
+    only_informer_hears_of_cart,
+    |shown| {
+        assert_eq!(shown.heard("DELETED web 10"), ["client informer"]);
+        let heard = ["client final", "client informer"];
+        assert_eq!(shown.heard("ADDED web 11"), heard);
+        assert_eq!(shown.ghosts_end("client final"), Some(shown.x(27.0)));
+    },
+    |shown| assert_eq!(shown.ghosts_end("client final"), Some(shown.x(30.0))),
+    |shown| {
+        // The changes at 2 and 8 minutes reach final, whose stream is open.
+        for write in ["MODIFIED web 12", "MODIFIED web 13"] {
+            let heard = ["client final", "client informer"];
+            assert_eq!(shown.heard(write), heard, "{write}");
+        }
+        assert_eq!(shown.ghosts_end("client final"), Some(shown.x(2_300.0)));
+        assert!(shown.says("client v1", "silent"));
+    },
+];
+
 #[test]
 fn each_passage_shows_what_its_text_claims() {
     let mut wrong = Vec::new();
@@ -553,7 +608,7 @@ fn each_moment_of_a_passage_has_its_ring_at_its_mark() {
         for (place, passage) in lesson.passages.iter().enumerate() {
             let shown = Shown::at(&lesson, place, passage.at);
             for (moment, found) in passage.moments.iter().zip(&shown.found) {
-                let what = format!("{}: {}: {found:?}", shown.title, moment.words);
+                let what = format!("{}: {:?}: {found:?}", shown.title, moment.sought);
                 let row = shown.rows.rows.iter();
                 let mut row = row.filter(|row| shown.store.lane_key(row.id) == found.lane);
                 let row = row.next().unwrap_or_else(|| panic!("no lane: {what}"));
@@ -646,6 +701,26 @@ fn a_ghost_is_dated_from_its_begin_even_if_that_is_not_shown() {
     let shown = Shown::at(&lesson, 5, Duration::from_secs(44));
     let ghosts = [("client naive".to_owned(), "1 ghost since 11.0 s".to_owned())];
     assert_eq!(shown.ghosts(), ghosts);
+}
+
+#[test]
+fn a_question_that_covers_what_each_side_holds_covers_ghosts_in_the_picture() {
+    let mut covered = 0;
+    for lesson in lessons() {
+        for (place, passage) in lesson.passages.iter().enumerate() {
+            if passage.question.is_none_or(|question| !question.covers) {
+                continue;
+            }
+            let drawn = |ways| {
+                let run = run_of(&lesson);
+                Shown::drawn(&lesson, run, place, passage.at, ways).ghosts()
+            };
+            assert_eq!(drawn(Ways::Covered), [], "{}: {}", lesson.name, passage.key);
+            covered += drawn(Ways::Lesson).len();
+        }
+    }
+    // As in away, while the person is asked what naive holds.
+    assert!(covered >= 2, "{covered}");
 }
 
 #[test]

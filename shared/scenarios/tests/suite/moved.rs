@@ -5,7 +5,7 @@ use std::time::Duration;
 use watchscope_model::vocabulary::ChangeType;
 use watchscope_model::{Entry, Inside};
 use watchscope_scenarios::lessons::{
-    Form, Lanes, Lesson, LessonPlayer, Panel, Run, lesson, lessons,
+    Form, Lanes, Lesson, LessonPlayer, Panel, Run, english, lesson, lessons,
 };
 use watchscope_simulator::Received;
 use watchscope_timeline::inside::stretches::stretches;
@@ -80,7 +80,7 @@ fn an_act_stays_within_its_bounds_and_what_is_to_be_found_can_be_found() {
             assert_eq!(moved.movables[place].at, act.bounds.1);
             for find in &act.finds {
                 if let Some(only_at) = find.only_at {
-                    assert!(act.snaps.contains(&only_at), "{}", find.words);
+                    assert!(act.snaps.contains(&only_at), "{}", find.key);
                 }
             }
         }
@@ -92,8 +92,9 @@ fn an_act_stays_within_its_bounds_and_what_is_to_be_found_can_be_found() {
 fn lanes_and_panels_only_come_with_the_passages_and_questions_are_whole() {
     for lesson in lessons() {
         let (mut lanes, mut panels): (Lanes, &[Panel]) = (Lanes::Sides, &[]);
-        for passage in &lesson.passages {
-            let name = format!("{}: {}", lesson.name, passage.title);
+        let texts = english(&lesson).unwrap();
+        for (passage, texts) in lesson.passages.iter().zip(&texts.passages) {
+            let name = format!("{}: {}", lesson.name, passage.key);
             assert!(passage.lanes >= lanes, "{name}");
             let stays = panels.iter().all(|panel| passage.panels.contains(panel));
             assert!(stays, "{name}");
@@ -105,9 +106,9 @@ fn lanes_and_panels_only_come_with_the_passages_and_questions_are_whole() {
             let Some(question) = passage.question else {
                 continue;
             };
-            let replies = question.form.replies();
-            if let Form::Choose { answers, right, .. } = question.form {
-                assert_eq!(replies.len(), answers.len(), "{name}");
+            let replies = &texts.question.as_ref().unwrap().replies;
+            if let Form::Choose { answers, right } = question.form {
+                assert_eq!(replies.len(), answers, "{name}");
                 for (answer, reply) in replies.iter().enumerate() {
                     assert_eq!(reply.is_empty(), answer == right, "{name}");
                 }

@@ -35,4 +35,4 @@ pub use kube_watcher::{KubeList, KubeRs, KubeWatcher};
 pub(crate) use machine::{Context, Input, Machine, Port, earlier};
 pub use program::{ClientId, Program};
 pub use record::{ClientEvent, ClientPhase, ClientRecord, ClientReport};
-pub use watch_deployment::WatchDeployment;
+pub use watch_deployment::{Edit, WatchDeployment};

@@ -6,7 +6,7 @@ use super::go::ClientGo;
 use super::informer::Controller;
 use super::kube_watcher::{KubeRs, KubeWatcher};
 use super::machine::Machine;
-use super::watch_deployment::WatchDeployment;
+use super::watch_deployment::{Edit, WatchDeployment};
 use super::{
     comparer, informer, kube_watcher, last_seen, poller, pvc_loop, reflector, retry_watcher,
     scheduler, watch_deployment,
@@ -84,8 +84,8 @@ impl Program {
         }
     }
 
-    /// Returns the program's version, as text: `1.25` of client-go, `4` of kube-rs, `v1`, `v2`, `final`, `broken`,
-    /// `fixed`. Returns `None` if the program has only one version.
+    /// Returns the program's version, as text: `1.25` of client-go, `4` of kube-rs, `v1`, `v2`, `final`,
+    /// `final-resumes`, `broken`, `fixed`. Returns `None` if the program has only one version.
     pub fn version(&self) -> Option<&'static str> {
         match self {
             Program::Poller { .. } | Program::Comparer { .. } | Program::LastSeen => None,
@@ -97,6 +97,11 @@ impl Program {
             Program::WatchDeployment(WatchDeployment::V1) => Some("v1"),
             Program::WatchDeployment(WatchDeployment::V2) => Some("v2"),
             Program::WatchDeployment(WatchDeployment::Final) => Some("final"),
+            Program::WatchDeployment(WatchDeployment::Edited(edit)) => Some(match edit {
+                Edit::ShortSleep => "final-short-sleep",
+                Edit::ShortTimer => "final-short-timer",
+                Edit::Resumes => "final-resumes",
+            }),
             Program::Controller(how) => Some(how.version.name()),
             Program::KubeWatcher(how) => Some(match how.version {
                 KubeRs::V2 => "2",

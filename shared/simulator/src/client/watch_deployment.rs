@@ -4,7 +4,7 @@
 //! The first version returns when the result channel closes, and then sends no request any more (F03). The second
 //! version continues, and logs in a loop that never waits (F02). The last version sleeps 5 s after each end and watches
 //! again without a resourceVersion (F19). The last version's idle timer of 30 minutes ends a silent watch; each event
-//! restarts the timer.
+//! restarts the timer. The lesson `three-tries` also runs the last version with one line changed ([`Edit`]).
 
 use std::time::Duration;
 
@@ -24,6 +24,10 @@ const SLEEP: Duration = Duration::from_secs(5);
 /// Time without an event after which [`WatchDeployment::Final`] ends its watch
 /// (docs/semantics/cases.md#watch-pitfalls).
 const IDLE: Duration = Duration::from_secs(30 * 60);
+/// [`SLEEP`] with [`Edit::ShortSleep`]. The number has no source.
+const SHORT_SLEEP: Duration = Duration::from_millis(100);
+/// [`IDLE`] with [`Edit::ShortTimer`]. The number has no source.
+const SHORT_IDLE: Duration = Duration::from_secs(60);
 /// The version of client-go that the program uses. With this version a cut connection closes the channel without an
 /// ERROR event (docs/semantics/clients.md#read-errors). The number has no other source.
 const CLIENT_GO: ClientGo = ClientGo::minor(28);
@@ -39,6 +43,27 @@ pub enum WatchDeployment {
     /// Sleeps 5 s after each end or failure, and watches again without a resourceVersion (F19). After 30 min without an
     /// event the program ends its watch itself.
     Final,
+    /// [`WatchDeployment::Final`] with one line changed.
+    Edited(Edit),
+}
+
+/// A line of [`WatchDeployment::Final`] that is changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edit {
+    /// The program sleeps 0.1 s after each end.
+    ShortSleep,
+    /// The idle timer ends a watch after 1 min without an event.
+    ShortTimer,
+    /// The program watches again from the resourceVersion of the last event. If the server refuses it with 410, the
+    /// program asks the same again, without end (F11).
+    Resumes,
+}
+
+impl WatchDeployment {
+    /// Returns whether the program watches again after an end.
+    fn watches_again(self) -> bool {
+        matches!(self, Self::Final | Self::Edited(_))
+    }
 }
 
 #[derive(Debug)]
@@ -59,6 +84,8 @@ pub(super) struct WatchDeploymentProgram {
     state_of_app: Belief,
     state: State,
     idle_at: Option<Time>,
+    /// The resourceVersion of the last event; empty before the first one.
+    last: String,
     iterations: u64,
     handled: u64,
 }
@@ -71,13 +98,18 @@ impl WatchDeploymentProgram {
             state_of_app: Belief::new(scope),
             state: State::Returned,
             idle_at: None,
+            last: String::new(),
             iterations: 0,
             handled: 0,
         }
     }
 
     fn open(&mut self, ctx: &mut Context<'_>) {
-        let request = self.state_of_app.scope.get(&[("watch", "true")]);
+        let mut parameters = vec![("watch", "true")];
+        if self.variant == WatchDeployment::Edited(Edit::Resumes) && !self.last.is_empty() {
+            parameters.insert(0, ("resourceVersion", &self.last));
+        }
+        let request = self.state_of_app.scope.get(&parameters);
         self.state = State::Opening(self.rest.watch(request, ctx));
     }
 
@@ -89,7 +121,7 @@ impl WatchDeploymentProgram {
             }
             (State::Opening(own), Answer::Failed(_)) if *own == call => match self.variant {
                 WatchDeployment::V1 | WatchDeployment::V2 => self.state = State::Returned,
-                WatchDeployment::Final => self.sleep(now),
+                WatchDeployment::Final | WatchDeployment::Edited(_) => self.sleep(now),
             },
             (State::Reading(own), Answer::Events(frames)) if *own == call => {
                 self.arm(now);
@@ -98,21 +130,23 @@ impl WatchDeploymentProgram {
             (State::Reading(own), Answer::Closed(_)) if *own == call => match self.variant {
                 WatchDeployment::V1 => self.state = State::Returned,
                 WatchDeployment::V2 => self.state = State::Spinning(Spin { since: now }),
-                WatchDeployment::Final => self.sleep(now),
+                WatchDeployment::Final | WatchDeployment::Edited(_) => self.sleep(now),
             },
             _ => {}
         }
     }
 
     fn arm(&mut self, now: Time) {
-        if self.variant == WatchDeployment::Final {
-            self.idle_at = Some(now + IDLE);
+        if self.variant.watches_again() {
+            let is_short = self.variant == WatchDeployment::Edited(Edit::ShortTimer);
+            self.idle_at = Some(now + if is_short { SHORT_IDLE } else { IDLE });
         }
     }
 
     fn sleep(&mut self, now: Time) {
         self.idle_at = None;
-        self.state = State::Sleeping(now + SLEEP);
+        let is_short = self.variant == WatchDeployment::Edited(Edit::ShortSleep);
+        self.state = State::Sleeping(now + if is_short { SHORT_SLEEP } else { SLEEP });
     }
 
     /// Runs one iteration of the loop. The loop logs and skips an object of another kind, such as the Status of an
@@ -133,6 +167,7 @@ impl WatchDeploymentProgram {
             EventType::Bookmark | EventType::Error | EventType::Other => return,
         }
         self.handled += 1;
+        self.last = object.metadata.resource_version;
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use watchscope_simulator::{ClientPhase, Config, Program, WatchDeployment};
+use watchscope_simulator::{ClientPhase, Config, Edit, Program, WatchDeployment};
 
 use crate::stage::Stage;
 
@@ -70,6 +70,45 @@ fn the_last_version_replays_everything_after_each_end_and_misses_what_was_delete
     7.001 watching iterations=3 handled=3
     7.100 watching iterations=5 handled=5 knows -: [a@14 b@17 kube-root-ca.crt@9]
     "#);
+}
+
+/// Ends the streams, and deletes an object 1 s later. Returns what the client sent afterwards, and its ghosts.
+fn deleted_in_the_gap(edit: Edit) -> (Vec<String>, usize) {
+    let mut stage = Stage::quiet();
+    stage.create("a");
+    stage.create("b");
+    let client = stage.start(&Program::WatchDeployment(WatchDeployment::Edited(edit)));
+    stage.run_secs(2);
+    stage.close_streams();
+    stage.run_secs(1);
+    stage.delete("a");
+    stage.run_secs(10);
+    let lines = stage.lines();
+    let asked = lines.lines().filter(|line| line.contains("GET")).skip(1);
+    let asked = asked.map(|line| line.trim_start().to_owned()).collect();
+    (asked, stage.compare(client).ghosts.len())
+}
+
+#[test]
+fn of_three_changed_lines_only_the_resume_hears_of_a_deletion_in_the_gap() {
+    // The last event of the first stream was kube-root-ca.crt, the last by name (F21).
+    let (asked, ghosts) = deleted_in_the_gap(Edit::Resumes);
+    assert_eq!(ghosts, 0);
+    assert_eq!(
+        asked,
+        ["7.000 GET /api/v1/namespaces/default/configmaps?resourceVersion=9&watch=true"]
+    );
+    let (asked, ghosts) = deleted_in_the_gap(Edit::ShortTimer);
+    assert_eq!((asked.len(), ghosts), (1, 1));
+    // It is back before the deletion, and would miss one in its 0.1 s.
+    let (asked, ghosts) = deleted_in_the_gap(Edit::ShortSleep);
+    assert_eq!(
+        (asked, ghosts),
+        (
+            vec!["2.100 GET /api/v1/namespaces/default/configmaps?watch=true".to_owned()],
+            0
+        )
+    );
 }
 
 #[test]

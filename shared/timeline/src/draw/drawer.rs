@@ -97,6 +97,8 @@ pub enum Ways {
     All,
     /// As `All`, in a lesson: times in words are seconds since the midnight at which it began.
     Lesson,
+    /// As `Lesson`, while a question covers what each side holds: no ghosts are drawn.
+    Covered,
     /// Only propagations that stopped, to the first 8 clients on screen that are in no crowd; of several stopped writes
     /// in a row, only the first. The other writes show as density.
     Stopped,

@@ -26,16 +26,19 @@ const TENTH_US: i64 = 100_000;
 const DAY_US: i64 = 24 * 3_600 * SECOND_US;
 
 impl Drawer<'_> {
-    /// Draws the stretches longer than [`UNDER_WAY_US`] in which a layer holds objects that are not in etcd. Returns
-    /// the left and right edges of these stretches.
+    /// Draws the stretches longer than [`UNDER_WAY_US`] in which a layer holds objects that are not in etcd, unless they
+    /// are covered. Returns the left and right edges of these stretches.
     pub(super) fn ghost_bands(
         &mut self,
         row: &Row,
         epoch: EpochView<'_>,
         id: LayerId,
     ) -> Vec<(Px, Px)> {
-        let points = self.shown(epoch.layers, id);
         let mut bands = Vec::new();
+        if self.picture.ways == Ways::Covered {
+            return bands;
+        }
+        let points = self.shown(epoch.layers, id);
         let mut place = 0;
         while let Some(first) = points.get(place) {
             let begins = place;
@@ -108,7 +111,7 @@ impl Drawer<'_> {
 impl Drawer<'_> {
     /// Returns a time in words: the time of day, or in a lesson seconds since it began. A lesson begins at midnight.
     pub(super) fn clock_of(&self, at: Time) -> String {
-        if self.picture.ways != Ways::Lesson {
+        if !matches!(self.picture.ways, Ways::Lesson | Ways::Covered) {
             return clock(at);
         }
         let tenths = at.0.rem_euclid(DAY_US) / TENTH_US;

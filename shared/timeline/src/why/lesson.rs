@@ -17,6 +17,7 @@ pub struct Taught {
 pub fn taught(row: Row) -> Option<Taught> {
     let (lesson, title) = match row {
         Row::F01 => ("ghost", "Watches ghost you"),
+        Row::F02 | Row::F03 => ("three-tries", "Return, continue, sleep"),
         Row::F11 => ("expired", "410 and relist"),
         Row::F19 => ("away", "Away"),
         _ => return None,

@@ -134,6 +134,10 @@ impl Model {
                 self.link.starts_over = true;
                 self.input(Input::Anew);
             }
+            Person::Cover(is_covered) => {
+                self.panels.is_covered = is_covered;
+                self.redraw();
+            }
             Person::Expand(lanes) => self.expand(lanes),
             Person::Reveal(lane) => self.reveal_lane(&lane),
         }

@@ -68,6 +68,9 @@ pub(super) fn ActHandles() -> impl IntoView {
     }
 }
 
+/// Where the whole track of an act is narrower than this, in px, the act cannot be moved and is not shown.
+const TRACK_PX: f64 = 44.0;
+
 #[component]
 fn Track(place: u32, text: ActText) -> impl IntoView {
     let shown = mirrors();
@@ -103,10 +106,16 @@ fn Track(place: u32, text: ActText) -> impl IntoView {
             act.map(|act| act.fates.join(", ")).unwrap_or_default()
         })
     });
+    // 0 before the picture is drawn.
+    let is_far = move || {
+        let width_px = of(|act| act.bounds_px.1) - of(|act| act.bounds_px.0);
+        0.0 < width_px && width_px < TRACK_PX
+    };
     let written_us = text.written_us;
     let words = text.words.clone();
     let value_text = move || format!("{}: {}. {}", seconds(at_us.get()), words, fates.get());
     view! {
+        <div class="act" class:far=is_far>
         <span class="act-bound from" style:left=move || px(of(|act| act.bounds_px.0))>
             {format!("from {}", seconds(text.from_us))}
         </span>
@@ -147,6 +156,7 @@ fn Track(place: u32, text: ActText) -> impl IntoView {
         </button>
         <span class="act-stem" style:left=move || px(of(|act| act.x_px))></span>
         <span class="act-fate" class:moved=move || at_us.get() != written_us>{move || fates.get()}</span>
+        </div>
     }
 }
 

@@ -10,7 +10,7 @@ use watchscope_model::wire::player::{
 use super::goal::Goal;
 use super::pace::asked;
 use super::shown::{mirrors, say, toggle};
-use crate::core::lesson::{STRIDE_US, seconds};
+use crate::core::lesson::{STRIDE_US, seconds, share_of, time_at};
 use crate::decimal::decimal;
 use crate::panels::player::{BarStep, bar, glyph_button, play_button};
 
@@ -78,14 +78,12 @@ fn Player() -> impl IntoView {
 #[component]
 fn Bar() -> impl IntoView {
     let shown = mirrors();
-    let share = move || shown.both(|text, now| now.at_us as f64 / text.lasts_us.max(1) as f64);
+    let share = move || shown.both(|text, now| share_of(text, now.at_us));
     let clock = move || shown.now(|now| seconds(now.at_us));
     let seek: fn(f64) = |share| {
-        let lasts_us = mirrors().text(|text| text.lasts_us);
+        let to_us = mirrors().text(|text| time_at(text, share));
         asked();
-        say(Seek {
-            to_us: (share * lasts_us as f64) as i64,
-        });
+        say(Seek { to_us });
     };
     let step: fn(BarStep) = |step| {
         let at_us = mirrors().now(|now| now.at_us);
@@ -102,7 +100,7 @@ fn Bar() -> impl IntoView {
     let ticks = move || {
         shown.text(|text| {
             let passages = text.passages.iter().enumerate().map(|(place, passage)| {
-                let percent = passage.at_us as f64 / text.lasts_us.max(1) as f64 * 100.0;
+                let percent = share_of(text, passage.at_us) * 100.0;
                 let at_us = passage.at_us;
                 let go = move |_| {
                     asked();
@@ -158,22 +156,17 @@ fn Stretches() -> impl IntoView {
             (of(&beside.stretches.away), haunted)
         })
     });
-    let percent = |at_us: i64, lasts_us: i64| {
-        let share = at_us.clamp(0, lasts_us) as f64 / lasts_us.max(1) as f64;
-        format!("{}%", decimal(share * 100.0, 2))
-    };
+    let percent = |share: f64| format!("{}%", decimal(share * 100.0, 2));
     let strip = move |kind: &'static str, found: Vec<(i64, i64)>| {
-        let lasts_us = shown.text(|text| text.lasts_us);
-        let strip = move |(from_us, to_us): (i64, i64)| {
-            view! {
-                <span
-                    class=kind
-                    style:left=percent(from_us, lasts_us)
-                    style:width=percent(to_us - from_us, lasts_us)
-                ></span>
-            }
+        let shares = shown.text(|text| {
+            let share =
+                |(from_us, to_us): (i64, i64)| (share_of(text, from_us), share_of(text, to_us));
+            found.into_iter().map(share).collect::<Vec<_>>()
+        });
+        let strip = |(from, to): (f64, f64)| {
+            view! { <span class=kind style:left=percent(from) style:width=percent(to - from)></span> }
         };
-        found.into_iter().map(strip).collect_view()
+        shares.into_iter().map(strip).collect_view()
     };
     view! {
         <div class="stretches" aria-hidden="true">

@@ -13,7 +13,9 @@ use super::ruler::Ruler;
 use super::shown::{Tab, mirrors};
 use super::sides::Sides;
 use super::wire::Wire;
+use crate::core::person::Person;
 use crate::panels::lesson_keys::begin_with;
+use crate::runtime::page::act;
 
 /// The panels below the picture in the document, if the page shows a lesson.
 #[component]
@@ -32,6 +34,11 @@ fn Panels() -> impl IntoView {
     let shown = mirrors();
     begin_with(do_in_lesson);
     let is_covered = Memo::new(move |_| shown.is_covered());
+    Effect::new(move |_| {
+        let is_covered = is_covered.get();
+        // The page may be at work now.
+        queue_microtask(move || act(Person::Cover(is_covered)));
+    });
     let is = move |tab: Tab| move || shown.tab.get() == tab;
     let tab = move |tab: Tab, words: &'static str| {
         view! {

@@ -11,7 +11,7 @@ type Line = (&'static str, &'static [&'static str]);
 /// A program's name, with its version if that matters, and the program's loop.
 type Loop = (&'static str, &'static [Line]);
 
-const LOOPS: [Loop; 5] = [
+const LOOPS: [Loop; 10] = [
     (
         "informer",
         &[
@@ -58,6 +58,88 @@ const LOOPS: [Loop; 5] = [
             ("  case <-deadline:", &[]),
             ("    t.Fatal(\"not deleted in time\")", &[]),
             ("  }", &[]),
+            ("}", &[]),
+        ],
+    ),
+    (
+        "watch-deployment v1",
+        &[
+            ("w, _ := client.Watch(ctx, ListOptions{})", &["connecting"]),
+            ("for {", &[]),
+            ("  ev, ok := <-w.ResultChan()", &["watching"]),
+            ("  if !ok { return nil }", &["returned"]),
+            ("  apply(ev)", &[]),
+            ("}", &[]),
+        ],
+    ),
+    (
+        "watch-deployment v2",
+        &[
+            ("w, _ := client.Watch(ctx, ListOptions{})", &["connecting"]),
+            ("for {", &[]),
+            ("  ev, ok := <-w.ResultChan()", &["watching"]),
+            (
+                "  if !ok { log.Error(\"closed\"); continue }",
+                &["spinning"],
+            ),
+            ("  apply(ev)", &[]),
+            ("}", &[]),
+        ],
+    ),
+    (
+        "watch-deployment final-short-sleep",
+        &[
+            ("for {", &[]),
+            (
+                "  w, _ := client.Watch(ctx, ListOptions{})",
+                &["connecting"],
+            ),
+            (
+                "  for ev := range until(w, 30*time.Minute) {",
+                &["watching"],
+            ),
+            ("    apply(ev)", &[]),
+            ("  }", &[]),
+            (
+                "  time.Sleep(100 * time.Millisecond) // changed",
+                &["sleeping"],
+            ),
+            ("}", &[]),
+        ],
+    ),
+    (
+        "watch-deployment final-short-timer",
+        &[
+            ("for {", &[]),
+            (
+                "  w, _ := client.Watch(ctx, ListOptions{})",
+                &["connecting"],
+            ),
+            (
+                "  for ev := range until(w, time.Minute) { // changed",
+                &["watching"],
+            ),
+            ("    apply(ev)", &[]),
+            ("  }", &[]),
+            ("  time.Sleep(5 * time.Second)", &["sleeping"]),
+            ("}", &[]),
+        ],
+    ),
+    (
+        "watch-deployment final-resumes",
+        &[
+            ("for {", &[]),
+            (
+                "  w, _ := client.Watch(ctx, from(last)) // changed",
+                &["connecting"],
+            ),
+            (
+                "  for ev := range until(w, 30*time.Minute) {",
+                &["watching"],
+            ),
+            ("    last = apply(ev)", &[]),
+            ("  }", &[]),
+            ("  time.Sleep(5 * time.Second)", &["sleeping"]),
             ("}", &[]),
         ],
     ),

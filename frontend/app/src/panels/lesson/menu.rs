@@ -78,6 +78,7 @@ fn list(text: &LessonText) -> impl IntoView + use<> {
             <li>
                 <button on:click=choose>
                     <b>{lesson.title.clone()}</b>
+                    <i>{lesson.question.clone()}</i>
                     <span>{lesson.teaches.clone()}</span>
                 </button>
             </li>

@@ -38,8 +38,10 @@ const OPENINGS: u32 = 3;
 const NARROW_PX: f64 = 600.0;
 /// The width of the pen's label with the label of a step before it, in px.
 const PEN_PX: f64 = 84.0;
-/// The distance of two rings that would overlap, in px.
-const RINGS_APART_PX: f64 = 18.0;
+/// The height of a ring, in px.
+const RING_PX: f64 = 22.0;
+/// The distance of two rings, in px, so that neither covers the other or its number.
+const RINGS_APART_PX: f64 = 32.0;
 
 /// What the talk remembers between two messages.
 #[derive(Debug, Default)]
@@ -303,7 +305,7 @@ fn place_all() {
         // Moments that would overlap lie side by side.
         let overlaps = |x_px: f64| {
             move |(x, y): &(f64, f64)| {
-                (x - x_px).abs() < RINGS_APART_PX && (y - y_px).abs() < RINGS_APART_PX
+                (x - x_px).abs() < RINGS_APART_PX && (y - y_px).abs() < RING_PX
             }
         };
         while taken.iter().any(overlaps(x_px)) {
