@@ -21,12 +21,5 @@ const PAGE: EmbeddedPage = EmbeddedPage {
 const COMMIT: Option<&str> = option_env!("WATCHSCOPE_COMMIT");
 
 fn main() -> ExitCode {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .expect("the system lets a process have threads and timers");
-    let code = runtime.block_on(watchscope::cli::run(PAGE, COMMIT));
-    // A read of standard input that never ends must not hold the process.
-    runtime.shutdown_background();
-    code
+    watchscope::cli::run(PAGE, COMMIT)
 }

@@ -6,6 +6,7 @@
 //! * [`RemoteBrowser`]: Chromium or Firefox without a network, which reports each request.
 //! * [`Feeder`], [`stage`]: an apiserver that sends what its caller queues, and the parts that browser benchmarks
 //!   share.
+//! * [`event_server`]: an apiserver of streams with many events.
 //! * [`page_weight`]: what a browser fetches before the first paint.
 //! * [`reading`]: watchscope in this process, from a socket into the log.
 //! * [`change_load`]: the changes of a busy cluster, sealed. [`anatomy`]: the parts of a frame, to count their bytes.
@@ -22,6 +23,7 @@ pub mod anatomy;
 mod browser;
 pub mod change_file;
 pub mod change_load;
+pub mod event_server;
 mod eventually;
 mod exposition;
 mod feeder;

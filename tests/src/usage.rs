@@ -49,6 +49,20 @@ pub fn cpu_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// Returns the processor time in ns that the threads of another process have used, of those that still run.
+///
+/// # Errors
+/// If there is no such process, or the system does not report it.
+pub fn cpu_ns_of(process: u32) -> Result<u64> {
+    let mut total_ns = 0;
+    for thread in std::fs::read_dir(format!("/proc/{process}/task"))? {
+        let times = std::fs::read_to_string(thread?.path().join("schedstat"))?;
+        let ran_ns = times.split(' ').next().context("the time of a thread")?;
+        total_ns += ran_ns.parse::<u64>()?;
+    }
+    Ok(total_ns)
+}
+
 /// Starts this program again with other arguments and returns the numbers that it prints. Its standard error is passed
 /// on. A benchmark measures processor time and memory in a process of its own.
 ///

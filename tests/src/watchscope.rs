@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{Read as _, Write as _};
+use std::io::{PipeReader, Read as _, Write as _};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -168,6 +168,15 @@ impl Launch {
         let command = self.command(home.path());
         let process = Process::start_into("watchscope", command, home.path(), writer.into())?;
         Ok(Watchscope { process, home })
+    }
+
+    /// Starts it with a pipe as its standard output, and returns the end to read from.
+    pub fn start_into_pipe(self) -> Result<(Watchscope, PipeReader)> {
+        let home = tempfile::tempdir()?;
+        let (reader, writer) = std::io::pipe()?;
+        let command = self.command(home.path());
+        let process = Process::start_into("watchscope", command, home.path(), writer.into())?;
+        Ok((Watchscope { process, home }, reader))
     }
 
     /// Starts it as a server and waits for the line with its link. The server listens on a port of its choice, unless

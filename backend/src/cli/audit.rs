@@ -1,11 +1,11 @@
 //! `watchscope audit`: compares what list and watch deliver now with etcd, and exits with the result.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write as _;
 use std::time::Duration;
 
 use tokio::time::Instant;
 use watchscope_diagnosis::audit::MOST_LISTED;
+use watchscope_log::SEAL_US;
 use watchscope_model::event::Audit;
 use watchscope_model::id::Place;
 use watchscope_model::vocabulary::{AuditMethod, AuditOutcome, Phase, Standing};
@@ -13,7 +13,7 @@ use watchscope_model::{Entry, Event, Record, State, WatchName, json};
 
 use super::args::{AuditArgs, Output};
 use super::exit::Failure;
-use super::out::unless_closed;
+use super::out::{Outlet, unless_closed};
 use super::serve::{lookup, name_of, open_log, settings, start};
 use super::signals::stop_flag;
 use super::terminal::{self, plain};
@@ -35,7 +35,7 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
     let until = Instant::now() + args.for_duration;
     let source = lookup(&args.cluster);
     let config = source.load().map_err(Failure::failed)?;
-    let log = open_log(&name_of(&config), args.what.memory.bytes)?;
+    let log = open_log(&name_of(&config), args.what.memory.bytes, SEAL_US)?;
     // Only the comparison below is made.
     let mut settings = Settings {
         audit_looks: MOST_LISTED,
@@ -44,7 +44,7 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
     settings.probe.with_bodies = false;
     let mut stop = stop_flag().map_err(Failure::failed)?;
     let watches = start(&source, config, settings, &log).await?;
-    let mut report = Report::new(&log, args.output);
+    let mut report = Report::new(&log, args.output).map_err(Failure::failed)?;
     let comparing = async {
         report.until(all_stream).await?;
         // This request comes after the last read, so its results are read later.
@@ -88,18 +88,20 @@ fn all_stream(state: &State) -> bool {
 struct Report {
     reader: LogReader,
     output: Output,
+    out: Outlet,
     found: Found,
     is_over: bool,
 }
 
 impl Report {
-    fn new(log: &LogHandle, output: Output) -> Self {
-        Self {
+    fn new(log: &LogHandle, output: Output) -> std::io::Result<Self> {
+        Ok(Self {
             reader: log.reader(Since::First),
             output,
+            out: Outlet::stdout()?,
             found: Found::default(),
             is_over: false,
-        }
+        })
     }
 
     async fn until(&mut self, is_met: impl Fn(&State) -> bool) -> Result<(), Failure> {
@@ -109,12 +111,14 @@ impl Report {
         Ok(())
     }
 
+    /// Takes the next records. Cancel safe: lines that were not written are written by the next call.
     async fn next(&mut self) -> Result<(), Failure> {
+        self.flush().await?;
         match self.reader.next().await {
             Some(Read::Entries(entries)) => {
                 for record in entries.iter().filter_map(Entry::record) {
                     if matches!(record.event, Event::Audit(_) | Event::Verdict(_)) {
-                        self.write(record)?;
+                        self.put(record);
                     }
                     self.found.take(record);
                 }
@@ -122,19 +126,23 @@ impl Report {
             Some(Read::Loss { .. }) => {}
             None => self.is_over = true,
         }
-        Ok(())
+        self.flush().await
     }
 
-    fn write(&self, record: &Record) -> Result<(), Failure> {
-        let mut line = Vec::new();
+    fn put(&mut self, record: &Record) {
         match self.output {
-            Output::Text => line.extend_from_slice((terminal::line(record) + "\n").as_bytes()),
-            Output::Jsonl => json::push_line(record, &mut line),
+            Output::Text => self.out.put_text(&(terminal::line(record) + "\n")),
+            Output::Jsonl => {
+                let mut line = Vec::new();
+                json::push_line(record, &mut line);
+                self.out.put(&line);
+            }
         }
-        let mut out = anstream::stdout();
-        let written = out.write_all(&line).and_then(|()| out.flush());
+    }
+
+    async fn flush(&mut self) -> Result<(), Failure> {
         // The exit code still has the result, so the comparison goes on without a reader.
-        unless_closed(written).map_err(Failure::failed)
+        unless_closed(self.out.flush().await).map_err(Failure::failed)
     }
 }
 

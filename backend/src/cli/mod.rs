@@ -27,6 +27,7 @@ mod serve;
 mod signals;
 mod simulate;
 mod terminal;
+mod threads;
 mod version;
 mod watch;
 
@@ -39,19 +40,24 @@ use tracing_subscriber::EnvFilter;
 use self::args::{Command, TokenArgs};
 use self::exit::Failure;
 use self::file::Refused;
+use self::threads::Threads;
 use crate::control::{Folders, TokenRequest, token};
 use crate::web::EmbeddedPage;
 
 /// Runs the command line of this process, with the page in its binary and the commit that it was built from, if that is
-/// known. Must be called inside a Tokio runtime.
-pub async fn run(page: EmbeddedPage, commit: Option<&'static str>) -> ExitCode {
+/// known. Must be called outside of a Tokio runtime, because it makes one.
+#[must_use]
+pub fn run(page: EmbeddedPage, commit: Option<&'static str>) -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     // Its words are an unfinished command line, which clap would refuse.
     if let [_, command, words @ ..] = arguments.as_slice()
         && command == complete::COMMAND
     {
-        complete::complete(words).await;
-        return ExitCode::SUCCESS;
+        let completed = threads::block_on(Threads::One, complete::complete(words));
+        return completed.map_or_else(
+            |error| Failure::failed(error).report(),
+            |()| ExitCode::SUCCESS,
+        );
     }
     let cli = match file::parse(&arguments) {
         Ok(cli) => cli,
@@ -71,13 +77,26 @@ pub async fn run(page: EmbeddedPage, commit: Option<&'static str>) -> ExitCode {
         }
     };
     log_to_stderr();
-    let ended = match cli.command.unwrap_or(Command::Serve(cli.serve)) {
+    let command = cli.command.unwrap_or(Command::Serve(cli.serve));
+    let ended = threads::block_on(Threads::of(&command), execute(command, page, commit));
+    match ended.unwrap_or_else(|error| Err(Failure::failed(error))) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+async fn execute(
+    command: Command,
+    page: EmbeddedPage,
+    commit: Option<&'static str>,
+) -> Result<(), Failure> {
+    match command {
         Command::Serve(args) => serve::serve(args, page).await,
         Command::Demo(args) => serve::demo(args, page).await,
         Command::Watch(args) => watch::watch(args).await,
         Command::Record(args) => record::record(args).await,
         Command::Replay(args) => replay::replay(args, page).await,
-        Command::Export(args) => tokio::task::block_in_place(|| export::export(&args, page)),
+        Command::Export(args) => export::export(&args, page),
         Command::Audit(args) => audit::audit(args).await,
         Command::Simulate(args) => simulate::simulate(args).await,
         Command::Lessons(args) => lessons::lessons(&args),
@@ -87,10 +106,6 @@ pub async fn run(page: EmbeddedPage, commit: Option<&'static str>) -> ExitCode {
         Command::Version(args) => version::version(&args, commit),
         Command::Completion(args) => completion::completion(&args),
         Command::Man(args) => man::man(&args),
-    };
-    match ended {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
     }
 }
 

@@ -63,8 +63,7 @@ pub(super) async fn record(args: RecordArgs) -> Result<(), Failure> {
             lost.more_runs
         );
     }
-    let finished = tokio::task::block_in_place(|| recorder.finish());
-    let bytes = finished.map_err(Failure::failed)?.bytes;
+    let bytes = recorder.finish().map_err(Failure::failed)?.bytes;
     tracing::info!("{records} records, {bytes} bytes in {}", args.out.display());
     listed(&state)
 }

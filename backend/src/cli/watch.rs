@@ -1,13 +1,12 @@
 //! `watchscope watch`: writes the log, and nothing else, to standard output.
 
-use std::io::Write;
-
 use futures_util::StreamExt as _;
 use watchscope_model::Entry;
 
 use super::args::{Output, WatchArgs};
 use super::begin::{Begun, begin, listed};
 use super::exit::Failure;
+use super::out::Outlet;
 use super::recorded;
 use super::terminal;
 use crate::hub::LogHub;
@@ -20,9 +19,7 @@ use crate::log::{LogHandle, Read, Since};
 /// Exit code 1 if nothing could be listed by then, 2 for a resource that does not exist.
 pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
     if !args.from.is_empty() {
-        return tokio::task::block_in_place(|| {
-            recorded::write(&args.from, args.log.as_deref(), args.output, args.judge)
-        });
+        return recorded::write(&args.from, args.log.as_deref(), args.output, args.judge);
     }
     let begun = begin(args.resources, &args.follow, false).await?;
     let Begun {
@@ -30,10 +27,11 @@ pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
         watches,
         mut over,
     } = begun;
+    let out = Outlet::stdout().map_err(Failure::failed)?;
     // Writing begins only now, so that standard output stays empty if the command is wrong.
     let writing = match args.output {
-        Output::Text => tokio::spawn(write_text(log.clone())),
-        Output::Jsonl => tokio::spawn(write_jsonl(log.clone())),
+        Output::Text => tokio::spawn(write_text(log.clone(), out)),
+        Output::Jsonl => tokio::spawn(write_jsonl(log.clone(), out)),
     };
     tokio::pin!(writing);
     tokio::select! {
@@ -49,9 +47,8 @@ pub(super) async fn watch(args: WatchArgs) -> Result<(), Failure> {
 }
 
 /// Ends with the log, or when the pipe is closed.
-async fn write_text(log: LogHandle) {
+async fn write_text(log: LogHandle, mut out: Outlet) {
     let mut reader = log.reader(Since::First);
-    let mut out = anstream::stdout();
     while let Some(read) = reader.next().await {
         let text = match read {
             Read::Entries(entries) => entries
@@ -61,40 +58,33 @@ async fn write_text(log: LogHandle) {
                 .collect::<String>(),
             Read::Loss { from, to } => terminal::loss_line(from.0, to.0) + "\n",
         };
-        if put(&mut out, text.as_bytes()).is_err() {
+        out.put_text(&text);
+        if out.flush().await.is_err() {
             return;
         }
     }
 }
 
-async fn write_jsonl(log: LogHandle) {
+async fn write_jsonl(log: LogHandle, mut out: Outlet) {
     let (hub, _commands) = LogHub::new(log, env!("CARGO_PKG_VERSION"));
     let Ok(mut lines) = hub.records(None) else {
         return;
     };
-    let mut out = std::io::stdout();
     while let Some(chunk) = lines.next().await {
-        if put(&mut out, &chunk).is_err() {
+        out.put(&chunk);
+        if out.flush().await.is_err() {
             return;
         }
     }
 }
 
-/// Writes to a pipe that a pager may not read for hours. Meanwhile another thread takes over this one's other tasks.
-fn put(out: &mut impl Write, bytes: &[u8]) -> std::io::Result<()> {
-    tokio::task::block_in_place(|| out.write_all(bytes).and_then(|()| out.flush()))
-}
-
 #[cfg(test)]
 mod tests {
-    use std::io;
-    use std::sync::mpsc;
-    use std::time::Duration;
+    use std::io::Write as _;
 
     use clap::Parser as _;
     use serde_json::json;
     use tokio::net::TcpListener;
-    use tokio::sync::oneshot;
     use tokio::time::Instant;
 
     use super::*;
@@ -132,46 +122,5 @@ mod tests {
             failure.message,
             format!("nothing could be listed: http://{address} has not answered")
         );
-    }
-
-    /// A pipe that takes nothing until it is read.
-    struct Pipe {
-        full: Option<oneshot::Sender<()>>,
-        read: mpsc::Receiver<()>,
-    }
-
-    impl Write for Pipe {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            if let Some(full) = self.full.take() {
-                full.send(()).expect("the test waits for it");
-                let is_read = self.read.recv_timeout(Duration::from_secs(10));
-                is_read.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?;
-            }
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-    async fn while_the_pipe_is_not_read_watches_continue_even_with_one_worker() {
-        let (full, is_full) = oneshot::channel();
-        let (reads, read) = mpsc::sync_channel(1);
-        let mut pipe = Pipe {
-            full: Some(full),
-            read,
-        };
-        let writing = tokio::spawn(async move { put(&mut pipe, b"a line") });
-        // Like a watch, this task continues only if a worker is free for it.
-        tokio::spawn(async move {
-            is_full.await.expect("the pipe fills");
-            reads.send(()).expect("the pipe is still there");
-        });
-        writing
-            .await
-            .expect("the writer does not panic")
-            .expect("the other task continued");
     }
 }

@@ -54,20 +54,20 @@ pub(crate) fn open(ring_bytes: u64, body_bytes: u64) -> LogHandle {
 /// Opens another run of the log of [`open`].
 pub(crate) fn open_run(epoch: &str, ring_bytes: u64) -> LogHandle {
     let config = LogConfig {
-        log: "demo".into(),
         ring_bytes,
         body_bytes: 1 << 20,
         clock: TestClock::start(),
+        ..LogConfig::new("demo".into())
     };
     LogHandle::open_epoch(config, epoch.into())
 }
 
 fn open_with(clock: Arc<TestClock>, ring_bytes: u64, body_bytes: u64) -> LogHandle {
     let config = LogConfig {
-        log: "demo".into(),
         ring_bytes,
         body_bytes,
         clock,
+        ..LogConfig::new("demo".into())
     };
     LogHandle::open_epoch(config, "e1".into())
 }

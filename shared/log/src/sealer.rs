@@ -50,6 +50,8 @@ pub struct Sealer {
     /// The first record of the open segment; `None` while no segment is open.
     open: Option<Moment>,
     last_seal: Option<Time>,
+    /// The least time between two seals that are due, in microseconds.
+    interval_us: i64,
 }
 
 impl Sealer {
@@ -79,6 +81,7 @@ impl Sealer {
             chapter_bytes: 0,
             open: None,
             last_seal: None,
+            interval_us: SEAL_US,
         };
         let next = NextChapter {
             opening: opening.into(),
@@ -86,6 +89,16 @@ impl Sealer {
             at,
         };
         (sealer, next)
+    }
+
+    /// Returns the sealer with another time between seals than [`SEAL_US`], in microseconds. A longer time makes a busy
+    /// log cheaper and its readers later.
+    #[must_use]
+    pub fn with_interval(self, interval_us: i64) -> Self {
+        Self {
+            interval_us,
+            ..self
+        }
     }
 
     /// Returns the fold of the inside after all records taken so far. The fold begins empty, or with the fold given to
@@ -131,16 +144,16 @@ impl Sealer {
         }
     }
 
-    /// Returns when the open segment is due: [`SEAL_US`] after the last seal, but not before the segment's first
+    /// Returns when the open segment is due: [`SEAL_US`] after the last seal, or the time given to
+    /// [`Sealer::with_interval`], but not before the segment's first
     /// record. If nothing was sealed before, the segment is due at the time of its first record. `None` while no
     /// segment is open.
     #[must_use]
     pub fn seal_at(&self) -> Option<Time> {
         let first_at = self.open?.at;
-        Some(
-            self.last_seal
-                .map_or(first_at, |last| last.plus_micros(SEAL_US).max(first_at)),
-        )
+        Some(self.last_seal.map_or(first_at, |last| {
+            last.plus_micros(self.interval_us).max(first_at)
+        }))
     }
 
     /// Seals the open segment at `now`, whether due or not, and closes the chapter if the chapter is full. `state` is
@@ -229,6 +242,26 @@ mod tests {
         assert_eq!((segment.first, segment.last), (Seq(2), Seq(2)));
         sealer.push(clock(), START.plus_millis(40));
         assert_eq!(sealer.seal_at(), Some(START.plus_millis(40)));
+    }
+
+    #[test]
+    fn a_longer_interval_delays_all_seals_but_the_first() {
+        let (sealer, _) = Sealer::new("demo".into(), "e1".into(), START);
+        let mut sealer = sealer.with_interval(50_000);
+        let mut state = State {
+            at: START,
+            ..State::default()
+        };
+        let mut push = |sealer: &mut Sealer, at: Time| {
+            let record = state.stamp(clock(), at);
+            state.apply(&record);
+            sealer.take(&record, &state);
+            sealer.seal_at()
+        };
+        assert_eq!(push(&mut sealer, START), Some(START));
+        assert!(sealer.seal(START, &State::default()).is_some());
+        let due = push(&mut sealer, START.plus_millis(1));
+        assert_eq!(due, Some(START.plus_millis(50)));
     }
 
     #[test]

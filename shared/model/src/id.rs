@@ -401,43 +401,52 @@ impl Uid {
     }
 }
 
+/// Reads a UUID with lower-case letters. It reads all digits before it judges any. A branch for each digit would take
+/// the wrong way about every second time, because digits and letters alternate at random.
 fn uuid_bytes(text: &[u8]) -> Option<[u8; 16]> {
-    if text.len() != 36
-        || [8, 13, 18, 23]
-            .iter()
-            .any(|&position| text[position] != b'-')
-    {
-        return None;
+    let text: &[u8; 36] = text.try_into().ok()?;
+    let mut digits = [0; 32];
+    digits[..8].copy_from_slice(&text[..8]);
+    digits[8..12].copy_from_slice(&text[9..13]);
+    digits[12..16].copy_from_slice(&text[14..18]);
+    digits[16..20].copy_from_slice(&text[19..23]);
+    digits[20..].copy_from_slice(&text[24..]);
+    let hyphens = [text[8], text[13], text[18], text[23]];
+    let (mut bytes, mut are_digits) = ([0; 16], hyphens == [b'-'; 4]);
+    for (byte, digits) in bytes.iter_mut().zip(digits.as_chunks::<2>().0) {
+        let [(high, is_high), (low, is_low)] = digits.map(nibble);
+        *byte = high << 4 | low;
+        are_digits &= is_high & is_low;
     }
-    let mut bytes = [0; 16];
-    let mut filled = 0;
-    let mut digits = text.iter().filter(|&&byte| byte != b'-');
-    while let (Some(&high), Some(&low)) = (digits.next(), digits.next()) {
-        *bytes.get_mut(filled)? = nibble(high)? << 4 | nibble(low)?;
-        filled += 1;
-    }
-    (filled == 16).then_some(bytes)
+    are_digits.then_some(bytes)
 }
 
-fn nibble(digit: u8) -> Option<u8> {
-    match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        _ => None,
-    }
+/// The value of a hexadecimal digit, and whether the byte is one.
+fn nibble(digit: u8) -> (u8, bool) {
+    let (number, letter) = (digit.wrapping_sub(b'0'), digit.wrapping_sub(b'a'));
+    let value = if number < 10 {
+        number
+    } else {
+        letter.wrapping_add(10)
+    };
+    (value & 0xf, (number < 10) | (letter < 6))
 }
 
 impl fmt::Display for Uid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
         match self {
             Self::Uuid(bytes) => {
+                let (mut text, mut end) = ([b'-'; 36], 0);
                 for (position, byte) in bytes.iter().enumerate() {
                     if matches!(position, 4 | 6 | 8 | 10) {
-                        f.write_str("-")?;
+                        end += 1;
                     }
-                    write!(f, "{byte:02x}")?;
+                    text[end] = DIGITS[usize::from(byte >> 4)];
+                    text[end + 1] = DIGITS[usize::from(byte & 0xf)];
+                    end += 2;
                 }
-                Ok(())
+                f.write_str(std::str::from_utf8(&text).unwrap_or_default())
             }
             Self::Other(text) => f.write_str(text),
         }

@@ -267,8 +267,13 @@ impl<T: Clone> Recent<T> {
 impl Recent<Text> {
     /// The shared copy of a text's first 512 characters.
     pub(crate) fn text(&mut self, text: &str) -> Text {
-        let end = text.char_indices().nth(MOST_CHARACTERS).map(|(at, _)| at);
-        let text = &text[..end.unwrap_or(text.len())];
+        // A text of at most as many bytes has no more characters.
+        let text = if text.len() > MOST_CHARACTERS {
+            let end = text.char_indices().nth(MOST_CHARACTERS).map(|(at, _)| at);
+            &text[..end.unwrap_or(text.len())]
+        } else {
+            text
+        };
         self.share(|known| **known == *text, || text.into())
     }
 }

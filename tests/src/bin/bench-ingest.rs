@@ -1,7 +1,7 @@
 //! Measures the CPU per event from a loopback server into the log, against that of kube-rs' watcher.
 //!
 //! The parent serves an empty list and then a watch of events over 1,000 objects made from `fixtures/`.
-//! Each event is a chunk, as from a kube-apiserver.
+//! Each event is a chunk, as from a kube-apiserver (`event_server.rs`).
 //! The same program, started again, reads it: as watchscope (probe, log, bodies), for one shape with a history too, as
 //! kube-rs' `watcher`, which only counts, and as the floor, which copies the bytes once and reads nothing in them.
 //!
@@ -9,8 +9,11 @@
 //! short and a long stream. The difference of both is the cost of the events between them, so start-up is excluded. All
 //! readers of a stream must report the same count and last resourceVersion.
 //!
-//! The last rows are of an everyday rate: one event each 10 ms. watchscope reads it on one thread, and on the threads that
-//! its program has.
+//! Then 60 watches are read at once, over TLS: by watchscope as streams of one HTTP/2 connection, by kube-rs over 60
+//! connections, because it speaks HTTP/1.1.
+//!
+//! The last rows are of an everyday rate, one event each 10 ms, and of the program itself: `watch -o jsonl` at that
+//! rate, and its memory after as many changes as an hour has at 27 a second.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -18,25 +21,26 @@
     reason = "a benchmark speaks to a person"
 )]
 
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, PipeReader, Read as _, Write as _};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use futures_util::StreamExt as _;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::PartialObjectMeta;
+use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client, Config, ResourceExt as _};
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::net::{TcpListener, TcpStream};
 use watchscope::transport::Protocols;
-use watchscope_tests::reading::{Kept, Reading as Watching, at};
-use watchscope_tests::usage::{CpuTime, numbers_of_child};
+use watchscope_tests::event_server::{EventServer, LISTED, Load};
+use watchscope_tests::reading::{Kept, Reading as Watching, at, kubeconfig};
+use watchscope_tests::usage::{CpuTime, cpu_ns_of, numbers_of_child, resident_kib};
+use watchscope_tests::{Watchscope, WatchscopeBinary};
 
 /// The bytes of objects in the short stream: more than twice the bodies that memory holds. Until then the allocator
 /// takes new pages. The events after them have the cost of a log that has run for long.
 const SHORT_BYTES: u64 = 384 << 20;
-const OBJECTS: u64 = 1_000;
 /// The runs of each reader; the least CPU counts, since other programs of a shared machine only add to it.
 const RUNS: usize = 5;
 /// The most CPU of an event with a history, as a multiple of the CPU without one.
@@ -46,8 +50,14 @@ const PAUSE: Duration = Duration::from_millis(10);
 const FEW: u64 = 200;
 /// The runs of each reader of an everyday rate.
 const PACED_RUNS: usize = 3;
-/// The resourceVersion of the list.
-const LISTED: u64 = 1_000;
+/// The watches that are read at once.
+const WATCHES: u64 = 60;
+/// The runs of each reader of many watches.
+const SHARED_RUNS: usize = 3;
+/// The changes of an hour at 27 a second.
+const HOUR: u64 = 97_200;
+/// The most memory in MiB after them.
+const HOUR_BAR_MIB: f64 = 40.0;
 
 /// The objects of a measurement.
 #[derive(Clone, Copy)]
@@ -61,6 +71,8 @@ struct Shape {
     with_history: bool,
     /// The most CPU of an event, as a share of that of kube-rs.
     bar: f64,
+    /// The same for 60 watches over TLS, if they are measured.
+    shared_bar: Option<f64>,
 }
 
 const APPLIED_POD: &str = include_str!("../../fixtures/pod.json");
@@ -71,6 +83,7 @@ const SHAPES: [Shape; 4] = [
         is_metadata: false,
         with_history: true,
         bar: 0.20,
+        shared_bar: None,
     },
     Shape {
         name: "pods of a ReplicaSet",
@@ -78,6 +91,7 @@ const SHAPES: [Shape; 4] = [
         is_metadata: false,
         with_history: false,
         bar: 0.20,
+        shared_bar: Some(0.30),
     },
     Shape {
         name: "metadata that kubectl applied",
@@ -85,6 +99,7 @@ const SHAPES: [Shape; 4] = [
         is_metadata: true,
         with_history: false,
         bar: 0.33,
+        shared_bar: None,
     },
     Shape {
         name: "metadata of a ReplicaSet's pods",
@@ -92,6 +107,7 @@ const SHAPES: [Shape; 4] = [
         is_metadata: true,
         with_history: false,
         bar: 0.33,
+        shared_bar: Some(0.45),
     },
 ];
 
@@ -133,30 +149,38 @@ fn main() -> Result<()> {
 /// Serves one shape, by its index, until it is killed. A profiler can then start a reader by itself.
 async fn serve_for_a_profiler(shape: &str, events: &str) -> Result<()> {
     let shape = *SHAPES.get(shape.parse::<usize>()?).context("a shape")?;
-    let served = serve(shape, events.parse()?, None).await?;
-    eprintln!("watchscope {} {events}", served.url);
+    let load = shape.load(events.parse()?)?;
+    let (plain, shared) = (
+        EventServer::start(load.clone()).await?,
+        EventServer::start_tls(load).await?,
+    );
+    eprintln!("watchscope {} {events}", plain.url());
+    eprintln!("watchscope {} {events}", shared.kubeconfig().display());
     std::future::pending().await
 }
 
 async fn measure() -> Result<()> {
     for shape in SHAPES {
-        let object_bytes = Template::new(shape)?.object(1).len();
+        let object_bytes = shape.load(1)?.object_bytes();
         let few = SHORT_BYTES / object_bytes as u64;
         let mut readers = vec!["watchscope", "kube", "floor"];
         readers.extend(shape.with_history.then_some("history"));
         let costs = costs(shape, few, None, &readers, RUNS).await?;
         report(shape, object_bytes, &costs);
     }
-    let readers = ["threads", "watchscope", "kube"];
-    let costs = costs(SHAPES[1], FEW, Some(PAUSE), &readers, PACED_RUNS).await?;
-    let [threads, ours, theirs] = &costs[..] else {
-        bail!("a reader has no figure");
-    };
-    println!(
-        "| CPU per event, pods of a ReplicaSet, 100 events a second, HTTP/1.1: ours / kube-rs | no bar | {:.2} ({threads} / {theirs}); on one thread {ours} | |",
-        threads.us() / theirs.us()
-    );
-    Ok(())
+    for shape in SHAPES {
+        if let Some(bar) = shape.shared_bar {
+            measure_shared(shape, bar).await?;
+        }
+    }
+    measure_paced().await?;
+    measure_hour().await
+}
+
+impl Shape {
+    fn load(self, events: u64) -> Result<Load> {
+        Load::new(self.object, self.is_metadata, events)
+    }
 }
 
 /// Measures the readers in turns over a stream of `few` events and over one of three times as many.
@@ -167,18 +191,125 @@ async fn costs(
     readers: &[&str],
     runs: usize,
 ) -> Result<Vec<Cost>> {
-    let short = serve(shape, few, pause).await?;
-    let long = serve(shape, 3 * few, pause).await?;
+    let mut streams = Vec::new();
+    for events in [few, 3 * few] {
+        let load = shape.load(events)?;
+        let load = pause.map_or(load.clone(), |pause| load.with_pause(pause));
+        streams.push((EventServer::start(load).await?, events));
+    }
     let mut least = vec![[CpuTime::MAX; 2]; readers.len()];
     for _ in 0..runs {
         for (reader, least) in readers.iter().zip(&mut least) {
-            for (stream, least) in [&short, &long].into_iter().zip(least) {
-                *least = (*least).min(stream.read_by(reader, shape).await?);
+            for ((server, events), least) in streams.iter().zip(least) {
+                let time = read_by(reader, shape, server.url(), *events, 1).await?;
+                *least = (*least).min(time);
             }
         }
     }
     let cost = |[short, long]: [CpuTime; 2]| Cost::of(short, long, 2 * few);
     Ok(least.into_iter().map(cost).collect())
+}
+
+/// Measures both readers of 60 watches over TLS.
+async fn measure_shared(shape: Shape, bar: f64) -> Result<()> {
+    let object_bytes = shape.load(1)?.object_bytes();
+    let few = SHORT_BYTES / object_bytes as u64 / WATCHES;
+    let mut least = [[CpuTime::MAX; 2]; 2];
+    let mut servers = Vec::new();
+    for events in [few, 3 * few] {
+        servers.push((EventServer::start_tls(shape.load(events)?).await?, events));
+    }
+    for _ in 0..SHARED_RUNS {
+        for (reader, least) in ["watchscope", "kube"].into_iter().zip(&mut least) {
+            for ((server, events), least) in servers.iter().zip(least) {
+                let path = server.kubeconfig().to_str().context("a path in UTF-8")?;
+                let time = read_by(reader, shape, path, *events, WATCHES).await?;
+                *least = (*least).min(time);
+            }
+        }
+    }
+    let [ours, theirs] = least.map(|[short, long]| Cost::of(short, long, 2 * few * WATCHES));
+    let ratio = ours.us() / theirs.us();
+    println!(
+        "| CPU per event of {WATCHES} watches over TLS, {}: ours over HTTP/2 / kube-rs over HTTP/1.1 | at most {bar:.2} | {ratio:.2} ({ours} / {theirs}) | {} |",
+        shape.name,
+        if ratio <= bar { "met" } else { "missed" }
+    );
+    Ok(())
+}
+
+/// Measures an everyday rate: the readers of this program, and `watch -o jsonl`.
+async fn measure_paced() -> Result<()> {
+    let shape = SHAPES[1];
+    let readers = ["threads", "watchscope", "kube"];
+    let costs = costs(shape, FEW, Some(PAUSE), &readers, PACED_RUNS).await?;
+    let [threads, ours, theirs] = &costs[..] else {
+        bail!("a reader has no figure");
+    };
+    println!(
+        "| CPU per event, {}, 100 events a second, HTTP/1.1: ours / kube-rs | no bar | {:.2} ({threads} / {theirs}); on one thread {ours} | |",
+        shape.name,
+        threads.us() / theirs.us()
+    );
+    let server = EventServer::start(shape.load(3 * FEW)?.with_pause(PAUSE)).await?;
+    let mut least_ns = u64::MAX;
+    for _ in 0..PACED_RUNS {
+        let (watching, mut lines) = Lines::start(&server)?;
+        lines = lines.up_to(LISTED + FEW).await?;
+        let early_ns = cpu_ns_of(watching.pid())?;
+        let _lines = lines.up_to(LISTED + 3 * FEW).await?;
+        least_ns = least_ns.min(cpu_ns_of(watching.pid())? - early_ns);
+    }
+    let lines_us = least_ns as f64 / (2 * FEW) as f64 / 1_000.0;
+    let ratio = lines_us / theirs.us();
+    println!(
+        "| the same rate: `watch -o jsonl` into a pipe / kube-rs, which only counts | at most 1.00 | {ratio:.2} ({lines_us:.2} µs) | {} |",
+        if ratio <= 1.0 { "met" } else { "missed" }
+    );
+    Ok(())
+}
+
+/// Measures the memory of `watch -o jsonl` after the changes of an hour, which come as fast as it reads them.
+async fn measure_hour() -> Result<()> {
+    let server = EventServer::start(SHAPES[1].load(HOUR)?).await?;
+    let (watching, lines) = Lines::start(&server)?;
+    let lines = lines.up_to(LISTED + HOUR).await?;
+    let mib = resident_kib(&watching.pid().to_string())? as f64 / 1_024.0;
+    drop(lines);
+    println!(
+        "| memory of `watch -o jsonl` after {HOUR} changes of {}, an hour at 27 a second | at most {HOUR_BAR_MIB} MiB | {mib:.1} MiB | {} |",
+        SHAPES[1].name,
+        if mib <= HOUR_BAR_MIB { "met" } else { "missed" }
+    );
+    Ok(())
+}
+
+/// The lines of a running `watch -o jsonl`.
+struct Lines(BufReader<PipeReader>);
+
+impl Lines {
+    fn start(server: &EventServer) -> Result<(Watchscope, Self)> {
+        let launch =
+            WatchscopeBinary::find()?.with(&["watch", "pods", "--all-namespaces", "-o", "jsonl"]);
+        let (watching, pipe) = launch.kubeconfig(server.kubeconfig()).start_into_pipe()?;
+        Ok((watching, Self(BufReader::new(pipe))))
+    }
+
+    /// Reads up to the line of the change at a resourceVersion.
+    async fn up_to(mut self, version: u64) -> Result<Self> {
+        let wanted = format!("\"resourceVersion\":\"{version}\"");
+        let reading = tokio::task::spawn_blocking(move || {
+            let mut line = String::new();
+            loop {
+                line.clear();
+                ensure!(self.0.read_line(&mut line)? > 0, "the lines end early");
+                if line.starts_with("{\"type\":\"change\"") && line.contains(&wanted) {
+                    return Ok(self);
+                }
+            }
+        });
+        reading.await?
+    }
 }
 
 fn report(shape: Shape, object_bytes: usize, costs: &[Cost]) {
@@ -252,25 +383,38 @@ fn say(events: u64, last: u64) -> Result<()> {
     Ok(())
 }
 
+/// The number of watches for a reader: one at a URL, [`WATCHES`] in the cluster of a kubeconfig.
+fn watches_of(from: &str) -> u64 {
+    if from.starts_with("http") { 1 } else { WATCHES }
+}
+
 /// Reads through transport, probe, redaction, log and body ring; a reader of the log counts the events.
-async fn read_as_watchscope(url: &str, events: u64, metadata: bool, kept: bool) -> Result<()> {
+async fn read_as_watchscope(from: &str, events: u64, metadata: bool, kept: bool) -> Result<()> {
     let folder = tempfile::tempdir()?;
+    let watches = watches_of(from);
+    let (source, protocols, resources) = if watches == 1 {
+        (at(from)?, Protocols::Http1, vec!["pods".to_owned()])
+    } else {
+        let resources = (0..watches).map(|number| format!("pods-{number:02}"));
+        let source = kubeconfig(Path::new(from));
+        (source, Protocols::Negotiated, resources.collect())
+    };
     let reading = Watching {
-        source: at(url)?,
-        resources: &["pods".to_owned()],
+        source,
+        resources: &resources,
         metadata_only: metadata,
-        protocols: Protocols::Http1,
+        protocols,
         history: kept.then_some(Kept {
             folder: folder.path(),
             with_bodies: false,
         }),
     };
-    let last = reading.until(events, |_| {}).await?;
-    say(events, last.number().context("a number")?)
+    let last = reading.until(events * watches, |_| {}).await?;
+    say(events * watches, last.number().context("a number")?)
 }
 
 /// Reads with the program that watchscope is compared with: typed objects from kube-rs' watcher, counted and dropped.
-async fn read_as_kube<K>(url: &str, wanted: u64) -> Result<()>
+async fn read_as_kube<K>(from: &str, events: u64) -> Result<()>
 where
     K: kube::Resource<Scope = k8s_openapi::NamespaceResourceScope>
         + Clone
@@ -280,22 +424,31 @@ where
         + 'static,
     K::DynamicType: Default,
 {
-    let client = Client::try_from(Config::new(url.parse()?))?;
-    let mut stream = std::pin::pin!(watcher::watcher(
-        Api::<K>::all(client),
-        watcher::Config::default()
-    ));
-    let (mut events, mut last) = (0, 0);
-    while last < LISTED + wanted {
-        match stream.next().await.context("the watcher ended")?? {
+    let watches = watches_of(from);
+    let apis: Vec<Api<K>> = if watches == 1 {
+        vec![Api::all(Client::try_from(Config::new(from.parse()?))?)]
+    } else {
+        let options = KubeConfigOptions::default();
+        let config = Config::from_custom_kubeconfig(Kubeconfig::read_from(from)?, &options).await?;
+        let client = Client::try_from(config)?;
+        let of = |number| Api::namespaced(client.clone(), &format!("shop-{number:02}"));
+        (0..watches).map(of).collect()
+    };
+    let watchers = apis
+        .into_iter()
+        .map(|api| watcher::watcher(api, watcher::Config::default()).boxed());
+    let mut stream = futures_util::stream::select_all(watchers);
+    let (mut had, mut last) = (0, 0);
+    while had < events * watches {
+        match stream.next().await.context("the watchers ended")?? {
             Event::Apply(object) | Event::Delete(object) => {
-                events += 1;
+                had += 1;
                 last = object.resource_version().context("a version")?.parse()?;
             }
             Event::Init | Event::InitApply(_) | Event::InitDone => {}
         }
     }
-    say(events, last)
+    say(had, last)
 }
 
 /// Reads the bytes of the stream to its end, and copies them once. It counts no events.
@@ -314,187 +467,35 @@ fn read_as_floor(url: &str) -> Result<()> {
     }
 }
 
-/// A server of one stream, in a thread of its own.
-struct Served {
-    url: String,
+/// Starts a reader over a stream of `events` events and returns its processor time. It fails if the reader did not read
+/// every event of every watch.
+async fn read_by(
+    reader: &str,
+    shape: Shape,
+    from: &str,
     events: u64,
-}
-
-impl Served {
-    /// Starts a reader and returns its processor time. It fails if the reader did not read every event.
-    async fn read_by(&self, reader: &str, shape: Shape) -> Result<CpuTime> {
-        let kind = if shape.is_metadata {
-            "metadata"
-        } else {
-            "whole"
-        };
-        let arguments = [reader, kind, &self.url, &self.events.to_string()];
-        let numbers = numbers_of_child(&arguments).await?;
-        let [events, last, total_ns, kernel_ns] = numbers[..] else {
-            bail!("the reader said {numbers:?}")
-        };
-        let expected = match reader {
-            "floor" => (0, 0),
-            _ => (self.events, LISTED + self.events),
-        };
-        ensure!(
-            (events, last) == expected,
-            "{reader} counted {events} events up to {last}, not {expected:?}"
-        );
-        Ok(CpuTime {
-            total_ns,
-            kernel_ns,
-        })
-    }
-}
-
-/// Serves discovery, an empty list, and `events` events, with a pause after each if there is one.
-async fn serve(shape: Shape, events: u64, pause: Option<Duration>) -> Result<Served> {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
-    let url = format!("http://{}", listener.local_addr()?);
-    let template = Template::new(shape)?;
-    std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build();
-        let Ok(runtime) = runtime else { return };
-        runtime.block_on(async move {
-            let Ok(listener) = listener.into_std().and_then(TcpListener::from_std) else {
-                return;
-            };
-            while let Ok((stream, _)) = listener.accept().await {
-                let template = template.clone();
-                tokio::spawn(async move {
-                    // A reader closes its connection once it has the last event.
-                    let _ = converse(stream, template, shape.is_metadata, (events, pause)).await;
-                });
-            }
-        });
-    });
-    Ok(Served { url, events })
-}
-
-async fn converse(
-    stream: TcpStream,
-    template: Template,
-    is_metadata: bool,
-    events: (u64, Option<Duration>),
-) -> Result<()> {
-    stream.set_nodelay(true)?;
-    let (read, mut write) = stream.into_split();
-    let mut lines = BufReader::new(read).lines();
-    let mut target = String::new();
-    while let Some(line) = lines.next_line().await? {
-        if target.is_empty() {
-            target = line.split(' ').nth(1).unwrap_or_default().to_owned();
-        }
-        if !line.is_empty() {
-            continue;
-        }
-        let asked = std::mem::take(&mut target);
-        if asked.contains("watch=") {
-            stream_events(&mut write, &template, events).await?;
-            if asked.contains("floor=") {
-                return Ok(());
-            }
-            // The stream stays open, as a watch does, until the reader closes it.
-            return std::future::pending().await;
-        }
-        let kind = if is_metadata {
-            ("PartialObjectMetadataList", "meta.k8s.io/v1")
-        } else {
-            ("PodList", "v1")
-        };
-        let body = match asked.split('?').next().unwrap_or_default() {
-            "/version" => r#"{"gitVersion":"v1.36.3","major":"1","minor":"36","platform":"linux/amd64","gitCommit":"","gitTreeState":"","buildDate":"","goVersion":"","compiler":""}"#.to_owned(),
-            "/api" => r#"{"kind":"APIVersions","versions":["v1"],"serverAddressByClientCIDRs":[]}"#.to_owned(),
-            "/apis" => r#"{"kind":"APIGroupList","apiVersion":"v1","groups":[]}"#.to_owned(),
-            "/api/v1" => r#"{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"pods","singularName":"pod","namespaced":true,"kind":"Pod","verbs":["get","list","watch"]}]}"#.to_owned(),
-            _ => format!(r#"{{"kind":"{}","apiVersion":"{}","metadata":{{"resourceVersion":"{LISTED}"}},"items":[]}}"#, kind.0, kind.1),
-        };
-        let head = format!(
-            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
-            body.len()
-        );
-        write.write_all((head + body.as_str()).as_bytes()).await?;
-    }
-    Ok(())
-}
-
-async fn stream_events(
-    write: &mut (impl tokio::io::AsyncWrite + Unpin),
-    template: &Template,
-    (events, pause): (u64, Option<Duration>),
-) -> Result<()> {
-    write.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n").await?;
-    let mut batch = Vec::with_capacity(1 << 20);
-    for number in 1..=events {
-        let object = template.object(number);
-        let kind = if number <= OBJECTS {
-            "ADDED"
-        } else {
-            "MODIFIED"
-        };
-        let frame = format!("{{\"type\":\"{kind}\",\"object\":{object}}}\n");
-        batch.extend_from_slice(format!("{:x}\r\n{frame}\r\n", frame.len()).as_bytes());
-        if pause.is_some() || batch.len() > (1 << 20) - (16 << 10) {
-            write.write_all(&batch).await?;
-            batch.clear();
-        }
-        if let Some(pause) = pause {
-            tokio::time::sleep(pause).await;
-        }
-    }
-    write.write_all(&batch).await?;
-    write.flush().await?;
-    Ok(())
-}
-
-/// An object, cut where events differ: at name, uid and resourceVersion.
-#[derive(Clone)]
-struct Template {
-    name: String,
-    uid: String,
-    version: String,
-    rest: String,
-}
-
-impl Template {
-    fn new(shape: Shape) -> Result<Self> {
-        let mut object: serde_json::Value = serde_json::from_str(shape.object)?;
-        if shape.is_metadata {
-            object = serde_json::json!({
-                "kind": "PartialObjectMetadata",
-                "apiVersion": "meta.k8s.io/v1",
-                "metadata": object["metadata"],
-            });
-            // The applied pod's only annotation repeats the whole specification, so it goes. A real server would send it.
-            if let Some(annotations) = object["metadata"]["annotations"].as_object_mut() {
-                annotations.clear();
-            }
-        }
-        let text = object.to_string();
-        let (name, text) = text.split_once("NAME").context("the name's place")?;
-        let (uid, text) = text.split_once("UID").context("the uid's place")?;
-        let (version, rest) = text.split_once("\"RV\"").context("the version's place")?;
-        Ok(Self {
-            name: name.to_owned(),
-            uid: uid.to_owned(),
-            version: version.to_owned(),
-            rest: rest.to_owned(),
-        })
-    }
-
-    fn object(&self, number: u64) -> String {
-        let (of_all, version) = (number % OBJECTS, LISTED + number);
-        let Self {
-            name,
-            uid,
-            version: before,
-            rest,
-        } = self;
-        format!(
-            "{name}checkout-{of_all:05}{uid}6f1d3c0a-9b7e-4c5d-8a21-{of_all:012x}{before}\"{version}\"{rest}"
-        )
-    }
+    watches: u64,
+) -> Result<CpuTime> {
+    let kind = if shape.is_metadata {
+        "metadata"
+    } else {
+        "whole"
+    };
+    let arguments = [reader, kind, from, &events.to_string()];
+    let numbers = numbers_of_child(&arguments).await?;
+    let [had, last, total_ns, kernel_ns] = numbers[..] else {
+        bail!("the reader said {numbers:?}")
+    };
+    let expected = match reader {
+        "floor" => (0, 0),
+        _ => (events * watches, LISTED + events),
+    };
+    ensure!(
+        (had, last) == expected,
+        "{reader} counted {had} events up to {last}, not {expected:?}"
+    );
+    Ok(CpuTime {
+        total_ns,
+        kernel_ns,
+    })
 }

@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use watchscope::web::EmbeddedPage;
 
-#[tokio::main]
-async fn main() -> ExitCode {
-    watchscope::cli::run(EmbeddedPage::NONE, None).await
+fn main() -> ExitCode {
+    watchscope::cli::run(EmbeddedPage::NONE, None)
 }
