@@ -54,7 +54,7 @@ const WALKS: [Walk; 5] = [
         late: 2_350,
         replies: [
             Some(Choose(1, 3)),
-            Some(Tap(&[1, 2], &[3])),
+            Some(Tap(&[1, 2, 4], &[3, 4])),
             Some(Choose(1, 2)),
             Some(Choose(1, 2)),
             Some(Choose(1, 3)),
