@@ -570,6 +570,9 @@ const THREE_TRIES: Claims = &[
         assert_eq!(shown.heard("DELETED web 10"), ["client informer"]);
         let heard = ["client final", "client informer"];
         assert_eq!(shown.heard("ADDED web 11"), heard);
+        // Between the deletion of web and its creation anew, final held two.
+        let ghosts = "1 to 2 ghosts since 8.0 s".to_owned();
+        assert_eq!(shown.ghosts()[0], ("client final".to_owned(), ghosts));
         assert_eq!(shown.ghosts_end("client final"), Some(shown.x(27.0)));
     },
     |shown| assert_eq!(shown.ghosts_end("client final"), Some(shown.x(30.0))),

@@ -51,8 +51,8 @@ impl Drawer<'_> {
             }
             tree::sort_by_key(&mut changes, |change| change.0.seq);
             let (mut following, mut ghosts) = (0, 0);
-            // Since when there are ghosts, and the most of them at once.
-            let mut haunted: Option<(Moment, i64)> = None;
+            // Since when there are ghosts, and the fewest and the most of them at once.
+            let mut haunted: Option<(Moment, (i64, i64))> = None;
             for (place, &(moment, (follow, haunt))) in changes.iter().enumerate() {
                 following += follow;
                 ghosts += haunt;
@@ -60,16 +60,17 @@ impl Drawer<'_> {
                 let xs = (self.x(moment.at), self.x(until));
                 self.crowd_stretch(row, xs, (following.unsigned_abs(), all));
                 haunted = (ghosts > 0).then(|| match haunted {
-                    Some((since, most)) => (since, most.max(ghosts)),
-                    None => (moment, ghosts),
+                    Some((since, (least, most))) => (since, (least.min(ghosts), most.max(ghosts))),
+                    None => (moment, (ghosts, ghosts)),
                 });
                 let ends = place + 1 == changes.len() || ghosts + changes[place + 1].1.1 <= 0;
-                if let Some((since, most)) = haunted
+                if let Some((since, (least, most))) = haunted
                     && ends
                     && until.micros_since(since.at) > UNDER_WAY_US
                 {
                     let target = Target::Record(record(epoch, since.seq));
-                    self.ghost_band(row, (since.at, until), most.unsigned_abs(), target);
+                    let ghosts = (least.unsigned_abs(), most.unsigned_abs());
+                    self.ghost_band(row, (since.at, until), ghosts, target);
                 }
             }
         }

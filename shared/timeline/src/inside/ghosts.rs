@@ -7,7 +7,7 @@ use watchscope_model::time::SECOND_US;
 use crate::draw::{
     Drawer, EpochView, LEAST, Label, Layer as Paint, Rank, SPILL, TextLook, Ways, record,
 };
-use crate::format::{clock, count};
+use crate::format::{clock, count, number};
 use crate::glyph::Glyph;
 use crate::id::LayerId;
 use crate::lanes::{Row, RowKind};
@@ -59,20 +59,22 @@ impl Drawer<'_> {
             if end.micros_since(since.at) <= UNDER_WAY_US {
                 continue;
             }
-            let most = points[begins..place].iter().map(|point| point.level.ghosts);
-            let most = most.max().unwrap_or(0);
+            let ghosts = points[begins..place].iter().map(|point| point.level.ghosts);
+            let least = ghosts.clone().min().unwrap_or(0);
+            let most = ghosts.max().unwrap_or(0);
             let target = Target::Record(record(epoch, since.seq));
-            self.ghost_band(row, (since.at, end), most, target);
+            self.ghost_band(row, (since.at, end), (least, most), target);
             bands.push((self.x(since.at), self.x(end)));
         }
         bands
     }
 
+    /// Draws a stretch with ghosts: at no time fewer than `least`, and at most `most` at once.
     pub(super) fn ghost_band(
         &mut self,
         row: &Row,
         (from, to): (Time, Time),
-        ghosts: u64,
+        (least, most): (u64, u64),
         target: Target,
     ) {
         let (x0, x1) = (self.x(from).max(-SPILL), self.x(to).min(self.width + SPILL));
@@ -98,7 +100,13 @@ impl Drawer<'_> {
             },
         );
         self.explains(Glyph::Ghost, (x0, x1));
-        let words = format!("{} since {}", count(ghosts, "ghost"), self.clock_of(from));
+        let ghosts = count(most, "ghost");
+        let ghosts = if least < most {
+            format!("{} to {ghosts}", number(least))
+        } else {
+            ghosts
+        };
+        let words = format!("{ghosts} since {}", self.clock_of(from));
         let look = TextLook::plain(Token::Divergence);
         let text_y = middle + Px::whole(4);
         let (rank, paint) = (Rank::Lost, Paint::Divergence);
