@@ -17,6 +17,8 @@ pub enum LessonAction {
     SecondAnswer,
     /// Choose the third answer to the lesson's question.
     ThirdAnswer,
+    /// Choose the fourth answer to the lesson's question.
+    FourthAnswer,
     /// Check the marks that answer the lesson's question.
     Check,
     /// Take the act that the lesson lets a person move.
@@ -138,7 +140,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, in the order of the help.
-    pub const ALL: [Self; 62] = [
+    pub const ALL: [Self; 63] = [
         Self::Play,
         Self::Lesson(LessonAction::Play),
         Self::Lesson(LessonAction::NextPassage),
@@ -147,6 +149,7 @@ impl Action {
         Self::Lesson(LessonAction::FirstAnswer),
         Self::Lesson(LessonAction::SecondAnswer),
         Self::Lesson(LessonAction::ThirdAnswer),
+        Self::Lesson(LessonAction::FourthAnswer),
         Self::Lesson(LessonAction::Check),
         Self::Lesson(LessonAction::TakeAct),
         Self::Slower,
@@ -231,6 +234,7 @@ impl Action {
             Self::Lesson(LessonAction::FirstAnswer) => "first answer to the question",
             Self::Lesson(LessonAction::SecondAnswer) => "second answer",
             Self::Lesson(LessonAction::ThirdAnswer) => "third answer",
+            Self::Lesson(LessonAction::FourthAnswer) => "fourth answer",
             Self::Lesson(LessonAction::Check) => "check the marks that answer the question",
             Self::Lesson(LessonAction::TakeAct) => {
                 "take the act that can be moved; then the arrow keys move it"

@@ -196,6 +196,7 @@ pub const BINDINGS: &[Binding] = &[
     anywhere(Sign("1"), Action::Lesson(LessonAction::FirstAnswer)).within(Scope::Lesson),
     anywhere(Sign("2"), Action::Lesson(LessonAction::SecondAnswer)).within(Scope::Lesson),
     anywhere(Sign("3"), Action::Lesson(LessonAction::ThirdAnswer)).within(Scope::Lesson),
+    anywhere(Sign("4"), Action::Lesson(LessonAction::FourthAnswer)).within(Scope::Lesson),
     anywhere(Code("Enter"), Action::Lesson(LessonAction::Check))
         .within(Scope::Lesson)
         .because("A lesson's question is checked by it, and lanes open by a click."),

@@ -21,6 +21,7 @@ pub(super) fn do_in_lesson(action: LessonAction) {
         LessonAction::FirstAnswer => answer(0),
         LessonAction::SecondAnswer => answer(1),
         LessonAction::ThirdAnswer => answer(2),
+        LessonAction::FourthAnswer => answer(3),
         LessonAction::Check => check(mirrors().now(|now| now.passage)),
         LessonAction::TakeAct => focus_act(),
     }
