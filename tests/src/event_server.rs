@@ -4,7 +4,6 @@
 //! It speaks HTTP/1.1 in the clear, or TLS with HTTP/2 and HTTP/1.1. Each watch gets the same events, whatever its path;
 //! each event is a chunk or at least a DATA frame of its own, as from a kube-apiserver. It runs in a thread of its own.
 
-use std::future::poll_fn;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,13 +14,13 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use h2::SendStream;
 use http::{Request, Response};
-use rustls::ServerConfig;
-use rustls::pki_types::PrivateKeyDer;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
+
+use crate::loopback::{next_target, self_signed, send, write_kubeconfig};
 
 /// The resourceVersion of each list. That of an event is its number more.
 pub const LISTED: u64 = 1_000;
@@ -129,17 +128,10 @@ impl EventServer {
     /// # Errors
     /// As [`EventServer::start`].
     pub async fn start_tls(load: Load) -> Result<Self> {
-        let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()])?;
-        let key = PrivateKeyDer::try_from(made.signing_key.serialize_der())
-            .map_err(|error| anyhow::anyhow!("{error}"))?;
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()?
-            .with_no_client_auth()
-            .with_single_cert(vec![made.cert.der().clone()], key)?;
+        let (mut config, certificate) = self_signed("127.0.0.1")?;
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         let tls = TlsAcceptor::from(Arc::new(config));
-        Self::listen(load, Some((tls, made.cert.pem()))).await
+        Self::listen(load, Some((tls, certificate))).await
     }
 
     async fn listen(load: Load, tls: Option<(TlsAcceptor, String)>) -> Result<Self> {
@@ -151,14 +143,7 @@ impl EventServer {
             cluster["certificate-authority-data"] = STANDARD.encode(authority).into();
         }
         let folder = tempfile::tempdir()?;
-        let kubeconfig = folder.path().join("kubeconfig");
-        let text = json!({
-            "apiVersion": "v1", "kind": "Config", "current-context": "events",
-            "clusters": [{"name": "events", "cluster": cluster}],
-            "users": [{"name": "reader", "user": {}}],
-            "contexts": [{"name": "events", "context": {"cluster": "events", "user": "reader"}}],
-        });
-        std::fs::write(&kubeconfig, text.to_string())?;
+        let kubeconfig = write_kubeconfig(folder.path(), "events", &cluster)?;
         let tls = tls.map(|(acceptor, _)| acceptor);
         let listener = listener.into_std()?;
         std::thread::spawn(move || accept_all(listener, tls, Arc::new(load)));
@@ -217,15 +202,7 @@ fn accept_all(listener: std::net::TcpListener, tls: Option<TlsAcceptor>, load: A
 async fn converse(stream: impl AsyncRead + AsyncWrite, load: &Load) -> Result<()> {
     let (read, mut write) = tokio::io::split(stream);
     let mut lines = BufReader::new(read).lines();
-    let mut target = String::new();
-    while let Some(line) = lines.next_line().await? {
-        if target.is_empty() {
-            target = line.split(' ').nth(1).unwrap_or_default().to_owned();
-        }
-        if !line.is_empty() {
-            continue;
-        }
-        let asked = std::mem::take(&mut target);
+    while let Some(asked) = next_target(&mut lines).await? {
         if asked.contains("watch=") {
             write_events(&mut write, load).await?;
             if asked.contains("floor=") {
@@ -299,17 +276,6 @@ async fn answer_http2(
         }
     }
     std::future::pending().await
-}
-
-/// Sends bytes as soon as the reader's windows allow it.
-async fn send(body: &mut SendStream<Bytes>, mut bytes: Bytes) -> Result<()> {
-    while !bytes.is_empty() {
-        body.reserve_capacity(bytes.len());
-        let room = poll_fn(|cx| body.poll_capacity(cx)).await;
-        let room = room.context("the stream is reset")??;
-        body.send_data(bytes.split_to(room.min(bytes.len())), false)?;
-    }
-    Ok(())
 }
 
 /// An object, cut where events differ: at name, uid and resourceVersion.

@@ -15,6 +15,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinHandle;
 
+use crate::loopback::{next_target, send};
+
 /// The most events of a kind that wait for its stream. Above it [`Feeder::modify`] waits.
 const QUEUE: usize = 4_096;
 /// Bytes that one write gathers before it goes out; the last event may exceed them.
@@ -154,15 +156,7 @@ impl Shared {
         }
         let (read, mut write) = stream.into_split();
         let mut lines = BufReader::new(read).lines();
-        let mut target = String::new();
-        while let Some(line) = lines.next_line().await? {
-            if target.is_empty() {
-                target = line.split(' ').nth(1).unwrap_or_default().to_owned();
-            }
-            if !line.is_empty() {
-                continue;
-            }
-            let asked = std::mem::take(&mut target);
+        while let Some(asked) = next_target(&mut lines).await? {
             let (status, body) = match self.asked_for(&asked) {
                 Asked::Watch(kind) => return self.stream(kind, &mut write).await,
                 Asked::Answer(status, body) => (status, body),
@@ -287,17 +281,6 @@ impl Shared {
         }
         Ok(())
     }
-}
-
-/// Sends all of the data, as fast as the client's windows allow.
-async fn send(stream: &mut h2::SendStream<Bytes>, mut data: Bytes) -> Result<()> {
-    while !data.is_empty() {
-        stream.reserve_capacity(data.len());
-        let room = std::future::poll_fn(|context| stream.poll_capacity(context)).await;
-        let room = room.context("the stream has ended")??;
-        stream.send_data(data.split_to(room.min(data.len())), false)?;
-    }
-    Ok(())
 }
 
 fn object_json(kind: usize, number: u32, version: u64) -> String {

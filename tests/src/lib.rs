@@ -6,7 +6,7 @@
 //! * [`RemoteBrowser`]: Chromium or Firefox without a network, which reports each request.
 //! * [`Feeder`], [`stage`]: an apiserver that sends what its caller queues, and the parts that browser benchmarks
 //!   share.
-//! * [`event_server`]: an apiserver of streams with many events.
+//! * [`event_server`]: an apiserver of streams with many events. [`loopback`]: parts of such servers.
 //! * [`page_weight`]: what a browser fetches before the first paint.
 //! * [`reading`]: watchscope in this process, from a socket into the log.
 //! * [`change_load`]: the changes of a busy cluster, sealed. [`anatomy`]: the parts of a frame, to count their bytes.
@@ -29,6 +29,7 @@ mod exposition;
 mod feeder;
 pub mod kube;
 mod lifeline;
+pub mod loopback;
 pub mod page_weight;
 pub mod pod_load;
 mod ports;

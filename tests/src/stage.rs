@@ -11,6 +11,7 @@ use thirtyfour::{By, WebDriver};
 use tokio::time::{Instant, sleep_until};
 use watchscope_model::Time;
 
+use crate::loopback::write_kubeconfig;
 use crate::{Browser, BrowserTools, Feeder, Link, Served, WatchscopeBinary, eventually};
 
 /// How long the page and the log may take to reach what a benchmark waits for. After it the benchmark fails.
@@ -36,14 +37,8 @@ impl Stage {
         let binary = WatchscopeBinary::find()?;
         let feeder = Feeder::start(objects).await?;
         let folder = tempfile::tempdir()?;
-        let kubeconfig = folder.path().join("kubeconfig");
-        let config = json!({
-            "apiVersion": "v1", "kind": "Config", "current-context": "bench",
-            "clusters": [{"name": "bench", "cluster": {"server": feeder.origin()}}],
-            "users": [{"name": "bench", "user": {}}],
-            "contexts": [{"name": "bench", "context": {"cluster": "bench", "user": "bench"}}],
-        });
-        std::fs::write(&kubeconfig, config.to_string())?;
+        let cluster = json!({"server": feeder.origin()});
+        let kubeconfig = write_kubeconfig(folder.path(), "bench", &cluster)?;
         let arguments = [vec!["serve", "-A"], feeder.kinds()].concat();
         let launch = binary.with(&arguments).kubeconfig(&kubeconfig);
         let served = Served::start(launch).await?;

@@ -7,12 +7,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
-use rustls::pki_types::PrivateKeyDer;
 use serde_json::json;
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
+use watchscope_tests::loopback::self_signed;
 use watchscope_tests::{Browser, BrowserTools, Served, WatchscopeBinary, eventually, or_skip};
 
 use crate::browser::{LONG, Tab, has_page};
@@ -53,14 +53,7 @@ struct Proxy {
 
 impl Proxy {
     async fn to(target: SocketAddr) -> Result<Self> {
-        let made = rcgen::generate_simple_self_signed([NAME.to_owned()])?;
-        let key = PrivateKeyDer::try_from(made.signing_key.serialize_der())
-            .map_err(|error| anyhow::anyhow!("{error}"))?;
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = rustls::ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()?
-            .with_no_client_auth()
-            .with_single_cert(vec![made.cert.der().clone()], key)?;
+        let (config, _) = self_signed(NAME)?;
         let acceptor = TlsAcceptor::from(Arc::new(config));
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;

@@ -3,8 +3,8 @@
 //! For each opening a Chromium is started anew, with nothing cached, and goes to a lesson's address at a
 //! `watchscope demo`. The opening ends with the first painted lane, by the page's clock, which starts with the
 //! navigation.
-//! Going back leads from the end of the longest lesson of at most 120 s to just before it, which runs the whole lesson again. Its time
-//! ends with the drawn picture.
+//! Going back leads from the end of the longest lesson of at most 120 s to just before it, which runs the whole lesson
+//! again. Its time ends with the drawn picture.
 //! The worker measures the time of ten virtual minutes over whole runs of all lessons. Each runs as written, and with
 //! each fault that a lesson lets a reader inject.
 #![allow(
