@@ -145,9 +145,8 @@ impl Sealer {
     }
 
     /// Returns when the open segment is due: [`SEAL_US`] after the last seal, or the time given to
-    /// [`Sealer::with_interval`], but not before the segment's first
-    /// record. If nothing was sealed before, the segment is due at the time of its first record. `None` while no
-    /// segment is open.
+    /// [`Sealer::with_interval`], but not before the segment's first record. If nothing was sealed before, the segment is
+    /// due at the time of its first record. `None` while no segment is open.
     #[must_use]
     pub fn seal_at(&self) -> Option<Time> {
         let first_at = self.open?.at;

@@ -16,24 +16,27 @@ pub const STRIDE_US: i64 = 1_000_000;
 /// Returns the place of a time on the bar, from 0 to 1. On the bar of a long lesson, half of the length is for time, and
 /// the other half gives each passage the same room.
 #[must_use]
-pub fn share_of(text: &LessonText, at_us: i64) -> f64 {
-    let places = places(text);
-    let next = places.partition_point(|(us, _)| *us <= at_us);
-    let next = next.clamp(1, places.len() - 1);
-    let ((from_us, from), (to_us, to)) = (places[next - 1], places[next]);
+pub fn share_from_time(text: &LessonText, at_us: i64) -> f64 {
+    let [(from_us, from), (to_us, to)] = piece(text, |&(us, _)| us <= at_us);
     let part = (at_us - from_us) as f64 / (to_us - from_us).max(1) as f64;
     from + (to - from) * part.clamp(0.0, 1.0)
 }
 
-/// Returns the time at a place of the bar; the reverse of [`share_of`].
+/// Returns the time at a place of the bar; the reverse of [`share_from_time`].
 #[must_use]
-pub fn time_at(text: &LessonText, share: f64) -> i64 {
-    let places = places(text);
-    let next = places.partition_point(|(_, known)| *known <= share);
-    let next = next.clamp(1, places.len() - 1);
-    let ((from_us, from), (to_us, to)) = (places[next - 1], places[next]);
+pub fn time_from_share(text: &LessonText, share: f64) -> i64 {
+    let [(from_us, from), (to_us, to)] = piece(text, |&(_, known)| known <= share);
     let part = ((share - from) / (to - from).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
     from_us + ((to_us - from_us) as f64 * part) as i64
+}
+
+/// Returns the begin and the end of the piece of the bar behind the places that `is_before` names, each with its time
+/// and its place.
+fn piece(text: &LessonText, is_before: impl Fn(&(i64, f64)) -> bool) -> [(i64, f64); 2] {
+    let places = places(text);
+    let next = places.partition_point(is_before);
+    let next = next.clamp(1, places.len() - 1);
+    [places[next - 1], places[next]]
 }
 
 /// Returns the times between which the bar is even, with their places. The first is 0 and the last is the lesson's end.
@@ -256,15 +259,15 @@ mod tests {
     #[test]
     fn the_bar_of_a_short_lesson_is_even() {
         let text = lesson(60_000_000, &[3_000_000, 40_000_000]);
-        assert_eq!(share_of(&text, 15_000_000), 0.25);
-        assert_eq!(time_at(&text, 0.25), 15_000_000);
+        assert_eq!(share_from_time(&text, 15_000_000), 0.25);
+        assert_eq!(time_from_share(&text, 0.25), 15_000_000);
     }
 
     #[test]
     fn the_bar_of_a_long_lesson_has_room_for_each_passage() {
         let begins = [3_000_000, 17_000_000, 2_300_000_000];
         let text = lesson(2_400_000_000, &begins);
-        let shares = begins.map(|at_us| (share_of(&text, at_us) * 100.0) as i64);
+        let shares = begins.map(|at_us| (share_from_time(&text, at_us) * 100.0) as i64);
         assert_eq!(shares, [12, 25, 85]);
         for at_us in [
             0,
@@ -274,12 +277,15 @@ mod tests {
             2_350_000_000,
             2_400_000_000,
         ] {
-            let back = time_at(&text, share_of(&text, at_us));
+            let back = time_from_share(&text, share_from_time(&text, at_us));
             assert!((back - at_us).abs() < 10, "{at_us}: {back}");
         }
-        assert_eq!((share_of(&text, -5), share_of(&text, i64::MAX)), (0.0, 1.0));
         assert_eq!(
-            (time_at(&text, -1.0), time_at(&text, 2.0)),
+            (share_from_time(&text, -5), share_from_time(&text, i64::MAX)),
+            (0.0, 1.0)
+        );
+        assert_eq!(
+            (time_from_share(&text, -1.0), time_from_share(&text, 2.0)),
             (0, 2_400_000_000)
         );
     }

@@ -2,15 +2,13 @@
 //! nothing about deleted ones.
 
 use watchscope_model::vocabulary::{ChangeType, Origin};
-use watchscope_simulator::{
-    ClientGo, Controller, Fault, Program, Target, Version, WatchDeployment,
-};
+use watchscope_simulator::{ClientGo, Controller, Program, Version, WatchDeployment};
 
 use super::{
     Aim, Break, Find, Form, Goal, Lanes, Learned, Lesson, Moment, Movable, News, Panel, Passage,
-    Question, Script, Sought, act, configmaps, create_map, delete_map, secs, start, write_map,
+    Question, Script, Sought, act, configmaps, create_map, delete_map, end_streams, secs, start,
+    write_map,
 };
-use crate::script::Deed;
 
 pub(super) fn lesson() -> Lesson {
     Lesson {
@@ -105,9 +103,6 @@ fn script(client: ClientGo) -> Script {
         ..Controller::default()
     });
     let naive = Program::WatchDeployment(WatchDeployment::Final);
-    let end = Fault::CloseStreams {
-        target: Target::All,
-    };
     Script {
         before: vec![
             create_map("prices"),
@@ -122,7 +117,7 @@ fn script(client: ClientGo) -> Script {
                     start("naive", naive, configmaps()),
                 ],
             ),
-            act(6.0, [Deed::Inject(end)]),
+            act(6.0, [end_streams()]),
             act(8.0, [delete_map("report")]),
             act(16.0, [write_map("prices", 1)]),
             act(26.0, [create_map("report")]),

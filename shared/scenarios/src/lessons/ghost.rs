@@ -2,13 +2,12 @@
 //! never checks whether its channel is closed. A repaired loop and an informer run under the same faults.
 
 use watchscope_model::vocabulary::ChangeType;
-use watchscope_simulator::{ClientGo, Controller, Fault, Program, Target, Version};
+use watchscope_simulator::{ClientGo, Controller, Program, Version};
 
 use super::{
     Aim, Break, Find, Form, Goal, Lanes, Learned, Lesson, Moment, Movable, News, Panel, Passage,
-    Question, Script, Sought, Tap, act, create_pod, delete_pod, pods, secs, start,
+    Question, Script, Sought, Tap, act, create_pod, delete_pod, end_streams, pods, secs, start,
 };
-use crate::script::Deed;
 
 pub(super) fn lesson() -> Lesson {
     Lesson {
@@ -109,9 +108,6 @@ fn script(client: ClientGo) -> Script {
         version: client,
         ..Controller::default()
     });
-    let end = Fault::CloseStreams {
-        target: Target::All,
-    };
     Script {
         before: vec![create_pod("web-0"), create_pod("web-1")],
         acts: vec![
@@ -123,7 +119,7 @@ fn script(client: ClientGo) -> Script {
                     start("informer", informer, pods()),
                 ],
             ),
-            act(6.0, [Deed::Inject(end)]),
+            act(6.0, [end_streams()]),
             act(10.0, [delete_pod("web-1")]),
         ],
     }

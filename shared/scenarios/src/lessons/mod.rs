@@ -313,13 +313,18 @@ fn delete_pod(name: &str) -> Deed {
     Deed::Call(Request::new("DELETE", &format!("{PODS}/{name}")).json(&body))
 }
 
+/// Returns a deed that ends all watch streams with an orderly end of the body.
+fn end_streams() -> Deed {
+    Deed::Inject(Fault::CloseStreams {
+        target: Target::All,
+    })
+}
+
 /// Returns a break that ends all watch streams with an orderly end of the body.
 fn end_watches() -> Break {
     Break {
         key: "end-watches",
-        deeds: vec![Deed::Inject(Fault::CloseStreams {
-            target: Target::All,
-        })],
+        deeds: vec![end_streams()],
     }
 }
 

@@ -5,12 +5,12 @@
 use serde_json::json;
 use watchscope_model::vocabulary::ChangeType;
 use watchscope_simulator::{
-    ClientGo, Controller, Edit, Fault, Program, Request, Scope, Target, Version, WatchDeployment,
+    ClientGo, Controller, Edit, Program, Request, Scope, Version, WatchDeployment,
 };
 
 use super::{
     Aim, Break, Find, Form, Goal, Lanes, Learned, Lesson, Moment, Movable, News, Panel, Passage,
-    Question, Script, Sought, Tap, act, patch_of, secs, start,
+    Question, Script, Sought, Tap, act, end_streams, patch_of, secs, start,
 };
 use crate::script::Deed;
 
@@ -126,11 +126,6 @@ fn script(client: ClientGo) -> Script {
         ..Controller::default()
     });
     let loop_of = |name, variant| start(name, Program::WatchDeployment(variant), deployments());
-    let end = || {
-        Deed::Inject(Fault::CloseStreams {
-            target: Target::All,
-        })
-    };
     Script {
         before: vec![create("cart"), create("web")],
         acts: vec![
@@ -144,10 +139,10 @@ fn script(client: ClientGo) -> Script {
             ),
             // It comes after the first passage, which shows five lanes.
             act(4.0, [start("informer", informer, deployments())]),
-            act(6.0, [end()]),
+            act(6.0, [end_streams()]),
             act(7.0, [scale("web", 2)]),
             act(8.0, [delete("cart")]),
-            act(20.0, [end()]),
+            act(20.0, [end_streams()]),
             act(22.0, [delete("web")]),
             act(23.0, [create("web")]),
             act(120.0, [scale("web", 3)]),

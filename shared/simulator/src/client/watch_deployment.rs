@@ -60,9 +60,21 @@ pub enum Edit {
 }
 
 impl WatchDeployment {
-    /// Returns whether the program watches again after an end.
-    fn watches_again(self) -> bool {
-        matches!(self, Self::Final | Self::Edited(_))
+    /// Returns the time without an event after which the program ends its watch; `None` if it never does.
+    const fn idle(self) -> Option<Duration> {
+        match self {
+            Self::V1 | Self::V2 => None,
+            Self::Edited(Edit::ShortTimer) => Some(SHORT_IDLE),
+            Self::Final | Self::Edited(_) => Some(IDLE),
+        }
+    }
+
+    /// Returns the time between the end of a watch and the next one, if the program watches again.
+    const fn pause(self) -> Duration {
+        match self {
+            Self::Edited(Edit::ShortSleep) => SHORT_SLEEP,
+            _ => SLEEP,
+        }
     }
 }
 
@@ -137,16 +149,12 @@ impl WatchDeploymentProgram {
     }
 
     fn arm(&mut self, now: Time) {
-        if self.variant.watches_again() {
-            let is_short = self.variant == WatchDeployment::Edited(Edit::ShortTimer);
-            self.idle_at = Some(now + if is_short { SHORT_IDLE } else { IDLE });
-        }
+        self.idle_at = self.variant.idle().map(|idle| now + idle);
     }
 
     fn sleep(&mut self, now: Time) {
         self.idle_at = None;
-        let is_short = self.variant == WatchDeployment::Edited(Edit::ShortSleep);
-        self.state = State::Sleeping(now + if is_short { SHORT_SLEEP } else { SLEEP });
+        self.state = State::Sleeping(now + self.variant.pause());
     }
 
     /// Runs one iteration of the loop. The loop logs and skips an object of another kind, such as the Status of an

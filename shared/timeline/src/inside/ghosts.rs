@@ -35,9 +35,6 @@ impl Drawer<'_> {
         id: LayerId,
     ) -> Vec<(Px, Px)> {
         let mut bands = Vec::new();
-        if self.picture.ways == Ways::Covered {
-            return bands;
-        }
         let points = self.shown(epoch.layers, id);
         let mut place = 0;
         while let Some(first) = points.get(place) {
@@ -63,21 +60,25 @@ impl Drawer<'_> {
             let least = ghosts.clone().min().unwrap_or(0);
             let most = ghosts.max().unwrap_or(0);
             let target = Target::Record(record(epoch, since.seq));
-            self.ghost_band(row, (since.at, end), (least, most), target);
-            bands.push((self.x(since.at), self.x(end)));
+            bands.extend(self.ghost_band(row, (since.at, end), (least, most), target));
         }
         bands
     }
 
-    /// Draws a stretch with ghosts: at no time fewer than `least`, and at most `most` at once.
+    /// Draws a stretch with ghosts: at no time fewer than `least`, and at most `most` at once. Returns its left and right
+    /// edge; `None` if ghosts are covered.
     pub(super) fn ghost_band(
         &mut self,
         row: &Row,
         (from, to): (Time, Time),
         (least, most): (u64, u64),
         target: Target,
-    ) {
-        let (x0, x1) = (self.x(from).max(-SPILL), self.x(to).min(self.width + SPILL));
+    ) -> Option<(Px, Px)> {
+        if self.picture.ways == Ways::Covered {
+            return None;
+        }
+        let edges = (self.x(from), self.x(to));
+        let (x0, x1) = (edges.0.max(-SPILL), edges.1.min(self.width + SPILL));
         let x1 = x1.max(x0 + LEAST);
         let middle = self.y(row) + row.height.half();
         // Lower in rows that have words over and under the band.
@@ -113,6 +114,7 @@ impl Drawer<'_> {
         let label = Label::new(rank, paint, [words], look, text_y, (x0, x1));
         self.label_inside(label.reaching(x1 - x0));
         self.hit((x0, x1), (y, bottom), row.id, target);
+        Some(edges)
     }
 }
 

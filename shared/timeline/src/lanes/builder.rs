@@ -269,10 +269,13 @@ impl RowBuilder {
         let (id, kind) = (LaneId::Gone(watch), RowKind::Gone);
         let row = self.push(id, kind, false, "", name.into(), None);
         row.expanded = Some(is_open);
-        if !is_open && is_unwatched {
-            self.rows.unwatched += gone.len();
-        } else if !is_open {
-            self.rows.gone += gone.len();
+        let folded = if is_unwatched {
+            &mut self.rows.unwatched
+        } else {
+            &mut self.rows.gone
+        };
+        if !is_open {
+            *folded += gone.len();
         }
         let gone = gone.iter().map(|&object| (watch, object));
         self.rows.gone_of.extend(gone);

@@ -81,8 +81,6 @@ pub(super) struct Kept {
     pub(super) others: usize,
     /// The objects that were deleted at least 60 s ago, by name.
     pub(super) gone: Vec<ObjectId>,
-    /// Whether no watch of the log's current run has this name. Then nobody knows whether the objects of `gone` exist.
-    pub(super) is_unwatched: bool,
     /// When the next deleted object will count as gone, 60 s after its deletion; `None` if there is none.
     gone_next: Option<Time>,
     /// The inputs by which the objects were last chosen. The objects are chosen again only when these differ or an
@@ -243,7 +241,6 @@ impl Kept {
         self.others = candidates.len() - objects.len();
         self.objects = objects;
         self.gone = gone;
-        self.is_unwatched = known.is_none();
         self.choose_whole(candidates, choice, sorting, moment.may_sort || is_asked);
     }
 

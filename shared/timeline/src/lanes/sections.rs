@@ -2,7 +2,7 @@
 
 use watchscope_model::id::Extent;
 use watchscope_model::tree::{BTreeMap, BTreeSet};
-use watchscope_model::{Text, Time, WatchName};
+use watchscope_model::{State, Text, Time, WatchName};
 
 use super::arrange::{Arrangement, Room, Wishes, arrange};
 use super::builder::RowBuilder;
@@ -434,7 +434,10 @@ impl Lanes {
             return;
         }
         let is_open = self.gone_open.contains(&watch);
-        builder.gone(store, watch, &gone, part.kept.is_unwatched, is_open);
+        // Without a watch of the current run, nobody knows whether they exist.
+        let is_watched = |state: &State| state.watches.contains_key(part.name);
+        let is_unwatched = !store.state().is_some_and(is_watched);
+        builder.gone(store, watch, &gone, is_unwatched, is_open);
         for &object in gone.iter().filter(|_| is_open) {
             builder.object(
                 store,

@@ -10,7 +10,7 @@ use watchscope_model::wire::player::{
 use super::goal::Goal;
 use super::pace::asked;
 use super::shown::{mirrors, say, toggle};
-use crate::core::lesson::{STRIDE_US, seconds, share_of, time_at};
+use crate::core::lesson::{STRIDE_US, seconds, share_from_time, time_from_share};
 use crate::decimal::decimal;
 use crate::panels::player::{BarStep, bar, glyph_button, play_button};
 
@@ -78,10 +78,10 @@ fn Player() -> impl IntoView {
 #[component]
 fn Bar() -> impl IntoView {
     let shown = mirrors();
-    let share = move || shown.both(|text, now| share_of(text, now.at_us));
+    let share = move || shown.both(|text, now| share_from_time(text, now.at_us));
     let clock = move || shown.now(|now| seconds(now.at_us));
     let seek: fn(f64) = |share| {
-        let to_us = mirrors().text(|text| time_at(text, share));
+        let to_us = mirrors().text(|text| time_from_share(text, share));
         asked();
         say(Seek { to_us });
     };
@@ -100,7 +100,7 @@ fn Bar() -> impl IntoView {
     let ticks = move || {
         shown.text(|text| {
             let passages = text.passages.iter().enumerate().map(|(place, passage)| {
-                let percent = share_of(text, passage.at_us) * 100.0;
+                let percent = share_from_time(text, passage.at_us) * 100.0;
                 let at_us = passage.at_us;
                 let go = move |_| {
                     asked();
@@ -159,8 +159,9 @@ fn Stretches() -> impl IntoView {
     let percent = |share: f64| format!("{}%", decimal(share * 100.0, 2));
     let strip = move |kind: &'static str, found: Vec<(i64, i64)>| {
         let shares = shown.text(|text| {
-            let share =
-                |(from_us, to_us): (i64, i64)| (share_of(text, from_us), share_of(text, to_us));
+            let share = |(from_us, to_us): (i64, i64)| {
+                (share_from_time(text, from_us), share_from_time(text, to_us))
+            };
             found.into_iter().map(share).collect::<Vec<_>>()
         });
         let strip = |(from, to): (f64, f64)| {

@@ -11,11 +11,28 @@ type Line = (&'static str, &'static [&'static str]);
 /// A program's name, with its version if that matters, and the program's loop.
 type Loop = (&'static str, &'static [Line]);
 
+const FOR: Line = ("for {", &[]);
+const END: Line = ("}", &[]);
+/// The one watch of a program that never watches again.
+const ONE_WATCH: Line = ("w, _ := client.Watch(ctx, ListOptions{})", &["connecting"]);
+/// The lines of the last version of `WatchDeployment`. Its edits change one of them each.
+const WATCH: Line = (
+    "  w, _ := client.Watch(ctx, ListOptions{})",
+    &["connecting"],
+);
+const UNTIL_IDLE: Line = (
+    "  for ev := range until(w, 30*time.Minute) {",
+    &["watching"],
+);
+const APPLY: Line = ("    apply(ev)", &[]);
+const END_INNER: Line = ("  }", &[]);
+const SLEEP: Line = ("  time.Sleep(5 * time.Second)", &["sleeping"]);
+
 const LOOPS: [Loop; 10] = [
     (
         "informer",
         &[
-            ("for {", &[]),
+            FOR,
             (
                 "  list, rv, err := client.List(ctx, from(rv))",
                 &["listing"],
@@ -26,153 +43,127 @@ const LOOPS: [Loop; 10] = [
             ("    rv, err = handle(w, store)", &["watching", "syncing"]),
             ("  } // on any ERROR from the list again", &[]),
             ("  backoff.Wait()", &["backoff"]),
-            ("}", &[]),
+            END,
         ],
     ),
     (
         "e2e-pvc-loop broken",
         &[
-            ("w, _ := client.Watch(ctx, ListOptions{})", &["connecting"]),
+            ONE_WATCH,
             ("deadline := time.After(30 * time.Second)", &[]),
-            ("for {", &[]),
+            FOR,
             ("  select {", &[]),
             ("  case ev := <-w.ResultChan():", &["watching"]),
             ("    fmt.Println(ev.Type, ev.Object)", &["spinning"]),
             ("    if ev.Type == watch.Deleted { return }", &["done"]),
             ("  case <-deadline:", &[]),
             ("    t.Fatal(\"not deleted in time\")", &["failed"]),
-            ("  }", &[]),
-            ("}", &[]),
+            END_INNER,
+            END,
         ],
     ),
     (
         "e2e-pvc-loop fixed",
         &[
-            ("w, _ := client.Watch(ctx, ListOptions{})", &["connecting"]),
+            ONE_WATCH,
             ("deadline := time.After(30 * time.Second)", &[]),
-            ("for {", &[]),
+            FOR,
             ("  select {", &[]),
             ("  case ev, ok := <-w.ResultChan():", &["watching"]),
             ("    if !ok { t.Fatal(\"channel closed\") }", &["failed"]),
             ("    if ev.Type == watch.Deleted { return }", &["done"]),
             ("  case <-deadline:", &[]),
             ("    t.Fatal(\"not deleted in time\")", &[]),
-            ("  }", &[]),
-            ("}", &[]),
+            END_INNER,
+            END,
         ],
     ),
     (
         "watch-deployment v1",
         &[
-            ("w, _ := client.Watch(ctx, ListOptions{})", &["connecting"]),
-            ("for {", &[]),
+            ONE_WATCH,
+            FOR,
             ("  ev, ok := <-w.ResultChan()", &["watching"]),
             ("  if !ok { return nil }", &["returned"]),
             ("  apply(ev)", &[]),
-            ("}", &[]),
+            END,
         ],
     ),
     (
         "watch-deployment v2",
         &[
-            ("w, _ := client.Watch(ctx, ListOptions{})", &["connecting"]),
-            ("for {", &[]),
+            ONE_WATCH,
+            FOR,
             ("  ev, ok := <-w.ResultChan()", &["watching"]),
             (
                 "  if !ok { log.Error(\"closed\"); continue }",
                 &["spinning"],
             ),
             ("  apply(ev)", &[]),
-            ("}", &[]),
+            END,
         ],
+    ),
+    (
+        "watch-deployment final",
+        &[FOR, WATCH, UNTIL_IDLE, APPLY, END_INNER, SLEEP, END],
     ),
     (
         "watch-deployment final-short-sleep",
         &[
-            ("for {", &[]),
-            (
-                "  w, _ := client.Watch(ctx, ListOptions{})",
-                &["connecting"],
-            ),
-            (
-                "  for ev := range until(w, 30*time.Minute) {",
-                &["watching"],
-            ),
-            ("    apply(ev)", &[]),
-            ("  }", &[]),
+            FOR,
+            WATCH,
+            UNTIL_IDLE,
+            APPLY,
+            END_INNER,
             (
                 "  time.Sleep(100 * time.Millisecond) // changed",
                 &["sleeping"],
             ),
-            ("}", &[]),
+            END,
         ],
     ),
     (
         "watch-deployment final-short-timer",
         &[
-            ("for {", &[]),
-            (
-                "  w, _ := client.Watch(ctx, ListOptions{})",
-                &["connecting"],
-            ),
+            FOR,
+            WATCH,
             (
                 "  for ev := range until(w, time.Minute) { // changed",
                 &["watching"],
             ),
-            ("    apply(ev)", &[]),
-            ("  }", &[]),
-            ("  time.Sleep(5 * time.Second)", &["sleeping"]),
-            ("}", &[]),
+            APPLY,
+            END_INNER,
+            SLEEP,
+            END,
         ],
     ),
     (
         "watch-deployment final-resumes",
         &[
-            ("for {", &[]),
+            FOR,
             (
                 "  w, _ := client.Watch(ctx, from(last)) // changed",
                 &["connecting"],
             ),
-            (
-                "  for ev := range until(w, 30*time.Minute) {",
-                &["watching"],
-            ),
+            UNTIL_IDLE,
             ("    last = apply(ev)", &[]),
-            ("  }", &[]),
-            ("  time.Sleep(5 * time.Second)", &["sleeping"]),
-            ("}", &[]),
-        ],
-    ),
-    (
-        "watch-deployment final",
-        &[
-            ("for {", &[]),
-            (
-                "  w, _ := client.Watch(ctx, ListOptions{})",
-                &["connecting"],
-            ),
-            (
-                "  for ev := range until(w, 30*time.Minute) {",
-                &["watching"],
-            ),
-            ("    apply(ev)", &[]),
-            ("  }", &[]),
-            ("  time.Sleep(5 * time.Second)", &["sleeping"]),
-            ("}", &[]),
+            END_INNER,
+            SLEEP,
+            END,
         ],
     ),
     (
         "resume-from-last-event",
         &[
             ("last := \"\"", &[]),
-            ("for {", &[]),
+            FOR,
             ("  w, _ := client.Watch(ctx, from(last))", &["connecting"]),
             ("  for ev := range w.ResultChan() {", &["watching"]),
-            ("    apply(ev)", &[]),
+            APPLY,
             ("    last = ev.Object.ResourceVersion", &[]),
-            ("  }", &[]),
+            END_INNER,
             ("  time.Sleep(time.Second)", &["sleeping"]),
-            ("}", &[]),
+            END,
         ],
     ),
 ];
