@@ -117,17 +117,10 @@ impl Finder {
             (Sought::Resumed(client, from, etcd), Event::ClientRequest(sent))
                 if &*sent.client == client =>
             {
-                let is_from = read_get(&sent.request).is_some_and(|(_, options)| {
-                    let version = options.version.and_then(|version| version.parse().ok());
-                    options.watch && version == Some(from)
-                });
-                is_from && self.revision >= etcd
+                watched_from(&sent.request) == Some(from) && self.revision >= etcd
             }
             (Sought::CaughtUp(client), Event::ClientRequest(sent)) if &*sent.client == client => {
-                read_get(&sent.request).is_some_and(|(_, options)| {
-                    let version = options.version.and_then(|version| version.parse().ok());
-                    options.watch && version.is_some_and(|version: u64| version < self.revision)
-                })
+                watched_from(&sent.request).is_some_and(|version| version < self.revision)
             }
             (Sought::Phase(client, phase), Event::ClientReport(report))
                 if &*report.client == client =>
@@ -148,6 +141,13 @@ impl Finder {
             _ => false,
         }
     }
+}
+
+/// Returns the resourceVersion from which a request watches; `None` if it is no watch, or names no number.
+fn watched_from(request: &str) -> Option<u64> {
+    let (_, options) = read_get(request)?;
+    let version = options.version.filter(|_| options.watch)?;
+    version.parse().ok()
 }
 
 /// Returns the names of a moment's lane and of the lane that contains this lane, as the page knows them.
