@@ -20,11 +20,16 @@ async fn are_shown(tab: &Tab<'_>, shown: bool) -> Result<()> {
     .await
 }
 
-/// Returns the canvas's width and height.
+/// Returns the canvas's width and height once the overview stands: the canvas is higher before.
 async fn canvas(tab: &Tab<'_>) -> Result<Value> {
     let script = "const canvas = document.querySelector('canvas.chart');
-        return [canvas.clientWidth, canvas.clientHeight]";
-    tab.script(script).await
+        return [canvas.clientWidth, canvas.clientHeight, document.querySelector('#overview').clientHeight]";
+    eventually("the overview stands", LONG, async || {
+        let found = tab.script(script).await?;
+        ensure!(found[2].as_u64() > Some(0), "{found}");
+        Ok(found)
+    })
+    .await
 }
 
 #[tokio::test]
