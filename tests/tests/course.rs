@@ -33,7 +33,7 @@ struct Walk {
     goals: [(usize, &'static [usize]); 2],
 }
 
-const WALKS: [Walk; 5] = [
+const WALKS: [Walk; 6] = [
     Walk {
         lesson: "watch-event",
         late: 49,
@@ -78,6 +78,21 @@ const WALKS: [Walk; 5] = [
         ],
         act: (5, 30),
         goals: [(0, &[0, 3, 1]), (5, &[3])],
+    },
+    Walk {
+        lesson: "quiet",
+        late: 988,
+        replies: [
+            Some(Choose(1, 3)),
+            Some(Tap(&[1, 2, 3], &[1])),
+            Some(Choose(1, 2)),
+            Some(Choose(2, 1)),
+            Some(Choose(1, 2)),
+            None,
+            None,
+        ],
+        act: (3, 30),
+        goals: [(5, &[0]), (5, &[1])],
     },
     Walk {
         lesson: "away",

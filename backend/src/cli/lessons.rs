@@ -78,6 +78,7 @@ mod tests {
         ghost        Watches ghost you
         three-tries  Return, continue, sleep
         expired      410 and relist
+        quiet        Nothing new, yet expired
         away         Deleted while you were away
         ");
     }

@@ -383,7 +383,6 @@ impl Session {
 
     /// Keeps what the person has found by moving acts, once all clients that can hear of an act did.
     fn find(&mut self) {
-        let clients = self.transcript.clients().len();
         let acts = self.player.lesson().movables.iter();
         for ((act, finds), tried) in acts.zip(&mut self.finds).zip(&mut self.tried) {
             if self.player.shown() < act.settled {
@@ -393,8 +392,12 @@ impl Session {
             for place in act.found(learned) {
                 finds[place].get_or_insert(act.at);
             }
-            let names = self.transcript.clients().into_iter();
-            let heard = names.filter(|client| learned(&client.name) != Learned::Never);
+            let mut names = self.transcript.clients();
+            names.retain(|client| act.concerns(&client.name));
+            let clients = names.len();
+            let heard = names
+                .iter()
+                .filter(|client| learned(&client.name) != Learned::Never);
             let heard = heard.count();
             if tried.len() < TRIED_MOST && tried.iter().all(|tried| tried.at != act.at) {
                 tried.push(Tried {

@@ -283,6 +283,7 @@ fn act_now(
         Learned::Never => is_settled.then(|| format!("{client} does not hear {news}")),
     };
     let clients = now.transcript.clients().into_iter();
+    let clients = clients.filter(|client| act.concerns(&client.name));
     ActNow {
         at_us: micros(act.at),
         fates: clients.filter_map(|client| fate(client.name)).collect(),

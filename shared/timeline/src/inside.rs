@@ -10,6 +10,7 @@ mod clients;
 mod etcd;
 mod ghosts;
 mod layers;
+mod progress;
 mod rows;
 pub mod stretches;
 mod strokes;

@@ -15,6 +15,7 @@ pub(super) fn lesson() -> Lesson {
         name: "away",
         lasts: secs(37.0),
         server: Version::DEFAULT,
+        servers: super::one,
         client: ClientGo::minor(34),
         watches: Some(("configmaps", "ConfigMap")),
         script,

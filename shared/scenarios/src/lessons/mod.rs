@@ -12,6 +12,7 @@ mod moment;
 mod movable;
 mod player;
 mod question;
+mod quiet;
 mod texts;
 mod three_tries;
 mod visible;
@@ -54,6 +55,9 @@ pub struct Lesson {
     pub lasts: Duration,
     /// The Kubernetes version of the lesson's apiserver, unless the person chooses another.
     pub server: Version,
+    /// Returns the versions of the cluster's apiservers, in the order of their numbers, for the version that the person
+    /// chose, or for [`Self::server`].
+    servers: fn(Version) -> Vec<Version>,
     /// The client-go version of the lesson's informers, unless the person chooses another. Other programs of the lesson
     /// have versions of their own.
     pub client: ClientGo,
@@ -164,7 +168,7 @@ pub struct Break {
     pub deeds: Vec<Deed>,
 }
 
-/// Returns all five lessons, in the order in which a person learns them.
+/// Returns all six lessons, in the order in which a person learns them.
 #[must_use]
 pub fn lessons() -> Vec<Lesson> {
     vec![
@@ -172,6 +176,7 @@ pub fn lessons() -> Vec<Lesson> {
         ghost::lesson(),
         three_tries::lesson(),
         expired::lesson(),
+        quiet::lesson(),
         away::lesson(),
     ]
 }
@@ -228,7 +233,7 @@ impl Lesson {
         let settling = i64::try_from(SETTLING.as_micros()).unwrap_or(0);
         let config = Config {
             wall_start_us: MIDNIGHT_US - settling,
-            servers: vec![server],
+            servers: (self.servers)(server),
             ..Config::of_objects()
         };
         let Script { before, mut acts } = (self.script)(client);
@@ -248,6 +253,11 @@ impl Lesson {
         };
         (before, story)
     }
+}
+
+/// Returns the servers of a cluster with one apiserver.
+fn one(server: Version) -> Vec<Version> {
+    vec![server]
 }
 
 /// Converts a time of a lesson from seconds to a [`Duration`].

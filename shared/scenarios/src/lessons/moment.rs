@@ -1,5 +1,6 @@
 //! Moments of a run that a passage of a lesson names, and the search for these moments in the log.
 
+use watchscope_model::belief::Belief;
 use watchscope_model::options::read_get;
 use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_model::{Entry, Event, Inside};
@@ -56,13 +57,18 @@ pub enum Sought {
     /// The client program with this name asked for a watch from a resourceVersion, and the newest write of the run had a
     /// higher revision: the server has something that the client missed.
     CaughtUp(&'static str),
+    /// The client program with this name reported for the first time that it knows everything up to at least this
+    /// revision.
+    Knows(&'static str, u64),
+    /// The client program with this name asked for a list, although it had asked for a watch before.
+    Relisted(&'static str),
 }
 
 /// The search for the moments of one kind. The caller passes it every entry of a run, in order.
 #[derive(Clone, Debug)]
 pub(super) struct Finder {
     sought: Sought,
-    /// Whether the client program's last report already met the condition of the kind.
+    /// Whether the client program's last report, or last request, already met the condition of the kind.
     was: bool,
     /// The highest revision of a write so far.
     revision: u64,
@@ -122,6 +128,27 @@ impl Finder {
             (Sought::CaughtUp(client), Event::ClientRequest(sent)) if &*sent.client == client => {
                 watched_from(&sent.request).is_some_and(|version| version < self.revision)
             }
+            (Sought::Relisted(client), Event::ClientRequest(sent)) if &*sent.client == client => {
+                let Some((_, options)) = read_get(&sent.request) else {
+                    return false;
+                };
+                let is_first_since = self.was && !options.watch;
+                self.was = options.watch;
+                is_first_since
+            }
+            (Sought::Knows(client, revision), Event::ClientReport(report))
+                if &*report.client == client =>
+            {
+                let beliefs = report.belief.as_deref().map(Belief::read);
+                let known = beliefs
+                    .iter()
+                    .flatten()
+                    .filter_map(|belief| belief.revision);
+                let is = known.min().is_some_and(|known| known >= revision);
+                let was = self.was;
+                self.was |= is;
+                is && !was
+            }
             (Sought::Phase(client, phase), Event::ClientReport(report))
                 if &*report.client == client =>
             {
@@ -160,7 +187,9 @@ pub(super) fn lanes(sought: Sought, entry: &Entry) -> (String, Option<String>) {
             | Sought::Phase(client, _)
             | Sought::Belief(client, ..)
             | Sought::Resumed(client, ..)
-            | Sought::CaughtUp(client),
+            | Sought::CaughtUp(client)
+            | Sought::Knows(client, _)
+            | Sought::Relisted(client),
             _,
         ) => (format!("client {client}"), None),
         (_, Entry::Inside(record)) => match &record.inside {

@@ -66,6 +66,13 @@ impl Movable {
         at.clamp(self.bounds.0, self.bounds.1)
     }
 
+    /// Whether the news concerns a client: it is in what there is to find. Without anything to find, each client is.
+    #[must_use]
+    pub fn concerns(&self, client: &str) -> bool {
+        let mut clients = self.finds.iter().flat_map(|find| find.learn);
+        self.finds.is_empty() || clients.any(|(known, _)| *known == client)
+    }
+
     /// Returns the indices in [`Self::finds`] that a run shows. `learned` returns how a client learned the news, once
     /// all clients that can learn it did.
     pub fn found<'a>(

@@ -22,6 +22,7 @@ pub(super) fn lesson() -> Lesson {
         name: "three-tries",
         lasts: secs(2_400.0),
         server: Version::DEFAULT,
+        servers: super::one,
         client: ClientGo::minor(34),
         watches: None,
         script,

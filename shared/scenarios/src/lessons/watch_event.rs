@@ -21,6 +21,7 @@ pub(super) fn lesson() -> Lesson {
         name: "watch-event",
         lasts: secs(60.0),
         server: Version::DEFAULT,
+        servers: super::one,
         client: ClientGo::minor(34),
         watches: Some(("pods", "Pod")),
         script,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use watchscope_model::belief::Belief;
-use watchscope_model::{Entry, Event};
+use watchscope_model::{Entry, Event, Time};
 use watchscope_scenarios::lessons::{self, Aim, Form, Lesson, LessonPlayer, lesson, lessons};
 use watchscope_timeline::draw;
 use watchscope_timeline::format::text_width;
@@ -111,6 +111,90 @@ fn the_goals_of_three_tries_need_the_right_line_and_the_second_needs_it_in_time(
         assert_eq!(goals, [Some(25), None], "at {late} s");
     }
     assert_eq!(reached("three-tries", &[(27.0, resumes)]), [None, None]);
+}
+
+#[test]
+fn the_goals_of_quiet_need_a_restart_between_bookmarks_and_an_event_that_etcd_still_has() {
+    let (restart, write_event) = (0, 1);
+    assert_eq!(reached("quiet", &[(400.0, restart)]), [Some(403), None]);
+    // Right after its bookmark marks knows all that the new process knows.
+    assert_eq!(reached("quiet", &[(183.0, restart)]), [None, None]);
+    assert_eq!(reached("quiet", &[(400.0, write_event)]), [None, Some(662)]);
+    // etcd forgets at 10 minutes what was there at 5.
+    assert_eq!(reached("quiet", &[(200.0, write_event)]), [None, None]);
+    assert_eq!(reached("quiet", &[(669.0, write_event)]), [None, None]);
+}
+
+/// The requests of a client of a lesson with the time of each in seconds, from a time on.
+fn asked_from(entries: &[Entry], begin: Time, client: &str, from_s: f64) -> Vec<(f64, String)> {
+    let requests = entries.iter().filter_map(|entry| match entry {
+        Entry::Record(record) => match &record.event {
+            Event::ClientRequest(sent) if &*sent.client == client => {
+                let at_s = record.at.micros_since(begin) as f64 / 1e6;
+                Some((at_s, sent.request.clone()))
+            }
+            _ => None,
+        },
+        Entry::Inside(_) => None,
+    });
+    requests.filter(|(at_s, _)| *at_s >= from_s).collect()
+}
+
+/// The numbers that the text of quiet names, and the answers that it tells.
+#[test]
+fn the_clients_of_quiet_ask_from_the_numbers_of_the_text_and_are_answered_so() {
+    let mut player = player(lesson("quiet").unwrap());
+    let entries = player.advance(secs(990.0));
+    let begin = player.time(Duration::ZERO);
+    let asks = |client, from_s| asked_from(&entries, begin, client, from_s);
+    let first = |client, from_s| asks(client, from_s).remove(0).1;
+    assert!(first("plain", 660.0).contains("resourceVersion=11&"));
+    assert!(first("marks", 660.0).contains("resourceVersion=197&"));
+    assert!(first("retry", 660.0).contains("resourceVersion=11&"));
+    // marks never lists again, and retry never asks again.
+    assert!(
+        asks("marks", 2.0)
+            .iter()
+            .all(|(_, request)| request.contains("watch=true"))
+    );
+    assert_eq!(asks("retry", 660.0).len(), 1);
+    // While the server closes at once, plain asks hundreds of times; a 410 as status makes it wait.
+    let asked = asks("plain", 900.0);
+    let spun = asked.iter().filter(|(at_s, _)| *at_s < 900.3).count();
+    let waited = asked
+        .iter()
+        .filter(|(at_s, _)| (900.5..920.0).contains(at_s))
+        .count();
+    assert!((100..1_000).contains(&spun), "{spun}");
+    assert!((2..10).contains(&waited), "{waited}");
+    assert!(
+        asked
+            .iter()
+            .any(|(at_s, request)| *at_s > 920.0 && request.contains("limit"))
+    );
+    let received = player.take_received();
+    let words = |client: &str| -> Vec<String> {
+        let own = received
+            .iter()
+            .filter(|(_, record)| &*record.client == client);
+        own.map(|(_, record)| format!("{:?}", record.received))
+            .collect()
+    };
+    let has = |client: &str, part: &str| words(client).iter().any(|word| word.contains(part));
+    assert!(has("plain", "too old resource version: 11 (185)"));
+    assert!(has(
+        "retry",
+        "The resourceVersion for the provided watch is too old."
+    ));
+    assert!(has("plain", "status: 410"));
+    let bookmarks = |client| {
+        words(client)
+            .iter()
+            .filter(|word| word.contains("Bookmark"))
+            .count()
+    };
+    assert!(bookmarks("marks") > 10);
+    assert_eq!(["plain", "retry"].map(bookmarks), [0, 0]);
 }
 
 /// The program's timer is 30 minutes, which each event sets back (docs/semantics/cases.md#watch-pitfalls).

@@ -19,6 +19,8 @@ const LANES_WIDTH_PX: f64 = 860.0;
 const MESSAGE: Px = Px(80);
 /// The width of a cross's line: 2 px.
 const CROSS: Px = Px(128);
+/// The width of the line of a layer's progress: 1.5 px.
+const PROGRESS: Px = Px(96);
 /// The number of entries that are sealed at once.
 const SEGMENT_ENTRIES: usize = 256;
 
@@ -279,6 +281,18 @@ impl Shown {
             .any(|line| line.text.contains(words) && self.row_at(line.y - Px::whole(4)) == row)
     }
 
+    /// Returns how often the line of what a row knows rises.
+    fn rises(&self, row: &str) -> usize {
+        let lines = self.lines(PROGRESS).into_iter();
+        let line = lines.filter(|line| line.ink == Token::Version);
+        let mut line = line.filter(|line| self.row_at(line.corners.last().unwrap().1) == row);
+        let corners = line.next().unwrap().corners;
+        corners
+            .windows(2)
+            .filter(|pair| pair[1].1 < pair[0].1)
+            .count()
+    }
+
     /// Returns the holders of ghosts, how many ghosts each has, and since when.
     fn ghosts(&self) -> Vec<(String, String)> {
         let said = self.texts().filter(|line| line.text.contains(" since "));
@@ -337,6 +351,7 @@ fn claims_of(name: &str) -> Claims {
         "expired" => EXPIRED,
         "away" => AWAY,
         "ghost" => GHOST,
+        "quiet" => QUIET,
         "three-tries" => THREE_TRIES,
         _ => &[],
     }
@@ -584,6 +599,44 @@ const THREE_TRIES: Claims = &[
         }
         assert_eq!(shown.ghosts_end("client final"), Some(shown.x(2_300.0)));
         assert!(shown.says("client v1", "silent"));
+    },
+];
+
+const QUIET: Claims = &[
+    |shown| {
+        for client in ["client marks", "client plain"] {
+            assert!(shown.says(client, "watching configmaps"), "{client}");
+        }
+        assert!(shown.says("apiserver 1", "refuses connections"));
+        assert!(shown.says("etcd", "revision 11"));
+    },
+    |shown| {
+        assert!(shown.says("etcd", "revision 125"));
+        assert!(shown.says("client retry", "watching events"));
+        // Each bookmark raises the line of marks; the others stay where they began.
+        let stairs = ["client marks", "client plain", "client retry"].map(|row| shown.rises(row));
+        assert!(stairs[0] > 5, "{stairs:?}");
+        assert!(stairs[1] <= 1 && stairs[2] <= 1, "{stairs:?}");
+        // No renewal of a lease is a message to a client.
+        assert_eq!(shown.messages(), []);
+    },
+    |shown| {
+        assert_eq!(shown.heard("DELETED report 204"), ["client marks"]);
+        assert_eq!(shown.ghosts(), []);
+    },
+    |shown| assert_eq!(shown.heard("DELETED report 204"), ["client marks"]),
+    |shown| {
+        assert!(shown.says("etcd", "compacted below 95"));
+        assert_eq!(shown.heard("ADDED after 205"), NONE);
+    },
+    |shown| {
+        assert!(shown.says("client marks", "watching configmaps"));
+        assert!(shown.says("client plain", "backoff"));
+        assert!(shown.says("client retry", "silent since 660.1 s"));
+    },
+    |shown| {
+        assert!(shown.says("client plain", "watching configmaps"));
+        assert!(shown.says("client retry", "silent since"));
     },
 ];
 

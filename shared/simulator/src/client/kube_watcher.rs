@@ -70,6 +70,9 @@ pub struct KubeWatcher {
     /// Whether the caller reads `applied_objects`, which never yields a deletion, instead of filling a store. With
     /// `applied_objects` the caller's belief only grows.
     pub flattened: bool,
+    /// Whether the watches request bookmarks, as by default. `false`: the caller called `Config::disable_bookmarks`
+    /// (docs/semantics/clients.md#kube-rs).
+    pub bookmarks: bool,
 }
 
 impl Default for KubeWatcher {
@@ -79,6 +82,7 @@ impl Default for KubeWatcher {
             list: KubeList::MostRecent,
             backoff: true,
             flattened: false,
+            bookmarks: true,
         }
     }
 }
@@ -192,7 +196,7 @@ impl KubeWatcherProgram {
         if self.how.list == KubeList::Streaming {
             self.state = State::InitialWatch;
             self.iterations += 1;
-            let mut parameters = watch_parameters("0");
+            let mut parameters = watch_parameters("0", self.how.bookmarks);
             parameters.extend(INITIAL_EVENTS);
             self.send(&parameters, ctx);
         } else {
@@ -218,7 +222,7 @@ impl KubeWatcherProgram {
     fn watch(&mut self, ctx: &mut Context<'_>) {
         self.iterations += 1;
         let version = self.resource_version.clone();
-        let mut parameters = watch_parameters(&version);
+        let mut parameters = watch_parameters(&version, self.how.bookmarks);
         if self.how.version == KubeRs::V2 && self.how.list == KubeList::Streaming {
             parameters.extend(INITIAL_EVENTS);
         }
@@ -431,11 +435,12 @@ const INITIAL_EVENTS: [(&str, &str); 2] = [
     ("resourceVersionMatch", "NotOlderThan"),
 ];
 
-fn watch_parameters(version: &str) -> Vec<(&str, &str)> {
+/// Returns the parameters of a watch from a resourceVersion; parameters with an empty value are not sent.
+fn watch_parameters(version: &str, bookmarks: bool) -> Vec<(&str, &str)> {
     vec![
         ("watch", "true"),
         ("timeoutSeconds", TIMEOUT),
-        ("allowWatchBookmarks", "true"),
+        ("allowWatchBookmarks", if bookmarks { "true" } else { "" }),
         ("resourceVersion", version),
     ]
 }

@@ -84,8 +84,8 @@ impl Program {
         }
     }
 
-    /// Returns the program's version, as text: `1.25` of client-go, `4` of kube-rs, `v1`, `v2`, `final`,
-    /// `final-resumes`, `broken`, `fixed`. Returns `None` if the program has only one version.
+    /// Returns the program's version, as text: `1.25` of client-go, `4` or `4-no-bookmarks` of kube-rs, `v1`,
+    /// `v2`, `final`, `final-resumes`, `broken`, `fixed`. Returns `None` if the program has only one version.
     pub fn version(&self) -> Option<&'static str> {
         match self {
             Program::Poller { .. } | Program::Comparer { .. } | Program::LastSeen => None,
@@ -103,10 +103,13 @@ impl Program {
                 Edit::Resumes => "final-resumes",
             }),
             Program::Controller(how) => Some(how.version.name()),
-            Program::KubeWatcher(how) => Some(match how.version {
-                KubeRs::V2 => "2",
-                KubeRs::V3 => "3",
-                KubeRs::V4 => "4",
+            Program::KubeWatcher(how) => Some(match (how.version, how.bookmarks) {
+                (KubeRs::V2, true) => "2",
+                (KubeRs::V3, true) => "3",
+                (KubeRs::V4, true) => "4",
+                (KubeRs::V2, false) => "2-no-bookmarks",
+                (KubeRs::V3, false) => "3-no-bookmarks",
+                (KubeRs::V4, false) => "4-no-bookmarks",
             }),
         }
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use watchscope_simulator::{
-    ClientId, ClientPhase, Cut, Fault, KubeList, KubeRs, KubeWatcher, Program, Target,
+    ClientId, ClientPhase, Cut, Fault, KubeList, KubeRs, KubeWatcher, Program, Request, Target,
 };
 
 use crate::stage::Stage;
@@ -43,6 +43,37 @@ fn its_first_state_is_the_most_recent_or_any_or_streamed_from_the_literal_0() {
     Any: list rv=0 NotOlderThan, watch rv=14 bookmarks
     Streaming: watch rv=0 bookmarks NotOlderThan initial
     "#);
+}
+
+#[test]
+fn without_bookmarks_it_asks_for_none_and_stands_at_its_last_event() {
+    let mut seen = Vec::new();
+    for bookmarks in [true, false] {
+        let mut stage = Stage::quiet();
+        let how = KubeWatcher {
+            bookmarks,
+            ..default()
+        };
+        let client = begun(&mut stage, how);
+        let began = stage.report(client).belief;
+        // Others write, and bookmarks come every minute.
+        stage.run_secs(30);
+        stage.world.call(
+            &Request::new("POST", "/api/v1/namespaces").json(&serde_json::json!({
+                "metadata": {"name": "other"},
+            })),
+        );
+        stage.run_secs(60);
+        let moved = stage.report(client).belief != began;
+        seen.push((stage.asked().join(", "), moved));
+    }
+    assert_eq!(
+        seen,
+        [
+            ("list limit=500, watch rv=14 bookmarks".to_owned(), true),
+            ("list limit=500, watch rv=14".to_owned(), false),
+        ]
+    );
 }
 
 #[test]

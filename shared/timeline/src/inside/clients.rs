@@ -111,6 +111,7 @@ impl Drawer<'_> {
                     _ => self.low_line(row, xs, level, &bands),
                 }
             }
+            self.progress(row, epoch, id);
             self.taken_in(epoch, id, self.y(row) + row.height - Px::whole(5));
         }
     }

@@ -18,6 +18,9 @@ pub fn taught(row: Row) -> Option<Taught> {
     let (lesson, title) = match row {
         Row::F01 => ("ghost", "Watches ghost you"),
         Row::F02 | Row::F03 => ("three-tries", "Return, continue, sleep"),
+        Row::F10 | Row::F12 | Row::F13 | Row::F34 | Row::F48 => {
+            ("quiet", "Nothing new, yet expired")
+        }
         Row::F11 => ("expired", "410 and relist"),
         Row::F19 => ("away", "Away"),
         _ => return None,

@@ -68,7 +68,7 @@ pub(super) fn ActHandles() -> impl IntoView {
     }
 }
 
-/// Where the whole track of an act is narrower than this, in px, the act cannot be moved and is not shown.
+/// Where the whole track of an act is narrower than this, in px, or ends before the picture, the act is not shown.
 const TRACK_PX: f64 = 44.0;
 
 #[component]
@@ -109,7 +109,8 @@ fn Track(place: u32, text: ActText) -> impl IntoView {
     // 0 before the picture is drawn.
     let is_far = move || {
         let width_px = of(|act| act.bounds_px.1) - of(|act| act.bounds_px.0);
-        0.0 < width_px && width_px < TRACK_PX
+        let is_past = of(|act| act.bounds_px.1) < shown.ruler.with(|ruler| ruler.left_px);
+        0.0 < width_px && (width_px < TRACK_PX || is_past)
     };
     let written_us = text.written_us;
     let words = text.words.clone();

@@ -1,4 +1,4 @@
-//! The clients' loops in Go, and the line where each client stands.
+//! The clients' loops in Go or Rust, and the line where each client stands.
 
 use leptos::prelude::*;
 use watchscope_model::wire::player::ClientNow;
@@ -25,10 +25,69 @@ const UNTIL_IDLE: Line = (
     &["watching"],
 );
 const APPLY: Line = ("    apply(ev)", &[]);
+const APPLY_ONCE: Line = ("  apply(ev)", &[]);
 const END_INNER: Line = ("  }", &[]);
 const SLEEP: Line = ("  time.Sleep(5 * time.Second)", &["sleeping"]);
 
-const LOOPS: [Loop; 10] = [
+/// The program of kube-rs, whose loops are in Rust.
+const KUBE_RS: &str = "kube-rs-watcher";
+const LOOP: Line = ("loop {", &[]);
+const KUBE_LIST: Line = ("  let (list, mut rv) = list().await;", &["listing"]);
+const KUBE_REPLACE: Line = ("  store.replace(list); // what is gone, goes", &[]);
+const KUBE_WHILE: Line = ("  while !is_gone {", &[]);
+const KUBE_HANDLE: Line = (
+    "    (rv, is_gone) = handle(w, &store).await;",
+    &["watching", "syncing"],
+);
+const KUBE_END: Line = ("  } // only an ERROR 410 leads to the list", &[]);
+
+const LOOPS: &[Loop] = &[
+    (
+        "kube-rs-watcher 4",
+        &[
+            LOOP,
+            KUBE_LIST,
+            KUBE_REPLACE,
+            KUBE_WHILE,
+            (
+                "    let w = watch(&rv, bookmarks(true)).await;",
+                &["connecting", "backoff"],
+            ),
+            KUBE_HANDLE,
+            KUBE_END,
+            END,
+        ],
+    ),
+    (
+        "kube-rs-watcher 4-no-bookmarks",
+        &[
+            LOOP,
+            KUBE_LIST,
+            KUBE_REPLACE,
+            KUBE_WHILE,
+            (
+                "    let w = watch(&rv, bookmarks(false)).await;",
+                &["connecting", "backoff"],
+            ),
+            KUBE_HANDLE,
+            KUBE_END,
+            END,
+        ],
+    ),
+    (
+        "retry-watcher",
+        &[
+            ("list, _ := client.List(ctx, ListOptions{})", &["listing"]),
+            ("w, _ := NewRetryWatcher(version(list), lw)", &[]),
+            (
+                "for ev := range w.ResultChan() {",
+                &["connecting", "watching", "backoff"],
+            ),
+            ("  if ev.Type == watch.Error { return }", &["returned"]),
+            APPLY_ONCE,
+            END,
+        ],
+    ),
     (
         "informer",
         &[
@@ -85,7 +144,7 @@ const LOOPS: [Loop; 10] = [
             FOR,
             ("  ev, ok := <-w.ResultChan()", &["watching"]),
             ("  if !ok { return nil }", &["returned"]),
-            ("  apply(ev)", &[]),
+            APPLY_ONCE,
             END,
         ],
     ),
@@ -99,7 +158,7 @@ const LOOPS: [Loop; 10] = [
                 "  if !ok { log.Error(\"closed\"); continue }",
                 &["spinning"],
             ),
-            ("  apply(ev)", &[]),
+            APPLY_ONCE,
             END,
         ],
     ),
@@ -190,8 +249,13 @@ fn client(client: &ClientNow) -> Option<impl IntoView + use<>> {
         let stands = phases.contains(&&*phase);
         view! { <span class:stands=stands aria-current=stands.then_some("step")>{*code}</span> }
     });
+    let language = if client.program == KUBE_RS {
+        "Rust"
+    } else {
+        "Go"
+    };
     Some(view! {
-        <h3>{format!("{}, in Go", client.name)}<span class="quiet">{phase.clone()}</span></h3>
+        <h3>{format!("{}, in {language}", client.name)}<span class="quiet">{phase.clone()}</span></h3>
         <pre tabindex="0">{lines.collect_view()}</pre>
     })
 }
