@@ -225,6 +225,22 @@ fn silence_is_noticed_after_295_s() {
 }
 
 #[test]
+fn a_watch_with_a_shorter_timeout_is_given_up_earlier() {
+    let mut stage = Stage::quiet();
+    let how = KubeWatcher {
+        timeout_s: 85,
+        ..default()
+    };
+    let client = begun(&mut stage, how);
+    stage.stall_open_connections(client);
+    stage.delete("a");
+    stage.run_secs(80);
+    assert_eq!(stage.compare(client).ghosts.len(), 1);
+    stage.run_secs(15);
+    assert!(stage.compare(client).agrees());
+}
+
+#[test]
 fn a_torn_last_frame_is_dropped_and_the_watch_resumed() {
     let mut stage = Stage::quiet();
     let client = begun(&mut stage, default());
