@@ -10,7 +10,14 @@ use watchscope_model::wire::player::{Answer, Break, NextPassage, Play, Step};
 use self::page::{Page, at_s, moved, now, open, received};
 
 /// All lessons.
-const LESSONS: [&str; 5] = ["watch-event", "ghost", "three-tries", "expired", "away"];
+const LESSONS: [&str; 6] = [
+    "watch-event",
+    "ghost",
+    "three-tries",
+    "who-hung-up",
+    "expired",
+    "away",
+];
 
 /// Moves the act; returns what became of it, and what has been found.
 fn fates(session: &mut Session, to_s: f64) -> (Vec<String>, Vec<Option<i64>>) {

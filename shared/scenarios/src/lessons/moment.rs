@@ -53,6 +53,9 @@ pub enum Sought {
     /// The client program with this name asked for a watch from exactly the first resourceVersion. The newest write of
     /// the run then had at least the second number as its revision.
     Resumed(&'static str, u64, u64),
+    /// The client program with this name had watched, and asked for a list anew. The newest write of the run then had
+    /// at most this number as its revision.
+    Relisted(&'static str, u64),
     /// The client program with this name asked for a watch from a resourceVersion, and the newest write of the run had a
     /// higher revision: the server has something that the client missed.
     CaughtUp(&'static str),
@@ -119,6 +122,17 @@ impl Finder {
             {
                 watched_from(&sent.request) == Some(from) && self.revision >= etcd
             }
+            (Sought::Relisted(client, most), Event::ClientRequest(sent))
+                if &*sent.client == client =>
+            {
+                let Some((_, options)) = read_get(&sent.request) else {
+                    return false;
+                };
+                let lists = !options.watch || options.initial_events;
+                let has_watched = self.was;
+                self.was |= options.watch;
+                has_watched && lists && self.revision <= most
+            }
             (Sought::CaughtUp(client), Event::ClientRequest(sent)) if &*sent.client == client => {
                 watched_from(&sent.request).is_some_and(|version| version < self.revision)
             }
@@ -160,6 +174,7 @@ pub(super) fn lanes(sought: Sought, entry: &Entry) -> (String, Option<String>) {
             | Sought::Phase(client, _)
             | Sought::Belief(client, ..)
             | Sought::Resumed(client, ..)
+            | Sought::Relisted(client, _)
             | Sought::CaughtUp(client),
             _,
         ) => (format!("client {client}"), None),

@@ -18,6 +18,7 @@ pub fn taught(row: Row) -> Option<Taught> {
     let (lesson, title) = match row {
         Row::F01 => ("ghost", "Watches ghost you"),
         Row::F02 | Row::F03 => ("three-tries", "Return, continue, sleep"),
+        Row::F08 | Row::F09 | Row::F38 | Row::F47 => ("who-hung-up", "Five ends, one channel"),
         Row::F11 => ("expired", "410 and relist"),
         Row::F19 => ("away", "Away"),
         _ => return None,
