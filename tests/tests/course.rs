@@ -14,7 +14,7 @@ enum Reply {
     Choose(u32, u32),
     /// By the numbers of the lanes to tap, from 1; the second list mends the first.
     Tap(&'static [u32], &'static [u32]),
-    /// By a letter for each cell: h for holds, g for gone.
+    /// By a letter for each cell: h for holds, g for gone; of an end, e for ERROR, c for closed.
     Fill(&'static str, &'static str),
 }
 
@@ -33,7 +33,7 @@ struct Walk {
     goals: [(usize, &'static [usize]); 2],
 }
 
-const WALKS: [Walk; 6] = [
+const WALKS: [Walk; 7] = [
     Walk {
         lesson: "watch-event",
         late: 49,
@@ -63,6 +63,21 @@ const WALKS: [Walk; 6] = [
         ],
         act: (3, 30),
         goals: [(3, &[2]), (6, &[2])],
+    },
+    Walk {
+        lesson: "who-hung-up",
+        late: 655,
+        replies: [
+            Some(Choose(1, 3)),
+            Some(Fill("eeee", "ccce")),
+            Some(Choose(1, 3)),
+            Some(Choose(1, 2)),
+            Some(Choose(1, 2)),
+            None,
+            None,
+        ],
+        act: (3, 24),
+        goals: [(5, &[0]), (2, &[0, 4])],
     },
     Walk {
         lesson: "expired",
@@ -500,7 +515,7 @@ async fn touch_answer(tab: &Tab<'_>, reply: &Reply, is_right: bool) -> Result<()
         Fill(wrong, right) => {
             let letters = if is_right { right } else { wrong };
             for (place, letter) in letters.chars().enumerate() {
-                let side = if letter == 'h' { 1 } else { 2 };
+                let side = if matches!(letter, 'h' | 'e') { 1 } else { 2 };
                 let cell = format!("[data-cell=\"{place}\"]:nth-of-type({side})");
                 touch(tab, &cell, 0.0).await?;
             }

@@ -77,6 +77,7 @@ mod tests {
         watch-event  Life of a watch event
         ghost        Watches ghost you
         three-tries  Return, continue, sleep
+        who-hung-up  Five ends, one channel
         expired      410 and relist
         quiet        Nothing new, yet expired
         away         Deleted while you were away

@@ -650,6 +650,8 @@ faults! {
         |lines| has(lines, "lost 1 of frame");
     a_torn_frame_and_an_end_of_file: moment(Fault::TearFrame { target: Target::All, cut: Cut::Eof }), 45,
         |lines| ended(lines, Cause::EofInFrame);
+    a_garbled_frame: moment(Fault::GarbleFrame { target: Target::All }), 45,
+        |lines| has(lines, "cannot be read");
     a_server_out_of_rotation: state(Fault::OutOfRotation { server: ServerId(0) }), 140,
         |lines| has(lines, "unreachable");
     // The write before the reset was still on its way.
@@ -847,7 +849,7 @@ macro_rules! kinds {
 kinds! {
     Fault, KINDS, kind:
     Cut, CloseStreams, ResetStreams, Shutdown, Refuse, TooManyRequests, Expire, Stall, LoseRequests, LoseAnswers, GoAway, Buffer,
-    CapStreams, KillIdle, ExpireTokens, RevokeAccess, TearFrame, OutOfRotation, BalanceRequests, Delay, EtcdDefect,
+    CapStreams, KillIdle, ExpireTokens, RevokeAccess, TearFrame, GarbleFrame, OutOfRotation, BalanceRequests, Delay, EtcdDefect,
     NoLeader, PartitionMember, MissWrites, RestartEtcd, CompactEtcd, TakeSnapshot, RestoreSnapshot, SlowEtcdStreams, Lag,
     FreezeCaches, Reinitialise, SilentExpiry, GoneAsStatus, NoBookmarks, BookmarksAhead, NoEndBookmark, UnsortedInitial,
     StartRace, RepeatEvents, SwapEvents, CorruptObject, CannotConvert, WrongKind

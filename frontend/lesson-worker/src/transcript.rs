@@ -8,15 +8,19 @@ use std::fmt::Display;
 
 use watchscope_model::event::{Event, Finding};
 use watchscope_model::vocabulary::{Cause, Origin, Standing};
-use watchscope_model::wire::player::{ClientNow, FindingNow, WireLine};
+use watchscope_model::wire::player::{ClientNow, EndNow, FindingNow, WireLine};
 use watchscope_model::{Entry, Time, tree};
 use watchscope_scenarios::lessons::{Learned, News};
-use watchscope_simulator::{Cut, Received, ReceivedRecord};
+use watchscope_simulator::{Cut, LogLine, Received, ReceivedRecord, WireEnd};
 
 use crate::learning::Learning;
 
 /// The most lines that are kept; the oldest ones go.
 const LINES_MOST: usize = 60;
+/// The most ends of watches that are kept; the oldest ones go.
+const ENDS_MOST: usize = 24;
+/// Ends of watches that are alike share a row within this time. The number has no source.
+const TOGETHER_US: i64 = 250_000;
 /// The most letters of a line; the rest is cut off.
 const LETTERS_MOST: usize = 400;
 
@@ -29,6 +33,8 @@ pub(crate) struct Transcript {
     /// The client programs. A lesson bounds their number.
     clients: Vec<ClientNow>,
     learning: Learning,
+    /// The ends of the watches of Go programs.
+    ends: VecDeque<EndNow>,
     /// The findings that are not cleared.
     findings: Vec<Finding>,
 }
@@ -40,7 +46,12 @@ impl Transcript {
         for (_, record) in received {
             self.learning.take(record);
         }
-        let mut lines: Vec<WireLine> = received.iter().map(line_of_received).collect();
+        for end in received.iter().filter_map(end_of) {
+            self.take_end(end);
+        }
+        let gone = self.ends.len().saturating_sub(ENDS_MOST);
+        self.ends.drain(..gone);
+        let mut lines: Vec<WireLine> = received.iter().filter_map(line_of_received).collect();
         for entry in entries {
             if let Entry::Record(record) = entry {
                 lines.extend(self.hear(&record.event, record.at));
@@ -51,6 +62,18 @@ impl Transcript {
         self.lines.extend(lines);
         let gone = self.lines.len().saturating_sub(LINES_MOST);
         self.lines.drain(..gone);
+    }
+
+    /// Adds an end of a watch. Ends of several clients that are alike and together share a row.
+    fn take_end(&mut self, end: EndNow) {
+        let same = self.ends.back_mut().filter(|last| {
+            let alike = (&last.wire, &last.line, last.error) == (&end.wire, &end.line, end.error);
+            alike && last.who != end.who && end.at.micros_since(last.at) < TOGETHER_US
+        });
+        match same {
+            Some(last) => last.who = format!("{}, {}", last.who, end.who),
+            None => self.ends.push_back(end),
+        }
     }
 
     /// Returns the line of an event, if it has one.
@@ -147,6 +170,11 @@ impl Transcript {
         self.clients.clone()
     }
 
+    /// Returns the ends of watches, the oldest first.
+    pub(crate) fn ends(&self) -> Vec<EndNow> {
+        self.ends.iter().cloned().collect()
+    }
+
     /// Returns how a client learned the news so far.
     pub(crate) fn learned(&self, client: &str, news: &News) -> Learned {
         self.learning.of(client, news)
@@ -165,8 +193,36 @@ impl Transcript {
     }
 }
 
-/// Returns the line of a message that a client program received.
-fn line_of_received((at, record): &(Time, ReceivedRecord)) -> WireLine {
+/// Returns the end of a watch, if the record is one.
+fn end_of((at, record): &(Time, ReceivedRecord)) -> Option<EndNow> {
+    let Received::ChannelClosed(end) = &record.received else {
+        return None;
+    };
+    let wire = match end.wire {
+        WireEnd::InOrder => "in order",
+        WireEnd::Eof => "end of file",
+        WireEnd::Reset => "reset",
+        WireEnd::GoAway => "GOAWAY, cut",
+        WireEnd::StreamReset => "RST_STREAM",
+        WireEnd::PingLost => "ping lost",
+        WireEnd::Timeout => "timeout",
+        WireEnd::Undecodable => "no JSON",
+    };
+    Some(EndNow {
+        at: *at,
+        who: record.client.to_string(),
+        wire: wire.to_owned(),
+        line: match end.line {
+            None => String::new(),
+            Some(LogLine::Verbose(level)) => format!("-v={level}"),
+            Some(LogLine::Error) => "error".to_owned(),
+        },
+        error: end.error.map(u64::from),
+    })
+}
+
+/// Returns the line of a message that a client program received; `None` for what is no message.
+fn line_of_received((at, record): &(Time, ReceivedRecord)) -> Option<WireLine> {
     let (is_error, words) = match &record.received {
         Received::ConnectionRefused => (true, "connection refused".to_owned()),
         Received::List {
@@ -187,14 +243,15 @@ fn line_of_received((at, record): &(Time, ReceivedRecord)) -> WireLine {
         Received::Reset => (true, end_words(Cause::RstStream)),
         Received::Closed(Cut::Reset) => (true, end_words(Cause::TcpReset)),
         Received::Closed(Cut::Eof) => (true, end_words(Cause::Eof)),
+        Received::ChannelClosed(_) => return None,
     };
-    WireLine {
+    Some(WireLine {
         at: *at,
         who: record.client.to_string(),
         asks: false,
         is_error,
         words: words.chars().take(LETTERS_MOST).collect(),
-    }
+    })
 }
 
 fn list_words(version: impl Display, items: u64) -> String {

@@ -120,6 +120,7 @@ fn passage(passage: &Passage, texts: &PassageTexts) -> PassageText {
         has_wire: passage.panels.contains(&Panel::Wire),
         has_holds: passage.panels.contains(&Panel::Holds),
         has_code: passage.panels.contains(&Panel::Code),
+        has_ends: passage.panels.contains(&Panel::Ends),
         has_breaks: passage.panels.contains(&Panel::Breaks),
     }
 }
@@ -157,6 +158,7 @@ fn question_text(question: &Question, texts: &QuestionTexts) -> QuestionText {
             text.form = 1;
             text.lanes = taps.iter().map(|tap| tap.lane.to_owned()).collect();
         }
+        Form::Ends(_) => text.form = 3,
         Form::Fill { columns, rows } => {
             text.form = 2;
             text.rows = rows.iter().map(|(row, _)| (*row).to_owned()).collect();
@@ -228,6 +230,7 @@ pub(crate) fn now(now: &Now<'_>) -> LessonNow {
         settled: settled(player.lesson(), now.answers),
         wire: now.transcript.lines(),
         clients: now.transcript.clients(),
+        ends: now.transcript.ends(),
         findings: now.transcript.findings(),
     }
 }

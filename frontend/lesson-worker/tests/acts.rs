@@ -10,10 +10,11 @@ use watchscope_model::wire::player::{Answer, Break, NextPassage, Play, Step};
 use self::page::{Page, at_s, moved, now, open, received};
 
 /// All lessons.
-const LESSONS: [&str; 6] = [
+const LESSONS: [&str; 7] = [
     "watch-event",
     "ghost",
     "three-tries",
+    "who-hung-up",
     "expired",
     "quiet",
     "away",

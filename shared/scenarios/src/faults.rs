@@ -374,6 +374,8 @@ table! {
         |_| Fault::Cut { target: Target::All, cut: Cut::Eof };
     "torn-frame" Nothing, "the next frame of each watch is torn",
         |_| Fault::TearFrame { target: Target::All, cut: Cut::Reset };
+    "garbled-frame" Nothing, "the next frame of each watch is no JSON",
+        |_| Fault::GarbleFrame { target: Target::All };
     "close-streams" Nothing, "all watches end in order",
         |_| Fault::CloseStreams { target: Target::All };
     "reset-streams" Nothing, "all watches are given up (RST_STREAM)",

@@ -255,6 +255,16 @@ pub enum Fault {
         /// How the connection is cut after the half frame.
         cut: Cut,
     },
+    /// The next frame of each matching watch arrives as bytes that are no JSON, as if a proxy had changed it (F38,
+    /// docs/semantics/clients.md#read-errors). This fault is momentary, but its effect comes with the watch's next
+    /// frame.
+    ///
+    /// World: the frame's first byte is changed; its length stays, and the response goes on. A socket front sends the
+    /// same bytes.
+    GarbleFrame {
+        /// The watches that the fault strikes.
+        target: Target,
+    },
     /// An apiserver gets SIGTERM and shuts down gracefully (F07). This fault lasts; when it is lifted, a new process
     /// replaces the server, with empty caches. For a server that already shuts down, a further [`Fault::Shutdown`] does
     /// nothing. The first such fault of a server that is lifted starts the next process.
@@ -486,7 +496,7 @@ pub enum Fault {
 
 impl Fault {
     /// Returns whether the fault happens at once and is over, so that there is nothing to lift; also for
-    /// [`Fault::TearFrame`], whose effect comes later. `false`: the fault lasts until it is lifted.
+    /// [`Fault::TearFrame`] and [`Fault::GarbleFrame`], whose effect comes later. `false`: the fault lasts until it is lifted.
     pub fn is_momentary(&self) -> bool {
         matches!(
             self,
@@ -495,6 +505,7 @@ impl Fault {
                 | Fault::CloseStreams { .. }
                 | Fault::ResetStreams { .. }
                 | Fault::TearFrame { .. }
+                | Fault::GarbleFrame { .. }
                 | Fault::RestartEtcd { .. }
                 | Fault::CompactEtcd
                 | Fault::TakeSnapshot

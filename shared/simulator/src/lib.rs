@@ -57,9 +57,9 @@ mod world;
 pub use apiserver::answers::Answers;
 pub use change::Change;
 pub use client::{
-    Belief, ClientEvent, ClientGo, ClientId, ClientPhase, ClientRecord, ClientReport, Comparison,
-    Controller, Edit, Held, Key, KubeList, KubeRs, KubeWatcher, Program, UnknownVersion,
-    WatchDeployment,
+    Belief, ChannelEnd, ClientEvent, ClientGo, ClientId, ClientPhase, ClientRecord, ClientReport,
+    Comparison, Controller, Edit, Held, Key, KubeList, KubeRs, KubeWatcher, LogLine, Program,
+    UnknownVersion, WatchDeployment, WireEnd,
 };
 pub use config::Config;
 pub use defect::Defect;

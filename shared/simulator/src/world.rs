@@ -18,6 +18,7 @@ use self::clients::Clients;
 use self::inside::Observer;
 use self::parts::EtcdLink;
 pub use self::received::{Received, ReceivedRecord};
+use self::routing::Spoil;
 use self::shutdown::Stopping;
 use crate::apiserver::{Alarm, Apiserver};
 use crate::change::Change;
@@ -26,8 +27,7 @@ use crate::etcd::{Etcd, EtcdAlarm, Response, StreamKey};
 use crate::fault::Fault;
 use crate::kinds::Kinds;
 use crate::message::{
-    Arrival, ConnectionId, Cut, Delivery, Flow, Head, Request, RequestId, Response as Answer,
-    ServerId,
+    Arrival, ConnectionId, Delivery, Flow, Head, Request, RequestId, Response as Answer, ServerId,
 };
 use crate::network::{Network, Up};
 use crate::queue::Queue;
@@ -73,8 +73,8 @@ pub struct World {
     faults: BTreeSet<Fault>,
     /// Servers that got SIGTERM and that no new process has replaced yet.
     stopping: BTreeMap<ServerId, Stopping>,
-    /// Watches whose next frame will be torn, and how the watch's connection is then cut.
-    torn: BTreeMap<RequestId, Cut>,
+    /// Watches whose next frame will be torn or garbled.
+    torn: BTreeMap<RequestId, Spoil>,
     deliveries: VecDeque<Delivery>,
     clients: Clients,
     /// Makes the inside records of the parts; `None` until [`World::tell_inside`] switches them on.

@@ -236,6 +236,7 @@ mod tests {
             has_wire: false,
             has_holds: false,
             has_code: false,
+            has_ends: false,
             has_breaks: false,
         };
         LessonText {

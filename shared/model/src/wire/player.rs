@@ -141,6 +141,8 @@ fields! {
         has_holds: bool,
         /// Whether the passage needs the clients' loops.
         has_code: bool,
+        /// Whether the passage needs the table of the ends of watches.
+        has_ends: bool,
         /// Whether the passage needs the buttons that do something to the cluster.
         has_breaks: bool,
     }
@@ -160,10 +162,11 @@ fields! {
         /// The question, as a sentence.
         asks: String,
         /// The form of an answer. 0: the index of one of `answers`. 1: a set of `answers`, which are lanes. 2: a table
-        /// of objects and clients, whose cells are `answers`, row by row. A set or a table is a number. Its bit n says
-        /// whether the answer with index n is in the set, or whether that client holds that object.
+        /// of objects and clients, whose cells are `answers`, row by row. 3: a table of `answers`, which are ends of a
+        /// watch. A set or a table is a number. Its bit n says whether the answer with index n is in the set, whether
+        /// that client holds that object, or whether an ERROR comes before that end.
         form: u32,
-        /// The answers, lanes or cells, in words.
+        /// The answers, lanes, cells or ends, in words.
         answers: Vec<String>,
         /// The keys of the lanes to tap; empty for another form.
         lanes: Vec<String>,
@@ -261,6 +264,8 @@ fields! {
         wire: Vec<WireLine>,
         /// The client programs, in the order in which they started.
         clients: Vec<ClientNow>,
+        /// The last 24 ends of watches of Go programs, the oldest first.
+        ends: Vec<EndNow>,
         /// The findings that are not cleared, the newest first.
         findings: Vec<FindingNow>,
     }
@@ -327,6 +332,19 @@ fields! {
         /// The message in short, cut at 400 characters.
         words: String,
     }
+    /// The end of a watch of a Go program: its result channel is closed.
+    struct EndNow {
+        /// The time at which the channel was closed.
+        at: Time,
+        /// The client's name.
+        who: String,
+        /// How the watch ended on the wire, in words.
+        wire: String,
+        /// The line in the program's log, in words; empty without a line.
+        line: String,
+        /// The code of the last ERROR that the channel carried; absent if it carried none.
+        error: Option<u64>,
+    }
     /// A client program.
     struct ClientNow {
         /// The client's name.
@@ -378,6 +396,7 @@ listed!(
     MomentNow,
     GivenAnswer,
     WireLine,
+    EndNow,
     ClientNow,
     FindingNow,
 );

@@ -17,6 +17,7 @@ mod texts;
 mod three_tries;
 mod visible;
 mod watch_event;
+mod who_hung_up;
 
 use std::time::Duration;
 
@@ -33,7 +34,7 @@ pub use self::goal::{Aim, Goal};
 pub use self::moment::{Moment, Sought};
 pub use self::movable::{Find, Learned, Movable, News};
 pub use self::player::{Found, LessonPlayer, Run, digest_of};
-pub use self::question::{Form, Question, Tap};
+pub use self::question::{End, Form, Question, Tap};
 pub use self::texts::{
     ActTexts, Line, PassageTexts, QuestionTexts, TextError, Texts, english, english_json,
     english_lines,
@@ -150,12 +151,14 @@ pub enum Panel {
     Holds,
     /// The clients' loops.
     Code,
+    /// The table of the ends of watches, with what came out of the channels of Go programs.
+    Ends,
     /// What the person can do to the cluster.
     Breaks,
 }
 
 impl Panel {
-    /// All panels.
+    /// All panels but that of the ends, which only a lesson about them needs.
     pub const ALL: &'static [Self] = &[Self::Wire, Self::Holds, Self::Code, Self::Breaks];
 }
 
@@ -168,13 +171,14 @@ pub struct Break {
     pub deeds: Vec<Deed>,
 }
 
-/// Returns all six lessons, in the order in which a person learns them.
+/// Returns all seven lessons, in the order in which a person learns them.
 #[must_use]
 pub fn lessons() -> Vec<Lesson> {
     vec![
         first(),
         ghost::lesson(),
         three_tries::lesson(),
+        who_hung_up::lesson(),
         expired::lesson(),
         quiet::lesson(),
         away::lesson(),

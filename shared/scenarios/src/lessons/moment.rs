@@ -54,14 +54,15 @@ pub enum Sought {
     /// The client program with this name asked for a watch from exactly the first resourceVersion. The newest write of
     /// the run then had at least the second number as its revision.
     Resumed(&'static str, u64, u64),
+    /// The client program with this name had watched, and asked for a list anew. The newest write of the run then had
+    /// at most this number as its revision.
+    Relisted(&'static str, u64),
     /// The client program with this name asked for a watch from a resourceVersion, and the newest write of the run had a
     /// higher revision: the server has something that the client missed.
     CaughtUp(&'static str),
     /// The client program with this name reported for the first time that it knows everything up to at least this
     /// revision.
     Knows(&'static str, u64),
-    /// The client program with this name asked for a list, although it had asked for a watch before.
-    Relisted(&'static str),
 }
 
 /// The search for the moments of one kind. The caller passes it every entry of a run, in order.
@@ -125,16 +126,19 @@ impl Finder {
             {
                 watched_from(&sent.request) == Some(from) && self.revision >= etcd
             }
-            (Sought::CaughtUp(client), Event::ClientRequest(sent)) if &*sent.client == client => {
-                watched_from(&sent.request).is_some_and(|version| version < self.revision)
-            }
-            (Sought::Relisted(client), Event::ClientRequest(sent)) if &*sent.client == client => {
+            (Sought::Relisted(client, most), Event::ClientRequest(sent))
+                if &*sent.client == client =>
+            {
                 let Some((_, options)) = read_get(&sent.request) else {
                     return false;
                 };
-                let is_first_since = self.was && !options.watch;
-                self.was = options.watch;
-                is_first_since
+                let lists = !options.watch || options.initial_events;
+                let has_watched = self.was;
+                self.was |= options.watch;
+                has_watched && lists && self.revision <= most
+            }
+            (Sought::CaughtUp(client), Event::ClientRequest(sent)) if &*sent.client == client => {
+                watched_from(&sent.request).is_some_and(|version| version < self.revision)
             }
             (Sought::Knows(client, revision), Event::ClientReport(report))
                 if &*report.client == client =>
@@ -187,9 +191,9 @@ pub(super) fn lanes(sought: Sought, entry: &Entry) -> (String, Option<String>) {
             | Sought::Phase(client, _)
             | Sought::Belief(client, ..)
             | Sought::Resumed(client, ..)
+            | Sought::Relisted(client, _)
             | Sought::CaughtUp(client)
-            | Sought::Knows(client, _)
-            | Sought::Relisted(client),
+            | Sought::Knows(client, _),
             _,
         ) => (format!("client {client}"), None),
         (_, Entry::Inside(record)) => match &record.inside {

@@ -29,6 +29,16 @@ pub enum Form {
         /// The objects by name, each with its cells in the order of the columns: whether the client holds the object.
         rows: &'static [(&'static str, &'static [bool])],
     },
+    /// A table of ends of a watch, of at most 16. Bit n of the answer says that the channel of a Go program carries an
+    /// ERROR before the end with index n closes it; otherwise it is closed without a word.
+    Ends(&'static [End]),
+}
+
+/// An end of a watch.
+#[derive(Clone, Copy, Debug)]
+pub struct End {
+    /// Whether the channel carries an ERROR before it is closed.
+    pub is_error: bool,
 }
 
 /// A lane to tap.
@@ -48,6 +58,7 @@ impl Form {
         match self {
             Self::Choose { answers, .. } => *answers,
             Self::Tap(taps) => 1 << taps.len().min(16),
+            Self::Ends(ends) => 1 << ends.len().min(16),
             Self::Fill { rows, .. } => {
                 let cells: usize = rows.iter().map(|(_, cells)| cells.len()).sum();
                 1 << cells.min(16)
@@ -66,6 +77,7 @@ impl Form {
         match self {
             Self::Choose { right, .. } => *right,
             Self::Tap(taps) => bits(&mut taps.iter().map(|tap| tap.is_right)),
+            Self::Ends(ends) => bits(&mut ends.iter().map(|end| end.is_error)),
             Self::Fill { rows, .. } => {
                 let mut cells = rows.iter().flat_map(|(_, cells)| cells.iter());
                 bits(&mut cells.by_ref().copied())

@@ -72,7 +72,7 @@ pub(super) fn lesson() -> Lesson {
         goals: vec![
             Goal {
                 key: "relisted",
-                shows: Aim::Moment(Sought::Relisted("marks")),
+                shows: Aim::Moment(Sought::Relisted("marks", u64::MAX)),
                 clicks: 1,
             },
             Goal {
@@ -302,7 +302,7 @@ fn refused() -> Passage {
         moments: vec![
             Moment::first(Sought::Write(ChangeType::Deleted, "report")),
             Moment::after(3, Sought::Asked("plain", "watch")),
-            Moment::first(Sought::Relisted("plain")),
+            Moment::first(Sought::Relisted("plain", u64::MAX)),
             Moment::after(3, Sought::Asked("marks", "watch")),
         ],
         question: Some(Question {

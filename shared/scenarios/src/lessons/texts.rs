@@ -13,13 +13,14 @@ use super::question::{Form, Question};
 use super::{Lesson, Passage, lessons};
 
 /// The English texts by the names of their lessons, for programs without a page's files.
-static ENGLISH: [(&str, &str); 6] = [
+static ENGLISH: [(&str, &str); 7] = [
     ("away", include_str!("texts/away.json")),
     ("expired", include_str!("texts/expired.json")),
     ("ghost", include_str!("texts/ghost.json")),
     ("quiet", include_str!("texts/quiet.json")),
     ("three-tries", include_str!("texts/three-tries.json")),
     ("watch-event", include_str!("texts/watch-event.json")),
+    ("who-hung-up", include_str!("texts/who-hung-up.json")),
 ];
 
 /// What is wrong with texts. `of` is the lesson's name, or `index` for the list of all lessons. `key` is a path of keys
@@ -100,7 +101,7 @@ pub struct PassageTexts {
 pub struct QuestionTexts {
     /// The question, as a sentence.
     pub asks: String,
-    /// The answers to choose, or the lanes to tap, in words; empty for a table.
+    /// The answers to choose, the lanes to tap, or the ends of a watch, in words; empty for a table of objects.
     pub answers: Vec<String>,
     /// A reply to each answer, lane or cell that the person has wrong. That of an answer that is right is empty.
     pub replies: Vec<String>,
@@ -271,9 +272,14 @@ fn question_of(question: &Question, keys: &mut Keys<'_>) -> Result<QuestionTexts
             }
             Ok(texts)
         }
-        Form::Tap(taps) => {
+        Form::Tap(_) | Form::Ends(_) => {
+            let items = match question.form {
+                Form::Tap(taps) => taps.len(),
+                Form::Ends(ends) => ends.len(),
+                _ => 0,
+            };
             let mut texts = (Vec::new(), Vec::new());
-            for number in 1..=taps.len() {
+            for number in 1..=items {
                 keys.within(&number.to_string(), |keys| {
                     texts.0.push(keys.text("words")?);
                     texts.1.push(keys.text("reply")?);

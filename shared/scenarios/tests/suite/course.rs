@@ -5,6 +5,7 @@ use std::time::Duration;
 use watchscope_model::belief::Belief;
 use watchscope_model::{Entry, Event, Time};
 use watchscope_scenarios::lessons::{self, Aim, Form, Lesson, LessonPlayer, lesson, lessons};
+use watchscope_simulator::{ChannelEnd, Received};
 use watchscope_timeline::draw;
 use watchscope_timeline::format::text_width;
 use watchscope_timeline::inside::stretches::haunted_by;
@@ -195,6 +196,91 @@ fn the_clients_of_quiet_ask_from_the_numbers_of_the_text_and_are_answered_so() {
     };
     assert!(bookmarks("marks") > 10);
     assert_eq!(["plain", "retry"].map(bookmarks), [0, 0]);
+}
+
+#[test]
+fn the_goals_of_who_hung_up_need_the_end_that_comes_as_an_error() {
+    let (rst_stream, reset, goaway, end_watches, delete_prices) = (0, 1, 2, 3, 4);
+    for silent in [reset, goaway, end_watches] {
+        assert_eq!(reached("who-hung-up", &[(14.0, silent)]), [None, None]);
+        let two = [(58.0, silent), (58.0, delete_prices)];
+        assert_eq!(reached("who-hung-up", &two), [None, None]);
+    }
+    assert_eq!(reached("who-hung-up", &[(14.0, rst_stream)])[1], None);
+    assert!(reached("who-hung-up", &[(14.0, rst_stream)])[0].is_some());
+    let late = reached("who-hung-up", &[(58.0, rst_stream), (58.0, delete_prices)]);
+    assert_eq!(late[0], None);
+    assert!(late[1].is_some());
+}
+
+/// Returns the ends of a client's watches in a run as written, up to a time: the second, the end on the wire, the log,
+/// and the ERROR in the channel.
+fn ends_of(name: &str, client: &str, until: Duration) -> Vec<(i64, ChannelEnd)> {
+    let mut player = player(lesson(name).unwrap());
+    player.advance(until);
+    let begin = player.time(Duration::ZERO);
+    let received = player.take_received().into_iter();
+    let ends = received.filter_map(|(at, record)| match record.received {
+        Received::ChannelClosed(end) if &*record.client == client => {
+            Some((at.micros_since(begin) / 1_000_000, end))
+        }
+        _ => None,
+    });
+    ends.collect()
+}
+
+#[test]
+fn a_table_of_ends_has_what_came_out_of_the_channel_until_the_next_passage() {
+    let mut cells = 0;
+    for lesson in lessons() {
+        for (place, passage) in lesson.passages.iter().enumerate() {
+            let Some(Form::Ends(ends)) = passage.question.map(|question| question.form) else {
+                continue;
+            };
+            for client in ["reader", "informer"] {
+                let before = ends_of(lesson.name, client, passage.at).len();
+                let all = ends_of(lesson.name, client, lesson.passages[place + 1].at);
+                let errors = all[before..].iter().map(|(_, end)| end.error.is_some());
+                let expected: Vec<bool> = ends.iter().map(|end| end.is_error).collect();
+                assert_eq!(
+                    errors.collect::<Vec<bool>>(),
+                    expected,
+                    "{}: {client}",
+                    lesson.name
+                );
+                cells += expected.len();
+            }
+        }
+    }
+    assert_eq!(cells, 8);
+}
+
+#[test]
+fn five_ends_of_who_hung_up_have_one_face_and_two_are_an_error() {
+    let lasts = lesson("who-hung-up").unwrap().lasts;
+    let words = |client| {
+        let ends = ends_of("who-hung-up", client, lasts).into_iter();
+        let words =
+            ends.map(|(at, end)| format!("{at} {:?} {:?} {:?}", end.wire, end.line, end.error));
+        words.collect::<Vec<String>>().join("\n")
+    };
+    insta::assert_snapshot!(words("reader"), @r"
+    8 InOrder None None
+    16 Reset Some(Verbose(5)) None
+    24 GoAway Some(Verbose(5)) None
+    34 Eof Some(Verbose(1)) None
+    40 StreamReset None Some(500)
+    52 Undecodable None Some(500)
+    ");
+    insta::assert_snapshot!(words("informer"), @r"
+    8 InOrder None None
+    16 Reset Some(Verbose(5)) None
+    24 GoAway Some(Verbose(5)) None
+    34 Eof Some(Verbose(1)) None
+    40 StreamReset None Some(500)
+    52 Undecodable None Some(500)
+    548 InOrder None None
+    ");
 }
 
 /// The program's timer is 30 minutes, which each event sets back (docs/semantics/cases.md#watch-pitfalls).

@@ -353,6 +353,7 @@ fn claims_of(name: &str) -> Claims {
         "ghost" => GHOST,
         "quiet" => QUIET,
         "three-tries" => THREE_TRIES,
+        "who-hung-up" => WHO_HUNG_UP,
         _ => &[],
     }
 }
@@ -637,6 +638,46 @@ const QUIET: Claims = &[
     |shown| {
         assert!(shown.says("client plain", "watching configmaps"));
         assert!(shown.says("client retry", "silent since"));
+    },
+];
+
+/// Checks that both clients of `who-hung-up` received these writes, and that nobody holds a ghost.
+fn both_hear(shown: &Shown, writes: &[&str]) {
+    for write in writes {
+        let both = ["client informer", "client reader"];
+        assert_eq!(shown.heard(write), both, "{write}");
+    }
+    assert_eq!(shown.ghosts(), []);
+}
+
+const WHO_HUNG_UP: Claims = &[
+    |shown| {
+        for client in ["client reader", "client informer"] {
+            assert!(shown.says(client, "watching configmaps"), "{client}");
+        }
+        assert_eq!(shown.ghosts(), []);
+    },
+    |shown| both_hear(shown, &["MODIFIED prices 8"]),
+    |shown| {
+        // The event of the torn frame, 11, came again.
+        let changes = [
+            "MODIFIED prices 9",
+            "MODIFIED prices 10",
+            "MODIFIED prices 11",
+        ];
+        both_hear(shown, &changes);
+        both_hear(shown, &["DELETED stock 12"]);
+    },
+    |shown| both_hear(shown, &["DELETED stock 12"]),
+    // The spoilt frame arrived at both, too.
+    |shown| both_hear(shown, &["MODIFIED prices 13"]),
+    |shown| {
+        assert!(shown.says("client informer", "watching configmaps"));
+        assert_eq!(shown.ghosts(), []);
+    },
+    |shown| {
+        assert!(shown.says("client reader", "watching configmaps"));
+        assert_eq!(shown.ghosts(), []);
     },
 ];
 

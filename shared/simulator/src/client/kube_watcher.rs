@@ -25,12 +25,14 @@ use crate::message::RequestId;
 use crate::scope::Scope;
 use crate::time::Time;
 
-/// The value of `timeoutSeconds` in the program's watches: seconds after which the server ends a watch
+/// The default `timeoutSeconds` of the program's watches: seconds after which the server ends a watch
 /// (docs/semantics/servers.md#client-timeout).
-const TIMEOUT: &str = "290";
-/// Time without an item after which a stream is given up: 5 s longer than [`TIMEOUT`]. Before version 4.0 this time
-/// bounds every read, not only that of a stream's item (docs/semantics/clients.md#kube-rs).
-const IDLE: Duration = Duration::from_secs(295);
+const TIMEOUT_S: u32 = 290;
+/// Before version 4.0, the time without a byte after which any read is given up (docs/semantics/clients.md#kube-rs).
+const READ_TIMEOUT: Duration = Duration::from_secs(295);
+/// Since version 4.0, the time after the `timeoutSeconds` of a watch, without an item, after which its stream is given
+/// up (docs/semantics/clients.md#kube-rs).
+const AFTER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A version of kube-rs, as far as its watcher differs (docs/semantics/clients.md#kube-rs).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -73,6 +75,9 @@ pub struct KubeWatcher {
     /// Whether the watches request bookmarks, as by default. `false`: the caller called `Config::disable_bookmarks`
     /// (docs/semantics/clients.md#kube-rs).
     pub bookmarks: bool,
+    /// The `timeoutSeconds` of the program's watches, below 295 (`watcher::Config::timeout`). Since version 4 a stream
+    /// without an item for 5 s longer is given up.
+    pub timeout_s: u32,
 }
 
 impl Default for KubeWatcher {
@@ -83,6 +88,7 @@ impl Default for KubeWatcher {
             backoff: true,
             flattened: false,
             bookmarks: true,
+            timeout_s: TIMEOUT_S,
         }
     }
 }
@@ -196,7 +202,8 @@ impl KubeWatcherProgram {
         if self.how.list == KubeList::Streaming {
             self.state = State::InitialWatch;
             self.iterations += 1;
-            let mut parameters = watch_parameters("0", self.how.bookmarks);
+            let timeout = self.how.timeout_s.to_string();
+            let mut parameters = watch_parameters("0", &timeout, self.how.bookmarks);
             parameters.extend(INITIAL_EVENTS);
             self.send(&parameters, ctx);
         } else {
@@ -222,7 +229,8 @@ impl KubeWatcherProgram {
     fn watch(&mut self, ctx: &mut Context<'_>) {
         self.iterations += 1;
         let version = self.resource_version.clone();
-        let mut parameters = watch_parameters(&version, self.how.bookmarks);
+        let timeout = self.how.timeout_s.to_string();
+        let mut parameters = watch_parameters(&version, &timeout, self.how.bookmarks);
         if self.how.version == KubeRs::V2 && self.how.list == KubeList::Streaming {
             parameters.extend(INITIAL_EVENTS);
         }
@@ -272,7 +280,7 @@ impl KubeWatcherProgram {
             }
             Got::End => self.answered(ctx),
             // kube-rs takes a chunked body that just stops for its end, with a warning in the log.
-            Got::Failed(Failure::Eof) if is_stream && exchange.status == 200 => {
+            Got::Failed(Failure::Eof | Failure::GoAway) if is_stream && exchange.status == 200 => {
                 exchange.unread.push_back(Item::End);
             }
             Got::Failed(_) if is_stream && exchange.status == 200 => {
@@ -425,7 +433,11 @@ impl KubeWatcherProgram {
     fn idle_at(&self) -> Option<Time> {
         let exchange = self.exchange.as_ref()?;
         let is_stream = exchange.status == 200 && !matches!(self.state, State::InitPage);
-        (is_stream || self.how.version < KubeRs::V4).then(|| exchange.heard_at + IDLE)
+        if self.how.version < KubeRs::V4 {
+            return Some(exchange.heard_at + READ_TIMEOUT);
+        }
+        let timeout = Duration::from_secs(self.how.timeout_s.into());
+        is_stream.then(|| exchange.heard_at + timeout + AFTER_TIMEOUT)
     }
 }
 
@@ -436,10 +448,14 @@ const INITIAL_EVENTS: [(&str, &str); 2] = [
 ];
 
 /// Returns the parameters of a watch from a resourceVersion; parameters with an empty value are not sent.
-fn watch_parameters(version: &str, bookmarks: bool) -> Vec<(&str, &str)> {
+fn watch_parameters<'a>(
+    version: &'a str,
+    timeout: &'a str,
+    bookmarks: bool,
+) -> Vec<(&'a str, &'a str)> {
     vec![
         ("watch", "true"),
-        ("timeoutSeconds", TIMEOUT),
+        ("timeoutSeconds", timeout),
         ("allowWatchBookmarks", if bookmarks { "true" } else { "" }),
         ("resourceVersion", version),
     ]

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::belief::Belief;
+use super::channel::ChannelEnd;
 use super::record::ClientPhase;
 use crate::message::{Arrival, ConnectionId, Request, RequestId};
 use crate::random::Random;
@@ -29,6 +30,8 @@ pub(crate) trait Port {
     /// Pings a connection. [`Input::Pong`] follows if the server answers.
     fn ping(&mut self, connection: ConnectionId);
     fn close(&mut self, connection: ConnectionId);
+    /// Notes that the result channel of a Go program's watch is closed.
+    fn channel_closed(&mut self, end: ChannelEnd);
 }
 
 /// The world as a machine sees it in one step.

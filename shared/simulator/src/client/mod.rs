@@ -10,6 +10,7 @@
 //! program that the machine is named after.
 
 pub(crate) mod belief;
+mod channel;
 mod comparer;
 mod go;
 mod informer;
@@ -29,6 +30,7 @@ mod watch_deployment;
 pub(crate) mod wire;
 
 pub use belief::{Belief, Comparison, Held, Key};
+pub use channel::{ChannelEnd, LogLine, WireEnd};
 pub use go::{ClientGo, UnknownVersion};
 pub use informer::Controller;
 pub use kube_watcher::{KubeList, KubeRs, KubeWatcher};

@@ -36,6 +36,9 @@ pub(crate) enum Failure {
     Reset,
     /// The connection ended in the middle of an answer: `unexpected EOF`.
     Eof,
+    /// The connection broke after a GOAWAY, by an end or a reset: `http2: server sent GOAWAY and closed the connection`
+    /// (Go's `net/http/h2_bundle.go`, `cleanup`).
+    GoAway,
     /// Dialling took longer than [`DIAL_TIMEOUT`], or the kernel gave the connection up: `ETIMEDOUT`.
     Timeout,
     /// A ping stayed unanswered: `http2: client connection lost`.
@@ -213,6 +216,9 @@ impl Transport {
                 return Vec::new();
             }
             Arrival::Refused => return self.lose(connection, Failure::Refused),
+            Arrival::Closed(_) if line.is_leaving => {
+                return self.lose(connection, Failure::GoAway);
+            }
             Arrival::Closed(Cut::Reset) => return self.lose(connection, Failure::Reset),
             Arrival::Closed(Cut::Eof) => return self.lose(connection, Failure::Eof),
             Arrival::Head { request, head } => (

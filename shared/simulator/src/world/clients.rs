@@ -8,13 +8,13 @@ use serde_json::Value;
 use watchscope_model::tree::{BTreeMap, BTreeSet};
 
 use super::faults::Direction;
-use super::received::Transcript;
+use super::received::{Received, Transcript};
 use super::{Event, World};
 use crate::client::belief::Belief;
 use crate::client::record::Records;
 use crate::client::{
-    ClientEvent, ClientId, ClientPhase, ClientRecord, ClientReport, Comparison, Context, Input,
-    Machine, Port, Program, earlier,
+    ChannelEnd, ClientEvent, ClientId, ClientPhase, ClientRecord, ClientReport, Comparison,
+    Context, Input, Machine, Port, Program, earlier,
 };
 use crate::json::json_text;
 use crate::message::{Arrival, ConnectionId, Flow, Request, RequestId};
@@ -216,6 +216,13 @@ impl Port for Reach<'_> {
         }
         self.world.clients.owners.remove(&connection);
         self.world.close(connection);
+    }
+
+    fn channel_closed(&mut self, end: ChannelEnd) {
+        let now = self.world.now;
+        if let Some(transcript) = &mut self.world.clients.transcript {
+            transcript.push(now, self.name, Received::ChannelClosed(end));
+        }
     }
 }
 

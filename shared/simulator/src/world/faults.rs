@@ -5,6 +5,7 @@ use std::time::Duration;
 use watchscope_model::tree::BTreeSet;
 
 use super::World;
+use super::routing::Spoil;
 use crate::apiserver::Denial;
 use crate::fault::{Fault, Target};
 use crate::message::{ConnectionId, RequestId, ServerId};
@@ -52,7 +53,12 @@ impl World {
             }
             Fault::TearFrame { target, cut } => {
                 for watch in self.watches_of(target) {
-                    self.torn.insert(watch, *cut);
+                    self.torn.insert(watch, Spoil::Tear(*cut));
+                }
+            }
+            Fault::GarbleFrame { target } => {
+                for watch in self.watches_of(target) {
+                    self.torn.insert(watch, Spoil::Garble);
                 }
             }
             Fault::Expire { resource } => self.expire(resource.as_deref()),

@@ -10,6 +10,7 @@ use watchscope_model::tree::BTreeMap;
 use watchscope_model::vocabulary::ChangeType;
 
 use super::World;
+use crate::client::ChannelEnd;
 use crate::client::wire::{EventType, Frame, Frames, List, Refusal};
 use crate::message::{Arrival, ConnectionId, Cut, Request, RequestId};
 use crate::time::Time;
@@ -87,6 +88,9 @@ pub enum Received {
     Reset,
     /// The connection is gone while a response was open on it.
     Closed(Cut),
+    /// The result channel of a Go program's watch is closed. It is no message on the wire: client-go passes on to the
+    /// program what it makes of the end. A watch that the program stops itself has no such record.
+    ChannelClosed(ChannelEnd),
 }
 
 /// A response that a client waits for or reads.
@@ -146,16 +150,21 @@ impl Transcript {
         arrival: &Arrival,
     ) {
         for received in self.read(connection, arrival) {
-            if self.waiting.len() >= WAITING_MOST {
-                self.waiting.pop_front();
-                self.dropped += 1;
-            }
-            self.waiting.push_back(ReceivedRecord {
-                at,
-                client: Arc::clone(client),
-                received,
-            });
+            self.push(at, client, received);
         }
+    }
+
+    /// Records something that a client received.
+    pub(super) fn push(&mut self, at: Time, client: &Arc<str>, received: Received) {
+        if self.waiting.len() >= WAITING_MOST {
+            self.waiting.pop_front();
+            self.dropped += 1;
+        }
+        self.waiting.push_back(ReceivedRecord {
+            at,
+            client: Arc::clone(client),
+            received,
+        });
     }
 
     fn read(&mut self, connection: ConnectionId, arrival: &Arrival) -> Vec<Received> {

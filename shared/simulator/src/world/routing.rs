@@ -13,6 +13,24 @@ use crate::message::{Arrival, ConnectionId, Cut, Delivery, Request, RequestId, S
 use crate::network::Up;
 use crate::time::Time;
 
+/// What becomes of the next frame of a watch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Spoil {
+    /// Half of it arrives, and then its connection is cut in this way.
+    Tear(Cut),
+    /// It arrives as bytes that are no JSON.
+    Garble,
+}
+
+/// Returns a frame whose first byte no JSON text begins with.
+fn garbled(frame: &Bytes) -> Bytes {
+    let mut bytes = frame.to_vec();
+    if let Some(first) = bytes.first_mut() {
+        *first = b'<';
+    }
+    bytes.into()
+}
+
 impl World {
     /// Handles a message of a client when it reaches the server.
     pub(super) fn arrive(&mut self, connection: ConnectionId, up: Up) {
@@ -267,13 +285,18 @@ impl World {
                 Some(Part::Head(head)) => {
                     self.send_down(connection, Arrival::Head { request, head })
                 }
-                Some(Part::Chunk(bytes)) => {
+                Some(Part::Chunk(mut bytes)) => {
                     if !self.torn.is_empty()
                         && self.servers[server].is_watch(request)
-                        && let Some(cut) = self.torn.remove(&request)
+                        && let Some(spoil) = self.torn.remove(&request)
                     {
-                        self.tear(connection, request, &bytes, cut);
-                        break;
+                        match spoil {
+                            Spoil::Tear(cut) => {
+                                self.tear(connection, request, &bytes, cut);
+                                break;
+                            }
+                            Spoil::Garble => bytes = garbled(&bytes),
+                        }
                     }
                     outstanding += bytes.len();
                     self.network.sent(request, bytes.len());

@@ -55,7 +55,12 @@ fn without_bookmarks_it_asks_for_none_and_stands_at_its_last_event() {
             ..default()
         };
         let client = begun(&mut stage, how);
-        let began = stage.report(client).belief;
+        let knows = |stage: &Stage| {
+            stage.world.client_beliefs(client)[0]
+                .resource_version
+                .clone()
+        };
+        let began = knows(&stage);
         // Others write, and bookmarks come every minute.
         stage.run_secs(30);
         stage.world.call(
@@ -64,7 +69,7 @@ fn without_bookmarks_it_asks_for_none_and_stands_at_its_last_event() {
             })),
         );
         stage.run_secs(60);
-        let moved = stage.report(client).belief != began;
+        let moved = knows(&stage) != began;
         seen.push((stage.asked().join(", "), moved));
     }
     assert_eq!(
@@ -253,6 +258,22 @@ fn silence_is_noticed_after_295_s() {
         stage.run_secs(20);
         assert!(stage.compare(client).agrees(), "{version:?}");
     }
+}
+
+#[test]
+fn a_watch_with_a_shorter_timeout_is_given_up_earlier() {
+    let mut stage = Stage::quiet();
+    let how = KubeWatcher {
+        timeout_s: 85,
+        ..default()
+    };
+    let client = begun(&mut stage, how);
+    stage.stall_open_connections(client);
+    stage.delete("a");
+    stage.run_secs(80);
+    assert_eq!(stage.compare(client).ghosts.len(), 1);
+    stage.run_secs(15);
+    assert!(stage.compare(client).agrees());
 }
 
 #[test]

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "the whole crate is tests")]
 
 mod auditor;
+mod channel;
 mod controller;
 mod kube_watcher;
 mod poller;

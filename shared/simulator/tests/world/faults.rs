@@ -415,6 +415,27 @@ fn a_torn_frame_is_half_a_frame_and_a_cut() {
 }
 
 #[test]
+fn a_garbled_frame_is_no_json_and_the_response_goes_on() {
+    let (mut rig, watch, a) = watched();
+    rig.world.inject(Fault::GarbleFrame {
+        target: Target::All,
+    });
+    rig.run_secs(10);
+    rig.write("a", 1);
+    rig.write("a", 2);
+    rig.run_secs(1);
+    let reply = rig.reply(watch);
+    let body = String::from_utf8(reply.body()).unwrap();
+    let lines: Vec<&str> = body.lines().collect();
+    let [garbled, next] = lines[..] else {
+        panic!("{body}");
+    };
+    assert!(garbled.starts_with("<\"type\":\"MODIFIED\""), "{garbled}");
+    assert!(next.contains(&format!("\"resourceVersion\":\"{}\"", a + 2)));
+    assert!(reply.ended_at.is_none() && rig.closed.is_empty());
+}
+
+#[test]
 fn a_delay_makes_everything_later_and_keeps_its_order() {
     let (mut rig, watch, a) = watched();
     let fault = Fault::Delay {

@@ -21,6 +21,7 @@ pub fn taught(row: Row) -> Option<Taught> {
         Row::F10 | Row::F12 | Row::F13 | Row::F34 | Row::F48 => {
             ("quiet", "Nothing new, yet expired")
         }
+        Row::F08 | Row::F09 | Row::F38 | Row::F47 => ("who-hung-up", "Five ends, one channel"),
         Row::F11 => ("expired", "410 and relist"),
         Row::F19 => ("away", "Away"),
         _ => return None,

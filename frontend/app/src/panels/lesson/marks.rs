@@ -1,4 +1,5 @@
-//! Questions that a person answers with marks: a set of lanes, or a table of the objects that each client holds.
+//! Questions that a person answers with marks: a set of lanes, a table of the objects that each client holds, or a table
+//! of the ends of a watch.
 
 use std::time::Duration;
 
@@ -10,6 +11,12 @@ use web_sys::{HtmlElement, KeyboardEvent};
 use super::shown::{mirrors, say};
 use crate::core::lesson::Marks;
 use crate::panels::focus::focus_first;
+
+/// The form of a question about the ends of a watch.
+const ENDS: u32 = 3;
+/// The words of a cell that is set, and of one that is not: about objects, and about ends of a watch.
+const OBJECTS: [&str; 2] = ["holds", "gone"];
+const CHANNEL: [&str; 2] = ["ERROR", "closed"];
 
 /// How right an answer is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,10 +93,10 @@ pub(super) fn marks(
     judged: Option<u32>,
     is_settled: bool,
 ) -> AnyView {
-    let body = if question.form == 1 {
-        lanes(question, judged, is_settled)
-    } else {
-        table(question, judged, is_settled)
+    let body = match question.form {
+        1 => lanes(question, judged, is_settled),
+        ENDS => ends(question, judged, is_settled),
+        _ => table(question, judged, is_settled),
     };
     let (form, count) = (question.form, question.answers.len());
     let is_ready = move || {
@@ -115,7 +122,7 @@ pub(super) fn marks(
 fn is_complete(marks: Marks, form: u32, count: usize) -> bool {
     match form {
         1 => marks.set != 0,
-        2 => marks.is_full(count),
+        2 | ENDS => marks.is_full(count),
         _ => false,
     }
 }
@@ -187,7 +194,7 @@ fn table(question: &QuestionText, judged: Option<u32>, is_settled: bool) -> AnyV
     let rows = (0..).zip(&question.rows).map(|(row, name)| {
         let cells = (0..wide).map(|column| {
             let place = row * wide + column;
-            cell(question.clone(), place, judged, is_settled)
+            cell(question.clone(), place, OBJECTS, judged, is_settled)
         });
         view! { <tr><th scope="row">{name.clone()}</th>{cells.collect_view()}</tr> }
     });
@@ -201,7 +208,29 @@ fn table(question: &QuestionText, judged: Option<u32>, is_settled: bool) -> AnyV
     .into_any()
 }
 
-fn cell(question: QuestionText, place: u32, judged: Option<u32>, is_settled: bool) -> AnyView {
+/// Returns the table of the ends of a watch: does an ERROR come, or is the channel just closed?
+fn ends(question: &QuestionText, judged: Option<u32>, is_settled: bool) -> AnyView {
+    let rows = (0..).zip(&question.answers).map(|(place, name)| {
+        let cell = cell(question.clone(), place, CHANNEL, judged, is_settled);
+        view! { <tr><th scope="row">{name.clone()}</th>{cell}</tr> }
+    });
+    view! {
+        <table class="answers fill" on:keydown=|event| key(&event)>
+            <thead><tr><th scope="col">"on the wire"</th><th scope="col">"channel"</th></tr></thead>
+            <tbody>{rows.collect_view()}</tbody>
+        </table>
+        {(!is_settled).then(|| view! { <p class="quiet">"E and C fill in the cell with the focus."</p> })}
+    }
+    .into_any()
+}
+
+fn cell(
+    question: QuestionText,
+    place: u32,
+    words: [&'static str; 2],
+    judged: Option<u32>,
+    is_settled: bool,
+) -> AnyView {
     let name = question
         .answers
         .get(place as usize)
@@ -232,8 +261,8 @@ fn cell(question: QuestionText, place: u32, judged: Option<u32>, is_settled: boo
     view! {
         <td>
             <span class="cell">
-                {choice(true, "holds")}
-                {choice(false, "gone")}
+                {choice(true, words[0])}
+                {choice(false, words[1])}
                 <span class="judged" aria-hidden="true">{move || glyph(shows.get().1)}</span>
             </span>
         </td>
@@ -244,8 +273,8 @@ fn cell(question: QuestionText, place: u32, judged: Option<u32>, is_settled: boo
 /// Fills in the cell with the focus by a letter, and goes on to the next cell or the button that checks.
 fn key(event: &KeyboardEvent) {
     let holds = match event.key().as_str() {
-        "h" => true,
-        "g" => false,
+        "h" | "e" => true,
+        "g" | "c" => false,
         _ => return,
     };
     let target = event

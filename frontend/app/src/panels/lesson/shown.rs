@@ -7,7 +7,7 @@ use leptos::prelude::{Owner, window};
 use wasm_bindgen::{JsCast as _, JsValue};
 use watchscope_model::Time;
 use watchscope_model::wire::player::{
-    ActNow, ClientNow, FindingNow, Halt, LessonCommand, LessonNow, LessonText, MoveAct,
+    ActNow, ClientNow, EndNow, FindingNow, Halt, LessonCommand, LessonNow, LessonText, MoveAct,
     PassageText, Play, WireLine, encode_command,
 };
 use watchscope_timeline::inside::beliefs::BeliefTable;
@@ -26,6 +26,7 @@ pub(super) struct Beside {
     pub(super) beliefs: Option<BeliefTable>,
     pub(super) wire: Vec<WireLine>,
     pub(super) clients: Vec<ClientNow>,
+    pub(super) ends: Vec<EndNow>,
     pub(super) findings: Vec<FindingNow>,
 }
 
@@ -39,6 +40,7 @@ impl Beside {
             beliefs: None,
             wire: Vec::new(),
             clients: Vec::new(),
+            ends: Vec::new(),
             findings: Vec::new(),
         }
     }

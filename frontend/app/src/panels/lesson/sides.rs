@@ -4,6 +4,7 @@ use leptos::prelude::*;
 use watchscope_model::wire::player::{Answer, FindingNow};
 use watchscope_timeline::inside::beliefs::{BeliefRow, BeliefTable, Difference, SideCell};
 
+use super::ends::Ends;
 use super::loops::Loops;
 use super::shown::{mirrors, say};
 use crate::core::lesson::seconds;
@@ -13,20 +14,22 @@ const OURS: &str = "watchscope";
 /// The level of a passage that needs all lanes, as the passage's text has it.
 const ALL_LANES: u32 = 3;
 
-/// The table of the objects that each side holds, the verdict, and the clients' loops. An open question may cover them.
+/// The table of the ends, that of the objects which each side holds, the verdict, and the clients' loops. An open question may cover them.
 #[component]
 pub(super) fn Sides() -> impl IntoView {
     let shown = mirrors();
     let is_covered = Memo::new(move |_| shown.is_covered());
     let has_holds = Memo::new(move |_| shown.has(|passage| passage.has_holds));
     let has_code = Memo::new(move |_| shown.has(|passage| passage.has_code));
-    let is_empty = move || !has_holds.get() && !has_code.get();
+    let has_ends = Memo::new(move |_| shown.has(|passage| passage.has_ends));
+    let is_empty = move || !has_holds.get() && !has_code.get() && !has_ends.get();
     let body = move || {
         if is_covered.get() && has_holds.get() {
             view! { <Cover/> }.into_any()
         } else {
-            let (holds, code) = (has_holds.get(), has_code.get());
+            let (holds, code, ends) = (has_holds.get(), has_code.get(), has_ends.get());
             view! {
+                {ends.then(|| view! { <Ends/> })}
                 {holds.then(|| view! { <Holds/><Verdict/> })}
                 {code.then(|| view! { <Loops/> })}
             }

@@ -403,6 +403,7 @@ fn write() {
         beliefs,
         wire: now.wire,
         clients: now.clients,
+        ends: now.ends,
         findings: now.findings,
     };
     if shown.beside.with_untracked(|known| *known != beside) {

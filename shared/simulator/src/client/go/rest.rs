@@ -201,19 +201,17 @@ impl Rest {
                     Ok(frames) if frames.is_empty() => {}
                     Ok(frames) => answers.push((id, Answer::Events(frames))),
                     Err(raw) => {
-                        self.stop(id, ctx);
-                        self.close(id, raw, answers);
+                        if let Some(request) = call.under_way {
+                            self.transport.cancel(request, ctx);
+                        }
+                        self.close(id, raw, ctx, answers);
                     }
                 },
             },
-            Got::End if call.stream.is_some() => {
-                self.calls.remove(&id);
-                self.close(id, RawEnd::End, answers);
-            }
+            Got::End if call.stream.is_some() => self.close(id, RawEnd::End, ctx, answers),
             Got::End => self.answered(id, ctx.now, answers),
             Got::Failed(failure) if call.stream.is_some() => {
-                self.calls.remove(&id);
-                self.close(id, RawEnd::Failed(failure), answers);
+                self.close(id, RawEnd::Failed(failure), ctx, answers);
             }
             Got::Failed(failure) => self.cut(id, failure, ctx.now, answers),
         }
@@ -262,7 +260,7 @@ impl Rest {
             return;
         };
         let version = self.version;
-        let may_be_empty = matches!(failure, Failure::Reset | Failure::Eof)
+        let may_be_empty = matches!(failure, Failure::Reset | Failure::Eof | Failure::GoAway)
             || (failure == Failure::Timeout && version.swallows_timeouts());
         let retries = match call.verb {
             Verb::Watch => may_be_empty && version.retries_watches(),
@@ -270,7 +268,8 @@ impl Rest {
             Verb::List => {
                 call.status == 0
                     && (failure == Failure::Reset
-                        || (failure == Failure::Eof && version.retries_lists_on_eof()))
+                        || (matches!(failure, Failure::Eof | Failure::GoAway)
+                            && version.retries_lists_on_eof()))
             }
             // The server may have done the write.
             Verb::Write => false,
@@ -292,7 +291,18 @@ impl Rest {
         }
     }
 
-    fn close(&self, id: CallId, raw: RawEnd, answers: &mut Vec<(CallId, Answer)>) {
+    /// Closes the result channel of a watch.
+    fn close(
+        &mut self,
+        id: CallId,
+        raw: RawEnd,
+        ctx: &mut Context<'_>,
+        answers: &mut Vec<(CallId, Answer)>,
+    ) {
+        let stream = self.calls.remove(&id).and_then(|call| call.stream);
+        let stream = stream.unwrap_or_default();
+        ctx.port
+            .channel_closed(stream.channel_end(raw, self.version));
         if let Some(status) = StreamWatcher::end(raw, self.version) {
             answers.push((id, Answer::Events(vec![error(status)])));
         }

@@ -203,6 +203,12 @@ impl ClientGo {
         self.minor >= 15
     }
 
+    /// Returns whether the StreamWatcher takes the error of a connection that broke after a GOAWAY for an end of file
+    /// (since 1.14.0).
+    pub(super) fn knows_goaway(self) -> bool {
+        self.minor >= 14
+    }
+
     /// Returns whether a timeout is no error (since 1.19.0, 1.18.2, 1.17.5, 1.16.9 and 1.15.12). In such a version the
     /// StreamWatcher hides the timeout, and a watch that timed out while it opened counts as empty.
     pub(super) fn swallows_timeouts(self) -> bool {
