@@ -104,10 +104,10 @@ fn the_status_bar_counts_the_gaps_from_a_to_b_while_both_are_set() {
     mark(&host, 5.0);
     assert_eq!(said(), None);
     mark(&host, 7.0);
-    host.frame(2_100.0);
+    host.frame(2_500.0);
     assert_eq!(said().as_deref(), Some("A to B: no gap"));
     host.person(Person::Cursors(CursorDeed::Clear));
-    host.frame(2_200.0);
+    host.frame(3_000.0);
     assert_eq!(said(), None);
 }
 
