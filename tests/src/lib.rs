@@ -41,6 +41,7 @@ mod served;
 mod skip;
 pub mod stage;
 pub mod usage;
+pub mod viewer;
 mod watchscope;
 
 pub use browser::{Browser, BrowserTools};

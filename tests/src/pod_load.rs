@@ -5,7 +5,7 @@ use anyhow::{Context as _, Result};
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Api, Client, Config};
+use kube::{Api, Client, Config, ResourceExt as _};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore as _, SeedableRng as _};
 use serde_json::{Value, json};
@@ -62,31 +62,58 @@ struct Planned {
 /// # Errors
 /// If the server refuses a write.
 pub async fn start_pods(cluster: &KubeCluster) -> Result<()> {
-    let kubeconfig = Kubeconfig::read_from(cluster.kubeconfig())?;
-    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
-    let pods: Api<Pod> = Api::namespaced(Client::try_from(config)?, NAMESPACE);
-    let planned: Vec<Planned> = (0..PODS).map(Planned::new).collect();
-    let by = PostParams {
-        field_manager: Some("kube-controller-manager".to_owned()),
-        ..PostParams::default()
-    };
-    for pod in &planned {
-        let pod: Pod = serde_json::from_value(pod.object())?;
-        pods.create(&by, &pod).await.context("a pod is created")?;
-    }
-    let by = PatchParams {
-        field_manager: Some("kubelet".to_owned()),
-        ..PatchParams::default()
-    };
+    let pods = Pods::create(cluster, PODS).await?;
     for step in 0..STATUSES {
-        for pod in &planned {
-            let status = json!({"status": pod.status(step)});
-            pods.patch_status(&pod.name, &by, &Patch::Merge(status))
-                .await
-                .context("a status is written")?;
+        for pod in 0..PODS {
+            pods.write_status(pod, step).await?;
         }
     }
     Ok(())
+}
+
+/// Pods of a cluster, whose statuses can be written.
+pub struct Pods {
+    api: Api<Pod>,
+    planned: Vec<Planned>,
+}
+
+impl Pods {
+    /// Creates this many pods.
+    ///
+    /// # Errors
+    /// If the server refuses one.
+    pub async fn create(cluster: &KubeCluster, count: usize) -> Result<Self> {
+        let kubeconfig = Kubeconfig::read_from(cluster.kubeconfig())?;
+        let options = KubeConfigOptions::default();
+        let config = Config::from_custom_kubeconfig(kubeconfig, &options).await?;
+        let api: Api<Pod> = Api::namespaced(Client::try_from(config)?, NAMESPACE);
+        let planned: Vec<Planned> = (0..count).map(Planned::new).collect();
+        let by = PostParams {
+            field_manager: Some("kube-controller-manager".to_owned()),
+            ..PostParams::default()
+        };
+        for pod in &planned {
+            let pod: Pod = serde_json::from_value(pod.object())?;
+            api.create(&by, &pod).await.context("a pod is created")?;
+        }
+        Ok(Self { api, planned })
+    }
+
+    /// Writes the status of a pod after a step, below [`STATUSES`]. Returns the new resourceVersion.
+    ///
+    /// # Errors
+    /// If the server refuses it.
+    pub async fn write_status(&self, pod: usize, step: usize) -> Result<u64> {
+        let pod = &self.planned[pod];
+        let by = PatchParams {
+            field_manager: Some("kubelet".to_owned()),
+            ..PatchParams::default()
+        };
+        let patch = Patch::Merge(json!({"status": pod.status(step)}));
+        let written = self.api.patch_status(&pod.name, &by, &patch).await;
+        let version = written.context("a status is written")?.resource_version();
+        Ok(version.context("a resourceVersion")?.parse()?)
+    }
 }
 
 /// Creates the namespace of the pods.

@@ -20,16 +20,17 @@ async fn are_shown(tab: &Tab<'_>, shown: bool) -> Result<()> {
     .await
 }
 
-/// Returns the canvas's width and height once the overview stands: the canvas is higher before.
+/// Returns the canvas's width and height once the narrator's line stands, which takes a row from the canvas.
 async fn canvas(tab: &Tab<'_>) -> Result<Value> {
-    let script = "const canvas = document.querySelector('canvas.chart');
-        return [canvas.clientWidth, canvas.clientHeight, document.querySelector('#overview').clientHeight]";
-    eventually("the overview stands", LONG, async || {
-        let found = tab.script(script).await?;
-        ensure!(found[2].as_u64() > Some(0), "{found}");
-        Ok(found)
+    eventually("the narrator has said something", LONG, async || {
+        let said = tab.text("[data-part='note']").await?;
+        ensure!(!said.is_empty(), "no line");
+        Ok(())
     })
-    .await
+    .await?;
+    let script = "const canvas = document.querySelector('canvas.chart');
+        return [canvas.clientWidth, canvas.clientHeight]";
+    tab.script(script).await
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use watchscope_diagnosis::audit::MOST_LISTED;
-use watchscope_log::SEAL_US;
+use watchscope_log::SealPace;
 use watchscope_model::event::Audit;
 use watchscope_model::id::Place;
 use watchscope_model::vocabulary::{AuditMethod, AuditOutcome, Phase, Standing};
@@ -35,7 +35,11 @@ pub(super) async fn audit(args: AuditArgs) -> Result<(), Failure> {
     let until = Instant::now() + args.for_duration;
     let source = lookup(&args.cluster);
     let config = source.load().map_err(Failure::failed)?;
-    let log = open_log(&name_of(&config), args.what.memory.bytes, SEAL_US)?;
+    let log = open_log(
+        &name_of(&config),
+        args.what.memory.bytes,
+        SealPace::FOR_VIEWERS,
+    )?;
     // Only the comparison below is made.
     let mut settings = Settings {
         audit_looks: MOST_LISTED,

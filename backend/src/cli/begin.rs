@@ -2,6 +2,7 @@
 
 use futures_util::future::BoxFuture;
 use tokio::time::Instant;
+use watchscope_log::SealPace;
 use watchscope_model::fold::State;
 
 use super::args::FollowArgs;
@@ -12,9 +13,9 @@ use crate::follow::Following;
 use crate::log::LogHandle;
 use crate::stop::stopped;
 
-/// The least time between two seals, in microseconds, if only lines or a file are written: 50 ms, which nobody who reads
+/// The time between two seals if only lines or a file are written: 50 ms, which nobody who reads
 /// lines notices. Each seal costs as much as some records. The number has no other source.
-const LINES_US: i64 = 50_000;
+const LINES: SealPace = SealPace::steady(50_000);
 
 /// A log that watches write, and the future of its end: a signal, or the end of its time.
 pub(super) struct Begun {
@@ -36,7 +37,7 @@ pub(super) async fn begin(
     let source = lookup(&args.cluster);
     let config = source.load().map_err(Failure::failed)?;
     let endpoint = config.endpoint.to_string();
-    let log = open_log(&name_of(&config), args.what.memory.bytes, LINES_US)?;
+    let log = open_log(&name_of(&config), args.what.memory.bytes, LINES)?;
     let mut settings = settings(&args.what, &args.cluster, resources, false);
     settings.audit = args.audit.into();
     settings.probe.with_bodies = with_bodies;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::Uri;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
-use watchscope_log::SEAL_US;
+use watchscope_log::SealPace;
 use watchscope_model::event::Note;
 use watchscope_model::vocabulary::Author;
 use watchscope_model::wire::Contexts;
@@ -55,7 +55,7 @@ pub(super) async fn serve(args: ServeArgs, page: EmbeddedPage) -> Result<(), Fai
     let mut keep = Keep::new(args.history.config());
     let (log, choice, is_in_cluster) = match source.load() {
         Ok(config) => {
-            let log = open_log(&name_of(&config), memory, SEAL_US)?;
+            let log = open_log(&name_of(&config), memory, SealPace::FOR_VIEWERS)?;
             let is_in_cluster = config.is_in_cluster;
             keep.begin(config.identity(), &log)
                 .await
@@ -66,7 +66,7 @@ pub(super) async fn serve(args: ServeArgs, page: EmbeddedPage) -> Result<(), Fai
         Err(error) => {
             let contexts = choices(&error).ok_or_else(|| Failure::failed(error))?;
             (
-                open_log("kubeconfig", memory, SEAL_US)?,
+                open_log("kubeconfig", memory, SealPace::FOR_VIEWERS)?,
                 Choice::Open(contexts),
                 false,
             )
@@ -122,7 +122,7 @@ pub(super) async fn demo(args: DemoArgs, page: EmbeddedPage) -> Result<(), Failu
     let source = ConfigSource::Url(url);
     let mut config = source.load().map_err(Failure::failed)?;
     "simulated".clone_into(&mut config.cluster);
-    let log = open_log("demo", args.memory.bytes, SEAL_US)?;
+    let log = open_log("demo", args.memory.bytes, SealPace::FOR_VIEWERS)?;
     let mut keep = Keep::new(args.history.config());
     // The cluster's address differs with each start, so it cannot identify the history.
     let identity = b"demo".to_vec();
@@ -446,9 +446,9 @@ pub(super) fn settings(
     }
 }
 
-/// Opens the log of a cluster with `memory` bytes: two sevenths for records, five for bodies. Segments are sealed at most
-/// once in `seal_us` microseconds.
-pub(super) fn open_log(cluster: &str, memory: u64, seal_us: i64) -> Result<LogHandle, Failure> {
+/// Opens the log of a cluster with `memory` bytes: two sevenths for records, five for bodies. Segments are sealed at this
+/// pace.
+pub(super) fn open_log(cluster: &str, memory: u64, pace: SealPace) -> Result<LogHandle, Failure> {
     let name: String = cluster
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
@@ -456,7 +456,7 @@ pub(super) fn open_log(cluster: &str, memory: u64, seal_us: i64) -> Result<LogHa
     let mut config = LogConfig::new(name.as_str().into());
     config.ring_bytes = memory / 7 * 2;
     config.body_bytes = memory / 7 * 5;
-    config.seal_us = seal_us;
+    config.pace = pace;
     LogHandle::open(config).map_err(Failure::failed)
 }
 

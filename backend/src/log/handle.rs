@@ -7,7 +7,7 @@ use thiserror::Error;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use watchscope_diagnosis::audit::{Auditor, Read as AuditRead, Reply};
 use watchscope_journal::CompareRequest;
-use watchscope_log::{Catalogue, Ring, SEAL_US, Sealer};
+use watchscope_log::{Catalogue, Ring, SealPace, Sealer};
 use watchscope_model::event::Note;
 use watchscope_model::vocabulary::NoteRefusal;
 use watchscope_model::{
@@ -39,8 +39,8 @@ pub struct LogConfig {
     pub ring_bytes: u64,
     /// Size of the store of bodies, in bytes.
     pub body_bytes: u64,
-    /// The least time between two seals of segments, in microseconds.
-    pub seal_us: i64,
+    /// The time between two seals of segments.
+    pub pace: SealPace,
     /// The log's clock.
     pub clock: Arc<dyn Clock>,
 }
@@ -53,7 +53,7 @@ impl LogConfig {
             log,
             ring_bytes: RING_BYTES,
             body_bytes: BODY_BYTES,
-            seal_us: SEAL_US,
+            pace: SealPace::FOR_VIEWERS,
             clock: Arc::new(SystemClock::start()),
         }
     }
@@ -103,7 +103,7 @@ impl LogHandle {
             log,
             ring_bytes,
             body_bytes,
-            seal_us,
+            pace,
             clock,
         } = config;
         let now = clock.now();
@@ -122,7 +122,7 @@ impl LogHandle {
             snapshot_wanted: Notify::new(),
             restored: watch::Sender::default(),
         });
-        let sealer = sealer.with_interval(seal_us);
+        let sealer = sealer.with_pace(pace);
         tokio::spawn(Writer::new(shared.clone(), sealer, now).run(queue));
         Self { shared, inputs }
     }

@@ -95,6 +95,23 @@ fn the_row_from_a_to_b_has_its_room_and_its_words_where_they_fit() {
 }
 
 #[test]
+fn the_status_bar_counts_the_gaps_from_a_to_b_while_both_are_set() {
+    let host = page();
+    let said = || {
+        let right = host.model.borrow().shown.status.right.clone();
+        right.into_iter().find(|text| text.starts_with("A to B"))
+    };
+    mark(&host, 5.0);
+    assert_eq!(said(), None);
+    mark(&host, 7.0);
+    host.frame(2_500.0);
+    assert_eq!(said().as_deref(), Some("A to B: no gap"));
+    host.person(Person::Cursors(CursorDeed::Clear));
+    host.frame(3_000.0);
+    assert_eq!(said(), None);
+}
+
+#[test]
 fn a_changed_object_has_two_bodies_and_one_that_went_has_none_to_compare() {
     let mut log = Log::new("a");
     log.opened(0.5, "shop/pods", 1, &["cart-0", "cart-1"], 100);

@@ -26,5 +26,5 @@ pub use reader::{
     Served, Step,
 };
 pub use ring::{Chapter, MAX_NAME_BYTES, Ring, SNAPSHOT_AGE_US, SNAPSHOT_BEHIND_BYTES};
-pub use sealer::{CHAPTER_BYTES, SEAL_BYTES, SEAL_RECORDS, SEAL_US, Sealer};
+pub use sealer::{CHAPTER_BYTES, FEW_RECORDS, SEAL_BYTES, SEAL_RECORDS, SealPace, Sealer};
 pub use segment::{HeadSnapshot, NextChapter, Sealed, SealedSegment};

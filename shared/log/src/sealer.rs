@@ -13,10 +13,6 @@ use watchscope_model::{Entry, EpochId, InsideRecord, Layers, LogId, Record, Stat
 use crate::catalogue::Summing;
 use crate::segment::{HeadSnapshot, NextChapter, Sealed, SealedSegment};
 
-/// The time in microseconds after a seal at which the next seal is due, if records keep coming. A full segment is
-/// sealed earlier. A first record that comes after a longer quiet time is due at once. 16 ms is about one frame of a
-/// screen at 60 Hz, and the page draws once a frame.
-pub const SEAL_US: i64 = 16_000;
 /// The bytes of records and definitions at which a segment is sealed: 60 KiB. The 4 KiB up to [`MAX_MESSAGE_BYTES`] are
 /// for the headers and the rest of the segment's last record; a larger message is sent in pieces. The 4 KiB have no
 /// other source.
@@ -30,6 +26,39 @@ pub const SEAL_RECORDS: u64 = 256;
 /// consist mostly of openings. The number has no source. A chapter is read, dropped and sent as a whole, so larger
 /// chapters make reading, dropping and sending coarser.
 pub const CHAPTER_BYTES: usize = 1 << 20;
+
+/// The number of records from which a sealed segment has many ([`SealPace`]). At 250 records a second 16 ms have as
+/// many.
+pub const FEW_RECORDS: u64 = 4;
+
+/// The time in microseconds after a seal at which the next one is due, if records keep coming. A full segment is sealed
+/// earlier. A first record that comes after a longer quiet time is due at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SealPace {
+    /// The time after a segment of fewer than [`FEW_RECORDS`] records.
+    pub after_few_us: i64,
+    /// The time after a segment of more.
+    pub after_many_us: i64,
+}
+
+impl SealPace {
+    /// The pace of a log with viewers. 16 ms is about one frame of a screen at 60 Hz, and the page draws once a frame.
+    /// After few records it is half of that: up to some hundred records a second a viewer has each one sooner, and a
+    /// busier log has no more seals.
+    pub const FOR_VIEWERS: Self = Self {
+        after_few_us: 8_000,
+        after_many_us: 16_000,
+    };
+
+    /// The same time after each segment.
+    #[must_use]
+    pub const fn steady(interval_us: i64) -> Self {
+        Self {
+            after_few_us: interval_us,
+            after_many_us: interval_us,
+        }
+    }
+}
 
 /// The encoder of the log's one writer.
 ///
@@ -50,8 +79,9 @@ pub struct Sealer {
     /// The first record of the open segment; `None` while no segment is open.
     open: Option<Moment>,
     last_seal: Option<Time>,
-    /// The least time between two seals that are due, in microseconds.
-    interval_us: i64,
+    /// Whether the last segment had few records.
+    had_few: bool,
+    pace: SealPace,
 }
 
 impl Sealer {
@@ -81,7 +111,8 @@ impl Sealer {
             chapter_bytes: 0,
             open: None,
             last_seal: None,
-            interval_us: SEAL_US,
+            had_few: false,
+            pace: SealPace::FOR_VIEWERS,
         };
         let next = NextChapter {
             opening: opening.into(),
@@ -91,14 +122,11 @@ impl Sealer {
         (sealer, next)
     }
 
-    /// Returns the sealer with another time between seals than [`SEAL_US`], in microseconds. A longer time makes a busy
-    /// log cheaper and its readers later.
+    /// Returns the sealer with another pace than that of a log with viewers. A slower one makes a busy log cheaper and its
+    /// readers later.
     #[must_use]
-    pub fn with_interval(self, interval_us: i64) -> Self {
-        Self {
-            interval_us,
-            ..self
-        }
+    pub fn with_pace(self, pace: SealPace) -> Self {
+        Self { pace, ..self }
     }
 
     /// Returns the fold of the inside after all records taken so far. The fold begins empty, or with the fold given to
@@ -144,15 +172,20 @@ impl Sealer {
         }
     }
 
-    /// Returns when the open segment is due: [`SEAL_US`] after the last seal, or the time given to
-    /// [`Sealer::with_interval`], but not before the segment's first record. If nothing was sealed before, the segment is
+    /// Returns when the open segment is due: as the [`SealPace`] says after the last seal, but not before the segment's
+    /// first record. If nothing was sealed before, the segment is
     /// due at the time of its first record. `None` while no segment is open.
     #[must_use]
     pub fn seal_at(&self) -> Option<Time> {
         let first_at = self.open?.at;
-        Some(self.last_seal.map_or(first_at, |last| {
-            last.plus_micros(self.interval_us).max(first_at)
-        }))
+        let interval_us = match self.had_few {
+            true => self.pace.after_few_us,
+            false => self.pace.after_many_us,
+        };
+        Some(
+            self.last_seal
+                .map_or(first_at, |last| last.plus_micros(interval_us).max(first_at)),
+        )
     }
 
     /// Seals the open segment at `now`, whether due or not, and closes the chapter if the chapter is full. `state` is
@@ -161,6 +194,7 @@ impl Sealer {
         let first = self.open.take()?;
         let frame = self.writer.seal()?;
         self.last_seal = Some(now);
+        self.had_few = state.seq.0 + 1 - first.seq.0 < FEW_RECORDS;
         self.chapter_bytes += frame.len();
         let segment = SealedSegment::new(
             &self.log,
@@ -229,24 +263,29 @@ mod tests {
     }
 
     #[test]
-    fn the_first_record_is_due_at_once_and_later_ones_after_16_ms() {
+    fn the_first_record_is_due_at_once_and_later_ones_8_ms_after_few_or_16_ms_after_many() {
         let (mut sealer, _) = sealer();
         assert_eq!(sealer.seal_at(), None);
         sealer.push(clock(), START.plus_millis(5));
         assert_eq!(sealer.seal_at(), Some(START.plus_millis(5)));
         assert!(sealer.seal(START.plus_millis(5)).is_some());
-        sealer.push(clock(), START.plus_millis(6));
-        assert_eq!(sealer.seal_at(), Some(START.plus_millis(21)));
-        let segment = sealer.seal(START.plus_millis(21)).unwrap().segment;
-        assert_eq!((segment.first, segment.last), (Seq(2), Seq(2)));
+        for _ in 0..FEW_RECORDS {
+            sealer.push(clock(), START.plus_millis(6));
+            assert_eq!(sealer.seal_at(), Some(START.plus_millis(13)));
+        }
+        let segment = sealer.seal(START.plus_millis(13)).unwrap().segment;
+        assert_eq!((segment.first, segment.last), (Seq(2), Seq(5)));
+        sealer.push(clock(), START.plus_millis(14));
+        assert_eq!(sealer.seal_at(), Some(START.plus_millis(29)));
+        assert!(sealer.seal(START.plus_millis(29)).is_some());
         sealer.push(clock(), START.plus_millis(40));
         assert_eq!(sealer.seal_at(), Some(START.plus_millis(40)));
     }
 
     #[test]
-    fn a_longer_interval_delays_all_seals_but_the_first() {
+    fn a_steady_pace_delays_all_seals_but_the_first() {
         let (sealer, _) = Sealer::new("demo".into(), "e1".into(), START);
-        let mut sealer = sealer.with_interval(50_000);
+        let mut sealer = sealer.with_pace(SealPace::steady(50_000));
         let mut state = State {
             at: START,
             ..State::default()

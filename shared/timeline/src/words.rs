@@ -26,7 +26,8 @@ pub use self::presence::{Presence, PresenceBasis, presence, presence_basis};
 pub(crate) use self::record::said;
 pub use self::record::{Description, describe_record};
 pub use self::state::{
-    Empty, Problem, ProblemPlace, emptiness, gaps, gaps_in_view, problems, records, unknown,
+    Empty, Problem, ProblemPlace, emptiness, gaps, gaps_from_a_to_b, gaps_in_view, problems,
+    records, unknown,
 };
 pub(crate) use self::stretch::brief;
 pub use self::trouble::{TroubleWords, off_side_words, trouble_count, trouble_words};

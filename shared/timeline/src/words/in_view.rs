@@ -261,7 +261,8 @@ pub fn is_loading(store: &Store, range: (Time, Time), now: Time) -> bool {
     })
 }
 
-fn has_coverage(
+/// Returns whether a part of a stretch of time has such a coverage. A part that only touches an edge does not count.
+pub(super) fn has_coverage(
     store: &Store,
     (from, to): (Time, Time),
     now: Time,

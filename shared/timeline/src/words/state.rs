@@ -6,6 +6,7 @@ use watchscope_model::tree::BTreeSet;
 use watchscope_model::vocabulary::{Divergence, Phase, PhaseReason, Severity, Standing};
 use watchscope_model::{State, Time, WatchName};
 
+use super::in_view::has_coverage;
 use crate::findings::{Muted, Places};
 use crate::format::{clock, count, duration, number};
 use crate::id::{LaneId, RecordId};
@@ -225,6 +226,21 @@ pub fn gaps_in_view(store: &Store, view: &View, now: Time) -> String {
     match gaps.total() {
         0 => String::new(),
         _ => format!("in view: {}", gaps.words()),
+    }
+}
+
+/// Returns the loaded gaps that reach into the time from A to B, edges included: `A to B: 1 resumed (3.2 s), 1 lost
+/// (15 s)`. Without such a gap it is `A to B: no gap`, or empty if not all of that time is loaded. Watches that only check
+/// others do not count.
+#[must_use]
+pub fn gaps_from_a_to_b(store: &Store, (a, b): (Time, Time), now: Time) -> String {
+    let gaps = store.gaps(a, b, now);
+    match gaps.total() {
+        0 if has_coverage(store, (a, b), now, |coverage| coverage != Coverage::Loaded) => {
+            String::new()
+        }
+        0 => "A to B: no gap".to_owned(),
+        _ => format!("A to B: {}", gaps.words()),
     }
 }
 

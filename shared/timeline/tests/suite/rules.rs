@@ -13,8 +13,8 @@ use watchscope_timeline::format::text_width;
 use watchscope_timeline::picture::Caption;
 use watchscope_timeline::scene::{Hatch, Hit, Primitive, Sign, Step, StretchKind, Target};
 use watchscope_timeline::words::{
-    describe, describe_record, emptiness, event_words, gaps, gaps_in_view, phase_sentence,
-    problems, records, unknown,
+    describe, describe_record, emptiness, event_words, gaps, gaps_from_a_to_b, gaps_in_view,
+    phase_sentence, problems, records, unknown,
 };
 use watchscope_timeline::{
     Glyph, LaneId, Lanes, Picture, Px, RecordId, Scene, ServerId, Store, Token, View,
@@ -1496,6 +1496,9 @@ fn gaps_are_counted_of_the_whole_log_and_of_the_window_apart() {
     assert_eq!(records(&store), format!("0 of {sent} records loaded"));
     let around = View::between(at(5.0), at(12.0), 800.0);
     assert_eq!(gaps_in_view(&store, &around, at(30.0)), "");
+    // Nobody knows yet whether there was one.
+    let from_a_to_b = |store: &Store, a, b| gaps_from_a_to_b(store, (at(a), at(b)), at(30.0));
+    assert_eq!(from_a_to_b(&store, 15.0, 19.0), "");
     store.chapter(&log.chapter(0, sent)).unwrap();
     assert_eq!(records(&store), format!("{sent} records"));
     assert_eq!(
@@ -1504,6 +1507,8 @@ fn gaps_are_counted_of_the_whole_log_and_of_the_window_apart() {
     );
     let behind = View::between(at(15.0), at(30.0), 800.0);
     assert_eq!(gaps_in_view(&store, &behind, at(30.0)), "");
+    assert_eq!(from_a_to_b(&store, 5.0, 12.0), "A to B: 1 lost (4 s)");
+    assert_eq!(from_a_to_b(&store, 15.0, 19.0), "A to B: no gap");
     assert_eq!(gaps(&store), "1 gap in all: 1 lost (4 s)");
     assert_eq!(gaps(&streaming().store()), "no gaps");
 }

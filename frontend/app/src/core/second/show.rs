@@ -4,6 +4,7 @@
 use watchscope_model::vocabulary::DiskTrouble;
 use watchscope_model::wire::{History, Welcome};
 use watchscope_model::{Seq, State, Time};
+use watchscope_timeline::draw::Cursors;
 use watchscope_timeline::words::{self, Empty};
 use watchscope_timeline::{View, format};
 
@@ -168,8 +169,19 @@ impl Model {
             right: vec![
                 words::unknown(&self.store),
                 words::gaps(&self.store),
-                words::gaps_in_view(&self.store, &self.view.at_now(now), now),
+                self.gaps_shown(now),
             ],
+        }
+    }
+
+    /// Returns the gaps from A to B while both are set, else those in view.
+    fn gaps_shown(&self, now: Time) -> String {
+        match self.marked.cursors {
+            Cursors {
+                a: Some(a),
+                b: Some(b),
+            } => words::gaps_from_a_to_b(&self.store, (a, b), now),
+            _ => words::gaps_in_view(&self.store, &self.view.at_now(now), now),
         }
     }
 
