@@ -651,7 +651,7 @@ faults! {
     a_torn_frame_and_an_end_of_file: moment(Fault::TearFrame { target: Target::All, cut: Cut::Eof }), 45,
         |lines| ended(lines, Cause::EofInFrame);
     a_garbled_frame: moment(Fault::GarbleFrame { target: Target::All }), 45,
-        |lines| has(lines, "cannot be read");
+        |lines| ended(lines, Cause::Decode);
     a_server_out_of_rotation: state(Fault::OutOfRotation { server: ServerId(0) }), 140,
         |lines| has(lines, "unreachable");
     // The write before the reset was still on its way.

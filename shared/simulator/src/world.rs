@@ -8,6 +8,7 @@ mod parts;
 mod received;
 mod routing;
 mod shutdown;
+mod spoil;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,8 +19,8 @@ use self::clients::Clients;
 use self::inside::Observer;
 use self::parts::EtcdLink;
 pub use self::received::{Received, ReceivedRecord};
-use self::routing::Spoil;
 use self::shutdown::Stopping;
+use self::spoil::Spoil;
 use crate::apiserver::{Alarm, Apiserver};
 use crate::change::Change;
 use crate::config::Config;

@@ -11,10 +11,12 @@ mod differences;
 mod folds;
 mod last;
 mod sides;
+mod versions;
 mod words;
 
 pub use self::differences::{Difference, DifferenceKind, Differences, differences};
 pub use self::folds::Folds;
 pub use self::last::{Between, ChangedBy, LAST_CHAPTERS, Row, between};
 pub use self::sides::{CLIENTS_MOST, Holding, Side};
+pub use self::versions::VersionsSeen;
 pub use self::words::{HeadPart, head_words, place_words, side_words};

@@ -151,7 +151,7 @@ async fn fan_out(token_file: &Path, crowd: Crowd) -> Result<()> {
     let p99 = waits.at_ms(0.99);
     let decoders = match decoding == count {
         true => String::new(),
-        false => format!(", {decoding} of which decode"),
+        false => format!(", {decoding} of them decode"),
     };
     println!(
         "| {count} viewers{decoders}, of {EVENTS_PER_S} events/s, append to receipt, p99 | at most {bar_ms:.0} ms | \

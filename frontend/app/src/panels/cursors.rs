@@ -142,9 +142,10 @@ fn RowFromAToB(compared: Compared, span: Mirror<Option<Span>>) -> impl IntoView 
             .iter()
             .map(|part| part.words.chars().count() + 2);
         let unknown = unknown.as_ref().map_or(0, |why| why.chars().count());
-        compared.span.chars().count() + unknown + head.sum::<usize>()
+        let words = [&compared.span, &compared.versions].map(|words| words.chars().count());
+        words.iter().sum::<usize>() + unknown + head.sum::<usize>()
     };
-    let words_px = letters as f64 * LETTER_PX + 36.0;
+    let words_px = letters as f64 * LETTER_PX + 46.0;
     let of = move |get: fn(Span) -> f64| span.with(|span| span.map(get)).unwrap_or_default();
     let words_left = move || {
         let picture_px = f64::from(elements().canvas.offset_width());
@@ -169,10 +170,19 @@ fn RowFromAToB(compared: Compared, span: Mirror<Option<Span>>) -> impl IntoView 
                         let comma = if place > 0 { ", " } else { "" };
                         view! { {comma}<span class:parted=part.is_parted>{part.words.clone()}</span> }
                     }).collect_view()}</span>
+                    {(!compared.versions.is_empty()).then(|| view! { <span class="quiet">{compared.versions.clone()}</span> })}
                 </span>
             </div>
         </section>
     }
+}
+
+/// Returns what the head of the panel says besides the differences.
+fn about(compared: &ComparedShown) -> String {
+    let parts = [&compared.span, &compared.versions, &compared.rest];
+    let said = parts.into_iter().map(String::as_str);
+    let said: Vec<&str> = said.filter(|part| !part.is_empty()).collect();
+    said.join("  ·  ")
 }
 
 /// The panel, while both times are set. A selection puts the detail before it.
@@ -224,7 +234,7 @@ fn Panel(compared: Compared, panels: Signals, chosen: RwSignal<Chosen>) -> impl 
                         view! { {comma}<span class:parted=part.is_parted>{part.words.clone()}</span> }
                     }).collect_view()}
                 </span>
-                <span class="what">{[compared.span.clone(), compared.rest.clone()].join("  ·  ").trim_end_matches("  ·  ").to_owned()}</span>
+                <span class="what">{about(&compared)}</span>
                 <span class="space"></span>
                 <button class="close" aria-label="Close" on:click=|_| deed(CursorDeed::Clear)>"×"</button>
             </div>

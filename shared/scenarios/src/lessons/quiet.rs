@@ -18,7 +18,7 @@ use crate::script::Deed;
 const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 /// The URL path of the lesson's Kubernetes events.
 const EVENTS: &str = "/api/v1/namespaces/default/events";
-/// The nodes, each of which renews its lease every 10 s, as kubelets do (docs/simulator.md#workload).
+/// The nodes. Each renews its lease every 10 s, as kubelets do (docs/simulator.md#workload).
 const NODES: [&str; 3] = ["node-1", "node-2", "node-3"];
 /// The time between two renewals of a lease, in seconds.
 const RENEWAL_S: u32 = 10;

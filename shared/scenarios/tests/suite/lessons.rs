@@ -281,7 +281,7 @@ impl Shown {
             .any(|line| line.text.contains(words) && self.row_at(line.y - Px::whole(4)) == row)
     }
 
-    /// Returns how often the line of what a row knows rises.
+    /// Returns how often the line rises that shows what a client knows.
     fn rises(&self, row: &str) -> usize {
         let lines = self.lines(PROGRESS).into_iter();
         let line = lines.filter(|line| line.ink == Token::Version);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use watchscope_model::tree::BTreeSet;
 
 use super::World;
-use super::routing::Spoil;
+use super::spoil::Spoil;
 use crate::apiserver::Denial;
 use crate::fault::{Fault, Target};
 use crate::message::{ConnectionId, RequestId, ServerId};

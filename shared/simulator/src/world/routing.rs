@@ -6,30 +6,13 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::faults::Direction;
+use super::spoil::{Spoil, garbled};
 use super::{Event, World};
 use crate::apiserver::{Part, Sending};
 use crate::fault::Fault;
 use crate::message::{Arrival, ConnectionId, Cut, Delivery, Request, RequestId, ServerId};
 use crate::network::Up;
 use crate::time::Time;
-
-/// What becomes of the next frame of a watch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Spoil {
-    /// Half of it arrives, and then its connection is cut in this way.
-    Tear(Cut),
-    /// It arrives as bytes that are no JSON.
-    Garble,
-}
-
-/// Returns a frame whose first byte no JSON text begins with.
-fn garbled(frame: &Bytes) -> Bytes {
-    let mut bytes = frame.to_vec();
-    if let Some(first) = bytes.first_mut() {
-        *first = b'<';
-    }
-    bytes.into()
-}
 
 impl World {
     /// Handles a message of a client when it reaches the server.

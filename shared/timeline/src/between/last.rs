@@ -8,6 +8,7 @@ use watchscope_model::{Text, WatchName};
 use super::differences::{Difference, DifferenceKind, Differences, differences};
 use super::folds::Folds;
 use super::sides::Side;
+use super::versions::{VersionsSeen, versions_seen};
 use crate::id::{LaneId, RecordId};
 use crate::store::{AsOf, Store};
 
@@ -58,6 +59,9 @@ pub struct Between {
     /// The number of records after the record of A up to that of B, the latter included; 0 if A is not before B. `None`
     /// if A and B lie in different epochs.
     pub records: Option<u64>,
+    /// How far a resourceVersion went. `None` if A and B lie in different epochs, or if no watch had seen a version at
+    /// both that is a number.
+    pub versions: Option<VersionsSeen>,
     /// The duration from A to B on the log's clock, in µs; negative if A is later.
     pub lasted_us: i64,
 }
@@ -108,6 +112,7 @@ pub fn between(store: &Store, a: &AsOf, b: &AsOf) -> Between {
         objects,
         unlisted,
         records: is_one_run.then(|| b.record.seq.0.saturating_sub(a.record.seq.0)),
+        versions: versions_seen(a.state(), b.state()).filter(|_| is_one_run),
         lasted_us: b.at.micros_since(a.at),
     }
 }

@@ -104,6 +104,20 @@ impl Store {
         stretches
     }
 
+    /// Returns whether a part of a stretch of time has such a coverage. A part that only touches an edge does not count.
+    pub(crate) fn has_coverage(
+        &self,
+        (from, to): (Time, Time),
+        now: Time,
+        wanted: fn(Coverage) -> bool,
+    ) -> bool {
+        let stretches = self.coverage(now);
+        let mut in_it = stretches
+            .iter()
+            .filter(|stretch| stretch.from < to && stretch.to > from);
+        in_it.any(|stretch| wanted(stretch.coverage))
+    }
+
     /// Returns the next chapter to request, so that all from `left` to `right` becomes loaded. This is the newest
     /// missing chapter of the stretch, given as log, epoch, and the record after the chapter. For a chapter that
     /// extends beyond `right` by more than the length of the stretch, an earlier record is returned, so that less is

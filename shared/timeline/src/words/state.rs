@@ -6,7 +6,6 @@ use watchscope_model::tree::BTreeSet;
 use watchscope_model::vocabulary::{Divergence, Phase, PhaseReason, Severity, Standing};
 use watchscope_model::{State, Time, WatchName};
 
-use super::in_view::has_coverage;
 use crate::findings::{Muted, Places};
 use crate::format::{clock, count, duration, number};
 use crate::id::{LaneId, RecordId};
@@ -236,7 +235,7 @@ pub fn gaps_in_view(store: &Store, view: &View, now: Time) -> String {
 pub fn gaps_from_a_to_b(store: &Store, (a, b): (Time, Time), now: Time) -> String {
     let gaps = store.gaps(a, b, now);
     match gaps.total() {
-        0 if has_coverage(store, (a, b), now, |coverage| coverage != Coverage::Loaded) => {
+        0 if store.has_coverage((a, b), now, |coverage| coverage != Coverage::Loaded) => {
             String::new()
         }
         0 => "A to B: no gap".to_owned(),

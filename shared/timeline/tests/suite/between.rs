@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use watchscope_model::vocabulary::*;
 use watchscope_model::{Layers, State, Time};
 use watchscope_timeline::between::{
-    Between, ChangedBy, DifferenceKind, Folds, Holding, Side, between, differences, head_words,
-    place_words,
+    Between, ChangedBy, DifferenceKind, Folds, Holding, Side, VersionsSeen, between, differences,
+    head_words, place_words,
 };
 use watchscope_timeline::{LaneId, Store};
 
@@ -77,6 +77,8 @@ fn each_object_that_differs_has_a_row_the_worst_first_and_the_others_are_counted
     assert_eq!(words(&found), "1 came, 1 went, 1 changed, 1 parted");
     assert_eq!((found.objects, found.records), (5, Some(4)));
     assert_eq!(found.lasted_us, 20_000_000);
+    let versions = found.versions.as_ref().map(VersionsSeen::words);
+    assert_eq!(versions.as_deref(), Some("shop/pods 100 to 114, +14"));
     assert!(matches!(found.rows[0].lane, Some(LaneId::Object(..))));
 }
 
