@@ -13,6 +13,34 @@ pub const STEP_US: i64 = 100_000;
 /// The steps of the arrow keys with Shift.
 pub const STRIDE_US: i64 = 1_000_000;
 
+/// The height of a ring around a moment, in px.
+const RING_PX: f64 = 22.0;
+/// The distance of two rings beside each other, in px, so that neither covers the other or its number.
+const RINGS_APART_PX: f64 = 32.0;
+
+/// Returns the x of a ring, in px: the nearest to its moment at which it covers no ring before it.
+#[must_use]
+pub fn ring_x(before: &[(f64, f64)], (x_px, y_px): (f64, f64)) -> f64 {
+    let beside = before.iter().filter(|(_, y)| (y - y_px).abs() < RING_PX);
+    let beside: Vec<f64> = beside.map(|&(x, _)| x).collect();
+    // Half a pixel less: sums of these numbers are not exact.
+    let is_free = |x_px: &f64| {
+        let is_apart = |x: &f64| (x - x_px).abs() > RINGS_APART_PX - 0.5;
+        beside.iter().all(is_apart)
+    };
+    let mut free = x_px;
+    let mut least_px = f64::INFINITY;
+    let edges = beside
+        .iter()
+        .flat_map(|x| [x + RINGS_APART_PX, x - RINGS_APART_PX]);
+    for place in std::iter::once(x_px).chain(edges).filter(is_free) {
+        if (place - x_px).abs() < least_px {
+            (free, least_px) = (place, (place - x_px).abs());
+        }
+    }
+    free
+}
+
 /// Returns the place of a time on the bar, from 0 to 1. On the bar of a long lesson, half of the length is for time, and
 /// the other half gives each passage the same room.
 #[must_use]
@@ -356,6 +384,16 @@ mod tests {
             [10_000_000, 20_000_000]
         );
         assert!(ruler(0, 3_600_000_000, 10.0).is_empty());
+    }
+
+    #[test]
+    fn a_ring_stands_at_its_moment_or_as_near_as_the_others_allow() {
+        let before = [(120.0, 50.0), (200.0, 50.0)];
+        assert_eq!(ring_x(&before, (160.0, 50.0)), 160.0);
+        assert_eq!(ring_x(&before, (120.0, 80.0)), 120.0, "another row");
+        assert_eq!(ring_x(&before, (150.0, 50.0)), 152.0, "to the right");
+        assert_eq!(ring_x(&before, (170.0, 50.0)), 168.0, "to the left");
+        assert_eq!(ring_x(&[(100.0, 0.0), (132.0, 0.0)], (102.0, 0.0)), 68.0);
     }
 
     #[test]

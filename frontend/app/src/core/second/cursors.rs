@@ -6,7 +6,8 @@ use watchscope_model::event::Event;
 use watchscope_model::vocabulary::Divergence;
 use watchscope_model::{ResourceVersion, Time};
 use watchscope_timeline::between::{
-    Between, ChangedBy, DifferenceKind, Holding, VersionsSeen, between, head_words, place_words, side_words,
+    Between, ChangedBy, DifferenceKind, Holding, VersionsSeen, between, head_words, place_words,
+    side_words,
 };
 use watchscope_timeline::draw::{Cursors, cursor_x};
 use watchscope_timeline::format;
@@ -297,7 +298,10 @@ fn words_of(between: &Between, lasted: String) -> ComparedShown {
             .flatten()
             .collect::<Vec<_>>()
             .join(" · "),
-        versions: between.versions.as_ref().map_or_else(String::new, VersionsSeen::words),
+        versions: between
+            .versions
+            .as_ref()
+            .map_or_else(String::new, VersionsSeen::words),
         head: head_words(between),
         rest,
         unknown: None,

@@ -18,7 +18,7 @@ use super::marks::tap;
 use super::on::is_on;
 use super::pace;
 use super::shown::{ActPlace, Beside, Place, RulerShown, call, mirrors, say};
-use crate::core::lesson::{Marks, ruler};
+use crate::core::lesson::{Marks, ring_x, ruler};
 use crate::core::person::{LessonLanes, Person};
 use crate::runtime::page::{act, elements, read};
 
@@ -38,10 +38,6 @@ const OPENINGS: u32 = 3;
 const NARROW_PX: f64 = 600.0;
 /// The width of the pen's label with the label of a step before it, in px.
 const PEN_PX: f64 = 84.0;
-/// The height of a ring, in px.
-const RING_PX: f64 = 22.0;
-/// The distance of two rings, in px, so that neither covers the other or its number.
-const RINGS_APART_PX: f64 = 32.0;
 
 /// What the talk remembers between two messages.
 #[derive(Debug, Default)]
@@ -301,16 +297,8 @@ fn place_all() {
     };
     let mut taken: Vec<(f64, f64)> = Vec::new();
     let rings = now.moments.iter().map(|moment| {
-        let (mut x_px, y_px) = place_of(moment)?;
-        // Moments that would overlap lie side by side.
-        let overlaps = |x_px: f64| {
-            move |(x, y): &(f64, f64)| {
-                (x - x_px).abs() < RINGS_APART_PX && (y - y_px).abs() < RING_PX
-            }
-        };
-        while taken.iter().any(overlaps(x_px)) {
-            x_px += RINGS_APART_PX;
-        }
+        let (x_px, y_px) = place_of(moment)?;
+        let x_px = ring_x(&taken, (x_px, y_px));
         taken.push((x_px, y_px));
         Some((left_px + x_px, top_px + y_px))
     });
