@@ -33,7 +33,7 @@ struct Walk {
     goals: [(usize, &'static [usize]); 2],
 }
 
-const WALKS: [Walk; 7] = [
+const WALKS: [Walk; 8] = [
     Walk {
         lesson: "watch-event",
         late: 49,
@@ -78,6 +78,21 @@ const WALKS: [Walk; 7] = [
         ],
         act: (3, 24),
         goals: [(5, &[0]), (2, &[0, 4])],
+    },
+    Walk {
+        lesson: "silent",
+        late: 1_150,
+        replies: [
+            Some(Choose(1, 3)),
+            Some(Tap(&[1, 2], &[2])),
+            Some(Choose(1, 2)),
+            Some(Choose(1, 3)),
+            Some(Choose(1, 2)),
+            None,
+            None,
+        ],
+        act: (3, 30),
+        goals: [(4, &[0]), (5, &[2])],
     },
     Walk {
         lesson: "expired",

@@ -78,6 +78,7 @@ mod tests {
         ghost        Watches ghost you
         three-tries  Return, continue, sleep
         who-hung-up  Five ends, one channel
+        silent       Open, and dead
         expired      410 and relist
         quiet        Nothing new, yet expired
         away         Deleted while you were away

@@ -10,11 +10,12 @@ use watchscope_model::wire::player::{Answer, Break, NextPassage, Play, Step};
 use self::page::{Page, at_s, moved, now, open, received};
 
 /// All lessons.
-const LESSONS: [&str; 7] = [
+const LESSONS: [&str; 8] = [
     "watch-event",
     "ghost",
     "three-tries",
     "who-hung-up",
+    "silent",
     "expired",
     "quiet",
     "away",

@@ -13,6 +13,7 @@ mod movable;
 mod player;
 mod question;
 mod quiet;
+mod silent;
 mod texts;
 mod three_tries;
 mod visible;
@@ -171,7 +172,7 @@ pub struct Break {
     pub deeds: Vec<Deed>,
 }
 
-/// Returns all seven lessons, in the order in which a person learns them.
+/// Returns all eight lessons, in the order in which a person learns them.
 #[must_use]
 pub fn lessons() -> Vec<Lesson> {
     vec![
@@ -179,6 +180,7 @@ pub fn lessons() -> Vec<Lesson> {
         ghost::lesson(),
         three_tries::lesson(),
         who_hung_up::lesson(),
+        silent::lesson(),
         expired::lesson(),
         quiet::lesson(),
         away::lesson(),

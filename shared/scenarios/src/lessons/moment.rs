@@ -58,8 +58,8 @@ pub enum Sought {
     /// at most this number as its revision.
     Relisted(&'static str, u64),
     /// The client program with this name asked for a watch from a resourceVersion, and the newest write of the run had a
-    /// higher revision: the server has something that the client missed.
-    CaughtUp(&'static str),
+    /// higher revision, at most this number: the server has something that the client missed.
+    CaughtUp(&'static str, u64),
     /// The client program with this name reported for the first time that it knows everything up to at least this
     /// revision.
     Knows(&'static str, u64),
@@ -137,8 +137,11 @@ impl Finder {
                 self.was |= options.watch;
                 has_watched && lists && self.revision <= most
             }
-            (Sought::CaughtUp(client), Event::ClientRequest(sent)) if &*sent.client == client => {
-                watched_from(&sent.request).is_some_and(|version| version < self.revision)
+            (Sought::CaughtUp(client, most), Event::ClientRequest(sent))
+                if &*sent.client == client =>
+            {
+                let is_behind = |version| version < self.revision;
+                watched_from(&sent.request).is_some_and(is_behind) && self.revision <= most
             }
             (Sought::Knows(client, revision), Event::ClientReport(report))
                 if &*report.client == client =>
@@ -192,7 +195,7 @@ pub(super) fn lanes(sought: Sought, entry: &Entry) -> (String, Option<String>) {
             | Sought::Belief(client, ..)
             | Sought::Resumed(client, ..)
             | Sought::Relisted(client, _)
-            | Sought::CaughtUp(client)
+            | Sought::CaughtUp(client, _)
             | Sought::Knows(client, _),
             _,
         ) => (format!("client {client}"), None),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use watchscope_model::belief::Belief;
+use watchscope_model::vocabulary::ChangeType;
 use watchscope_model::{Entry, Event, Time};
 use watchscope_scenarios::lessons::{self, Aim, Form, Lesson, LessonPlayer, lesson, lessons};
 use watchscope_simulator::{ChannelEnd, Received};
@@ -449,4 +450,55 @@ fn a_table_to_fill_has_what_the_clients_hold_at_the_next_passage() {
         }
     }
     assert_eq!(cells_seen, 12);
+}
+
+#[test]
+fn the_goals_of_silent_need_what_reaches_a_dead_connection() {
+    let (reset, end_watches, delete_prices) = (0, 1, 2);
+    assert_eq!(reached("silent", &[(170.0, reset)]), [Some(170), None]);
+    assert_eq!(reached("silent", &[(170.0, end_watches)]), [None, None]);
+    assert_eq!(reached("silent", &[(100.0, reset)]), [None, None]);
+    let ghost = reached("silent", &[(132.0, delete_prices)]);
+    assert_eq!(ghost[0], None);
+    assert!(ghost[1].is_some(), "{ghost:?}");
+    assert_eq!(reached("silent", &[(170.0, delete_prices)]), [None, None]);
+}
+
+/// Returns when a client of `silent` received a change of an object, in seconds.
+fn heard_at(client: &str, change: ChangeType, version: &str) -> Option<i64> {
+    let mut player = player(lesson("silent").unwrap());
+    player.advance(secs(1_160.0));
+    let begin = player.time(Duration::ZERO);
+    let received = player.take_received().into_iter();
+    let mut times = received.filter_map(|(at, record)| match record.received {
+        Received::Change {
+            change: of,
+            resource_version,
+            ..
+        } if &*record.client == client && of == change && resource_version == version => {
+            Some(at.micros_since(begin) / 1_000_000)
+        }
+        _ => None,
+    });
+    times.next()
+}
+
+/// A ping is lost 45 s after the last sign of life; the deadline is 90 s, and the kernel gives up after 5 min
+/// (docs/semantics/servers.md#ping, docs/findings/F04.md). Behind a proxy that buffers, only the end of a response
+/// counts.
+#[test]
+fn the_clients_of_silent_learn_of_each_change_when_their_text_says() {
+    let clients = ["pings", "deadline", "old"];
+    let deleted = clients.map(|client| heard_at(client, ChangeType::Deleted, "9"));
+    assert_eq!(deleted, [Some(150), Some(176), Some(391)]);
+    let changed = clients.map(|client| heard_at(client, ChangeType::Modified, "11"));
+    assert_eq!(changed, [Some(1_119), Some(686), Some(706)]);
+    let lasts = lesson("silent").unwrap().lasts;
+    let words = |client| {
+        let ends = ends_of("silent", client, lasts).into_iter();
+        let words = ends.map(|(at, end)| format!("{at} {:?} {:?}", end.wire, end.error));
+        words.collect::<Vec<String>>().join(", ")
+    };
+    insta::assert_snapshot!(words("pings"), @"136 PingLost Some(500), 602 InOrder None, 1119 InOrder None");
+    insta::assert_snapshot!(words("old"), @"391 Timeout None, 706 InOrder None, 1100 InOrder None");
 }

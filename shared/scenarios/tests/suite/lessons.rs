@@ -354,6 +354,7 @@ fn claims_of(name: &str) -> Claims {
         "quiet" => QUIET,
         "three-tries" => THREE_TRIES,
         "who-hung-up" => WHO_HUNG_UP,
+        "silent" => SILENT,
         _ => &[],
     }
 }
@@ -679,6 +680,50 @@ const WHO_HUNG_UP: Claims = &[
         assert!(shown.says("client reader", "watching configmaps"));
         assert_eq!(shown.ghosts(), []);
     },
+];
+
+/// Returns the clients of `silent` that are shown to hold a ghost at the passage's time.
+fn haunted_now(shown: &Shown) -> Vec<&'static str> {
+    let clients = ["client deadline", "client old", "client pings"].into_iter();
+    let now = shown.view.x(shown.now);
+    let haunted = clients.filter(|client| shown.ghosts_end(client) == Some(now));
+    haunted.collect()
+}
+
+const SILENT: Claims = &[
+    |shown| {
+        for client in ["client pings", "client deadline", "client old"] {
+            assert!(shown.says(client, "watching configmaps"), "{client}");
+        }
+        assert_eq!(shown.ghosts(), []);
+    },
+    // Nothing is to be seen: all three still count as watching.
+    |shown| {
+        for client in ["client pings", "client deadline", "client old"] {
+            assert!(shown.says(client, "watching configmaps"), "{client}");
+        }
+        assert_eq!(shown.ghosts(), []);
+    },
+    |shown| {
+        assert_eq!(shown.heard("DELETED stock 9"), ["client pings"]);
+        assert_eq!(haunted_now(shown), ["client deadline", "client old"]);
+    },
+    |shown| {
+        let all = ["client deadline", "client old", "client pings"];
+        assert_eq!(shown.heard("DELETED stock 9"), all);
+        assert_eq!(haunted_now(shown), NONE);
+        let (deadline, old) = (
+            shown.ghosts_end("client deadline"),
+            shown.ghosts_end("client old"),
+        );
+        assert!(deadline.unwrap() < shown.x(180.0) && old.unwrap() > shown.x(385.0));
+    },
+    |shown| assert_eq!(haunted_now(shown), NONE),
+    |shown| {
+        let all = ["client deadline", "client old", "client pings"];
+        assert_eq!(shown.heard("MODIFIED prices 11"), all);
+    },
+    |shown| assert_eq!(haunted_now(shown), NONE),
 ];
 
 #[test]

@@ -22,6 +22,7 @@ pub fn taught(row: Row) -> Option<Taught> {
             ("quiet", "Nothing new, yet expired")
         }
         Row::F08 | Row::F09 | Row::F38 | Row::F47 => ("who-hung-up", "Five ends, one channel"),
+        Row::F04 | Row::F44 => ("silent", "Open, and dead"),
         Row::F11 => ("expired", "410 and relist"),
         Row::F19 => ("away", "Away"),
         _ => return None,
