@@ -131,16 +131,29 @@ pub(crate) fn machine(project: &Project) -> Result<String> {
             .arg("--version")
             .current_dir(&project.root),
     )?;
-    let commit = shell::read(
-        Command::new("git")
-            .args(["describe", "--always", "--dirty"])
-            .current_dir(&project.root),
-    )
-    .unwrap_or_else(|_| "unknown commit".to_owned());
+    let commit = commit(project).unwrap_or_else(|_| "unknown commit".to_owned());
     let day = OffsetDateTime::now_utc().date();
     Ok(format!(
         "{cores} cores of {processor}, {memory}, {system}, {rustc}, {day}, commit {commit}."
     ))
+}
+
+/// Returns the commit; with `-dirty` if a file differs from it. The page of figures does not count: a benchmark before
+/// this one may have written it.
+fn commit(project: &Project) -> Result<String> {
+    let git = |arguments: &[&str]| {
+        let mut command = Command::new("git");
+        shell::read(command.args(arguments).current_dir(&project.root))
+    };
+    let commit = git(&["describe", "--always"])?;
+    let elsewhere = [".", ":(exclude)docs/benchmarks.md"];
+    let changes = git(&[
+        &["status", "--porcelain", "--untracked-files=no", "--"],
+        &elsewhere[..],
+    ]
+    .concat())?;
+    let dirty = if changes.is_empty() { "" } else { "-dirty" };
+    Ok(format!("{commit}{dirty}"))
 }
 
 fn all(project: &Project) -> Result<Vec<Benchmark>> {
