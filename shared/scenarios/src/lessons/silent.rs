@@ -277,7 +277,7 @@ fn lifetime() -> Passage {
         }),
         lanes: Lanes::Sides,
         panels: &[Panel::Wire, Panel::Ends, Panel::Holds],
-        speed: Some(60),
+        speed: Some(100),
         ..Passage::BASE
     }
 }
