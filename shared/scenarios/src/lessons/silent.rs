@@ -259,7 +259,6 @@ fn moved() -> Passage {
         lanes: Lanes::Sides,
         panels: &[Panel::Wire, Panel::Ends, Panel::Holds],
         speed: Some(60),
-        ..Passage::BASE
     }
 }
 
