@@ -103,7 +103,8 @@ impl PartialEq for Compared {
 pub struct ComparedShown {
     /// Duration and number of records from A to B.
     pub span: String,
-    /// How far a resourceVersion went: `shop/pods 519 to 604, +85`; empty if unknown. Hostile: show as text.
+    /// How far a resourceVersion went: `shop/pods: resourceVersion 519 to 604, +85`; empty if unknown. Hostile: show as
+    /// text.
     pub versions: String,
     /// What came, went, changed and parted.
     pub head: Vec<HeadPart>,

@@ -19,15 +19,16 @@ pub struct VersionsSeen {
 }
 
 impl VersionsSeen {
-    /// Returns the watch and how far its resourceVersion went: `shop/pods 519 to 604, +85`, or `shop/pods at 604`.
+    /// Returns the watch and how far its resourceVersion went: `shop/pods: resourceVersion 519
+    /// to 604, +85`, or `shop/pods: resourceVersion 604`.
     #[must_use]
     pub fn words(&self) -> String {
         let (watch, from, to) = (&self.watch, number(self.from), number(self.to));
         let step = number(self.from.abs_diff(self.to));
         match self.from.cmp(&self.to) {
-            Ordering::Less => format!("{watch} {from} to {to}, +{step}"),
-            Ordering::Equal => format!("{watch} at {to}"),
-            Ordering::Greater => format!("{watch} {from} to {to}, \u{2212}{step}"),
+            Ordering::Less => format!("{watch}: resourceVersion {from} to {to}, +{step}"),
+            Ordering::Equal => format!("{watch}: resourceVersion {to}"),
+            Ordering::Greater => format!("{watch}: resourceVersion {from} to {to}, \u{2212}{step}"),
         }
     }
 }

@@ -118,6 +118,19 @@ impl Store {
         in_it.any(|stretch| wanted(stretch.coverage))
     }
 
+    /// Returns whether all records of a stretch of time are loaded, up to now. `false` also for a stretch that begins
+    /// before the log, or only later than now.
+    pub(crate) fn is_loaded(&self, (from, to): (Time, Time), now: Time) -> bool {
+        let to = to.min(now);
+        let mut loaded_to = from;
+        for stretch in self.coverage(now) {
+            if stretch.coverage == Coverage::Loaded && stretch.from <= loaded_to {
+                loaded_to = loaded_to.max(stretch.to);
+            }
+        }
+        from < to && loaded_to >= to
+    }
+
     /// Returns the next chapter to request, so that all from `left` to `right` becomes loaded. This is the newest
     /// missing chapter of the stretch, given as log, epoch, and the record after the chapter. For a chapter that
     /// extends beyond `right` by more than the length of the stretch, an earlier record is returned, so that less is

@@ -235,10 +235,8 @@ pub fn gaps_in_view(store: &Store, view: &View, now: Time) -> String {
 pub fn gaps_from_a_to_b(store: &Store, (a, b): (Time, Time), now: Time) -> String {
     let gaps = store.gaps(a, b, now);
     match gaps.total() {
-        0 if store.has_coverage((a, b), now, |coverage| coverage != Coverage::Loaded) => {
-            String::new()
-        }
-        0 => "A to B: no gap".to_owned(),
+        0 if store.is_loaded((a, b), now) => "A to B: no gap".to_owned(),
+        0 => String::new(),
         _ => format!("A to B: {}", gaps.words()),
     }
 }

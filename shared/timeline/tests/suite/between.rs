@@ -78,7 +78,10 @@ fn each_object_that_differs_has_a_row_the_worst_first_and_the_others_are_counted
     assert_eq!((found.objects, found.records), (5, Some(4)));
     assert_eq!(found.lasted_us, 20_000_000);
     let versions = found.versions.as_ref().map(VersionsSeen::words);
-    assert_eq!(versions.as_deref(), Some("shop/pods 100 to 114, +14"));
+    assert_eq!(
+        versions.as_deref(),
+        Some("shop/pods: resourceVersion 100 to 114, +14")
+    );
     assert!(matches!(found.rows[0].lane, Some(LaneId::Object(..))));
 }
 

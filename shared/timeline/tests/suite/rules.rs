@@ -1509,6 +1509,11 @@ fn gaps_are_counted_of_the_whole_log_and_of_the_window_apart() {
     assert_eq!(gaps_in_view(&store, &behind, at(30.0)), "");
     assert_eq!(from_a_to_b(&store, 5.0, 12.0), "A to B: 1 lost (4 s)");
     assert_eq!(from_a_to_b(&store, 15.0, 19.0), "A to B: no gap");
+    // Nobody knows what was before the log, and of a store without a log nothing at all.
+    assert_eq!(from_a_to_b(&store, -9.0, -5.0), "");
+    assert_eq!(from_a_to_b(&store, -9.0, 2.0), "");
+    assert_eq!(from_a_to_b(&store, 40.0, 50.0), "");
+    assert_eq!(from_a_to_b(&Store::default(), 15.0, 19.0), "");
     assert_eq!(gaps(&store), "1 gap in all: 1 lost (4 s)");
     assert_eq!(gaps(&streaming().store()), "no gaps");
 }
