@@ -439,6 +439,12 @@ impl DrivenFrames {
 /// The height in px of headless Chromium's own bars, above the page.
 const CHROME_PX: u32 = 143;
 
+/// Returns how the row of a table says whether a bar is met.
+#[must_use]
+pub fn verdict(is_met: bool) -> &'static str {
+    if is_met { "met" } else { "missed" }
+}
+
 /// Returns the value below which this share of the sorted values lies; panics if there are no values.
 #[must_use]
 pub fn percentile(sorted: &[f64], share: f64) -> f64 {

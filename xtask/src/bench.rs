@@ -146,12 +146,15 @@ fn commit(project: &Project) -> Result<String> {
         shell::read(command.args(arguments).current_dir(&project.root))
     };
     let commit = git(&["describe", "--always"])?;
-    let elsewhere = [".", ":(exclude)docs/benchmarks.md"];
+    let elsewhere = ":(exclude)docs/benchmarks.md";
     let changes = git(&[
-        &["status", "--porcelain", "--untracked-files=no", "--"],
-        &elsewhere[..],
-    ]
-    .concat())?;
+        "status",
+        "--porcelain",
+        "--untracked-files=no",
+        "--",
+        ".",
+        elsewhere,
+    ])?;
     let dirty = if changes.is_empty() { "" } else { "-dirty" };
     Ok(format!("{commit}{dirty}"))
 }

@@ -78,9 +78,8 @@ pub struct Sealer {
     chapter_bytes: usize,
     /// The first record of the open segment; `None` while no segment is open.
     open: Option<Moment>,
-    last_seal: Option<Time>,
-    /// Whether the last segment had few records.
-    had_few: bool,
+    /// The earliest time of the next seal that is due; `None` before the first seal.
+    next_seal: Option<Time>,
     pace: SealPace,
 }
 
@@ -110,8 +109,7 @@ impl Sealer {
             opening_bytes: opening.len(),
             chapter_bytes: 0,
             open: None,
-            last_seal: None,
-            had_few: false,
+            next_seal: None,
             pace: SealPace::FOR_VIEWERS,
         };
         let next = NextChapter {
@@ -173,19 +171,12 @@ impl Sealer {
     }
 
     /// Returns when the open segment is due: as the [`SealPace`] says after the last seal, but not before the segment's
-    /// first record. If nothing was sealed before, the segment is
-    /// due at the time of its first record. `None` while no segment is open.
+    /// first record. If nothing was sealed before, the segment is due at the time of its first record. `None` while no
+    /// segment is open.
     #[must_use]
     pub fn seal_at(&self) -> Option<Time> {
         let first_at = self.open?.at;
-        let interval_us = match self.had_few {
-            true => self.pace.after_few_us,
-            false => self.pace.after_many_us,
-        };
-        Some(
-            self.last_seal
-                .map_or(first_at, |last| last.plus_micros(interval_us).max(first_at)),
-        )
+        Some(self.next_seal.map_or(first_at, |next| next.max(first_at)))
     }
 
     /// Seals the open segment at `now`, whether due or not, and closes the chapter if the chapter is full. `state` is
@@ -193,8 +184,11 @@ impl Sealer {
     pub fn seal(&mut self, now: Time, state: &State) -> Option<Sealed> {
         let first = self.open.take()?;
         let frame = self.writer.seal()?;
-        self.last_seal = Some(now);
-        self.had_few = state.seq.0 + 1 - first.seq.0 < FEW_RECORDS;
+        let interval_us = match state.seq.0 + 1 - first.seq.0 < FEW_RECORDS {
+            true => self.pace.after_few_us,
+            false => self.pace.after_many_us,
+        };
+        self.next_seal = Some(now.plus_micros(interval_us));
         self.chapter_bytes += frame.len();
         let segment = SealedSegment::new(
             &self.log,

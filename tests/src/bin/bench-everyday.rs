@@ -17,7 +17,7 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::io::{BufReader, PipeReader, Write as _};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -32,11 +32,11 @@ use tokio::time::{sleep, sleep_until};
 use watchscope_model::vocabulary::Origin;
 use watchscope_model::{Event as LogEvent, Record};
 use watchscope_tests::pod_load::{Pods, STATUSES, make_namespace};
-use watchscope_tests::stage::{load_average, percentile, sorted};
+use watchscope_tests::stage::{load_average, percentile, sorted, verdict};
 use watchscope_tests::usage::cpu_ns_of;
 use watchscope_tests::viewer::{Decoding, Delivery, Viewer};
 use watchscope_tests::{
-    ClusterOptions, KubeCluster, KubeTools, Served, Watchscope, WatchscopeBinary,
+    ClusterOptions, KubeCluster, KubeTools, Process, Served, Watchscope, WatchscopeBinary,
 };
 
 const PODS: usize = 100;
@@ -115,30 +115,17 @@ struct Reader {
     _process: Box<dyn Any>,
 }
 
-/// The reader of kube-rs, killed with this value.
-struct Kube(Child);
-
-impl Drop for Kube {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 impl Reader {
     fn kube(cluster: &KubeCluster) -> Result<Self> {
-        let mut child = Command::new(std::env::current_exe()?)
-            .arg("kube")
-            .arg(cluster.kubeconfig())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let lines: ChildStdout = child.stdout.take().context("its standard output")?;
+        let folder = tempfile::tempdir()?;
+        let (lines, pipe) = std::io::pipe()?;
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("kube").arg(cluster.kubeconfig());
+        let process = Process::start_into("kube", command, folder.path(), pipe.into())?;
         Ok(Self {
-            pid: child.id(),
+            pid: process.pid(),
             said: said(BufReader::new(lines), |line| line.trim().parse().ok()),
-            _process: Box::new(Kube(child)),
+            _process: Box::new((process, folder)),
         })
     }
 
@@ -383,8 +370,4 @@ async fn read_as_kube(kubeconfig: &str) -> Result<()> {
         }
     }
     bail!("the watch ended")
-}
-
-fn verdict(is_met: bool) -> &'static str {
-    if is_met { "met" } else { "missed" }
 }

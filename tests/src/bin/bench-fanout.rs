@@ -38,6 +38,7 @@ use watchscope::web::{EmbeddedPage, Limits, PageSource, Policy, WebConfig, route
 use watchscope_model::event::{Change, WatchStarted};
 use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_model::{Event, Object, StreamId, Uid};
+use watchscope_tests::stage::verdict;
 use watchscope_tests::usage::resident_kib;
 use watchscope_tests::viewer::{Decoding, Delivery, Viewer};
 
@@ -189,10 +190,6 @@ async fn idle_memory(token_file: &Path) -> Result<()> {
         verdict(mean <= BAR_IDLE_KIB)
     );
     Ok(())
-}
-
-fn verdict(is_met: bool) -> &'static str {
-    if is_met { "met" } else { "missed" }
 }
 
 /// The server, in a process of its own; it ends when its standard input is closed.

@@ -28,17 +28,13 @@ pub fn ring_x(before: &[(f64, f64)], (x_px, y_px): (f64, f64)) -> f64 {
         let is_apart = |x: &f64| (x - x_px).abs() > RINGS_APART_PX - 0.5;
         beside.iter().all(is_apart)
     };
-    let mut free = x_px;
-    let mut least_px = f64::INFINITY;
     let edges = beside
         .iter()
         .flat_map(|x| [x + RINGS_APART_PX, x - RINGS_APART_PX]);
-    for place in std::iter::once(x_px).chain(edges).filter(is_free) {
-        if (place - x_px).abs() < least_px {
-            (free, least_px) = (place, (place - x_px).abs());
-        }
-    }
-    free
+    let free = std::iter::once(x_px).chain(edges).filter(is_free);
+    let off_px = |place: &f64| (place - x_px).abs();
+    free.min_by(|a, b| off_px(a).total_cmp(&off_px(b)))
+        .unwrap_or(x_px)
 }
 
 /// Returns the place of a time on the bar, from 0 to 1. On the bar of a long lesson, half of the length is for time, and

@@ -135,13 +135,7 @@ fn two() -> Passage {
             Moment::first(Sought::Asked("correct", "configmaps")),
             Moment::first(Sought::Asked("naive", "watch")),
         ],
-        question: Some(Question {
-            form: Form::Choose {
-                answers: 3,
-                right: 1,
-            },
-            covers: false,
-        }),
+        question: Some(Question::choose(3, 1)),
         lanes: Lanes::Layers,
         panels: &[],
         ..Passage::BASE
@@ -203,13 +197,7 @@ fn back() -> Passage {
         at: secs(12.5),
         shows: (secs(4.0), secs(16.0)),
         moments: vec![Moment::after(1, Sought::Asked("naive", "watch"))],
-        question: Some(Question {
-            form: Form::Choose {
-                answers: 3,
-                right: 2,
-            },
-            covers: false,
-        }),
+        question: Some(Question::choose(3, 2)),
         lanes: Lanes::Ways,
         panels: &[Panel::Wire, Panel::Code, Panel::Holds],
         ..Passage::BASE
@@ -222,13 +210,7 @@ fn moved() -> Passage {
         at: secs(18.0),
         shows: (secs(0.0), secs(20.0)),
         moments: vec![Moment::first(Sought::Write(ChangeType::Modified, "prices"))],
-        question: Some(Question {
-            form: Form::Choose {
-                answers: 3,
-                right: 0,
-            },
-            covers: false,
-        }),
+        question: Some(Question::choose(3, 0)),
         moves: Some(0),
         lanes: Lanes::Ways,
         panels: &[Panel::Wire, Panel::Code, Panel::Holds],

@@ -145,13 +145,7 @@ fn three() -> Passage {
             Moment::first(Sought::Phase("naive", "watching")),
             Moment::first(Sought::Write(ChangeType::Modified, "prices")),
         ],
-        question: Some(Question {
-            form: Form::Choose {
-                answers: 3,
-                right: 1,
-            },
-            covers: false,
-        }),
+        question: Some(Question::choose(3, 1)),
         lanes: Lanes::Layers,
         panels: &[],
         ..Passage::BASE
@@ -186,13 +180,7 @@ fn forgotten() -> Passage {
         at: secs(13.2),
         shows: (secs(4.0), secs(16.0)),
         moments: vec![Moment::first(Sought::Write(ChangeType::Deleted, "report"))],
-        question: Some(Question {
-            form: Form::Choose {
-                answers: 3,
-                right: 2,
-            },
-            covers: false,
-        }),
+        question: Some(Question::choose(3, 2)),
         lanes: Lanes::Ways,
         panels: &[Panel::Wire, Panel::Code],
         ..Passage::BASE

@@ -135,13 +135,7 @@ fn wait() -> Passage {
             Moment::first(Sought::Phase("broken", "watching")),
             Moment::first(Sought::Phase("informer", "watching")),
         ],
-        question: Some(Question {
-            form: Form::Choose {
-                answers: 3,
-                right: 2,
-            },
-            covers: false,
-        }),
+        question: Some(Question::choose(3, 2)),
         lanes: Lanes::Sides,
         panels: &[],
         ..Passage::BASE
@@ -209,13 +203,7 @@ fn log() -> Passage {
         at: secs(22.0),
         shows: (secs(4.0), secs(26.0)),
         moments: vec![Moment::first(Sought::Phase("broken", "spinning"))],
-        question: Some(Question {
-            form: Form::Choose {
-                answers: 3,
-                right: 0,
-            },
-            covers: false,
-        }),
+        question: Some(Question::choose(3, 0)),
         lanes: Lanes::Ways,
         panels: &[Panel::Wire, Panel::Code, Panel::Holds],
         ..Passage::BASE
@@ -228,13 +216,7 @@ fn deadline() -> Passage {
         at: secs(33.0),
         shows: (secs(0.0), secs(37.0)),
         moments: vec![Moment::first(Sought::Phase("broken", "failed"))],
-        question: Some(Question {
-            form: Form::Choose {
-                answers: 3,
-                right: 2,
-            },
-            covers: false,
-        }),
+        question: Some(Question::choose(3, 2)),
         moves: Some(0),
         lanes: Lanes::Ways,
         panels: &[Panel::Wire, Panel::Code, Panel::Holds],

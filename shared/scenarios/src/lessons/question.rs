@@ -9,6 +9,16 @@ pub struct Question {
     pub covers: bool,
 }
 
+impl Question {
+    /// Returns a question with `answers` answers to choose from, which covers nothing.
+    pub(super) const fn choose(answers: usize, right: usize) -> Self {
+        Self {
+            form: Form::Choose { answers, right },
+            covers: false,
+        }
+    }
+}
+
 /// What the person answers a question with. Each answer is a number from 0.
 #[derive(Clone, Copy, Debug)]
 pub enum Form {

@@ -247,13 +247,7 @@ fn nothing() -> Passage {
             Moment::first(Sought::Asked("marks", "watch")),
             Moment::first(Sought::Asked("plain", "watch")),
         ],
-        question: Some(Question {
-            form: Form::Choose {
-                answers: 3,
-                right: 2,
-            },
-            covers: false,
-        }),
+        question: Some(Question::choose(3, 2)),
         lanes: Lanes::Sides,
         panels: &[],
         speed: Some(100),
@@ -305,13 +299,7 @@ fn refused() -> Passage {
             Moment::first(Sought::Relisted("plain", u64::MAX)),
             Moment::after(3, Sought::Asked("marks", "watch")),
         ],
-        question: Some(Question {
-            form: Form::Choose {
-                answers: 3,
-                right: 1,
-            },
-            covers: false,
-        }),
+        question: Some(Question::choose(3, 1)),
         lanes: Lanes::Layers,
         panels: &[Panel::Wire, Panel::Code],
         ..Passage::BASE
@@ -323,13 +311,7 @@ fn moved() -> Passage {
         key: "moved",
         at: secs(669.0),
         shows: (secs(0.0), secs(800.0)),
-        question: Some(Question {
-            form: Form::Choose {
-                answers: 3,
-                right: 0,
-            },
-            covers: false,
-        }),
+        question: Some(Question::choose(3, 0)),
         moves: Some(0),
         lanes: Lanes::Layers,
         panels: &[Panel::Wire, Panel::Code, Panel::Holds],
@@ -347,13 +329,7 @@ fn events() -> Passage {
             Moment::first(Sought::Phase("retry", "returned")),
             Moment::first(Sought::Write(ChangeType::Added, "after")),
         ],
-        question: Some(Question {
-            form: Form::Choose {
-                answers: 3,
-                right: 1,
-            },
-            covers: false,
-        }),
+        question: Some(Question::choose(3, 1)),
         lanes: Lanes::Layers,
         panels: &[Panel::Wire, Panel::Code, Panel::Holds],
         speed: Some(100),

@@ -172,13 +172,7 @@ fn three() -> Passage {
             Moment::first(Sought::Asked("old", "watch=true")),
             Moment::after(1, Sought::Asked("deadline", "watch=true")),
         ],
-        question: Some(Question {
-            form: Form::Choose {
-                answers: 3,
-                right: 2,
-            },
-            covers: false,
-        }),
+        question: Some(Question::choose(3, 2)),
         lanes: Lanes::Sides,
         panels: &[],
         speed: Some(60),
@@ -225,13 +219,7 @@ fn ping() -> Passage {
             Moment::after(1, Sought::Phase("pings", "listing")),
             Moment::first(Sought::Write(ChangeType::Deleted, "stock")),
         ],
-        question: Some(Question {
-            form: Form::Choose {
-                answers: 3,
-                right: 1,
-            },
-            covers: false,
-        }),
+        question: Some(Question::choose(3, 1)),
         lanes: Lanes::Sides,
         panels: &[Panel::Wire, Panel::Ends, Panel::Holds],
         speed: Some(60),
@@ -248,13 +236,7 @@ fn moved() -> Passage {
             Moment::after(2, Sought::Asked("deadline", "watch=true")),
             Moment::after(1, Sought::Asked("old", "watch=true")),
         ],
-        question: Some(Question {
-            form: Form::Choose {
-                answers: 3,
-                right: 2,
-            },
-            covers: false,
-        }),
+        question: Some(Question::choose(3, 2)),
         moves: Some(0),
         lanes: Lanes::Sides,
         panels: &[Panel::Wire, Panel::Ends, Panel::Holds],
@@ -267,13 +249,7 @@ fn lifetime() -> Passage {
         key: "lifetime",
         at: secs(595.0),
         shows: (secs(90.0), secs(640.0)),
-        question: Some(Question {
-            form: Form::Choose {
-                answers: 3,
-                right: 1,
-            },
-            covers: false,
-        }),
+        question: Some(Question::choose(3, 1)),
         lanes: Lanes::Sides,
         panels: &[Panel::Wire, Panel::Ends, Panel::Holds],
         speed: Some(100),

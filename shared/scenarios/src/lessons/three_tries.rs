@@ -186,13 +186,7 @@ fn three() -> Passage {
         at: secs(3.0),
         shows: (secs(0.0), secs(7.0)),
         moments: vec![Moment::first(Sought::Asked("v1", "watch"))],
-        question: Some(Question {
-            form: Form::Choose {
-                answers: 3,
-                right: 2,
-            },
-            covers: false,
-        }),
+        question: Some(Question::choose(3, 2)),
         lanes: Lanes::Sides,
         panels: &[],
         ..Passage::BASE
@@ -248,13 +242,7 @@ fn back() -> Passage {
             Moment::first(Sought::Belief("informer", "cart", false)),
             Moment::after(1, Sought::Asked("final", "watch")),
         ],
-        question: Some(Question {
-            form: Form::Choose {
-                answers: 3,
-                right: 1,
-            },
-            covers: false,
-        }),
+        question: Some(Question::choose(3, 1)),
         lanes: Lanes::Layers,
         panels: &[Panel::Wire, Panel::Code, Panel::Holds],
         ..Passage::BASE
@@ -266,13 +254,7 @@ fn moved() -> Passage {
         key: "moved",
         at: secs(17.0),
         shows: (secs(0.0), secs(19.0)),
-        question: Some(Question {
-            form: Form::Choose {
-                answers: 3,
-                right: 1,
-            },
-            covers: false,
-        }),
+        question: Some(Question::choose(3, 1)),
         moves: Some(0),
         lanes: Lanes::Layers,
         panels: &[Panel::Wire, Panel::Code, Panel::Holds],
@@ -291,13 +273,7 @@ fn again() -> Passage {
             Moment::after(1, Sought::Write(ChangeType::Added, "web")),
             Moment::after(2, Sought::Asked("final", "watch")),
         ],
-        question: Some(Question {
-            form: Form::Choose {
-                answers: 3,
-                right: 2,
-            },
-            covers: false,
-        }),
+        question: Some(Question::choose(3, 2)),
         lanes: Lanes::Layers,
         panels: &[Panel::Wire, Panel::Code, Panel::Holds],
         ..Passage::BASE

@@ -160,13 +160,7 @@ fn list_then_watch() -> Passage {
             Moment::first(Sought::Asked("controller", "/pods")),
             Moment::first(Sought::Phase("controller", "watching")),
         ],
-        question: Some(Question {
-            form: Form::Choose {
-                answers: 3,
-                right: 2,
-            },
-            covers: false,
-        }),
+        question: Some(Question::choose(3, 2)),
         lanes: Lanes::Layers,
         panels: &[],
         ..Passage::BASE
@@ -215,13 +209,7 @@ fn others() -> Passage {
             Moment::first(Sought::Write(ChangeType::Modified, "node-a")),
             Moment::after(82, Sought::Write(ChangeType::Modified, "node-a")),
         ],
-        question: Some(Question {
-            form: Form::Choose {
-                answers: 3,
-                right: 1,
-            },
-            covers: false,
-        }),
+        question: Some(Question::choose(3, 1)),
         lanes: Lanes::Layers,
         panels: &[Panel::Wire],
         ..Passage::BASE
@@ -242,13 +230,7 @@ fn again() -> Passage {
                 Sought::Change(ChangeType::Modified, Origin::Live, "web-1"),
             ),
         ],
-        question: Some(Question {
-            form: Form::Choose {
-                answers: 3,
-                right: 1,
-            },
-            covers: false,
-        }),
+        question: Some(Question::choose(3, 1)),
         panels: &[Panel::Wire],
         ..Passage::BASE
     }
@@ -259,13 +241,7 @@ fn fold() -> Passage {
         key: "fold",
         at: secs(14.0),
         shows: (secs(6.0), secs(16.0)),
-        question: Some(Question {
-            form: Form::Choose {
-                answers: 3,
-                right: 1,
-            },
-            covers: false,
-        }),
+        question: Some(Question::choose(3, 1)),
         panels: &[Panel::Wire, Panel::Holds, Panel::Code],
         ..Passage::BASE
     }

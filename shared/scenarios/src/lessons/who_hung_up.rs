@@ -165,13 +165,7 @@ fn two() -> Passage {
         at: secs(3.0),
         shows: (secs(0.0), secs(9.0)),
         moments: vec![Moment::first(Sought::Asked("reader", "watch"))],
-        question: Some(Question {
-            form: Form::Choose {
-                answers: 3,
-                right: 2,
-            },
-            covers: false,
-        }),
+        question: Some(Question::choose(3, 2)),
         lanes: Lanes::Sides,
         panels: &[],
         ..Passage::BASE
@@ -217,13 +211,7 @@ fn four() -> Passage {
             Moment::after(4, Sought::Phase("reader", "sleeping")),
             Moment::after(1, Sought::Phase("informer", "listing")),
         ],
-        question: Some(Question {
-            form: Form::Choose {
-                answers: 3,
-                right: 2,
-            },
-            covers: false,
-        }),
+        question: Some(Question::choose(3, 2)),
         lanes: Lanes::Layers,
         panels: &[Panel::Wire, Panel::Ends, Panel::Code, Panel::Holds],
         ..Passage::BASE
@@ -235,13 +223,7 @@ fn moved() -> Passage {
         key: "moved",
         at: secs(49.0),
         shows: (secs(32.0), secs(51.0)),
-        question: Some(Question {
-            form: Form::Choose {
-                answers: 3,
-                right: 1,
-            },
-            covers: false,
-        }),
+        question: Some(Question::choose(3, 1)),
         moves: Some(0),
         lanes: Lanes::Layers,
         panels: &[Panel::Wire, Panel::Ends, Panel::Code, Panel::Holds],
@@ -260,13 +242,7 @@ fn garbled() -> Passage {
             Moment::after(6, Sought::Asked("reader", "watch")),
             Moment::after(2, Sought::Phase("informer", "listing")),
         ],
-        question: Some(Question {
-            form: Form::Choose {
-                answers: 3,
-                right: 1,
-            },
-            covers: false,
-        }),
+        question: Some(Question::choose(3, 1)),
         lanes: Lanes::Layers,
         panels: &[Panel::Wire, Panel::Ends, Panel::Code, Panel::Holds],
         speed: Some(100),

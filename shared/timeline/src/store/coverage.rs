@@ -104,20 +104,6 @@ impl Store {
         stretches
     }
 
-    /// Returns whether a part of a stretch of time has such a coverage. A part that only touches an edge does not count.
-    pub(crate) fn has_coverage(
-        &self,
-        (from, to): (Time, Time),
-        now: Time,
-        wanted: fn(Coverage) -> bool,
-    ) -> bool {
-        let stretches = self.coverage(now);
-        let mut in_it = stretches
-            .iter()
-            .filter(|stretch| stretch.from < to && stretch.to > from);
-        in_it.any(|stretch| wanted(stretch.coverage))
-    }
-
     /// Returns whether all records of a stretch of time are loaded, up to now. `false` also for a stretch that begins
     /// before the log, or only later than now.
     pub(crate) fn is_loaded(&self, (from, to): (Time, Time), now: Time) -> bool {

@@ -221,7 +221,7 @@ pub fn range_words(store: &Store, (from, to): (Time, Time), now: Time) -> RangeW
         findings += in_it.count() as u64;
     }
     let gaps = store.gaps(from, to, now);
-    let has = |wanted: fn(Coverage) -> bool| store.has_coverage((from, to), now, wanted);
+    let has = |wanted: fn(Coverage) -> bool| has_coverage(store, (from, to), now, wanted);
     let mut parts = Vec::new();
     if changes > 0 || gaps.total() + findings == 0 {
         let words = match changes {
@@ -256,7 +256,22 @@ pub fn range_words(store: &Store, (from, to): (Time, Time), now: Time) -> RangeW
 /// touches an edge of the stretch does not count.
 #[must_use]
 pub fn is_loading(store: &Store, range: (Time, Time), now: Time) -> bool {
-    store.has_coverage(range, now, |coverage| coverage == Coverage::NotLoaded)
+    has_coverage(store, range, now, |coverage| {
+        coverage == Coverage::NotLoaded
+    })
+}
+
+fn has_coverage(
+    store: &Store,
+    (from, to): (Time, Time),
+    now: Time,
+    wanted: fn(Coverage) -> bool,
+) -> bool {
+    let stretches = store.coverage(now);
+    let mut in_it = stretches
+        .iter()
+        .filter(|stretch| stretch.from < to && stretch.to > from);
+    in_it.any(|stretch| wanted(stretch.coverage))
 }
 
 /// Returns the edge of a gap, or the begin or end of a finding, nearest to a time and at most `reach_us` µs from it. Of
