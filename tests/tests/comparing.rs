@@ -6,6 +6,7 @@ use thirtyfour::{By, Key};
 use watchscope_tests::{eventually, or_skip};
 
 use crate::browser::{LONG, Tab, Visit};
+use crate::fingers::Fingers;
 use crate::looking::{Mouse, corner};
 
 /// Returns the times that the cursors' flags show.
@@ -129,17 +130,11 @@ async fn two_times_are_compared_by_keys_and_by_the_mouse_and_named_by_the_link()
 async fn a_long_press_of_a_finger_sets_a_cursor() -> Result<()> {
     let visit = or_skip!(Visit::of_demo(&[]).await?);
     let (driver, tab) = visit.open().await?;
-    let cdp = driver.cdp();
-    let touch = async |kind: &str, points: Value| {
-        let parameters = json!({"type": kind, "touchPoints": points});
-        cdp.send_raw("Input.dispatchTouchEvent", parameters).await
-    };
-    let fingers = json!({"enabled": true, "maxTouchPoints": 2});
-    cdp.send_raw("Emulation.setTouchEmulationEnabled", fingers)
-        .await?;
+    let fingers = Fingers::on(driver).await?;
     tab.press(" ").await?;
     let (left, top) = corner(&tab).await?;
-    touch("touchStart", json!([{"x": left + 120.0, "y": top + 200.0}])).await?;
+    let at = (left as i32 + 120, top as i32 + 200);
+    fingers.press(at).await?;
     // The time counts from when the page has the touch, which a busy machine brings late.
     let started = tab.script("return Date.now()").await?;
     eventually("600 ms pass", LONG, async || {
@@ -148,7 +143,7 @@ async fn a_long_press_of_a_finger_sets_a_cursor() -> Result<()> {
         Ok(())
     })
     .await?;
-    touch("touchEnd", json!([])).await?;
+    fingers.lift().await?;
     has(&tab, 1).await?;
     ensure!(
         driver.find_all(By::Css(".detail")).await?.is_empty(),

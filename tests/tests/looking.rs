@@ -12,7 +12,7 @@ const CTRL: u8 = 2;
 const SHIFT: u8 = 8;
 
 /// Opens rows until none is closed.
-async fn open_all(tab: &Tab<'_>) -> Result<()> {
+pub(crate) async fn open_all(tab: &Tab<'_>) -> Result<()> {
     let clicks = "const closed = document.querySelectorAll('.row[aria-expanded=false] .caret');
         closed.forEach(caret => caret.click());
         return closed.length";

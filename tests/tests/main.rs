@@ -23,6 +23,7 @@ mod each_server;
 mod exporting;
 mod faults;
 mod findings;
+mod fingers;
 mod first_paint;
 mod guiding;
 mod harness;

@@ -9,7 +9,8 @@
 //!
 //! The first arrangement uses the fold at the head and the records in view, so a page that opens later begins with the
 //! watches of the latest changes. A later arrangement differs only while the view follows now, so panning moves no row.
-//! No watch closes by itself. What the viewer asks for takes effect at once.
+//! Only a watch that had no row gets one when the view comes to a time at which it was wanted, as a watch of an earlier
+//! run. No watch closes by itself. What the viewer asks for takes effect at once.
 
 use watchscope_model::fold::Watch;
 use watchscope_model::row;
@@ -126,11 +127,14 @@ pub(super) fn arrange(
     let nothing = State::default();
     let state = store.state().unwrap_or(&nothing);
     let known = |watch| state.watches.get(names.watch_name(watch));
-    let is_live = moment.is_live || !std::mem::replace(&mut after.has_begun, true);
+    let has_begun = std::mem::replace(&mut after.has_begun, true);
+    let is_live = moment.is_live || !has_begun;
     if is_live {
         after.notice(store, state, moment.window);
         after.notice_records(store, moment.window);
         after.connect(store, state);
+    } else {
+        after.show(store, moment.window);
     }
     let found = || troubles(store, state, wishes.muted, moment.now);
     after.refold(store, wishes, is_live, &found);
@@ -189,6 +193,19 @@ impl Arrangement {
         }
     }
 
+    /// Gives a row to each watch that was wanted between two times, by what is loaded of the runs that reach into them.
+    fn show(&mut self, store: &Store, (left, right): (Time, Time)) {
+        for epoch in store.epochs().iter().filter(|epoch| epoch.reaches(left)) {
+            for &watch in store.names().watches_by_name() {
+                let kept = &mut self.watches[watch.0 as usize];
+                let trace = epoch.trace.watch(watch);
+                if !kept.is_shown && trace.is_some_and(|trace| is_wanted(trace, (left, right))) {
+                    (kept.is_shown, kept.has_come) = (true, true);
+                }
+            }
+        }
+    }
+
     /// Updates which watches have a row, the seq of their last news, and which of them have a finding of lag.
     fn notice(&mut self, store: &Store, state: &State, window: (Time, Time)) {
         let names = store.names();
@@ -200,6 +217,7 @@ impl Arrangement {
                 phase.is_none_or(|phase| phase.phase != Phase::Stopped)
             });
             let traces = store.watch_traces(watch);
+            kept.has_come = false;
             kept.is_shown = stands || traces.iter().any(|trace| is_wanted(trace, window));
             if let Some(moment) = known.and_then(|known| known.last_change) {
                 kept.news = kept.news.max(moment.seq);

@@ -6,6 +6,7 @@ use crate::cases::cases;
 use crate::common::random::{Chance, random_log};
 use crate::common::{Log, at};
 use watchscope_model::vocabulary::*;
+use watchscope_model::wire::Availability;
 use watchscope_timeline::lanes::{Deed, Folding, Grouping, Row, RowKind, Sorting};
 use watchscope_timeline::records::RECORDS;
 use watchscope_timeline::{LaneId, Lanes, Px, Rows, Store, View};
@@ -243,6 +244,31 @@ fn objects_of_a_watch_that_only_an_earlier_run_had_are_not_called_gone() {
     let rows = rows_at(&store, &mut lanes, 300.0);
     insta::assert_snapshot!(text(&rows), @"Findings, +shop/configmaps, resourceVersion, and 1 more, c, gone, +shop/pods, a, b, gone");
     assert_eq!((rows.gone, rows.unwatched), (2, 0));
+}
+
+#[test]
+fn a_watch_that_only_an_earlier_run_had_gets_a_row_when_its_records_come_into_view() {
+    let mut old = Log::new("a");
+    old.opened(0.0, PODS, 1, &["a"], 1_000);
+    change(&mut old, 10.0, PODS, ChangeType::Modified, "a", 1_001);
+    let mut new = Log::new("b");
+    new.opened(1_000.0, MAPS, 1, &["c"], 1_002);
+    // The page opens at the present run, then goes back, and the earlier run's records come.
+    let mut store = new.store();
+    let mut lanes = lanes();
+    let now = 1_010.0;
+    insta::assert_snapshot!(text(&rows_at(&store, &mut lanes, now)), @"Findings, -shop/configmaps");
+    let all = old.records.len();
+    let kept = old.listed(0, all, Availability::Kept);
+    store.list(&"log".into(), &old.epoch, 1, vec![kept]);
+    store.chapter(&old.chapter(0, all)).unwrap();
+    let mut from = |s: f64| {
+        let view = View::between(at(s), at(s + 60.0), 800.0);
+        text(&lanes.rows(&store, &view, at(now)))
+    };
+    insta::assert_snapshot!(from(500.0), @"Findings, -shop/configmaps");
+    insta::assert_snapshot!(from(-5.0), @"Findings, -shop/configmaps, -shop/pods");
+    insta::assert_snapshot!(from(500.0), @"Findings, -shop/configmaps, -shop/pods");
 }
 
 #[test]

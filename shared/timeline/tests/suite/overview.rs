@@ -179,11 +179,11 @@ proptest! {
     }
 
     #[test]
-    fn x_and_time_are_inverse_and_the_view_is_always_in_the_strip(
+    fn x_and_time_are_inverse_and_the_view_is_in_a_strip_of_28_px_or_more(
         known_s in 1.0..200_000.0_f64,
         left_s in -400_000.0..10_000.0_f64,
         span_ms in 1..400_000_000_u64,
-        width in 1.0..4_000.0_f64,
+        width in 28.0..4_000.0_f64,
         most_us in 0..1_000_000_000_000_i64,
         share in 0.0..1.0_f64,
     ) {
