@@ -5,6 +5,7 @@
 //! a lesson in virtual time and keeps the run's log. Tests compare the claims of a passage with the records of the player.
 
 mod away;
+mod back_in_time;
 mod expired;
 mod ghost;
 mod goal;
@@ -172,7 +173,7 @@ pub struct Break {
     pub deeds: Vec<Deed>,
 }
 
-/// Returns all eight lessons, in the order in which a person learns them.
+/// Returns all ten lessons, in the order in which a person learns them.
 #[must_use]
 pub fn lessons() -> Vec<Lesson> {
     vec![
@@ -184,6 +185,7 @@ pub fn lessons() -> Vec<Lesson> {
         expired::lesson(),
         quiet::lesson(),
         away::lesson(),
+        back_in_time::lesson(),
     ]
 }
 
@@ -264,6 +266,11 @@ impl Lesson {
 /// Returns the servers of a cluster with one apiserver.
 fn one(server: Version) -> Vec<Version> {
     vec![server]
+}
+
+/// Returns Kubernetes 1.`minor`.`patch`, of a minor version that the simulator has.
+fn released(minor: u8, patch: u8) -> Version {
+    Version::new(minor, patch).unwrap_or(Version::DEFAULT)
 }
 
 /// Converts a time of a lesson from seconds to a [`Duration`].

@@ -13,8 +13,9 @@ use super::question::{Form, Question};
 use super::{Lesson, Passage, lessons};
 
 /// The English texts by the names of their lessons, for programs without a page's files.
-static ENGLISH: [(&str, &str); 8] = [
+static ENGLISH: [(&str, &str); 9] = [
     ("away", include_str!("texts/away.json")),
+    ("back-in-time", include_str!("texts/back-in-time.json")),
     ("expired", include_str!("texts/expired.json")),
     ("ghost", include_str!("texts/ghost.json")),
     ("quiet", include_str!("texts/quiet.json")),
