@@ -33,7 +33,7 @@ struct Walk {
     goals: [(usize, &'static [usize]); 2],
 }
 
-const WALKS: [Walk; 9] = [
+const WALKS: [Walk; 10] = [
     Walk {
         lesson: "watch-event",
         late: 49,
@@ -138,6 +138,21 @@ const WALKS: [Walk; 9] = [
         ],
         act: (4, 40),
         goals: [(4, &[1]), (1, &[0, 1, 2])],
+    },
+    Walk {
+        lesson: "stale",
+        late: 162,
+        replies: [
+            Some(Choose(1, 3)),
+            Some(Choose(1, 3)),
+            Some(Tap(&[1, 2, 3], &[1])),
+            Some(Choose(1, 2)),
+            Some(Choose(1, 3)),
+            None,
+            None,
+        ],
+        act: (4, 30),
+        goals: [(3, &[0]), (1, &[1])],
     },
     Walk {
         lesson: "away",

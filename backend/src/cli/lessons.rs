@@ -83,6 +83,7 @@ mod tests {
         quiet         Nothing new, yet expired
         away          Deleted while you were away
         back-in-time  The 1.9.2 bug
+        stale         Two servers, two times
         ");
     }
 

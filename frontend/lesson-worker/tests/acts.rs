@@ -10,7 +10,7 @@ use watchscope_model::wire::player::{Answer, Break, NextPassage, Play, Step};
 use self::page::{Page, at_s, moved, now, open, received};
 
 /// All lessons.
-const LESSONS: [&str; 9] = [
+const LESSONS: [&str; 10] = [
     "watch-event",
     "ghost",
     "three-tries",
@@ -20,6 +20,7 @@ const LESSONS: [&str; 9] = [
     "quiet",
     "away",
     "back-in-time",
+    "stale",
 ];
 
 /// Moves the act; returns what became of it, and what has been found.

@@ -15,6 +15,7 @@ mod player;
 mod question;
 mod quiet;
 mod silent;
+mod stale;
 mod texts;
 mod three_tries;
 mod visible;
@@ -186,6 +187,7 @@ pub fn lessons() -> Vec<Lesson> {
         quiet::lesson(),
         away::lesson(),
         back_in_time::lesson(),
+        stale::lesson(),
     ]
 }
 

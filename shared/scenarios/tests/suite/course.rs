@@ -581,6 +581,95 @@ fn first_lives_history_again_from_100_and_second_never_goes_back() {
     ");
 }
 
+#[test]
+fn the_goals_of_stale_need_a_server_that_knows_more_or_a_list_after_the_restore() {
+    let (to_0, reset_streams, end_watches) = (0, 1, 2);
+    assert_eq!(reached("stale", &[(17.0, to_0)]), [Some(17), None]);
+    // The same server gives the same old state.
+    for useless in [reset_streams, end_watches] {
+        assert_eq!(reached("stale", &[(17.0, useless)]), [None, None]);
+    }
+    let list = reached("stale", &[(90.0, reset_streams)]);
+    assert!(list[0].is_none() && list[1] > Some(120), "{list:?}");
+    assert_eq!(reached("stale", &[(90.0, end_watches)]), [None, None]);
+    assert_eq!(reached("stale", &[(73.0, reset_streams)]), [None, None]);
+}
+
+/// The numbers that the text of stale names: what each client asked for, and what it received.
+#[test]
+fn old_goes_back_in_time_and_new_waits_for_a_list_from_etcd() {
+    let mut player = player(lesson("stale").unwrap());
+    let entries = player.advance(secs(172.0));
+    let begin = player.time(Duration::ZERO);
+    let received = player.take_received();
+    insta::assert_snapshot!(told(&entries, &received, begin, "old"), @r"
+    1 list 0
+    list of 7: job, web-0
+    1 watch 7
+    DELETED web-0 8
+    ADDED web-0 9
+    DELETED job 10
+    8 watch 10
+    12 list 0
+    list of 7: job, web-0
+    12 watch 7
+    DELETED web-0 8
+    ADDED web-0 9
+    DELETED job 10
+    ADDED web-1 11
+    MODIFIED web-1 12
+    ADDED late 13
+    MODIFIED web-1 14
+    80 watch 14
+    150 watch 14
+    151 list 0
+    list of 1012: web-0, web-1
+    151 watch 1012
+    ");
+    insta::assert_snapshot!(told(&entries, &received, begin, "new"), @r"
+    1 list 0
+    list of 7: job, web-0
+    1 watch 7
+    DELETED web-0 8
+    ADDED web-0 9
+    DELETED job 10
+    8 watch 10
+    12 list 10
+    refused: 504
+    16 list 10
+    refused: 504
+    20 list 10
+    refused: 504
+    24 list 10
+    refused: 504
+    28 list 10
+    refused: 504
+    32 list 10
+    refused: 504
+    36 list 10
+    refused: 504
+    40 list 10
+    refused: 504
+    44 list 10
+    refused: 504
+    48 list 10
+    refused: 504
+    52 list 10
+    refused: 504
+    55 list unset
+    list of 11: web-0, web-1
+    55 watch 11
+    MODIFIED web-1 12
+    ADDED late 13
+    MODIFIED web-1 14
+    80 watch 14
+    150 watch 14
+    151 list 14
+    list of 1012: web-0, web-1
+    151 watch 1012
+    ");
+}
+
 /// Returns when a client of `silent` received a change of an object, in seconds.
 fn heard_at(client: &str, change: ChangeType, version: &str) -> Option<i64> {
     let mut player = player(lesson("silent").unwrap());

@@ -365,6 +365,7 @@ fn claims_of(name: &str) -> Claims {
         "who-hung-up" => WHO_HUNG_UP,
         "silent" => SILENT,
         "back-in-time" => BACK_IN_TIME,
+        "stale" => STALE,
         _ => &[],
     }
 }
@@ -772,6 +773,47 @@ const BACK_IN_TIME: Claims = &[
         assert_eq!(shown.heard("MODIFIED web 150"), FIRST_AND_SECOND);
     },
     |shown| falls_of_first(shown, 1),
+];
+
+const OLD_AND_NEW: [&str; 2] = ["client new", "client old"];
+
+/// Returns which clients of `stale` are shown to hold a ghost at the passage's time.
+fn ghosts_of_stale(shown: &Shown) -> Vec<&'static str> {
+    let now = shown.view.x(shown.now);
+    let clients = OLD_AND_NEW.into_iter();
+    let haunted = clients.filter(|client| shown.ghosts_end(client) == Some(now));
+    haunted.collect()
+}
+
+const STALE: Claims = &[
+    |shown| {
+        for client in OLD_AND_NEW {
+            assert!(shown.says(client, "watching pods"), "{client}");
+        }
+    },
+    |shown| {
+        for write in ["DELETED web-0 8", "ADDED web-0 9", "DELETED job 10"] {
+            assert_eq!(shown.heard(write), OLD_AND_NEW, "{write}");
+        }
+        assert_eq!(shown.ghosts(), []);
+    },
+    |shown| {
+        for client in OLD_AND_NEW {
+            assert!(shown.says(client, "watching pods"), "{client}");
+        }
+        // The web-0 of 6, and job.
+        assert!(shown.says("cache pods", "2 ghosts"));
+        assert_eq!(ghosts_of_stale(shown), NONE);
+    },
+    |shown| assert_eq!(ghosts_of_stale(shown), ["client old"]),
+    |shown| {
+        assert_eq!(ghosts_of_stale(shown), NONE);
+        let cured = shown.ghosts_end("client old").unwrap();
+        assert!(cured > shown.x(69.9) && cured < shown.x(71.0));
+        assert_eq!(shown.heard("MODIFIED web-1 12"), OLD_AND_NEW);
+    },
+    |shown| assert_eq!(ghosts_of_stale(shown), OLD_AND_NEW),
+    |shown| assert_eq!(ghosts_of_stale(shown), NONE),
 ];
 
 #[test]
