@@ -33,7 +33,7 @@ struct Walk {
     goals: [(usize, &'static [usize]); 2],
 }
 
-const WALKS: [Walk; 8] = [
+const WALKS: [Walk; 10] = [
     Walk {
         lesson: "watch-event",
         late: 49,
@@ -123,6 +123,36 @@ const WALKS: [Walk; 8] = [
         ],
         act: (3, 30),
         goals: [(5, &[0]), (5, &[1])],
+    },
+    Walk {
+        lesson: "back-in-time",
+        late: 21,
+        replies: [
+            Some(Choose(1, 2)),
+            Some(Tap(&[1, 2], &[2])),
+            Some(Choose(1, 3)),
+            Some(Choose(2, 1)),
+            Some(Choose(1, 2)),
+            None,
+            None,
+        ],
+        act: (4, 40),
+        goals: [(4, &[1]), (1, &[0, 1, 2])],
+    },
+    Walk {
+        lesson: "stale",
+        late: 162,
+        replies: [
+            Some(Choose(1, 3)),
+            Some(Choose(1, 3)),
+            Some(Tap(&[1, 2, 3], &[1])),
+            Some(Choose(1, 2)),
+            Some(Choose(1, 3)),
+            None,
+            None,
+        ],
+        act: (4, 30),
+        goals: [(3, &[0]), (1, &[1])],
     },
     Walk {
         lesson: "away",

@@ -74,14 +74,16 @@ mod tests {
     #[test]
     fn the_list_has_a_line_for_each_lesson() {
         insta::assert_snapshot!(list(&lessons::english_lines().unwrap()), @r"
-        watch-event  Life of a watch event
-        ghost        Watches ghost you
-        three-tries  Return, continue, sleep
-        who-hung-up  Five ends, one channel
-        silent       Open, and dead
-        expired      410 and relist
-        quiet        Nothing new, yet expired
-        away         Deleted while you were away
+        watch-event   Life of a watch event
+        ghost         Watches ghost you
+        three-tries   Return, continue, sleep
+        who-hung-up   Five ends, one channel
+        silent        Open, and dead
+        expired       410 and relist
+        quiet         Nothing new, yet expired
+        away          Deleted while you were away
+        back-in-time  The 1.9.2 bug
+        stale         Two servers, two times
         ");
     }
 

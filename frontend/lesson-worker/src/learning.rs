@@ -61,12 +61,24 @@ impl Learning {
         self.items.extend(items);
     }
 
-    /// Returns how a client first learned the news; [`Learned::Never`] if it did not so far.
+    /// Returns how a client first learned the news, and how often if only by events; [`Learned::Never`] if it did not
+    /// so far.
     pub(crate) fn of(&self, client: &str, news: &News) -> Learned {
         let is_it = |item: &&Item| {
             item.client == client && item.object == news.object && item.change == news.change
         };
-        let item = self.items.iter().find(is_it);
-        item.map_or(Learned::Never, |item| item.how)
+        let items = self.items.iter().filter(is_it);
+        let mut hows = items.map(|item| item.how);
+        match hows.next() {
+            None => Learned::Never,
+            Some(Learned::ByEvent) => {
+                let again = hows.filter(|how| *how == Learned::ByEvent).count();
+                match u32::try_from(again) {
+                    Ok(again @ 1..) => Learned::Again(again.saturating_add(1)),
+                    _ => Learned::ByEvent,
+                }
+            }
+            Some(how) => how,
+        }
     }
 }

@@ -282,6 +282,8 @@ fn act_now(
     let is_settled = now.at >= act.settled;
     let fate = |client: String| match now.transcript.learned(&client, &act.news) {
         Learned::ByEvent => Some(format!("{client} hears {news}")),
+        Learned::Again(2) => Some(format!("{client} hears {news} twice")),
+        Learned::Again(times) => Some(format!("{client} hears {news} {times} times")),
         Learned::FromList => Some(format!("{client} learns {news} from its list")),
         Learned::Never => is_settled.then(|| format!("{client} does not hear {news}")),
     };

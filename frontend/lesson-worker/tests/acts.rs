@@ -10,7 +10,7 @@ use watchscope_model::wire::player::{Answer, Break, NextPassage, Play, Step};
 use self::page::{Page, at_s, moved, now, open, received};
 
 /// All lessons.
-const LESSONS: [&str; 8] = [
+const LESSONS: [&str; 10] = [
     "watch-event",
     "ghost",
     "three-tries",
@@ -19,6 +19,8 @@ const LESSONS: [&str; 8] = [
     "expired",
     "quiet",
     "away",
+    "back-in-time",
+    "stale",
 ];
 
 /// Moves the act; returns what became of it, and what has been found.
@@ -115,6 +117,22 @@ fn the_deletion_of_ghost_is_heard_by_all_only_before_the_streams_end() {
     assert_eq!(fates(&mut session, 30.0).0, only);
     let (last, finds) = fates(&mut session, 6.0);
     assert_eq!(last, only);
+    assert!(finds.iter().all(Option::is_some), "{finds:?}");
+}
+
+#[test]
+fn the_deletion_of_back_in_time_is_heard_again_at_each_end_before_the_next_write() {
+    let mut session = open("back-in-time", Some(14.0));
+    Page::join(&mut session, 0.0);
+    let second = "second hears it";
+    let fates_now = now(&session).acts[0].fates.clone();
+    assert_eq!(fates_now, ["first hears it 3 times", second]);
+    assert_eq!(
+        fates(&mut session, 11.0).0,
+        ["first hears it twice", second]
+    );
+    let (last, finds) = fates(&mut session, 13.0);
+    assert_eq!(last, ["first hears it", second]);
     assert!(finds.iter().all(Option::is_some), "{finds:?}");
 }
 

@@ -5,6 +5,7 @@
 //! a lesson in virtual time and keeps the run's log. Tests compare the claims of a passage with the records of the player.
 
 mod away;
+mod back_in_time;
 mod expired;
 mod ghost;
 mod goal;
@@ -14,6 +15,7 @@ mod player;
 mod question;
 mod quiet;
 mod silent;
+mod stale;
 mod texts;
 mod three_tries;
 mod visible;
@@ -172,7 +174,7 @@ pub struct Break {
     pub deeds: Vec<Deed>,
 }
 
-/// Returns all eight lessons, in the order in which a person learns them.
+/// Returns all ten lessons, in the order in which a person learns them.
 #[must_use]
 pub fn lessons() -> Vec<Lesson> {
     vec![
@@ -184,6 +186,8 @@ pub fn lessons() -> Vec<Lesson> {
         expired::lesson(),
         quiet::lesson(),
         away::lesson(),
+        back_in_time::lesson(),
+        stale::lesson(),
     ]
 }
 
@@ -264,6 +268,11 @@ impl Lesson {
 /// Returns the servers of a cluster with one apiserver.
 fn one(server: Version) -> Vec<Version> {
     vec![server]
+}
+
+/// Returns Kubernetes 1.`minor`.`patch`, of a minor version that the simulator has.
+fn released(minor: u8, patch: u8) -> Version {
+    Version::new(minor, patch).unwrap_or(Version::DEFAULT)
 }
 
 /// Converts a time of a lesson from seconds to a [`Duration`].

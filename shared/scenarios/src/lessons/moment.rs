@@ -1,6 +1,7 @@
 //! Moments of a run that a passage of a lesson names, and the search for these moments in the log.
 
 use watchscope_model::belief::Belief;
+use watchscope_model::event::ClientReport;
 use watchscope_model::options::read_get;
 use watchscope_model::vocabulary::{ChangeType, Origin};
 use watchscope_model::{Entry, Event, Inside};
@@ -63,6 +64,15 @@ pub enum Sought {
     /// The client program with this name reported for the first time that it knows everything up to at least this
     /// revision.
     Knows(&'static str, u64),
+    /// The client program with this name reported that it knows everything up to at least the first revision. The
+    /// newest write of the run then had at most the second number as its revision.
+    KnowsWhile(&'static str, u64, u64),
+    /// The client program with this name asked for a watch from a lower resourceVersion than one up to which it had
+    /// reported to know everything.
+    WentBack(&'static str),
+    /// The client program with this name asked for a watch from a resourceVersion that was lower than the newest write's
+    /// revision by at least the first number. That revision was at least the second number.
+    Behind(&'static str, u64, u64),
 }
 
 /// The search for the moments of one kind. The caller passes it every entry of a run, in order.
@@ -73,6 +83,8 @@ pub(super) struct Finder {
     was: bool,
     /// The highest revision of a write so far.
     revision: u64,
+    /// The highest revision up to which the client program reported to know everything.
+    known: u64,
 }
 
 impl Finder {
@@ -83,6 +95,7 @@ impl Finder {
             sought,
             was,
             revision: 0,
+            known: 0,
         }
     }
 
@@ -146,15 +159,30 @@ impl Finder {
             (Sought::Knows(client, revision), Event::ClientReport(report))
                 if &*report.client == client =>
             {
-                let beliefs = report.belief.as_deref().map(Belief::read);
-                let known = beliefs
-                    .iter()
-                    .flatten()
-                    .filter_map(|belief| belief.revision);
-                let is = known.min().is_some_and(|known| known >= revision);
+                let is = known_by(report).is_some_and(|known| known >= revision);
                 let was = self.was;
                 self.was |= is;
                 is && !was
+            }
+            (Sought::KnowsWhile(client, revision, most), Event::ClientReport(report))
+                if &*report.client == client =>
+            {
+                known_by(report).is_some_and(|known| known >= revision) && self.revision <= most
+            }
+            (Sought::WentBack(client), Event::ClientReport(report))
+                if &*report.client == client =>
+            {
+                self.known = self.known.max(known_by(report).unwrap_or(0));
+                false
+            }
+            (Sought::WentBack(client), Event::ClientRequest(sent)) if &*sent.client == client => {
+                watched_from(&sent.request).is_some_and(|version| version < self.known)
+            }
+            (Sought::Behind(client, by, least), Event::ClientRequest(sent))
+                if &*sent.client == client =>
+            {
+                let is_behind = |version: u64| version.saturating_add(by) <= self.revision;
+                watched_from(&sent.request).is_some_and(is_behind) && self.revision >= least
             }
             (Sought::Phase(client, phase), Event::ClientReport(report))
                 if &*report.client == client =>
@@ -177,6 +205,13 @@ impl Finder {
     }
 }
 
+/// Returns the revision up to which a client program reports to know everything; `None` if it reports none.
+fn known_by(report: &ClientReport) -> Option<u64> {
+    let beliefs = report.belief.as_deref().map(Belief::read);
+    let known = beliefs.iter().flatten();
+    known.filter_map(|belief| belief.revision).min()
+}
+
 /// Returns the resourceVersion from which a request watches; `None` if it is no watch, or names no number.
 fn watched_from(request: &str) -> Option<u64> {
     let (_, options) = read_get(request)?;
@@ -196,7 +231,10 @@ pub(super) fn lanes(sought: Sought, entry: &Entry) -> (String, Option<String>) {
             | Sought::Resumed(client, ..)
             | Sought::Relisted(client, _)
             | Sought::CaughtUp(client, _)
-            | Sought::Knows(client, _),
+            | Sought::Knows(client, _)
+            | Sought::KnowsWhile(client, ..)
+            | Sought::WentBack(client)
+            | Sought::Behind(client, ..),
             _,
         ) => (format!("client {client}"), None),
         (_, Entry::Inside(record)) => match &record.inside {

@@ -40,8 +40,10 @@ pub struct News {
 /// How a client learns of a change of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Learned {
-    /// By an event of a watch.
+    /// By one event of a watch.
     ByEvent,
+    /// By an event of a watch, and by such an event again; the number counts all of them and is at least 2.
+    Again(u32),
     /// From a list: it has an object that the client did not hold, or lacks one that it held.
     FromList,
     /// Not at all.

@@ -6,7 +6,7 @@ use watchscope_model::belief::Belief;
 use watchscope_model::vocabulary::ChangeType;
 use watchscope_model::{Entry, Event, Time};
 use watchscope_scenarios::lessons::{self, Aim, Form, Lesson, LessonPlayer, lesson, lessons};
-use watchscope_simulator::{ChannelEnd, Received};
+use watchscope_simulator::{ChannelEnd, Received, ReceivedRecord};
 use watchscope_timeline::draw;
 use watchscope_timeline::format::text_width;
 use watchscope_timeline::inside::stretches::haunted_by;
@@ -462,6 +462,212 @@ fn the_goals_of_silent_need_what_reaches_a_dead_connection() {
     assert_eq!(ghost[0], None);
     assert!(ghost[1].is_some(), "{ghost:?}");
     assert_eq!(reached("silent", &[(170.0, delete_prices)]), [None, None]);
+}
+
+#[test]
+fn the_goals_of_back_in_time_need_a_newer_event_between_or_an_old_object_last() {
+    let (create_cart, write_web, delete_cart, end_watches) = (0, 1, 2, 3);
+    assert_eq!(
+        reached("back-in-time", &[(8.5, write_web)]),
+        [Some(10), None]
+    );
+    // Before the deletion it does not help.
+    assert_eq!(reached("back-in-time", &[(6.0, write_web)]), [None, None]);
+    let three = [(18.0, create_cart), (18.0, write_web), (18.0, delete_cart)];
+    assert_eq!(reached("back-in-time", &three), [None, Some(22)]);
+    // Only the deletion itself comes again.
+    let two = [(18.0, create_cart), (18.0, delete_cart)];
+    assert_eq!(reached("back-in-time", &two), [None, None]);
+    let apart = [
+        (18.0, create_cart),
+        (18.3, write_web),
+        (18.6, delete_cart),
+        (18.9, end_watches),
+    ];
+    assert_eq!(reached("back-in-time", &apart), [None, Some(18)]);
+}
+
+/// Returns the requests of a client, each with the resourceVersion that it names, and the events and lists that the
+/// client received, in order of time.
+fn told(
+    entries: &[Entry],
+    received: &[(Time, ReceivedRecord)],
+    begin: Time,
+    client: &str,
+) -> String {
+    let asked = asked_from(entries, begin, client, 0.0).into_iter();
+    let asked = asked.map(|(at_s, request)| {
+        let verb = if request.contains("watch=true") {
+            "watch"
+        } else {
+            "list"
+        };
+        let from = request.split("resourceVersion=").nth(1);
+        let from = from.and_then(|rest| rest.split('&').next());
+        (
+            at_s,
+            format!("{at_s:.0} {verb} {}", from.unwrap_or("unset")),
+        )
+    });
+    let own = received
+        .iter()
+        .filter(|(_, record)| &*record.client == client);
+    let own = own.filter_map(|(at, record)| {
+        let words = match &record.received {
+            Received::Change {
+                change,
+                name,
+                resource_version,
+            } => format!("{} {name} {resource_version}", change.word()),
+            Received::List {
+                resource_version,
+                names,
+            } => format!("list of {resource_version}: {}", names.join(", ")),
+            Received::Refusal { status, .. } => format!("refused: {status}"),
+            _ => return None,
+        };
+        Some((at.micros_since(begin) as f64 / 1e6, words))
+    });
+    let mut all: Vec<(f64, String)> = own.chain(asked).collect();
+    all.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let words = all.into_iter().map(|(_, words)| words);
+    words.collect::<Vec<String>>().join("\n")
+}
+
+/// The numbers that the text of back-in-time names: what each client asked from, and what it received.
+#[test]
+fn first_lives_history_again_from_100_and_second_never_goes_back() {
+    let mut player = player(lesson("back-in-time").unwrap());
+    let entries = player.advance(secs(26.0));
+    let begin = player.time(Duration::ZERO);
+    let received = player.take_received();
+    insta::assert_snapshot!(told(&entries, &received, begin, "first"), @r"
+    0 list 0
+    list of 80: shop
+    1 watch 80
+    ADDED cart 100
+    ADDED web 110
+    DELETED web 110
+    ADDED web 130
+    DELETED cart 100
+    10 watch 100
+    ADDED web 110
+    DELETED web 110
+    ADDED web 130
+    DELETED cart 100
+    12 watch 100
+    ADDED web 110
+    DELETED web 110
+    ADDED web 130
+    DELETED cart 100
+    MODIFIED web 150
+    17 watch 150
+    22 watch 150
+    ");
+    insta::assert_snapshot!(told(&entries, &received, begin, "second"), @r"
+    1 list 0
+    list of 80: shop
+    1 watch 80
+    ADDED cart 100
+    ADDED web 110
+    DELETED web 120
+    ADDED web 130
+    DELETED cart 140
+    10 watch 140
+    12 watch 140
+    MODIFIED web 150
+    17 watch 150
+    22 watch 150
+    ");
+}
+
+#[test]
+fn the_goals_of_stale_need_a_server_that_knows_more_or_a_list_after_the_restore() {
+    let (to_0, reset_streams, end_watches) = (0, 1, 2);
+    assert_eq!(reached("stale", &[(17.0, to_0)]), [Some(17), None]);
+    // The same server gives the same old state.
+    for useless in [reset_streams, end_watches] {
+        assert_eq!(reached("stale", &[(17.0, useless)]), [None, None]);
+    }
+    let list = reached("stale", &[(90.0, reset_streams)]);
+    assert!(list[0].is_none() && list[1] > Some(120), "{list:?}");
+    assert_eq!(reached("stale", &[(90.0, end_watches)]), [None, None]);
+    assert_eq!(reached("stale", &[(73.0, reset_streams)]), [None, None]);
+}
+
+/// The numbers that the text of stale names: what each client asked for, and what it received.
+#[test]
+fn old_goes_back_in_time_and_new_waits_for_a_list_from_etcd() {
+    let mut player = player(lesson("stale").unwrap());
+    let entries = player.advance(secs(172.0));
+    let begin = player.time(Duration::ZERO);
+    let received = player.take_received();
+    insta::assert_snapshot!(told(&entries, &received, begin, "old"), @r"
+    1 list 0
+    list of 7: job, web-0
+    1 watch 7
+    DELETED web-0 8
+    ADDED web-0 9
+    DELETED job 10
+    8 watch 10
+    12 list 0
+    list of 7: job, web-0
+    12 watch 7
+    DELETED web-0 8
+    ADDED web-0 9
+    DELETED job 10
+    ADDED web-1 11
+    MODIFIED web-1 12
+    ADDED late 13
+    MODIFIED web-1 14
+    80 watch 14
+    150 watch 14
+    151 list 0
+    list of 1012: web-0, web-1
+    151 watch 1012
+    ");
+    insta::assert_snapshot!(told(&entries, &received, begin, "new"), @r"
+    1 list 0
+    list of 7: job, web-0
+    1 watch 7
+    DELETED web-0 8
+    ADDED web-0 9
+    DELETED job 10
+    8 watch 10
+    12 list 10
+    refused: 504
+    16 list 10
+    refused: 504
+    20 list 10
+    refused: 504
+    24 list 10
+    refused: 504
+    28 list 10
+    refused: 504
+    32 list 10
+    refused: 504
+    36 list 10
+    refused: 504
+    40 list 10
+    refused: 504
+    44 list 10
+    refused: 504
+    48 list 10
+    refused: 504
+    52 list 10
+    refused: 504
+    55 list unset
+    list of 11: web-0, web-1
+    55 watch 11
+    MODIFIED web-1 12
+    ADDED late 13
+    MODIFIED web-1 14
+    80 watch 14
+    150 watch 14
+    151 list 14
+    list of 1012: web-0, web-1
+    151 watch 1012
+    ");
 }
 
 /// Returns when a client of `silent` received a change of an object, in seconds.

@@ -283,13 +283,22 @@ impl Shown {
 
     /// Returns how often the line rises that shows what a client knows.
     fn rises(&self, row: &str) -> usize {
+        self.steps(row, |before, after| after < before)
+    }
+
+    /// Returns how often that line falls.
+    fn falls(&self, row: &str) -> usize {
+        self.steps(row, |before, after| after > before)
+    }
+
+    fn steps(&self, row: &str, counts: fn(Px, Px) -> bool) -> usize {
         let lines = self.lines(PROGRESS).into_iter();
         let line = lines.filter(|line| line.ink == Token::Version);
         let mut line = line.filter(|line| self.row_at(line.corners.last().unwrap().1) == row);
         let corners = line.next().unwrap().corners;
         corners
             .windows(2)
-            .filter(|pair| pair[1].1 < pair[0].1)
+            .filter(|pair| counts(pair[0].1, pair[1].1))
             .count()
     }
 
@@ -355,6 +364,8 @@ fn claims_of(name: &str) -> Claims {
         "three-tries" => THREE_TRIES,
         "who-hung-up" => WHO_HUNG_UP,
         "silent" => SILENT,
+        "back-in-time" => BACK_IN_TIME,
+        "stale" => STALE,
         _ => &[],
     }
 }
@@ -724,6 +735,85 @@ const SILENT: Claims = &[
         assert_eq!(shown.heard("MODIFIED prices 11"), all);
     },
     |shown| assert_eq!(haunted_now(shown), NONE),
+];
+
+const FIRST_AND_SECOND: [&str; 2] = ["client first", "client second"];
+
+/// Checks how often the line falls that shows what each client of `back-in-time` knows, and that nobody holds a ghost.
+fn falls_of_first(shown: &Shown, falls: usize) {
+    assert_eq!(FIRST_AND_SECOND.map(|row| shown.falls(row)), [falls, 0]);
+    assert_eq!(shown.ghosts(), []);
+}
+
+const BACK_IN_TIME: Claims = &[
+    |shown| {
+        for client in FIRST_AND_SECOND {
+            assert!(shown.says(client, "watching services"), "{client}");
+        }
+        for at_s in [2.0, 3.0] {
+            assert!(shown.has_glyph("etcd", Glyph::Added, at_s), "{at_s}");
+        }
+        for write in ["ADDED cart 100", "ADDED web 110"] {
+            assert_eq!(shown.heard(write), FIRST_AND_SECOND, "{write}");
+        }
+    },
+    |shown| {
+        falls_of_first(shown, 0);
+        assert_eq!(shown.heard("ADDED web 130"), FIRST_AND_SECOND);
+    },
+    |shown| {
+        falls_of_first(shown, 1);
+        assert!(shown.has_glyph("etcd", Glyph::Deleted, 7.0));
+    },
+    // The replay ends where it began.
+    |shown| falls_of_first(shown, 1),
+    |shown| falls_of_first(shown, 1),
+    |shown| {
+        falls_of_first(shown, 1);
+        assert_eq!(shown.heard("MODIFIED web 150"), FIRST_AND_SECOND);
+    },
+    |shown| falls_of_first(shown, 1),
+];
+
+const OLD_AND_NEW: [&str; 2] = ["client new", "client old"];
+
+/// Returns which clients of `stale` are shown to hold a ghost at the passage's time.
+fn ghosts_of_stale(shown: &Shown) -> Vec<&'static str> {
+    let now = shown.view.x(shown.now);
+    let clients = OLD_AND_NEW.into_iter();
+    let haunted = clients.filter(|client| shown.ghosts_end(client) == Some(now));
+    haunted.collect()
+}
+
+const STALE: Claims = &[
+    |shown| {
+        for client in OLD_AND_NEW {
+            assert!(shown.says(client, "watching pods"), "{client}");
+        }
+    },
+    |shown| {
+        for write in ["DELETED web-0 8", "ADDED web-0 9", "DELETED job 10"] {
+            assert_eq!(shown.heard(write), OLD_AND_NEW, "{write}");
+        }
+        assert_eq!(shown.ghosts(), []);
+    },
+    |shown| {
+        for client in OLD_AND_NEW {
+            assert!(shown.says(client, "watching pods"), "{client}");
+        }
+        // The web-0 of 6, and job.
+        assert!(shown.says("cache pods", "2 ghosts"));
+        assert_eq!(ghosts_of_stale(shown), NONE);
+    },
+    |shown| assert_eq!(ghosts_of_stale(shown), ["client old"]),
+    |shown| {
+        assert_eq!(ghosts_of_stale(shown), NONE);
+        let cured = shown.ghosts_end("client old").unwrap();
+        assert!(cured > shown.x(69.9) && cured < shown.x(71.0));
+        assert_eq!(shown.heard("MODIFIED web-1 12"), OLD_AND_NEW);
+    },
+    |shown| assert_eq!(ghosts_of_stale(shown), OLD_AND_NEW),
+    |shown| assert_eq!(ghosts_of_stale(shown), NONE),
 ];
 
 #[test]

@@ -25,6 +25,8 @@ pub fn taught(row: Row) -> Option<Taught> {
         Row::F04 | Row::F44 => ("silent", "Open, and dead"),
         Row::F11 => ("expired", "410 and relist"),
         Row::F19 => ("away", "Away"),
+        Row::F22 | Row::F31 | Row::F32 | Row::F33 => ("stale", "Two servers, two times"),
+        Row::F21 | Row::F23 | Row::F29 => ("back-in-time", "The 1.9.2 bug"),
         _ => return None,
     };
     Some(Taught { lesson, title })
