@@ -33,7 +33,7 @@ struct Walk {
     goals: [(usize, &'static [usize]); 2],
 }
 
-const WALKS: [Walk; 8] = [
+const WALKS: [Walk; 9] = [
     Walk {
         lesson: "watch-event",
         late: 49,
@@ -138,6 +138,21 @@ const WALKS: [Walk; 8] = [
         ],
         act: (4, 12),
         goals: [(2, &[0, 1]), (4, &[1])],
+    },
+    Walk {
+        lesson: "poisoned",
+        late: 115,
+        replies: [
+            Some(Choose(1, 2)),
+            Some(Tap(&[1], &[1, 2])),
+            Some(Choose(1, 3)),
+            Some(Choose(1, 2)),
+            Some(Choose(2, 1)),
+            None,
+            None,
+        ],
+        act: (3, 30),
+        goals: [(1, &[0]), (1, &[1])],
     },
     Walk {
         lesson: "ghost",

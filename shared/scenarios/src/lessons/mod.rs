@@ -11,6 +11,7 @@ mod goal;
 mod moment;
 mod movable;
 mod player;
+mod poisoned;
 mod question;
 mod quiet;
 mod silent;
@@ -25,7 +26,7 @@ use std::time::Duration;
 use serde_json::json;
 use watchscope_model::tree;
 use watchscope_simulator::{
-    ClientGo, Config, Cut, Fault, Program, Request, Scope, Target, Version,
+    ClientGo, Config, Cut, Fault, Program, Request, Scope, ServerId, Target, Version,
 };
 
 use crate::script::{Act, Deed};
@@ -172,7 +173,7 @@ pub struct Break {
     pub deeds: Vec<Deed>,
 }
 
-/// Returns all eight lessons, in the order in which a person learns them.
+/// Returns all nine lessons, in the order in which a person learns them.
 #[must_use]
 pub fn lessons() -> Vec<Lesson> {
     vec![
@@ -184,6 +185,7 @@ pub fn lessons() -> Vec<Lesson> {
         expired::lesson(),
         quiet::lesson(),
         away::lesson(),
+        poisoned::lesson(),
     ]
 }
 
@@ -295,6 +297,16 @@ fn pods() -> Scope {
 
 fn start(name: &str, program: Program, scope: Scope) -> Deed {
     Deed::Start {
+        name: name.to_owned(),
+        program,
+        scope,
+    }
+}
+
+/// Returns a deed that starts a client which connects to one apiserver, past the load balancer.
+fn start_at(server: ServerId, name: &str, program: Program, scope: Scope) -> Deed {
+    Deed::StartAt {
+        server,
         name: name.to_owned(),
         program,
         scope,

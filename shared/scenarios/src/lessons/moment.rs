@@ -63,6 +63,13 @@ pub enum Sought {
     /// The client program with this name reported for the first time that it knows everything up to at least this
     /// revision.
     Knows(&'static str, u64),
+    /// The client program with the first name began to hold the object with the second name at a version above this
+    /// number. Only the at most 64 objects of a belief that its report names count.
+    HoldsNewer(&'static str, &'static str, u64),
+    /// The client program with the first name ceased to hold the object with the second name, and not by a list: it has
+    /// asked for none since it last reported what it holds. Only objects with a namespace count, and only the at most 64
+    /// objects of a belief that its report names.
+    DroppedByEvent(&'static str, &'static str),
 }
 
 /// The search for the moments of one kind. The caller passes it every entry of a run, in order.
@@ -71,6 +78,8 @@ pub(super) struct Finder {
     sought: Sought,
     /// Whether the client program's last report, or last request, already met the condition of the kind.
     was: bool,
+    /// Whether the client program has asked for a list since it last reported what it holds.
+    lists: bool,
     /// The highest revision of a write so far.
     revision: u64,
 }
@@ -82,6 +91,7 @@ impl Finder {
         Self {
             sought,
             was,
+            lists: false,
             revision: 0,
         }
     }
@@ -156,6 +166,39 @@ impl Finder {
                 self.was |= is;
                 is && !was
             }
+            (Sought::HoldsNewer(client, name, version), Event::ClientReport(report))
+                if &*report.client == client =>
+            {
+                let Some(belief) = &report.belief else {
+                    return false;
+                };
+                let beliefs = Belief::read(belief);
+                let mut held = beliefs.iter().flat_map(|belief| &belief.held);
+                let is = held.any(|held| {
+                    &*held.object.name == name && held.revision().is_some_and(|at| at > version)
+                });
+                let was = std::mem::replace(&mut self.was, is);
+                is && !was
+            }
+            (Sought::DroppedByEvent(client, _), Event::ClientRequest(sent))
+                if &*sent.client == client =>
+            {
+                let asked = read_get(&sent.request);
+                self.lists |=
+                    asked.is_some_and(|(_, options)| !options.watch || options.initial_events);
+                false
+            }
+            (Sought::DroppedByEvent(client, name), Event::ClientReport(report))
+                if &*report.client == client =>
+            {
+                let Some(belief) = &report.belief else {
+                    return false;
+                };
+                let holds = belief.contains(&format!("/{name}\""));
+                let held = std::mem::replace(&mut self.was, holds);
+                let lists = std::mem::replace(&mut self.lists, false);
+                held && !holds && !lists
+            }
             (Sought::Phase(client, phase), Event::ClientReport(report))
                 if &*report.client == client =>
             {
@@ -196,7 +239,9 @@ pub(super) fn lanes(sought: Sought, entry: &Entry) -> (String, Option<String>) {
             | Sought::Resumed(client, ..)
             | Sought::Relisted(client, _)
             | Sought::CaughtUp(client, _)
-            | Sought::Knows(client, _),
+            | Sought::Knows(client, _)
+            | Sought::HoldsNewer(client, ..)
+            | Sought::DroppedByEvent(client, _),
             _,
         ) => (format!("client {client}"), None),
         (_, Entry::Inside(record)) => match &record.inside {
