@@ -2,7 +2,7 @@
 
 use watchscope_model::belief::Belief;
 use watchscope_model::options::read_get;
-use watchscope_model::vocabulary::{ChangeType, Origin};
+use watchscope_model::vocabulary::{ChangeType, ClientPhase, Origin};
 use watchscope_model::{Entry, Event, Inside};
 
 /// A moment of a run that a passage of a lesson names: one entry of the log. Its words are in the passage's texts.
@@ -66,8 +66,8 @@ pub enum Sought {
     /// The client program with the first name began to hold the object with the second name at a version above this
     /// number. Only the at most 64 objects of a belief that its report names count.
     HoldsNewer(&'static str, &'static str, u64),
-    /// The client program with the first name ceased to hold the object with the second name, and not by a list: it has
-    /// asked for none since it last reported what it holds. Only objects with a namespace count, and only the at most 64
+    /// The client program with the first name ceased to hold the object with the second name, and not by a list: since
+    /// its last list it has reported, while it watched, what it holds. Only objects with a namespace count, and only the at most 64
     /// objects of a belief that its report names.
     DroppedByEvent(&'static str, &'static str),
 }
@@ -78,7 +78,7 @@ pub(super) struct Finder {
     sought: Sought,
     /// Whether the client program's last report, or last request, already met the condition of the kind.
     was: bool,
-    /// Whether the client program has asked for a list since it last reported what it holds.
+    /// Whether the client program has asked for a list and did not report since, while it watched, what it holds.
     lists: bool,
     /// The highest revision of a write so far.
     revision: u64,
@@ -196,8 +196,10 @@ impl Finder {
                 };
                 let holds = belief.contains(&format!("/{name}\""));
                 let held = std::mem::replace(&mut self.was, holds);
-                let lists = std::mem::replace(&mut self.lists, false);
-                held && !holds && !lists
+                let is_by_event = held && !holds && !self.lists;
+                // A list reaches the client's store only after the next watch is asked for.
+                self.lists &= ClientPhase::of(&report.phase) != ClientPhase::Watching;
+                is_by_event
             }
             (Sought::Phase(client, phase), Event::ClientReport(report))
                 if &*report.client == client =>

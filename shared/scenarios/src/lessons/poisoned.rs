@@ -144,6 +144,10 @@ fn compaction() -> Movable {
                 &[("old", Learned::ByEvent), ("new", Learned::Never)],
             ),
             find(
+                "refused",
+                &[("old", Learned::ByEvent), ("new", Learned::FromList)],
+            ),
+            find(
                 "both",
                 &[("old", Learned::ByEvent), ("new", Learned::ByEvent)],
             ),
@@ -189,7 +193,12 @@ fn script(client: ClientGo) -> Script {
         // It comes after the first passage, which shows five lanes.
         act(
             9.0,
-            [start_at(B, "readers", Program::Crowd { watches: READERS }, jobs)],
+            [start_at(
+                B,
+                "readers",
+                Program::Crowd { watches: READERS },
+                jobs,
+            )],
         ),
         act(10.0, [Deed::Inject(slow())]),
         act(12.0, [delete_map("report")]),
@@ -244,6 +253,7 @@ fn two() -> Passage {
         question: Some(Question::choose(3, 1)),
         lanes: Lanes::Sides,
         panels: &[],
+        speed: Some(2),
         ..Passage::BASE
     }
 }
@@ -303,6 +313,7 @@ fn moved() -> Passage {
         moves: Some(0),
         lanes: Lanes::Layers,
         panels: &[Panel::Wire, Panel::Holds],
+        speed: Some(4),
         ..Passage::BASE
     }
 }
@@ -312,12 +323,11 @@ fn relisted() -> Passage {
         key: "relisted",
         at: secs(76.0),
         shows: (secs(50.0), secs(80.0)),
-        moments: vec![
-            Moment::first(Sought::Relisted("new", u64::MAX)),
-        ],
+        moments: vec![Moment::first(Sought::Relisted("new", u64::MAX))],
         question: Some(Question::choose(3, 0)),
         lanes: Lanes::Layers,
         panels: &[Panel::Wire, Panel::Holds, Panel::Code],
+        speed: Some(10),
         ..Passage::BASE
     }
 }
@@ -333,6 +343,7 @@ fn proof() -> Passage {
         ],
         lanes: Lanes::Layers,
         panels: &[Panel::Wire, Panel::Holds, Panel::Code],
+        speed: Some(10),
         ..Passage::BASE
     }
 }

@@ -40,9 +40,9 @@ impl Crowd {
 
     fn take(&mut self, call: CallId, answer: &Answer, now: Time) {
         let mut watches = self.watches.iter_mut();
-        let own = watches.find(|state| {
-            matches!(state, State::Opening(own) | State::Reading(own) if *own == call)
-        });
+        let own = watches.find(
+            |state| matches!(state, State::Opening(own) | State::Reading(own) if *own == call),
+        );
         let Some(state) = own else {
             return;
         };
