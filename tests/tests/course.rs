@@ -33,7 +33,7 @@ struct Walk {
     goals: [(usize, &'static [usize]); 2],
 }
 
-const WALKS: [Walk; 10] = [
+const WALKS: [Walk; 11] = [
     Walk {
         lesson: "watch-event",
         late: 49,
@@ -168,6 +168,21 @@ const WALKS: [Walk; 10] = [
         ],
         act: (4, 12),
         goals: [(2, &[0, 1]), (4, &[1])],
+    },
+    Walk {
+        lesson: "poisoned",
+        late: 115,
+        replies: [
+            Some(Choose(1, 2)),
+            Some(Tap(&[1], &[1, 2])),
+            Some(Choose(1, 3)),
+            Some(Choose(1, 2)),
+            Some(Choose(2, 1)),
+            None,
+            None,
+        ],
+        act: (3, 30),
+        goals: [(1, &[0]), (1, &[1])],
     },
     Walk {
         lesson: "ghost",

@@ -10,7 +10,7 @@ use watchscope_model::wire::player::{Answer, Break, NextPassage, Play, Step};
 use self::page::{Page, at_s, moved, now, open, received};
 
 /// All lessons.
-const LESSONS: [&str; 10] = [
+const LESSONS: [&str; 11] = [
     "watch-event",
     "ghost",
     "three-tries",
@@ -21,6 +21,7 @@ const LESSONS: [&str; 10] = [
     "away",
     "back-in-time",
     "stale",
+    "poisoned",
 ];
 
 /// Moves the act; returns what became of it, and what has been found.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use watchscope_model::WatchName;
-use watchscope_simulator::{Fault, Program, Request, Scope};
+use watchscope_simulator::{Fault, Program, Request, Scope, ServerId};
 
 /// What happens at one time of a story: deeds to the cluster, and a line of the narrator.
 #[derive(Clone, Debug)]
@@ -49,6 +49,17 @@ pub enum Deed {
     /// Starts a client program. A program of the same name that the player started before is stopped right after.
     Start {
         /// The name of the client, with which its User-Agent begins. Faults find the client's connections by this name.
+        name: String,
+        /// The program that the client runs.
+        program: Program,
+        /// The objects that the client lists or watches.
+        scope: Scope,
+    },
+    /// Like [`Deed::Start`], for a client that connects to one apiserver, past the load balancer.
+    StartAt {
+        /// The apiserver.
+        server: ServerId,
+        /// The name of the client.
         name: String,
         /// The program that the client runs.
         program: Program,

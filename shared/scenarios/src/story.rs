@@ -271,10 +271,16 @@ impl StoryPlayer {
                 scope,
             } => {
                 let id = world.start_client(name, program, scope);
-                if let Some(before) = self.clients.insert(name.clone(), id) {
-                    // A later round of the story starts the program again.
-                    world.stop_client(before);
-                }
+                self.started(name, id, world);
+            }
+            Deed::StartAt {
+                server,
+                name,
+                program,
+                scope,
+            } => {
+                let id = world.start_client_at(*server, name, program, scope);
+                self.started(name, id, world);
             }
             Deed::Stop(name) => {
                 if let Some(id) = self.clients.remove(name) {
@@ -299,6 +305,13 @@ impl StoryPlayer {
                 let now = watchscope_model::Time(world.wall_us(world.now())).to_string();
                 world.call(&restart(namespace, deployment, &now));
             }
+        }
+    }
+
+    /// Keeps the id of a client that was started. A program that a round before started by the same name is stopped.
+    fn started(&mut self, name: &str, id: ClientId, world: &mut World) {
+        if let Some(before) = self.clients.insert(name.to_owned(), id) {
+            world.stop_client(before);
         }
     }
 }

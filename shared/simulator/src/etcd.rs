@@ -325,8 +325,8 @@ impl Etcd {
         }
     }
 
-    pub(crate) fn cancel(&mut self, watcher: WatcherId) {
-        self.watches.cancel(watcher);
+    pub(crate) fn cancel(&mut self, watcher: WatcherId, now: Time) {
+        self.watches.cancel(watcher, now);
     }
 
     pub(crate) fn request_progress(&mut self, stream: StreamKey, now: Time) {

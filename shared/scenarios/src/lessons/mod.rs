@@ -12,6 +12,7 @@ mod goal;
 mod moment;
 mod movable;
 mod player;
+mod poisoned;
 mod question;
 mod quiet;
 mod silent;
@@ -27,7 +28,7 @@ use std::time::Duration;
 use serde_json::json;
 use watchscope_model::tree;
 use watchscope_simulator::{
-    ClientGo, Config, Cut, Fault, Program, Request, Scope, Target, Version,
+    ClientGo, Config, Cut, Fault, Program, Request, Scope, ServerId, Target, Version,
 };
 
 use crate::script::{Act, Deed};
@@ -174,7 +175,7 @@ pub struct Break {
     pub deeds: Vec<Deed>,
 }
 
-/// Returns all ten lessons, in the order in which a person learns them.
+/// Returns all eleven lessons, in the order in which a person learns them.
 #[must_use]
 pub fn lessons() -> Vec<Lesson> {
     vec![
@@ -188,6 +189,7 @@ pub fn lessons() -> Vec<Lesson> {
         away::lesson(),
         back_in_time::lesson(),
         stale::lesson(),
+        poisoned::lesson(),
     ]
 }
 
@@ -304,6 +306,16 @@ fn pods() -> Scope {
 
 fn start(name: &str, program: Program, scope: Scope) -> Deed {
     Deed::Start {
+        name: name.to_owned(),
+        program,
+        scope,
+    }
+}
+
+/// Returns a deed that starts a client which connects to one apiserver, past the load balancer.
+fn start_at(server: ServerId, name: &str, program: Program, scope: Scope) -> Deed {
+    Deed::StartAt {
+        server,
         name: name.to_owned(),
         program,
         scope,

@@ -3,7 +3,7 @@
 use watchscope_model::belief::Belief;
 use watchscope_model::event::ClientReport;
 use watchscope_model::options::read_get;
-use watchscope_model::vocabulary::{ChangeType, Origin};
+use watchscope_model::vocabulary::{ChangeType, ClientPhase, Origin};
 use watchscope_model::{Entry, Event, Inside};
 
 /// A moment of a run that a passage of a lesson names: one entry of the log. Its words are in the passage's texts.
@@ -73,6 +73,13 @@ pub enum Sought {
     /// The client program with this name asked for a watch from a resourceVersion that was lower than the newest write's
     /// revision by at least the first number. That revision was at least the second number.
     Behind(&'static str, u64, u64),
+    /// The client program with the first name began to hold the object with the second name at a version above this
+    /// number. Only the at most 64 objects of a belief that its report names count.
+    HoldsNewer(&'static str, &'static str, u64),
+    /// The client program with the first name ceased to hold the object with the second name, and not by a list: since
+    /// its last list it has reported, while it watched, what it holds. Only objects with a namespace count, and only the at most 64
+    /// objects of a belief that its report names.
+    DroppedByEvent(&'static str, &'static str),
 }
 
 /// The search for the moments of one kind. The caller passes it every entry of a run, in order.
@@ -81,6 +88,8 @@ pub(super) struct Finder {
     sought: Sought,
     /// Whether the client program's last report, or last request, already met the condition of the kind.
     was: bool,
+    /// Whether the client program has asked for a list and did not report since, while it watched, what it holds.
+    lists: bool,
     /// The highest revision of a write so far.
     revision: u64,
     /// The highest revision up to which the client program reported to know everything.
@@ -94,6 +103,7 @@ impl Finder {
         Self {
             sought,
             was,
+            lists: false,
             revision: 0,
             known: 0,
         }
@@ -183,6 +193,40 @@ impl Finder {
             {
                 let is_behind = |version: u64| version.saturating_add(by) <= self.revision;
                 watched_from(&sent.request).is_some_and(is_behind) && self.revision >= least
+            (Sought::HoldsNewer(client, name, version), Event::ClientReport(report))
+                if &*report.client == client =>
+            {
+                let Some(belief) = &report.belief else {
+                    return false;
+                };
+                let beliefs = Belief::read(belief);
+                let mut held = beliefs.iter().flat_map(|belief| &belief.held);
+                let is = held.any(|held| {
+                    &*held.object.name == name && held.revision().is_some_and(|at| at > version)
+                });
+                let was = std::mem::replace(&mut self.was, is);
+                is && !was
+            }
+            (Sought::DroppedByEvent(client, _), Event::ClientRequest(sent))
+                if &*sent.client == client =>
+            {
+                let asked = read_get(&sent.request);
+                self.lists |=
+                    asked.is_some_and(|(_, options)| !options.watch || options.initial_events);
+                false
+            }
+            (Sought::DroppedByEvent(client, name), Event::ClientReport(report))
+                if &*report.client == client =>
+            {
+                let Some(belief) = &report.belief else {
+                    return false;
+                };
+                let holds = belief.contains(&format!("/{name}\""));
+                let held = std::mem::replace(&mut self.was, holds);
+                let is_by_event = held && !holds && !self.lists;
+                // A list reaches the client's store only after the next watch is asked for.
+                self.lists &= ClientPhase::of(&report.phase) != ClientPhase::Watching;
+                is_by_event
             }
             (Sought::Phase(client, phase), Event::ClientReport(report))
                 if &*report.client == client =>
@@ -235,6 +279,8 @@ pub(super) fn lanes(sought: Sought, entry: &Entry) -> (String, Option<String>) {
             | Sought::KnowsWhile(client, ..)
             | Sought::WentBack(client)
             | Sought::Behind(client, ..),
+            | Sought::HoldsNewer(client, ..)
+            | Sought::DroppedByEvent(client, _),
             _,
         ) => (format!("client {client}"), None),
         (_, Entry::Inside(record)) => match &record.inside {

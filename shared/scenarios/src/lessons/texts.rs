@@ -13,11 +13,12 @@ use super::question::{Form, Question};
 use super::{Lesson, Passage, lessons};
 
 /// The English texts by the names of their lessons, for programs without a page's files.
-static ENGLISH: [(&str, &str); 10] = [
+static ENGLISH: [(&str, &str); 11] = [
     ("away", include_str!("texts/away.json")),
     ("back-in-time", include_str!("texts/back-in-time.json")),
     ("expired", include_str!("texts/expired.json")),
     ("ghost", include_str!("texts/ghost.json")),
+    ("poisoned", include_str!("texts/poisoned.json")),
     ("quiet", include_str!("texts/quiet.json")),
     ("silent", include_str!("texts/silent.json")),
     ("stale", include_str!("texts/stale.json")),

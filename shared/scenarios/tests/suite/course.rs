@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use watchscope_model::belief::Belief;
-use watchscope_model::vocabulary::ChangeType;
-use watchscope_model::{Entry, Event, Time};
-use watchscope_scenarios::lessons::{self, Aim, Form, Lesson, LessonPlayer, lesson, lessons};
+use watchscope_model::vocabulary::{CachePhase, ChangeType};
+use watchscope_model::{Entry, Event, Inside, Time};
+use watchscope_scenarios::lessons::{self, Aim, Form, Lesson, LessonPlayer, Run, lesson, lessons};
 use watchscope_simulator::{ChannelEnd, Received, ReceivedRecord};
 use watchscope_timeline::draw;
 use watchscope_timeline::format::text_width;
@@ -450,6 +450,77 @@ fn a_table_to_fill_has_what_the_clients_hold_at_the_next_passage() {
         }
     }
     assert_eq!(cells_seen, 12);
+}
+
+#[test]
+fn the_goals_of_poisoned_are_a_restart_of_the_server_and_a_later_write() {
+    let (restart, create_report, rst_stream, end_watches) = (0, 1, 2, 3);
+    let restarted = reached("poisoned", &[(76.0, restart)]);
+    assert!(restarted[0].is_some() && restarted[1].is_none(), "{restarted:?}");
+    assert_eq!(reached("poisoned", &[(76.0, create_report)]), [None, Some(76)]);
+    // Neither helps, however often the client asks.
+    for useless in [rst_stream, end_watches] {
+        let twice = [(76.0, useless), (90.0, useless)];
+        assert_eq!(reached("poisoned", &twice), [None, None]);
+    }
+}
+
+/// Returns the objects of each list that a client of `poisoned` received, in order of time.
+fn lists_of(run: Run, client: &str) -> Vec<String> {
+    let mut player = LessonPlayer::new(lesson("poisoned").unwrap(), run);
+    player.advance(secs(120.0));
+    let received = player.take_received().into_iter();
+    let lists = received.filter_map(|(_, record)| match record.received {
+        Received::List { names, .. } if &*record.client == client => Some(names.join(" ")),
+        _ => None,
+    });
+    lists.collect()
+}
+
+fn poisoned(server: &str) -> Run {
+    Run {
+        seed: 1,
+        server: server.parse().unwrap(),
+        client: lesson("poisoned").unwrap().client,
+    }
+}
+
+#[test]
+fn the_lists_of_poisoned_differ_by_server_and_by_what_they_ask_for() {
+    let both = "prices report";
+    let run = poisoned("1.27.0");
+    // The first list is from before the deletion. That at 71 s is from the cache that missed it.
+    assert_eq!(lists_of(run, "new"), [both, both]);
+    assert_eq!(lists_of(run, "old"), [both, "prices", "prices"]);
+    assert_eq!(lists_of(run, "fresh"), [both]);
+    assert!(lists_of(run, "lister").iter().all(|names| names == "prices"));
+    // The retry of 1.25 does no harm where the readers are served from the cache.
+    assert_eq!(lists_of(poisoned("1.26.0"), "fresh"), ["prices"]);
+    assert_eq!(lists_of(poisoned("1.27.13"), "fresh"), ["prices"]);
+}
+
+#[test]
+fn the_caches_of_poisoned_get_the_same_error_and_only_that_of_1_24_fails() {
+    let mut player = player(lesson("poisoned").unwrap());
+    let entries = player.advance(secs(120.0));
+    let begin = player.time(Duration::ZERO);
+    let failures = entries.iter().filter_map(|entry| match entry {
+        Entry::Inside(record) => match &record.inside {
+            Inside::InsideCache(cache) if cache.phase == CachePhase::Failed => {
+                Some((cache.server, record.at.micros_since(begin) / 1_000_000))
+            }
+            _ => None,
+        },
+        Entry::Record(_) => None,
+    });
+    assert_eq!(failures.collect::<Vec<_>>(), [(0, 13)]);
+    // A reader on the stream of apiserver 1 shows the words of the error.
+    let received = player.take_received();
+    let errors = received.iter().filter(|(_, record)| {
+        matches!(&record.received, Received::Error { code: 500, message }
+            if message.contains("etcd event received with PrevKv=nil"))
+    });
+    assert!(errors.count() > 10);
 }
 
 #[test]

@@ -366,6 +366,7 @@ fn claims_of(name: &str) -> Claims {
         "silent" => SILENT,
         "back-in-time" => BACK_IN_TIME,
         "stale" => STALE,
+        "poisoned" => POISONED,
         _ => &[],
     }
 }
@@ -814,6 +815,39 @@ const STALE: Claims = &[
     },
     |shown| assert_eq!(ghosts_of_stale(shown), OLD_AND_NEW),
     |shown| assert_eq!(ghosts_of_stale(shown), NONE),
+];
+
+/// Returns the clients of `poisoned` that are shown to hold a ghost at the passage's time.
+fn poisoned_now(shown: &Shown) -> Vec<&'static str> {
+    let clients = ["client fresh", "client lister", "client new", "client old"].into_iter();
+    let now = shown.view.x(shown.now);
+    let haunted = clients.filter(|client| shown.ghosts_end(client) == Some(now));
+    haunted.collect()
+}
+
+const POISONED: Claims = &[
+    |shown| {
+        for client in ["client old", "client new"] {
+            assert!(shown.says(client, "watching configmaps"), "{client}");
+        }
+        assert_eq!(shown.ghosts(), []);
+    },
+    |shown| {
+        assert_eq!(poisoned_now(shown), ["client new"]);
+        assert_eq!(shown.heard("DELETED report 17"), NONE);
+    },
+    |shown| {
+        assert_eq!(poisoned_now(shown), ["client new"]);
+        let both = ["client new", "client old"];
+        assert_eq!(shown.heard("MODIFIED prices 58"), both);
+    },
+    |shown| assert_eq!(poisoned_now(shown), ["client new"]),
+    |shown| assert_eq!(poisoned_now(shown), ["client new"]),
+    |shown| {
+        assert_eq!(poisoned_now(shown), ["client fresh", "client new"]);
+        assert!(shown.says("client lister", "sleeping"));
+    },
+    |shown| assert_eq!(poisoned_now(shown), ["client fresh", "client new"]),
 ];
 
 #[test]

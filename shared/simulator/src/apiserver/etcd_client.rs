@@ -43,7 +43,7 @@ impl Apiserver {
 
     pub(super) fn close_upstream(&mut self, watch: WatcherId, ctx: &mut Context<'_>) {
         if self.upstream.0.remove(&watch).is_some() {
-            ctx.etcd.cancel(watch);
+            ctx.etcd.cancel(watch, ctx.now);
         }
     }
 

@@ -12,6 +12,7 @@
 pub(crate) mod belief;
 mod channel;
 mod comparer;
+mod crowd;
 mod go;
 mod informer;
 mod kube_watcher;

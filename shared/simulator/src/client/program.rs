@@ -8,7 +8,7 @@ use super::kube_watcher::{KubeRs, KubeWatcher};
 use super::machine::Machine;
 use super::watch_deployment::{Edit, WatchDeployment};
 use super::{
-    comparer, informer, kube_watcher, last_seen, poller, pvc_loop, reflector, retry_watcher,
+    comparer, crowd, informer, kube_watcher, last_seen, poller, pvc_loop, reflector, retry_watcher,
     scheduler, watch_deployment,
 };
 use crate::scope::Scope;
@@ -48,6 +48,12 @@ pub enum Program {
     },
     /// `WatchDeployment` in one of its versions (docs/semantics/cases.md#watch-pitfalls).
     WatchDeployment(WatchDeployment),
+    /// One process with many loops of [`WatchDeployment::Final`], all over one scope and without a resourceVersion
+    /// (F20; k/k#123448). The process keeps no objects.
+    Crowd {
+        /// The number of its watches.
+        watches: u16,
+    },
     /// A loop that resumes from the last ADDED, MODIFIED or DELETED that it saw, in whatever order they come (F21).
     LastSeen,
     /// client-go's RetryWatcher after a list (docs/semantics/clients.md#retry-watcher).
@@ -75,7 +81,7 @@ impl Program {
             Program::Comparer { .. } => "comparer",
             Program::Reflector { .. } => "reflector",
             Program::PvcLoop { .. } => "e2e-pvc-loop",
-            Program::WatchDeployment(_) => "watch-deployment",
+            Program::WatchDeployment(_) | Program::Crowd { .. } => "watch-deployment",
             Program::LastSeen => "resume-from-last-event",
             Program::RetryWatcher { .. } => "retry-watcher",
             Program::Controller(_) => "informer",
@@ -96,7 +102,9 @@ impl Program {
             Program::PvcLoop { fixed: true } => Some("fixed"),
             Program::WatchDeployment(WatchDeployment::V1) => Some("v1"),
             Program::WatchDeployment(WatchDeployment::V2) => Some("v2"),
-            Program::WatchDeployment(WatchDeployment::Final) => Some("final"),
+            Program::WatchDeployment(WatchDeployment::Final) | Program::Crowd { .. } => {
+                Some("final")
+            }
             Program::WatchDeployment(WatchDeployment::Edited(edit)) => Some(match edit {
                 Edit::ShortSleep => "final-short-sleep",
                 Edit::ShortTimer => "final-short-timer",
@@ -128,6 +136,7 @@ impl Program {
             Program::WatchDeployment(variant) => Box::new(
                 watch_deployment::WatchDeploymentProgram::new(*variant, scope),
             ),
+            Program::Crowd { watches } => Box::new(crowd::Crowd::new(*watches, scope)),
             Program::LastSeen => Box::new(last_seen::LastSeen::new(scope)),
             Program::RetryWatcher { version } => {
                 Box::new(retry_watcher::RetryWatcher::new(*version, scope))

@@ -20,7 +20,7 @@ use crate::time::Time;
 
 /// Time from the end of a watch, or from its refusal, to the next request of [`WatchDeployment::Final`]
 /// (docs/semantics/cases.md#watch-pitfalls).
-const SLEEP: Duration = Duration::from_secs(5);
+pub(super) const SLEEP: Duration = Duration::from_secs(5);
 /// Time without an event after which [`WatchDeployment::Final`] ends its watch
 /// (docs/semantics/cases.md#watch-pitfalls).
 const IDLE: Duration = Duration::from_secs(30 * 60);
@@ -30,7 +30,7 @@ const SHORT_SLEEP: Duration = Duration::from_millis(100);
 const SHORT_IDLE: Duration = Duration::from_secs(60);
 /// The version of client-go that the program uses. With this version a cut connection closes the channel without an
 /// ERROR event (docs/semantics/clients.md#read-errors). The number has no other source.
-const CLIENT_GO: ClientGo = ClientGo::minor(28);
+pub(super) const CLIENT_GO: ClientGo = ClientGo::minor(28);
 
 /// The versions of `WatchDeployment` (docs/semantics/cases.md#watch-pitfalls).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -150,6 +150,16 @@ impl Stream {
         self.channel.len() < CHANNEL_SLOTS
     }
 
+    /// Returns when the channel has room, if nothing more is put into it: now, or when the send loop takes the next
+    /// response.
+    pub(super) fn room_at(&self, now: Time) -> Time {
+        if self.has_room() {
+            now
+        } else {
+            self.busy_until.max(now)
+        }
+    }
+
     #[cfg(test)]
     pub(super) fn waiting(&self) -> usize {
         self.channel.len()

@@ -212,7 +212,53 @@ fn watchers_of_one_stream_share_its_128_slots_and_victims_lose_nothing() {
         .map(|line| line.split(' ').nth(2).unwrap().parse().unwrap())
         .collect();
     assert!(revisions.is_sorted(), "in order");
-    rig.etcd.cancel(quiet);
+    rig.etcd.cancel(quiet, rig.now);
+}
+
+#[test]
+fn victims_wait_for_room_without_an_alarm_for_each_10_ms() {
+    let mut rig = rig();
+    rig.watch(2);
+    rig.starve(Duration::from_secs(1));
+    for _ in 0..130 {
+        rig.write("a");
+    }
+    rig.take();
+    // The channel is full, and its send loop takes the next response only once a second.
+    let mut alarms = 0;
+    while let Some((at, alarm)) = rig.next_alarm(rig.now + Duration::from_millis(2500)) {
+        rig.now = rig.now.max(at);
+        rig.etcd.alarm(&alarm, rig.now);
+        rig.collect();
+        alarms += usize::from(alarm == EtcdAlarm::Victims);
+    }
+    assert!((1..=3).contains(&alarms), "{alarms}");
+    rig.feed();
+    rig.run(Duration::from_secs(200));
+    rig.received.retain(|line| line.contains('a'));
+    assert!(rig.received.ends_with(&["MODIFIED a 131".to_owned()]));
+}
+
+#[test]
+fn a_victim_gets_the_room_that_a_cancelled_watcher_leaves() {
+    let mut rig = rig();
+    let other = rig.watch(2);
+    rig.write("a");
+    rig.starve(Duration::from_secs(60));
+    let own = rig.watch_of(PODS, "/registry/pods/shop/", 3);
+    for _ in 0..80 {
+        rig.write("a");
+    }
+    let waiting = |rig: &Rig| rig.etcd.streams().next().map(|(_, waiting, _)| waiting);
+    assert_eq!(waiting(&rig), Some(128));
+    rig.etcd.cancel(other, rig.now);
+    rig.collect();
+    let left = waiting(&rig).unwrap();
+    assert!(left < 128);
+    // Long before the send loop takes the next response.
+    rig.run(Duration::from_millis(20));
+    assert!(waiting(&rig).unwrap() > left);
+    rig.etcd.cancel(own, rig.now);
 }
 
 #[test]
@@ -520,7 +566,7 @@ fn without_a_leader_a_new_stream_is_refused_and_an_existing_one_accepts_watches(
     rig.collect();
     rig.run(Duration::from_millis(900));
     let early = rig.watch_of(MAPS, "/registry/configmaps/", 2);
-    rig.etcd.cancel(early);
+    rig.etcd.cancel(early, rig.now);
     assert!(rig.take().is_empty(), "nobody knows yet");
     rig.run(Duration::from_millis(200));
     rig.watch_of(MAPS, "/registry/configmaps/", 2);

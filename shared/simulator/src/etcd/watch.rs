@@ -81,7 +81,10 @@ pub(super) struct Watches {
     victims: Vec<WatcherId>,
     last_id: u64,
     sync_is_set: bool,
-    victims_are_set: bool,
+    /// When the victims try again; `None` without an alarm for it.
+    victims_at: Option<Time>,
+    /// When the first of the present victims became one. All tries are whole periods later.
+    victims_since: Time,
     /// Streams for which no periodic progress alarm is set, because nothing happened since their last one.
     quiet: Vec<StreamKey>,
     /// How long each response takes on the streams of a server and resource (fault `SlowEtcdStreams`).
@@ -136,7 +139,7 @@ impl Watches {
         self.streams.contains_key(&key)
     }
 
-    pub(super) fn cancel(&mut self, id: WatcherId) {
+    pub(super) fn cancel(&mut self, id: WatcherId, now: Time) {
         let Some(watcher) = self.watchers.remove(&id) else {
             return;
         };
@@ -151,6 +154,10 @@ impl Watches {
                 // The client closes a stream without watches.
                 self.streams.remove(&watcher.stream);
                 self.quiet.retain(|key| *key != watcher.stream);
+            }
+            if !self.victims.is_empty() {
+                // The cancelled watcher's responses left the channel.
+                self.await_room(watcher.stream, now);
             }
         }
     }
@@ -240,7 +247,7 @@ impl Watches {
             .map(|(id, watcher)| (*id, watcher.stream))
             .collect();
         for (id, key) in struck {
-            self.cancel(id);
+            self.cancel(id, around.now);
             self.send_no_leader(key, id, around);
         }
     }
@@ -254,7 +261,7 @@ impl Watches {
                 None => continue,
             };
             for id in watchers {
-                self.cancel(id);
+                self.cancel(id, around.now);
             }
             self.sent.push(Sent {
                 at: around.now,
@@ -416,7 +423,11 @@ impl Watches {
 
     /// Tries to send the events that victims hold (`moveVictims`).
     fn move_victims(&mut self, around: Around<'_>) {
-        self.victims_are_set = false;
+        if self.victims_at != Some(around.now) {
+            // An earlier alarm took this one's place.
+            return;
+        }
+        self.victims_at = None;
         for id in std::mem::take(&mut self.victims) {
             let Some(watcher) = self.watchers.get_mut(&id) else {
                 continue;
@@ -620,10 +631,28 @@ impl Watches {
     ) {
         if let Some(watcher) = self.watchers.get_mut(&id) {
             watcher.state = State::Victim(events, more);
-            self.victims.push(id);
-            if !std::mem::replace(&mut self.victims_are_set, true) {
-                self.alarms.push((now + VICTIM_PERIOD, EtcdAlarm::Victims));
+            let key = watcher.stream;
+            if self.victims.is_empty() && self.victims_at.is_none() {
+                self.victims_since = now;
             }
+            self.victims.push(id);
+            self.await_room(key, now);
+        }
+    }
+
+    /// Sets the alarm of the victims to the first of their tries that can find room in a stream's channel, unless the
+    /// alarm is set to an earlier one. Real etcd tries every [`VICTIM_PERIOD`]; the tries before find the channel full.
+    fn await_room(&mut self, key: StreamKey, now: Time) {
+        let stream = self.streams.get(&key);
+        let room_at = stream.map_or(now, |stream| stream.room_at(now));
+        let period = micros(VICTIM_PERIOD);
+        let least = room_at.as_micros().max(now.as_micros() + 1);
+        let since = self.victims_since.as_micros();
+        let turns = (least.saturating_sub(since)).div_ceil(period);
+        let at = Time::from_micros(since + turns * period);
+        if self.victims_at.is_none_or(|set| at < set) {
+            self.victims_at = Some(at);
+            self.alarms.push((at, EtcdAlarm::Victims));
         }
     }
 

@@ -17,7 +17,7 @@ use crate::client::{
     Context, Input, Machine, Port, Program, earlier,
 };
 use crate::json::json_text;
-use crate::message::{Arrival, ConnectionId, Flow, Request, RequestId};
+use crate::message::{Arrival, ConnectionId, Flow, Request, RequestId, ServerId};
 use crate::object::Object;
 use crate::random::Random;
 use crate::scope::Scope;
@@ -71,6 +71,8 @@ impl Clients {
 #[derive(Debug)]
 struct Client {
     name: Arc<str>,
+    /// The server to which the client connects, past the load balancer; `None`: the load balancer chooses.
+    server: Option<ServerId>,
     user_agent: String,
     random: Random,
     machine: Box<dyn Machine>,
@@ -159,12 +161,16 @@ impl Client {
 struct Reach<'a> {
     world: &'a mut World,
     client: ClientId,
+    server: Option<ServerId>,
     name: &'a Arc<str>,
 }
 
 impl Port for Reach<'_> {
     fn connect(&mut self) -> ConnectionId {
-        let connection = self.world.connect(Flow::Immediate);
+        let connection = match self.server {
+            Some(server) => self.world.connect_to(server, Flow::Immediate),
+            None => self.world.connect(Flow::Immediate),
+        };
         self.world.clients.owners.insert(connection, self.client);
         connection
     }
@@ -233,6 +239,29 @@ impl World {
     /// clients whose names begin alike. Two clients may have the same name. Only the caller bounds the number of
     /// clients.
     pub fn start_client(&mut self, name: &str, program: &Program, scope: &Scope) -> ClientId {
+        self.start_client_of(None, name, program, scope)
+    }
+
+    /// Like [`World::start_client`], for a client whose kubeconfig names one server and no load balancer, as kubeadm
+    /// writes it for the controller manager of a control-plane node (docs/semantics/clients.md#own-server). The
+    /// client's connections are refused while its server does not listen, or if there is no such server.
+    pub fn start_client_at(
+        &mut self,
+        server: ServerId,
+        name: &str,
+        program: &Program,
+        scope: &Scope,
+    ) -> ClientId {
+        self.start_client_of(Some(server), name, program, scope)
+    }
+
+    fn start_client_of(
+        &mut self,
+        server: Option<ServerId>,
+        name: &str,
+        program: &Program,
+        scope: &Scope,
+    ) -> ClientId {
         self.clients.last += 1;
         let id = ClientId(self.clients.last);
         let name: Arc<str> = name.into();
@@ -243,6 +272,7 @@ impl World {
         }
         let client = Client {
             name: Arc::clone(&name),
+            server,
             user_agent,
             random: Random::new(self.random.between(0, u64::MAX)),
             machine: program.build(scope),
@@ -400,6 +430,7 @@ impl World {
                 port: &mut Reach {
                     world: self,
                     client: id,
+                    server: client.server,
                     name: &client.name,
                 },
             };
