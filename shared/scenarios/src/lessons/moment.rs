@@ -193,6 +193,7 @@ impl Finder {
             {
                 let is_behind = |version: u64| version.saturating_add(by) <= self.revision;
                 watched_from(&sent.request).is_some_and(is_behind) && self.revision >= least
+            }
             (Sought::HoldsNewer(client, name, version), Event::ClientReport(report))
                 if &*report.client == client =>
             {
@@ -278,7 +279,7 @@ pub(super) fn lanes(sought: Sought, entry: &Entry) -> (String, Option<String>) {
             | Sought::Knows(client, _)
             | Sought::KnowsWhile(client, ..)
             | Sought::WentBack(client)
-            | Sought::Behind(client, ..),
+            | Sought::Behind(client, ..)
             | Sought::HoldsNewer(client, ..)
             | Sought::DroppedByEvent(client, _),
             _,

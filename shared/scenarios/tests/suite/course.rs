@@ -456,8 +456,14 @@ fn a_table_to_fill_has_what_the_clients_hold_at_the_next_passage() {
 fn the_goals_of_poisoned_are_a_restart_of_the_server_and_a_later_write() {
     let (restart, create_report, rst_stream, end_watches) = (0, 1, 2, 3);
     let restarted = reached("poisoned", &[(76.0, restart)]);
-    assert!(restarted[0].is_some() && restarted[1].is_none(), "{restarted:?}");
-    assert_eq!(reached("poisoned", &[(76.0, create_report)]), [None, Some(76)]);
+    assert!(
+        restarted[0].is_some() && restarted[1].is_none(),
+        "{restarted:?}"
+    );
+    assert_eq!(
+        reached("poisoned", &[(76.0, create_report)]),
+        [None, Some(76)]
+    );
     // Neither helps, however often the client asks.
     for useless in [rst_stream, end_watches] {
         let twice = [(76.0, useless), (90.0, useless)];
@@ -493,7 +499,11 @@ fn the_lists_of_poisoned_differ_by_server_and_by_what_they_ask_for() {
     assert_eq!(lists_of(run, "new"), [both, both]);
     assert_eq!(lists_of(run, "old"), [both, "prices", "prices"]);
     assert_eq!(lists_of(run, "fresh"), [both]);
-    assert!(lists_of(run, "lister").iter().all(|names| names == "prices"));
+    assert!(
+        lists_of(run, "lister")
+            .iter()
+            .all(|names| names == "prices")
+    );
     // The retry of 1.25 does no harm where the readers are served from the cache.
     assert_eq!(lists_of(poisoned("1.26.0"), "fresh"), ["prices"]);
     assert_eq!(lists_of(poisoned("1.27.13"), "fresh"), ["prices"]);
