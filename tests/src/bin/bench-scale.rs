@@ -214,12 +214,16 @@ async fn measure_history(binary: &WatchscopeBinary, folder: &Path, scale: &Scale
         start.0, to.0
     ))
     .await?;
-    // The watches of the load are those of an earlier run. Their objects are folded, as nobody watches them any longer.
-    tab.until("the folded objects have a row each", |now| {
-        now["rows"].as_u64() > Some(10)
+    tab.until("all records are loaded", |now| {
+        now["records"].as_u64() >= Some(scale.records as u64)
     })
     .await?;
+    // The watches of the load are those of an earlier run. Their objects are folded, as nobody watches them any longer.
     tab.script(OPEN_FOLDED).await?;
+    tab.until("each object has a row", |now| {
+        now["rows"].as_u64() > Some(scale.lanes as u64)
+    })
+    .await?;
     measure(&tab, " from the history", scale).await
 }
 
