@@ -82,6 +82,7 @@ mod tests {
         expired      410 and relist
         quiet        Nothing new, yet expired
         away         Deleted while you were away
+        starved      A hundred readers, one pipe
         poisoned     A cure that stopped curing
         ");
     }

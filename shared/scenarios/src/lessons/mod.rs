@@ -15,6 +15,7 @@ mod poisoned;
 mod question;
 mod quiet;
 mod silent;
+mod starved;
 mod texts;
 mod three_tries;
 mod visible;
@@ -173,7 +174,7 @@ pub struct Break {
     pub deeds: Vec<Deed>,
 }
 
-/// Returns all nine lessons, in the order in which a person learns them.
+/// Returns all ten lessons, in the order in which a person learns them.
 #[must_use]
 pub fn lessons() -> Vec<Lesson> {
     vec![
@@ -185,6 +186,7 @@ pub fn lessons() -> Vec<Lesson> {
         expired::lesson(),
         quiet::lesson(),
         away::lesson(),
+        starved::lesson(),
         poisoned::lesson(),
     ]
 }

@@ -13,13 +13,14 @@ use super::question::{Form, Question};
 use super::{Lesson, Passage, lessons};
 
 /// The English texts by the names of their lessons, for programs without a page's files.
-static ENGLISH: [(&str, &str); 9] = [
+static ENGLISH: [(&str, &str); 10] = [
     ("away", include_str!("texts/away.json")),
     ("expired", include_str!("texts/expired.json")),
     ("ghost", include_str!("texts/ghost.json")),
     ("poisoned", include_str!("texts/poisoned.json")),
     ("quiet", include_str!("texts/quiet.json")),
     ("silent", include_str!("texts/silent.json")),
+    ("starved", include_str!("texts/starved.json")),
     ("three-tries", include_str!("texts/three-tries.json")),
     ("watch-event", include_str!("texts/watch-event.json")),
     ("who-hung-up", include_str!("texts/who-hung-up.json")),

@@ -25,6 +25,7 @@ pub fn taught(row: Row) -> Option<Taught> {
         Row::F04 | Row::F44 => ("silent", "Open, and dead"),
         Row::F11 => ("expired", "410 and relist"),
         Row::F19 => ("away", "Away"),
+        Row::F20 | Row::F25 => ("starved", "A hundred readers, one pipe"),
         Row::F24 | Row::F28 => ("poisoned", "A cure that stopped curing"),
         _ => return None,
     };
