@@ -33,7 +33,7 @@ struct Walk {
     goals: [(usize, &'static [usize]); 2],
 }
 
-const WALKS: [Walk; 11] = [
+const WALKS: [Walk; 12] = [
     Walk {
         lesson: "watch-event",
         late: 49,
@@ -168,6 +168,21 @@ const WALKS: [Walk; 11] = [
         ],
         act: (4, 12),
         goals: [(2, &[0, 1]), (4, &[1])],
+    },
+    Walk {
+        lesson: "starved",
+        late: 715,
+        replies: [
+            Some(Choose(1, 2)),
+            Some(Tap(&[2], &[1, 2])),
+            Some(Choose(1, 3)),
+            Some(Choose(2, 1)),
+            Some(Choose(1, 2)),
+            None,
+            None,
+        ],
+        act: (4, 30),
+        goals: [(5, &[0]), (5, &[1])],
     },
     Walk {
         lesson: "poisoned",

@@ -84,6 +84,7 @@ mod tests {
         away          Deleted while you were away
         back-in-time  The 1.9.2 bug
         stale         Two servers, two times
+        starved       A hundred readers, one pipe
         poisoned      A cure that stopped curing
         ");
     }

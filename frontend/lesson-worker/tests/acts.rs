@@ -10,7 +10,7 @@ use watchscope_model::wire::player::{Answer, Break, NextPassage, Play, Step};
 use self::page::{Page, at_s, moved, now, open, received};
 
 /// All lessons.
-const LESSONS: [&str; 11] = [
+const LESSONS: [&str; 12] = [
     "watch-event",
     "ghost",
     "three-tries",
@@ -21,6 +21,7 @@ const LESSONS: [&str; 11] = [
     "away",
     "back-in-time",
     "stale",
+    "starved",
     "poisoned",
 ];
 
@@ -235,4 +236,37 @@ fn marks_answer_a_question_by_a_number_and_a_link_keeps_them() {
         (2, 3, 2)
     );
     assert_eq!(question.answers[3], "naive, report");
+}
+
+#[test]
+fn the_compaction_of_poisoned_decides_who_is_cured_and_by_what() {
+    let mut session = open("poisoned", Some(66.0));
+    Page::join(&mut session, 0.0);
+    let list = |client: &str| format!("{client} learns of the deletion from its list");
+    let event = |client: &str| format!("{client} hears of the deletion");
+    let deaf = "new does not hear of the deletion".to_owned();
+    let cured = [list("old"), deaf.clone()];
+    assert_eq!(now(&session).acts[0].fates, cured);
+    assert_eq!(fates(&mut session, 30.0).0, [event("old"), deaf]);
+    assert_eq!(fates(&mut session, 45.0).0, [event("old"), list("new")]);
+    assert_eq!(fates(&mut session, 10.0).0, [event("old"), event("new")]);
+    let (last, finds) = fates(&mut session, 55.0);
+    assert_eq!(last, [event("old"), event("new")]);
+    assert!(finds.iter().all(Option::is_some), "{finds:?}");
+}
+
+/// The cache's watch jumps to etcd's newest revision at 620 s.
+#[test]
+fn the_deletion_of_starved_is_lost_up_to_the_jump_and_heard_behind_it() {
+    let mut session = open("starved", Some(668.0));
+    Page::join(&mut session, 0.0);
+    let deaf = ["informer does not hear it"];
+    assert_eq!(now(&session).acts[0].fates, deaf);
+    for lost in [258.0, 299.0, 600.0, 620.0] {
+        assert_eq!(fates(&mut session, lost).0, deaf, "{lost}");
+    }
+    assert_eq!(fates(&mut session, 621.0).0, ["informer hears it"]);
+    let (last, finds) = fates(&mut session, 655.0);
+    assert_eq!(last, ["informer hears it"]);
+    assert!(finds.iter().all(Option::is_some), "{finds:?}");
 }

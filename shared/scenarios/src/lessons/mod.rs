@@ -17,6 +17,7 @@ mod question;
 mod quiet;
 mod silent;
 mod stale;
+mod starved;
 mod texts;
 mod three_tries;
 mod visible;
@@ -175,7 +176,7 @@ pub struct Break {
     pub deeds: Vec<Deed>,
 }
 
-/// Returns all eleven lessons, in the order in which a person learns them.
+/// Returns all twelve lessons, in the order in which a person learns them.
 #[must_use]
 pub fn lessons() -> Vec<Lesson> {
     vec![
@@ -189,6 +190,7 @@ pub fn lessons() -> Vec<Lesson> {
         away::lesson(),
         back_in_time::lesson(),
         stale::lesson(),
+        starved::lesson(),
         poisoned::lesson(),
     ]
 }

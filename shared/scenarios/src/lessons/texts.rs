@@ -13,7 +13,7 @@ use super::question::{Form, Question};
 use super::{Lesson, Passage, lessons};
 
 /// The English texts by the names of their lessons, for programs without a page's files.
-static ENGLISH: [(&str, &str); 11] = [
+static ENGLISH: [(&str, &str); 12] = [
     ("away", include_str!("texts/away.json")),
     ("back-in-time", include_str!("texts/back-in-time.json")),
     ("expired", include_str!("texts/expired.json")),
@@ -22,6 +22,7 @@ static ENGLISH: [(&str, &str); 11] = [
     ("quiet", include_str!("texts/quiet.json")),
     ("silent", include_str!("texts/silent.json")),
     ("stale", include_str!("texts/stale.json")),
+    ("starved", include_str!("texts/starved.json")),
     ("three-tries", include_str!("texts/three-tries.json")),
     ("watch-event", include_str!("texts/watch-event.json")),
     ("who-hung-up", include_str!("texts/who-hung-up.json")),

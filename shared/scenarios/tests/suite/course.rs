@@ -471,6 +471,63 @@ fn the_goals_of_poisoned_are_a_restart_of_the_server_and_a_later_write() {
     }
 }
 
+#[test]
+fn the_goals_of_starved_need_room_on_the_stream_or_an_etcd_that_keeps_its_refusal() {
+    let (fix_etcd, stop_readers, end_watches, write_prices) = (0, 1, 2, 3);
+    let fixed = reached("starved", &[(262.0, fix_etcd)]);
+    assert!(fixed[0].is_some() && fixed[1].is_none(), "{fixed:?}");
+    let stopped = reached("starved", &[(262.0, stop_readers)]);
+    // A response still takes 5 s.
+    assert_eq!(stopped, [Some(285), Some(285)]);
+    let late = reached("starved", &[(580.0, stop_readers)]);
+    assert!(
+        late.iter().all(|at| at.is_some_and(|at| at < 640)),
+        "{late:?}"
+    );
+    for place in [fix_etcd, stop_readers] {
+        assert_eq!(reached("starved", &[(625.0, place)]), [None, None]);
+    }
+    // Their responses leave the stream with the watches, which the readers open again only 5 s later.
+    let ended = reached("starved", &[(580.0, end_watches)]);
+    assert!(ended.iter().all(Option::is_some), "{ended:?}");
+    assert_eq!(reached("starved", &[(580.0, write_prices)]), [None, None]);
+    for useless in [end_watches, write_prices] {
+        assert_eq!(reached("starved", &[(664.0, useless)]), [None, None]);
+    }
+}
+
+/// Whether the informer of `starved` holds report at the end, under a version of the server.
+fn is_ghost_kept(server: &str) -> bool {
+    let the = lesson("starved").unwrap();
+    let run = Run {
+        seed: 1,
+        server: server.parse().unwrap(),
+        client: the.client,
+    };
+    let mut player = LessonPlayer::new(the, run);
+    let entries = player.advance(secs(720.0));
+    let beliefs = entries.iter().rev().find_map(|entry| match entry {
+        Entry::Record(record) => match &record.event {
+            Event::ClientReport(report) if &*report.client == "informer" => report.belief.clone(),
+            _ => None,
+        },
+        Entry::Inside(_) => None,
+    });
+    beliefs.unwrap().contains("/report\"")
+}
+
+/// The versions of docs/semantics/lists-and-watches.md#watch-without-version, and those whose cache has a stream of its
+/// own.
+#[test]
+fn a_server_that_keeps_readers_from_the_caches_stream_is_not_starved() {
+    for server in ["1.27.0", "1.27.12", "1.28.0", "1.29.0"] {
+        assert!(is_ghost_kept(server), "{server}");
+    }
+    for server in ["1.26.0", "1.27.13", "1.28.8", "1.28.9", "1.29.3", "1.30.0"] {
+        assert!(!is_ghost_kept(server), "{server}");
+    }
+}
+
 /// Returns the objects of each list that a client of `poisoned` received, in order of time.
 fn lists_of(run: Run, client: &str) -> Vec<String> {
     let mut player = LessonPlayer::new(lesson("poisoned").unwrap(), run);

@@ -367,6 +367,7 @@ fn claims_of(name: &str) -> Claims {
         "back-in-time" => BACK_IN_TIME,
         "stale" => STALE,
         "poisoned" => POISONED,
+        "starved" => STARVED,
         _ => &[],
     }
 }
@@ -848,6 +849,35 @@ const POISONED: Claims = &[
         assert!(shown.says("client lister", "sleeping"));
     },
     |shown| assert_eq!(poisoned_now(shown), ["client fresh", "client new"]),
+];
+
+/// Returns the clients of `starved` that are shown to hold a ghost at the passage's time.
+fn starved_now(shown: &Shown) -> Vec<&'static str> {
+    let clients = ["client informer", "client lister"].into_iter();
+    let now = shown.view.x(shown.now);
+    let haunted = clients.filter(|client| shown.ghosts_end(client) == Some(now));
+    haunted.collect()
+}
+
+const STARVED: Claims = &[
+    |shown| {
+        assert!(shown.says("client informer", "watching configmaps"));
+        assert_eq!(shown.ghosts(), []);
+    },
+    |shown| assert_eq!(starved_now(shown), NONE),
+    |shown| {
+        assert_eq!(starved_now(shown), ["client informer"]);
+        assert_eq!(shown.heard("DELETED report 15"), ["client lister"]);
+    },
+    |shown| {
+        assert_eq!(starved_now(shown), ["client informer"]);
+        assert_eq!(shown.heard("DELETED report 15"), ["client lister"]);
+        let both = ["client informer", "client lister"];
+        assert_eq!(shown.heard("MODIFIED prices 16"), both);
+    },
+    |shown| assert_eq!(starved_now(shown), ["client informer"]),
+    |shown| assert_eq!(starved_now(shown), ["client informer"]),
+    |shown| assert_eq!(starved_now(shown), ["client informer"]),
 ];
 
 #[test]

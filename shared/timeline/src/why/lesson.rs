@@ -27,6 +27,7 @@ pub fn taught(row: Row) -> Option<Taught> {
         Row::F19 => ("away", "Away"),
         Row::F22 | Row::F31 | Row::F32 | Row::F33 => ("stale", "Two servers, two times"),
         Row::F21 | Row::F23 | Row::F29 => ("back-in-time", "The 1.9.2 bug"),
+        Row::F20 | Row::F25 => ("starved", "A hundred readers, one pipe"),
         Row::F24 | Row::F28 => ("poisoned", "A cure that stopped curing"),
         _ => return None,
     };
