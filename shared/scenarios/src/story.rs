@@ -276,6 +276,14 @@ impl StoryPlayer {
                     world.stop_client(before);
                 }
             }
+            Deed::Crowd {
+                name,
+                program,
+                scope,
+                count,
+            } => {
+                world.start_crowd(name, program, scope, *count);
+            }
             Deed::Stop(name) => {
                 if let Some(id) = self.clients.remove(name) {
                     world.stop_client(id);

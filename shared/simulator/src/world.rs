@@ -9,6 +9,7 @@ mod received;
 mod routing;
 mod shutdown;
 mod spoil;
+mod tally;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use self::clients::Clients;
 use self::inside::Observer;
 use self::parts::EtcdLink;
 pub use self::received::{Received, ReceivedRecord};
+pub use self::tally::{Tallied, TallyRecord};
 use self::shutdown::Stopping;
 use self::spoil::Spoil;
 use crate::apiserver::{Alarm, Apiserver};

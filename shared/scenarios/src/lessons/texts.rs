@@ -289,6 +289,14 @@ fn question_of(question: &Question, keys: &mut Keys<'_>) -> Result<QuestionTexts
             }
             Ok(texts)
         }
+        Form::Draw(bars) => {
+            let mut replies = Vec::new();
+            for (number, part) in (1..).zip(bars.parts) {
+                let reply = keys.within(&number.to_string(), |keys| keys.text("reply"))?;
+                replies.extend(part.iter().map(|_| reply.clone()));
+            }
+            Ok((Vec::new(), replies))
+        }
         Form::Fill { columns, rows } => {
             let mut replies = Vec::new();
             for (object, _) in rows {

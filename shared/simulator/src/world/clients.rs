@@ -9,6 +9,7 @@ use watchscope_model::tree::{BTreeMap, BTreeSet};
 
 use super::faults::Direction;
 use super::received::{Received, Transcript};
+use super::tally::Tally;
 use super::{Event, World};
 use crate::client::belief::Belief;
 use crate::client::record::Records;
@@ -59,6 +60,8 @@ pub(super) struct Clients {
     /// The records of lists, events and ends that the clients receive; `None` until [`World::tell_received`] switches
     /// them on.
     pub(super) transcript: Option<Transcript>,
+    /// What the clients ask for, and how it ends; `None` until [`World::tell_tally`] switches it on.
+    pub(super) tally: Option<Tally>,
     last: u64,
 }
 
@@ -72,6 +75,8 @@ impl Clients {
 struct Client {
     name: Arc<str>,
     user_agent: String,
+    /// Whether the client is one of a crowd: it reports nothing, and only the tally knows of it.
+    is_of_crowd: bool,
     random: Random,
     machine: Box<dyn Machine>,
     /// Times at which the queue wakes the client, each with one entry in the queue. The first of these times is never
@@ -108,6 +113,9 @@ impl Client {
     /// Returns a report if the client spins, or has changed since its last report; else `None`. Inside a window that
     /// takes no such report the function instead notes when the next report is due.
     fn report(&mut self, now: Time) -> Option<ClientReport> {
+        if self.is_of_crowd {
+            return None;
+        }
         let (phase, counts, edits) = (self.machine.phase(), self.counts(now), self.edits());
         let last = &self.last_report;
         let is_new =
@@ -160,16 +168,15 @@ struct Reach<'a> {
     world: &'a mut World,
     client: ClientId,
     name: &'a Arc<str>,
+    is_of_crowd: bool,
 }
 
-impl Port for Reach<'_> {
-    fn connect(&mut self) -> ConnectionId {
-        let connection = self.world.connect(Flow::Immediate);
-        self.world.clients.owners.insert(connection, self.client);
-        connection
-    }
-
-    fn send(&mut self, connection: ConnectionId, request: Request) -> RequestId {
+impl Reach<'_> {
+    /// Records the line of a request, unless the client is one of a crowd.
+    fn record(&mut self, request: &Request) {
+        if self.is_of_crowd {
+            return;
+        }
         let mut line = format!("{} {}", request.method, request.path);
         if !request.query.is_empty() {
             line.push('?');
@@ -180,10 +187,32 @@ impl Port for Reach<'_> {
             client: Arc::clone(self.name),
             event: ClientEvent::Request(line),
         });
-        let asked = self.world.clients.transcript.is_some();
-        let asked = asked.then(|| request.clone());
+    }
+}
+
+impl Port for Reach<'_> {
+    fn connect(&mut self) -> ConnectionId {
+        let connection = self.world.connect(Flow::Immediate);
+        self.world.clients.owners.insert(connection, self.client);
+        connection
+    }
+
+    fn send(&mut self, connection: ConnectionId, request: Request) -> RequestId {
+        self.record(&request);
+        let clients = &self.world.clients;
+        let is_asked = clients.transcript.is_some() || clients.tally.is_some();
+        let asked = is_asked.then(|| request.clone());
         let id = self.world.send(connection, request);
-        if let (Some(transcript), Some(request)) = (&mut self.world.clients.transcript, asked) {
+        let Some(request) = asked else {
+            return id;
+        };
+        let (now, network) = (self.world.now, &self.world.network);
+        let server = network.server_of(id).or_else(|| network.server(connection));
+        let clients = &mut self.world.clients;
+        if let (Some(tally), Some(server)) = (&mut clients.tally, server) {
+            tally.sent(now, (id, connection, server), &request);
+        }
+        if let Some(transcript) = clients.transcript.as_mut().filter(|_| !self.is_of_crowd) {
             transcript.sent(id, connection, &request);
         }
         id
@@ -192,6 +221,9 @@ impl Port for Reach<'_> {
     fn cancel(&mut self, request: RequestId) {
         if let Some(transcript) = &mut self.world.clients.transcript {
             transcript.cancelled(request);
+        }
+        if let Some(tally) = &mut self.world.clients.tally {
+            tally.cancelled(request);
         }
         self.world.cancel(request);
     }
@@ -214,13 +246,17 @@ impl Port for Reach<'_> {
         if let Some(transcript) = &mut self.world.clients.transcript {
             transcript.closed(connection);
         }
+        if let Some(tally) = &mut self.world.clients.tally {
+            tally.closed(connection);
+        }
         self.world.clients.owners.remove(&connection);
         self.world.close(connection);
     }
 
     fn channel_closed(&mut self, end: ChannelEnd) {
         let now = self.world.now;
-        if let Some(transcript) = &mut self.world.clients.transcript {
+        let transcript = self.world.clients.transcript.as_mut();
+        if let Some(transcript) = transcript.filter(|_| !self.is_of_crowd) {
             transcript.push(now, self.name, Received::ChannelClosed(end));
         }
     }
@@ -233,6 +269,30 @@ impl World {
     /// clients whose names begin alike. Two clients may have the same name. Only the caller bounds the number of
     /// clients.
     pub fn start_client(&mut self, name: &str, program: &Program, scope: &Scope) -> ClientId {
+        self.start(name, program, scope, false)
+    }
+
+    /// Starts `count` client programs at once, like [`World::start_client`], all with the same name. They report
+    /// nothing: neither client records nor received records come from them. [`World::next_tallied`] counts what they
+    /// ask for.
+    pub fn start_crowd(
+        &mut self,
+        name: &str,
+        program: &Program,
+        scope: &Scope,
+        count: u16,
+    ) -> Vec<ClientId> {
+        let started = (0..count).map(|_| self.start(name, program, scope, true));
+        started.collect()
+    }
+
+    fn start(
+        &mut self,
+        name: &str,
+        program: &Program,
+        scope: &Scope,
+        is_of_crowd: bool,
+    ) -> ClientId {
         self.clients.last += 1;
         let id = ClientId(self.clients.last);
         let name: Arc<str> = name.into();
@@ -244,20 +304,23 @@ impl World {
         let client = Client {
             name: Arc::clone(&name),
             user_agent,
+            is_of_crowd,
             random: Random::new(self.random.between(0, u64::MAX)),
             machine: program.build(scope),
             wakes: BTreeSet::new(),
             last_report: LastReport::default(),
         };
         self.clients.clients.insert(id, client);
-        self.clients.records.push(ClientRecord {
-            at: self.now,
-            client: name,
-            event: ClientEvent::Started {
-                program: program.name(),
-                version: program.version(),
-            },
-        });
+        if !is_of_crowd {
+            self.clients.records.push(ClientRecord {
+                at: self.now,
+                client: name,
+                event: ClientEvent::Started {
+                    program: program.name(),
+                    version: program.version(),
+                },
+            });
+        }
         self.step_client(id, Some(Input::Start));
         id
     }
@@ -339,10 +402,15 @@ impl World {
         let Clients {
             clients,
             transcript,
+            tally,
             ..
         } = &mut self.clients;
-        if let (Some(transcript), Some(client)) = (transcript, clients.get(&id)) {
+        let client = clients.get(&id).filter(|client| !client.is_of_crowd);
+        if let (Some(transcript), Some(client)) = (transcript, client) {
             transcript.take(self.now, &client.name, connection, arrival);
+        }
+        if let Some(tally) = tally {
+            tally.take(self.now, connection, arrival);
         }
         self.step_client(id, Some(Input::Arrival(connection, arrival)));
     }
@@ -401,6 +469,7 @@ impl World {
                     world: self,
                     client: id,
                     name: &client.name,
+                    is_of_crowd: client.is_of_crowd,
                 },
             };
             client.machine.step(input, &mut ctx);
