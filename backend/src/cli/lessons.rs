@@ -81,6 +81,7 @@ mod tests {
         silent       Open, and dead
         expired      410 and relist
         quiet        Nothing new, yet expired
+        herd         All at once
         away         Deleted while you were away
         ");
     }

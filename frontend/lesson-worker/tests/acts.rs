@@ -10,7 +10,7 @@ use watchscope_model::wire::player::{Answer, Break, NextPassage, Play, Step};
 use self::page::{Page, at_s, moved, now, open, received};
 
 /// All lessons.
-const LESSONS: [&str; 8] = [
+const LESSONS: [&str; 9] = [
     "watch-event",
     "ghost",
     "three-tries",
@@ -18,6 +18,7 @@ const LESSONS: [&str; 8] = [
     "silent",
     "expired",
     "quiet",
+    "herd",
     "away",
 ];
 

@@ -175,7 +175,7 @@ pub struct Break {
     pub deeds: Vec<Deed>,
 }
 
-/// Returns all eight lessons, in the order in which a person learns them.
+/// Returns all nine lessons, in the order in which a person learns them.
 #[must_use]
 pub fn lessons() -> Vec<Lesson> {
     vec![
@@ -186,6 +186,7 @@ pub fn lessons() -> Vec<Lesson> {
         silent::lesson(),
         expired::lesson(),
         quiet::lesson(),
+        herd::lesson(),
         away::lesson(),
     ]
 }

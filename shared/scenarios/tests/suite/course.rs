@@ -5,8 +5,10 @@ use std::time::Duration;
 use watchscope_model::belief::Belief;
 use watchscope_model::vocabulary::ChangeType;
 use watchscope_model::{Entry, Event, Time};
-use watchscope_scenarios::lessons::{self, Aim, Form, Lesson, LessonPlayer, lesson, lessons};
-use watchscope_simulator::{ChannelEnd, Received};
+use watchscope_scenarios::lessons::{
+    self, Aim, Bars, Form, Lesson, LessonPlayer, lesson, lessons,
+};
+use watchscope_simulator::{ChannelEnd, Received, Tallied};
 use watchscope_timeline::draw;
 use watchscope_timeline::format::text_width;
 use watchscope_timeline::inside::stretches::haunted_by;
@@ -462,6 +464,68 @@ fn the_goals_of_silent_need_what_reaches_a_dead_connection() {
     assert_eq!(ghost[0], None);
     assert!(ghost[1].is_some(), "{ghost:?}");
     assert_eq!(reached("silent", &[(170.0, delete_prices)]), [None, None]);
+}
+
+/// What one server was asked for, or gave, in a stretch of a run.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Counted {
+    lists: u32,
+    watches: u32,
+    ends: u32,
+    expired: u32,
+    refused: u32,
+}
+
+/// Returns what all clients of a lesson as written asked a server for, in these milliseconds since it began.
+fn counted(name: &str, server: u16, ms: std::ops::Range<i64>) -> Counted {
+    let lesson = lesson(name).unwrap();
+    let lasts = lesson.lasts;
+    let mut player = player(lesson);
+    player.advance(lasts);
+    let begin = player.time(Duration::ZERO);
+    let mut counted = Counted::default();
+    for (at, record) in player.take_tally() {
+        let at_ms = at.micros_since(begin).div_euclid(1_000);
+        if record.server.0 != server || !ms.contains(&at_ms) {
+            continue;
+        }
+        let count = match record.tallied {
+            Tallied::Listed => &mut counted.lists,
+            Tallied::Watched => &mut counted.watches,
+            Tallied::Ended => &mut counted.ends,
+            Tallied::Failed(410) => &mut counted.expired,
+            Tallied::Failed(_) | Tallied::Refused(_) => &mut counted.refused,
+        };
+        *count += 1;
+    }
+    counted
+}
+
+#[test]
+fn a_histogram_to_draw_has_the_requests_of_the_run() {
+    let mut columns = 0;
+    for lesson in lessons() {
+        for passage in &lesson.passages {
+            let Some(Form::Draw(bars)) = passage.question.map(|question| question.form) else {
+                continue;
+            };
+            for (second, count) in (i64::from(bars.from_s)..).zip(bars.counts()) {
+                let of = counted(lesson.name, bars.server, second * 1_000..(second + 1) * 1_000);
+                assert_eq!(of.lists + of.watches, count, "{}: {second} s", lesson.name);
+                columns += 1;
+            }
+            // What is drawn is in the future, and shown at the next passage.
+            let drawn = Duration::from_secs(u64::from(bars.from_s));
+            assert!(passage.at < drawn + Duration::from_secs(1));
+            // Nobody is right with an empty histogram, or with one column for all.
+            let question = passage.question.unwrap();
+            assert!(!question.form.accepts(0) && question.form.accepts(question.form.right()));
+            assert!(question.form.answers() <= 1 << 30);
+            let most = bars.heights().max().unwrap();
+            assert!((2..=Bars::MOST).contains(&most), "{most}");
+        }
+    }
+    assert_eq!(columns, 10);
 }
 
 /// Returns when a client of `silent` received a change of an object, in seconds.

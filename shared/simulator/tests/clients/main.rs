@@ -5,6 +5,7 @@
 mod auditor;
 mod channel;
 mod controller;
+mod crowd;
 mod kube_watcher;
 mod poller;
 mod properties;

@@ -19,7 +19,7 @@ pub(super) fn columns(question: &QuestionText, judged: Option<u32>, is_settled: 
             compared(name, *count, drawn, step)
         });
         return view! {
-            <div class="columns">{columns.collect_view()}</div>
+            <div class="answers columns">{columns.collect_view()}</div>
             <p class="quiet">"Pale: what you drew. Full: the run."</p>
         }
         .into_any();
@@ -30,7 +30,7 @@ pub(super) fn columns(question: &QuestionText, judged: Option<u32>, is_settled: 
         column(place, name.clone(), wrong, step)
     });
     view! {
-        <div class="columns" role="group" aria-label="Columns">{columns.collect_view()}</div>
+        <div class="answers columns" role="group" aria-label="Columns">{columns.collect_view()}</div>
         <p class="quiet">
             {format!(
                 "Pull the columns up, or use the arrow keys. One step is {step} requests, a full column {} or more.",
