@@ -467,7 +467,7 @@ fn the_goals_of_silent_need_what_reaches_a_dead_connection() {
 }
 
 /// What one server was asked for, or gave, in a stretch of a run.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counted {
     lists: u32,
     watches: u32,
@@ -499,6 +499,60 @@ fn counted(name: &str, server: u16, ms: std::ops::Range<i64>) -> Counted {
         *count += 1;
     }
     counted
+}
+
+/// The numbers that the text of herd names.
+#[test]
+fn the_crowd_of_herd_ends_and_asks_as_often_as_its_text_says() {
+    let of = |server, from_s: f64, to_s: f64| {
+        let ms = |at_s: f64| (at_s * 1_000.0) as i64;
+        counted("herd", server, ms(from_s)..ms(to_s))
+    };
+    let clients = Counted {
+        lists: 100,
+        watches: 100,
+        ..Counted::default()
+    };
+    assert_eq!([of(0, 0.0, 10.0), of(1, 0.0, 10.0)], [clients, clients]);
+    // Each client of 1.24 asks three times; no client of 1.27 asks at all.
+    let election = Counted {
+        lists: 100,
+        watches: 200,
+        ends: 100,
+        expired: 100,
+        refused: 0,
+    };
+    let nothing = Counted::default();
+    assert_eq!([of(0, 10.0, 46.0), of(1, 10.0, 46.0)], [election, nothing]);
+    assert_eq!([of(0, 10.0, 14.0), of(0, 16.0, 46.0)], [nothing, nothing]);
+    // A grace of 60 s: a hundred watches end within half a second.
+    assert_eq!(of(1, 50.0, 50.51).ends, 100);
+    assert!((40..60).contains(&of(1, 50.0, 50.25).ends));
+    // Killed: two hundred at one moment.
+    assert_eq!(of(0, 60.0, 60.01).ends, 200);
+    // The edit: those of one type, at one moment, and all of them list.
+    let edit = [of(0, 75.0, 75.1), of(1, 75.0, 75.1)];
+    assert_eq!(edit[0].ends + edit[1].ends, 41);
+    let after = [of(0, 75.0, 90.0), of(1, 75.0, 90.0)];
+    assert_eq!(after[0].lists + after[1].lists, 41);
+    assert_eq!(after[0].expired + after[1].expired, 41);
+    // The deletion: each asks ever more rarely, and gets a 404.
+    let refused = |from_s, to_s| of(0, from_s, to_s).refused + of(1, from_s, to_s).refused;
+    assert!(refused(90.0, 95.0) > 2 * refused(115.0, 120.0));
+    assert!(refused(115.0, 120.0) > 0);
+}
+
+#[test]
+fn the_goals_of_herd_need_a_cache_that_fails_while_somebody_writes() {
+    let fail_caches = 0;
+    let at = |at_s| reached("herd", &[(at_s, fail_caches)]);
+    assert_eq!(at(8.0)[1], None);
+    assert!(at(8.0)[0].is_some());
+    assert_eq!(at(20.0), [None, None]);
+    assert!(at(12.5)[1].is_some());
+    for harmless in [2, 3] {
+        assert_eq!(reached("herd", &[(23.5, harmless)]), [None, None]);
+    }
 }
 
 #[test]

@@ -355,6 +355,7 @@ fn claims_of(name: &str) -> Claims {
         "three-tries" => THREE_TRIES,
         "who-hung-up" => WHO_HUNG_UP,
         "silent" => SILENT,
+        "herd" => HERD,
         _ => &[],
     }
 }
@@ -724,6 +725,42 @@ const SILENT: Claims = &[
         assert_eq!(shown.heard("MODIFIED prices 11"), all);
     },
     |shown| assert_eq!(haunted_now(shown), NONE),
+];
+
+/// Checks that these clients of `herd` watch pods.
+fn watch_pods(shown: &Shown, clients: &[&str]) {
+    for client in clients {
+        assert!(shown.says(client, "watching pods"), "{client}");
+    }
+    assert_eq!(shown.ghosts(), []);
+}
+
+const OLD_AND_NEW: &[&str] = &["client old", "client new"];
+
+const HERD: Claims = &[
+    |shown| watch_pods(shown, OLD_AND_NEW),
+    // 2.5 s without a leader: nobody has noticed anything.
+    |shown| watch_pods(shown, OLD_AND_NEW),
+    |shown| {
+        watch_pods(shown, OLD_AND_NEW);
+        assert_eq!(shown.heard("DELETED web-1 18"), ["client new"]);
+    },
+    |shown| {
+        watch_pods(shown, OLD_AND_NEW);
+        assert_eq!(shown.heard("DELETED web-1 18"), ["client new"]);
+    },
+    |shown| {
+        watch_pods(shown, OLD_AND_NEW);
+        assert!(shown.says("client promo", "watching promotions"));
+    },
+    |shown| {
+        watch_pods(shown, OLD_AND_NEW);
+        assert!(shown.says("client promo", "watching promotions"));
+    },
+    |shown| {
+        watch_pods(shown, OLD_AND_NEW);
+        assert!(shown.says("client promo", "backoff"));
+    },
 ];
 
 #[test]

@@ -44,12 +44,11 @@ pub(super) fn Crowd() -> impl IntoView {
 
 /// Returns the histogram of one server, from a second on, with `most` at the top.
 fn row(name: &str, own: &[CrowdNow], from: u32, most: u32) -> impl IntoView + use<> {
-    let share = |count: u32| f64::from(count) / f64::from(most);
+    let share = |count: u32| format!("{:.3}", f64::from(count) / f64::from(most));
     let columns = (from..from + SECONDS).map(|second| {
         let one = own.iter().find(|one| one.second == second);
         let (requests, ends) = one.map_or((0, 0), |one| (one.requests, one.ends));
-        let style = format!("--asked:{:.3};--ended:{:.3}", share(requests), share(ends));
-        view! { <i style=style></i> }
+        view! { <i style:--asked=share(requests) style:--ended=share(ends)></i> }
     });
     let words = own.iter().map(|one| {
         let CrowdNow { second, requests, ends, refusals, .. } = one;

@@ -49,9 +49,9 @@ fn column(place: usize, name: String, wrong: Option<u32>, step: u64) -> impl Int
         is_same.then_some(false)
     };
     let label = name.clone();
-    let draw = move |event| {
-        let height = event_target_value(&event).parse();
-        let (place, height) = (u32::try_from(place).unwrap_or(u32::MAX), height.unwrap_or(0));
+    let draw = move |value: &str| {
+        let place = u32::try_from(place).unwrap_or(u32::MAX);
+        let height = value.parse().unwrap_or(0);
         let marks = mirrors().marks.get_untracked();
         mirrors().marks.set(marks.drawn(place, height));
     };
@@ -65,9 +65,9 @@ fn column(place: usize, name: String, wrong: Option<u32>, step: u64) -> impl Int
                 aria-label=move || format!("{label}{}", word(judged()))
                 aria-valuetext=move || about(height.get(), step)
                 data-cell=place.to_string()
-                style=move || format!("--height:{}", height.get())
+                style:--height=move || height.get().to_string()
                 prop:value=move || height.get().to_string()
-                on:input=draw
+                on:input:target=move |event| draw(&event.target().value())
                 on:keydown=keep
             />
             <span aria-hidden="true">{name}{move || glyph(judged())}</span>
@@ -92,8 +92,8 @@ fn compared(name: &str, count: u64, drawn: Option<u32>, step: u64) -> impl IntoV
         <div class="column" role="img" aria-label=label>
             <span aria-hidden="true">{count}</span>
             <span class="pair">
-                <i class="drawn" style=format!("--height:{}", drawn.unwrap_or(0))></i>
-                <i style=format!("--height:{height:.2}")></i>
+                <i class="drawn" style:--height=drawn.unwrap_or(0).to_string()></i>
+                <i style:--height=format!("{height:.2}")></i>
             </span>
             <span aria-hidden="true">{name.to_owned()}</span>
         </div>
