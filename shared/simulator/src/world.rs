@@ -205,10 +205,14 @@ impl World {
     /// point in time ever wait, so deliveries do not pile up. While deliveries wait to be taken, time stands still. If
     /// `until` is earlier than now, nothing happens.
     pub fn run_until(&mut self, until: Time) -> Pause {
+        // Whoever calls may have changed anything before.
+        let mut has_news = true;
         loop {
             let next = self.queue.next_at();
             if next.is_none_or(|at| at > self.now) {
-                self.observe();
+                if std::mem::take(&mut has_news) {
+                    self.observe();
+                }
                 if !self.deliveries.is_empty() {
                     return Pause::Deliveries;
                 }
@@ -221,7 +225,18 @@ impl World {
                 continue;
             };
             self.now = self.now.max(at);
+            has_news |= !self.is_within_crowd(&event);
             self.happen(event);
+        }
+    }
+
+    /// Whether an event changes nothing that an observer reports: it brings something to a client of a crowd, or wakes
+    /// one. What such a client sends then is an event of its own.
+    fn is_within_crowd(&self, event: &Event) -> bool {
+        match event {
+            Event::Down(connection, _) => self.clients.is_of_crowd(*connection),
+            Event::Client(moment) => self.clients.wakes_crowd(*moment),
+            _ => false,
         }
     }
 

@@ -248,7 +248,7 @@ fn leaderless() -> Passage {
                 server: 0,
                 from_s: 13,
                 step: 25,
-                parts: &[&[0], &[150, 150], &[0, 0, 0, 0, 0, 0, 0]],
+                parts: &[&[0], &[140, 160], &[0, 0, 0, 0, 0, 0, 0]],
             }),
             covers: false,
         }),
@@ -266,7 +266,7 @@ fn once() -> Passage {
         moments: vec![
             Moment::first(Sought::Write(ChangeType::Deleted, "web-1")),
             Moment::after(1, Sought::Asked("old", "watch=true")),
-            Moment::after(1, Sought::Asked("old", "limit=")),
+            Moment::first(Sought::Asked("old", "pods?resourceVersion=")),
         ],
         question: Some(Question::choose(3, 1)),
         lanes: Lanes::Sides,
@@ -330,7 +330,7 @@ fn one_type() -> Passage {
         shows: (secs(70.0), secs(92.0)),
         moments: vec![
             Moment::after(1, Sought::Asked("promo", "watch=true")),
-            Moment::after(1, Sought::Asked("promo", "limit=")),
+            Moment::first(Sought::Asked("promo", "promotions?resourceVersion=")),
         ],
         question: Some(Question::choose(3, 1)),
         lanes: Lanes::Layers,
@@ -345,7 +345,7 @@ fn remember() -> Passage {
         key: "remember",
         at: secs(112.0),
         shows: (secs(0.0), secs(120.0)),
-        moments: vec![Moment::after(2, Sought::Asked("promo", "limit="))],
+        moments: vec![Moment::after(2, Sought::Asked("promo", "promotions?resourceVersion="))],
         lanes: Lanes::Layers,
         panels: &[Panel::Crowd, Panel::Wire, Panel::Holds, Panel::Breaks],
         ..Passage::BASE
@@ -388,6 +388,18 @@ mod probe {
             }
         }
         println!("entries {}", entries.len());
+        let mut kinds: BTreeMap<String, u32> = BTreeMap::new();
+        for entry in &entries {
+            let text = match entry {
+                Entry::Record(record) => format!("{:?}", record.event),
+                Entry::Inside(record) => format!("{:?}", record.inside),
+            };
+            let crowd = if text.contains("crowd") { " crowd" } else { "" };
+            let name = text.split(['(', '{', ' ']).next().unwrap().to_owned();
+            let second: String = text.split(['(', '{', ' ']).nth(1).unwrap_or("").to_owned();
+            *kinds.entry(format!("{name} {second}{crowd}")).or_default() += 1;
+        }
+        println!("kinds {kinds:?}");
         for (at, record) in player.take_received() {
             let text = format!("{:?}", record.received);
             if !text.contains("Change {") {

@@ -528,18 +528,29 @@ fn the_crowd_of_herd_ends_and_asks_as_often_as_its_text_says() {
     // A grace of 60 s: a hundred watches end within half a second.
     assert_eq!(of(1, 50.0, 50.51).ends, 100);
     assert!((40..60).contains(&of(1, 50.0, 50.25).ends));
-    // Killed: two hundred at one moment.
+    // Killed: two hundred at one moment. Those of pods resume, and the others list.
     assert_eq!(of(0, 60.0, 60.01).ends, 200);
+    let moved = Counted {
+        lists: 120,
+        watches: 320,
+        ends: 0,
+        expired: 120,
+        refused: 0,
+    };
+    assert_eq!(of(1, 60.0, 66.0), moved);
     // The edit: those of one type, at one moment, and all of them list.
     let edit = [of(0, 75.0, 75.1), of(1, 75.0, 75.1)];
     assert_eq!(edit[0].ends + edit[1].ends, 41);
     let after = [of(0, 75.0, 90.0), of(1, 75.0, 90.0)];
     assert_eq!(after[0].lists + after[1].lists, 41);
     assert_eq!(after[0].expired + after[1].expired, 41);
+    let late = [of(0, 76.0, 82.0), of(1, 76.0, 82.0)];
+    assert_eq!(late[0].lists + late[1].lists, 41);
     // The deletion: each asks ever more rarely, and gets a 404.
     let refused = |from_s, to_s| of(0, from_s, to_s).refused + of(1, from_s, to_s).refused;
-    assert!(refused(90.0, 95.0) > 2 * refused(115.0, 120.0));
-    assert!(refused(115.0, 120.0) > 0);
+    assert!((41 * 2..41 * 4).contains(&refused(90.0, 120.0)));
+    assert!(refused(90.0, 100.0) > refused(110.0, 120.0) * 3 / 2);
+    assert!(refused(110.0, 120.0) > 0);
 }
 
 #[test]

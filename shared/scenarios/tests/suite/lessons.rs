@@ -727,38 +727,41 @@ const SILENT: Claims = &[
     |shown| assert_eq!(haunted_now(shown), NONE),
 ];
 
-/// Checks that these clients of `herd` watch pods.
-fn watch_pods(shown: &Shown, clients: &[&str]) {
-    for client in clients {
+/// Checks that both clients of pods of `herd` watch, and that nobody is shown to hold a ghost now.
+fn watch_pods(shown: &Shown) {
+    for client in ["client old", "client new"] {
         assert!(shown.says(client, "watching pods"), "{client}");
+        assert_ne!(shown.ghosts_end(client), Some(shown.view.x(shown.now)));
     }
-    assert_eq!(shown.ghosts(), []);
+    // The crowd has no lanes.
+    assert!(shown.texts().all(|line| !line.text.contains("crowd")));
 }
 
-const OLD_AND_NEW: &[&str] = &["client old", "client new"];
-
 const HERD: Claims = &[
-    |shown| watch_pods(shown, OLD_AND_NEW),
+    |shown| watch_pods(shown),
     // 2.5 s without a leader: nobody has noticed anything.
-    |shown| watch_pods(shown, OLD_AND_NEW),
+    |shown| watch_pods(shown),
     |shown| {
-        watch_pods(shown, OLD_AND_NEW);
-        assert_eq!(shown.heard("DELETED web-1 18"), ["client new"]);
+        watch_pods(shown);
+        assert_eq!(shown.heard("DELETED web-1 19"), ["client new"]);
+        let ghost = shown.ghosts_end("client old").unwrap();
+        assert!(ghost > shown.x(15.0) && ghost < shown.x(16.0));
+        assert_eq!(shown.ghosts_end("client new"), None);
     },
     |shown| {
-        watch_pods(shown, OLD_AND_NEW);
-        assert_eq!(shown.heard("DELETED web-1 18"), ["client new"]);
+        watch_pods(shown);
+        assert_eq!(shown.heard("DELETED web-1 19"), ["client new"]);
     },
     |shown| {
-        watch_pods(shown, OLD_AND_NEW);
+        watch_pods(shown);
         assert!(shown.says("client promo", "watching promotions"));
     },
     |shown| {
-        watch_pods(shown, OLD_AND_NEW);
+        watch_pods(shown);
         assert!(shown.says("client promo", "watching promotions"));
     },
     |shown| {
-        watch_pods(shown, OLD_AND_NEW);
+        watch_pods(shown);
         assert!(shown.says("client promo", "backoff"));
     },
 ];

@@ -56,6 +56,8 @@ pub(super) enum Moment {
 pub(super) struct Clients {
     clients: BTreeMap<ClientId, Client>,
     owners: BTreeMap<ConnectionId, ClientId>,
+    /// The connections of a crowd, which no observer sees.
+    crowd: BTreeSet<ConnectionId>,
     records: Records,
     /// The records of lists, events and ends that the clients receive; `None` until [`World::tell_received`] switches
     /// them on.
@@ -68,6 +70,27 @@ pub(super) struct Clients {
 impl Clients {
     pub(super) fn owner(&self, connection: ConnectionId) -> Option<ClientId> {
         self.owners.get(&connection).copied()
+    }
+
+    /// Forgets a connection that the network has forgotten.
+    pub(super) fn forget(&mut self, connection: ConnectionId) {
+        self.crowd.remove(&connection);
+    }
+
+    /// Whether a connection is one of a crowd.
+    pub(super) fn is_of_crowd(&self, connection: ConnectionId) -> bool {
+        self.crowd.contains(&connection)
+    }
+
+    /// Whether a moment wakes a client of a crowd.
+    pub(super) fn wakes_crowd(&self, moment: Moment) -> bool {
+        match moment {
+            Moment::Wake(client) => {
+                let client = self.clients.get(&client);
+                client.is_some_and(|client| client.is_of_crowd)
+            }
+            Moment::Ping(connection) | Moment::Pong(connection) => self.is_of_crowd(connection),
+        }
     }
 }
 
@@ -194,6 +217,9 @@ impl Port for Reach<'_> {
     fn connect(&mut self) -> ConnectionId {
         let connection = self.world.connect(Flow::Immediate);
         self.world.clients.owners.insert(connection, self.client);
+        if self.is_of_crowd {
+            self.world.clients.crowd.insert(connection);
+        }
         connection
     }
 

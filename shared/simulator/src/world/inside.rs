@@ -260,6 +260,10 @@ impl World {
                 let Some(connection) = self.network.owner(watcher) else {
                     continue;
                 };
+                if self.clients.is_of_crowd(connection) {
+                    observer.watchers.remove(&watcher);
+                    continue;
+                }
                 let event = InsideEvent::Watcher {
                     server: server.id,
                     watcher,
@@ -282,6 +286,9 @@ impl World {
     fn observe_connections(&self, observer: &mut Observer, now: Time) {
         let mut reported = std::mem::take(&mut observer.connections);
         for connection in self.network.connections() {
+            if self.clients.is_of_crowd(connection) {
+                continue;
+            }
             let Some(server) = self.network.server(connection) else {
                 continue;
             };

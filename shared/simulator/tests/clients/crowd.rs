@@ -30,6 +30,7 @@ fn crowd(count: u16) -> Stage {
     stage.create("a");
     stage.world.tell_received();
     stage.world.tell_tally();
+    stage.world.tell_inside();
     let ids = stage.world.start_crowd("crowd", &reflector(), &maps(), count);
     assert_eq!(ids.len(), usize::from(count));
     stage.run_secs(5);
@@ -47,6 +48,13 @@ fn a_crowd_is_counted_and_reports_nothing() {
     stage.close_streams();
     stage.run_secs(5);
     assert_eq!(counted(&mut stage), "Ended 30, Watched 30");
+    stage.reset_connections();
+    stage.run_secs(5);
+    let inside = std::iter::from_fn(|| stage.world.next_inside_record());
+    let inside: Vec<String> = inside.map(|record| format!("{record:?}")).collect();
+    assert!(!inside.is_empty());
+    let named = inside.iter().filter(|record| record.contains("crowd"));
+    assert_eq!(named.count(), 0);
 }
 
 #[test]
