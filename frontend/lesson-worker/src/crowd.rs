@@ -93,7 +93,13 @@ mod tests {
         let at = |at_us| {
             let now = crowd.now(begin, Time(at_us)).into_iter();
             let words = now.map(|now| {
-                let CrowdNow { server, second, requests, ends, refusals } = now;
+                let CrowdNow {
+                    server,
+                    second,
+                    requests,
+                    ends,
+                    refusals,
+                } = now;
                 format!("{server} {second}: {requests} {ends} {refusals}")
             });
             words.collect::<Vec<String>>()

@@ -379,7 +379,8 @@ impl Session {
         let received = self.player.take_received();
         self.transcript.take(shown, &received);
         let tally = self.player.take_tally();
-        self.transcript.count(self.player.time(Duration::ZERO), &tally);
+        self.transcript
+            .count(self.player.time(Duration::ZERO), &tally);
         self.find();
     }
 

@@ -316,11 +316,17 @@ mod tests {
     #[test]
     fn the_columns_of_a_histogram_keep_apart_and_a_step_off_is_near() {
         let marks = Marks::default().drawn(9, 7).drawn(0, 5).drawn(9, 3);
-        assert_eq!([0, 1, 9].map(|place| height_of(marks.set, place)), [5, 0, 3]);
+        assert_eq!(
+            [0, 1, 9].map(|place| height_of(marks.set, place)),
+            [5, 0, 3]
+        );
         assert_eq!(marks.filled, 0b10_0000_0001);
         assert_eq!(marks.drawn(0, 100).set, marks.drawn(0, 7).set);
         // There is no such column.
-        assert_eq!((marks.drawn(11, 7).set, height_of(marks.set, 40)), (marks.set, 0));
+        assert_eq!(
+            (marks.drawn(11, 7).set, height_of(marks.set, 40)),
+            (marks.set, 0)
+        );
         let right = Marks::default().drawn(9, 4).drawn(0, 3).set;
         let near = [0, 1, 9].map(|place| is_near(marks.set, right, place));
         assert_eq!(near, [false, true, true]);

@@ -179,13 +179,16 @@ fn script(client: ClientGo) -> Script {
         target: Target::Server(A),
         cut: Cut::Eof,
     };
+    let summer = json!({"metadata": {"name": "summer"}});
     let mut acts = vec![
+        // The type is established by then.
+        act(
+            0.5,
+            [Deed::Call(Request::new("POST", PROMOTIONS).json(&summer))],
+        ),
         act(1.0, first),
         act(LOST_S, [Deed::Inject(Fault::NoLeader)]),
-        act(
-            BACK_S,
-            [Deed::Lift(Fault::NoLeader), delete_pod("web-1")],
-        ),
+        act(BACK_S, [Deed::Lift(Fault::NoLeader), delete_pod("web-1")]),
         act(50.0, [Deed::Inject(ended(B, GRACE_S))]),
         act(54.0, [Deed::Lift(ended(B, GRACE_S))]),
         act(60.0, [Deed::Inject(ended(A, 0.0)), Deed::Inject(cut)]),
@@ -199,22 +202,21 @@ fn script(client: ClientGo) -> Script {
     ];
     acts.extend(writes());
     watchscope_model::tree::sort_by(&mut acts, |one, other| one.at.cmp(&other.at));
-    let summer = json!({"metadata": {"name": "summer"}});
     Script {
         before: vec![
             Deed::Call(Request::new("POST", DEFINITIONS).json(&definition)),
             create_map("prices"),
             create_pod("web-0"),
             create_pod("web-1"),
-            Deed::Call(Request::new("POST", PROMOTIONS).json(&summer)),
         ],
         acts,
     }
 }
 
-/// Returns a write of web-0 a second.
+/// Returns the writes of web-0: one in 4 s, as each of them reaches all clients of pods, and a browser runs the lesson.
 fn writes() -> impl Iterator<Item = Act> {
-    let seconds = (2..115).filter(|second| !QUIET_S.contains(second));
+    let seconds = (4..95).step_by(4);
+    let seconds = seconds.filter(|second| !QUIET_S.contains(second));
     seconds.map(|second| {
         let patch = json!({"metadata": {"annotations": {"turn": second.to_string()}}});
         let write = patch_of(&format!("{}/web-0", super::PODS), &patch);
@@ -345,7 +347,10 @@ fn remember() -> Passage {
         key: "remember",
         at: secs(112.0),
         shows: (secs(0.0), secs(120.0)),
-        moments: vec![Moment::after(2, Sought::Asked("promo", "promotions?resourceVersion="))],
+        moments: vec![Moment::after(
+            2,
+            Sought::Asked("promo", "promotions?resourceVersion="),
+        )],
         lanes: Lanes::Layers,
         panels: &[Panel::Crowd, Panel::Wire, Panel::Holds, Panel::Breaks],
         ..Passage::BASE
@@ -380,9 +385,16 @@ mod probe {
             if let Entry::Record(record) = entry {
                 let at = record.at.micros_since(begin) as f64 / 1e6;
                 match &record.event {
-                    Event::ClientRequest(sent) => println!("{at:9.4} {} > {}", sent.client, sent.request),
-                    Event::ClientReport(report) if report.belief.is_none() => println!("{at:9.4} {} = {}", report.client, report.phase),
-                    Event::Finding(finding) => println!("{at:9.4} finding {} {:?} {}", finding.code, finding.state, finding.summary),
+                    Event::ClientRequest(sent) => {
+                        println!("{at:9.4} {} > {}", sent.client, sent.request)
+                    }
+                    Event::ClientReport(report) if report.belief.is_none() => {
+                        println!("{at:9.4} {} = {}", report.client, report.phase)
+                    }
+                    Event::Finding(finding) => println!(
+                        "{at:9.4} finding {} {:?} {}",
+                        finding.code, finding.state, finding.summary
+                    ),
                     _ => {}
                 }
             }
@@ -403,7 +415,12 @@ mod probe {
         for (at, record) in player.take_received() {
             let text = format!("{:?}", record.received);
             if !text.contains("Change {") {
-                println!("{:9.4} {} < {}", at.micros_since(begin) as f64 / 1e6, record.client, &text[..text.len().min(150)]);
+                println!(
+                    "{:9.4} {} < {}",
+                    at.micros_since(begin) as f64 / 1e6,
+                    record.client,
+                    &text[..text.len().min(150)]
+                );
             }
         }
         let mut counts: BTreeMap<(u16, i64), BTreeMap<String, u32>> = BTreeMap::new();
@@ -414,7 +431,11 @@ mod probe {
                 Tallied::Failed(code) => format!("error{code}"),
                 other => format!("{other:?}"),
             };
-            *counts.entry((record.server.0, second)).or_default().entry(name).or_default() += 1;
+            *counts
+                .entry((record.server.0, second))
+                .or_default()
+                .entry(name)
+                .or_default() += 1;
         }
         for ((server, second), counts) in counts {
             println!("server {server} second {second}: {counts:?}");

@@ -5,9 +5,7 @@ use std::time::Duration;
 use watchscope_model::belief::Belief;
 use watchscope_model::vocabulary::ChangeType;
 use watchscope_model::{Entry, Event, Time};
-use watchscope_scenarios::lessons::{
-    self, Aim, Bars, Form, Lesson, LessonPlayer, lesson, lessons,
-};
+use watchscope_scenarios::lessons::{self, Aim, Bars, Form, Lesson, LessonPlayer, lesson, lessons};
 use watchscope_simulator::{ChannelEnd, Received, Tallied};
 use watchscope_timeline::draw;
 use watchscope_timeline::format::text_width;
@@ -575,7 +573,11 @@ fn a_histogram_to_draw_has_the_requests_of_the_run() {
                 continue;
             };
             for (second, count) in (i64::from(bars.from_s)..).zip(bars.counts()) {
-                let of = counted(lesson.name, bars.server, second * 1_000..(second + 1) * 1_000);
+                let of = counted(
+                    lesson.name,
+                    bars.server,
+                    second * 1_000..(second + 1) * 1_000,
+                );
                 assert_eq!(of.lists + of.watches, count, "{}: {second} s", lesson.name);
                 columns += 1;
             }

@@ -743,14 +743,14 @@ const HERD: Claims = &[
     |shown| watch_pods(shown),
     |shown| {
         watch_pods(shown);
-        assert_eq!(shown.heard("DELETED web-1 19"), ["client new"]);
+        assert_eq!(shown.heard("DELETED web-1 13"), ["client new"]);
         let ghost = shown.ghosts_end("client old").unwrap();
         assert!(ghost > shown.x(15.0) && ghost < shown.x(16.0));
         assert_eq!(shown.ghosts_end("client new"), None);
     },
     |shown| {
         watch_pods(shown);
-        assert_eq!(shown.heard("DELETED web-1 19"), ["client new"]);
+        assert_eq!(shown.heard("DELETED web-1 13"), ["client new"]);
     },
     |shown| {
         watch_pods(shown);

@@ -119,7 +119,11 @@ fn lanes_and_panels_only_come_with_the_passages_and_questions_are_whole() {
                     Form::Draw(_) => Bars::BITS,
                     _ => 1,
                 };
-                assert_eq!(question.form.answers(), 1 << (bits * replies.len()), "{name}");
+                assert_eq!(
+                    question.form.answers(),
+                    1 << (bits * replies.len()),
+                    "{name}"
+                );
             }
         }
     }

@@ -42,7 +42,8 @@ pub enum Tallied {
     Watched,
     /// A watch that was answered 200 is over, in order or not, and the client did not end it.
     Ended,
-    /// An ERROR event came in a watch, with this code. The end of that watch follows as a record of its own.
+    /// An ERROR event came in a watch, with this code. A client that gives the watch up then has no [`Tallied::Ended`]
+    /// of it.
     Failed(u16),
     /// A request was answered with this status, other than 200.
     Refused(u16),

@@ -51,7 +51,13 @@ fn row(name: &str, own: &[CrowdNow], from: u32, most: u32) -> impl IntoView + us
         view! { <i style:--asked=share(requests) style:--ended=share(ends)></i> }
     });
     let words = own.iter().map(|one| {
-        let CrowdNow { second, requests, ends, refusals, .. } = one;
+        let CrowdNow {
+            second,
+            requests,
+            ends,
+            refusals,
+            ..
+        } = one;
         format!("{second} s: {requests} requests, {ends} ends, {refusals} refused")
     });
     let words: Vec<String> = words.collect();

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use watchscope_model::wire::player::QuestionText;
 use web_sys::KeyboardEvent;
 
-use super::marks::{glyph, word};
+use super::marks::{check, glyph, word};
 use super::shown::mirrors;
 use crate::core::lesson::{HEIGHT_MOST, height_of, is_near};
 
@@ -68,18 +68,17 @@ fn column(place: usize, name: String, wrong: Option<u32>, step: u64) -> impl Int
                 style:--height=move || height.get().to_string()
                 prop:value=move || height.get().to_string()
                 on:input:target=move |event| draw(&event.target().value())
-                on:keydown=keep
+                on:keydown=key
             />
             <span aria-hidden="true">{name}{move || glyph(judged())}</span>
         </label>
     }
 }
 
-/// Keeps the keys that move a column from moving the lesson.
-fn keep(event: KeyboardEvent) {
-    let key = event.key();
-    if key.starts_with("Arrow") || key.starts_with("Page") || key == "Home" || key == "End" {
-        event.stop_propagation();
+/// Checks the columns by Enter, as elsewhere in a question. Else the keys in a field are the field's.
+fn key(event: KeyboardEvent) {
+    if event.key() == "Enter" {
+        check(mirrors().now(|now| now.passage));
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) fn question(passage: &PassageText, now: &LessonNow) -> Option<impl In
     let answers = match question.form {
         0 => choices(question, number, &given, is_settled),
         _ => {
-            let judged = last.filter(|last| *last < see);
+            let judged = given.iter().rev().copied().find(|given| *given < see);
             marks(question, number, judged, is_settled)
         }
     };

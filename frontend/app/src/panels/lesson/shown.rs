@@ -7,8 +7,8 @@ use leptos::prelude::{Owner, window};
 use wasm_bindgen::{JsCast as _, JsValue};
 use watchscope_model::Time;
 use watchscope_model::wire::player::{
-    ActNow, ClientNow, CrowdNow, EndNow, FindingNow, Halt, LessonCommand, LessonNow, LessonText, MoveAct,
-    PassageText, Play, WireLine, encode_command,
+    ActNow, ClientNow, CrowdNow, EndNow, FindingNow, Halt, LessonCommand, LessonNow, LessonText,
+    MoveAct, PassageText, Play, WireLine, encode_command,
 };
 use watchscope_timeline::inside::beliefs::BeliefTable;
 use watchscope_timeline::inside::stretches::Stretches;
