@@ -138,7 +138,7 @@ const WALKS: [Walk; 9] = [
             Some(Choose(1, 2)),
             Some(Choose(1, 2)),
             Some(Tap(&[1, 3], &[1])),
-            Some(Choose(1, 2)),
+            None,
             None,
         ],
         act: (3, 30),

@@ -80,6 +80,9 @@ pub struct World {
     torn: BTreeMap<RequestId, Spoil>,
     deliveries: VecDeque<Delivery>,
     clients: Clients,
+    /// Whether something may have changed since the last report that an observer reports. Events within a crowd change
+    /// nothing of that kind.
+    has_news: bool,
     /// Makes the inside records of the parts; `None` until [`World::tell_inside`] switches them on.
     observer: Option<Box<Observer>>,
 }
@@ -141,6 +144,7 @@ impl World {
             deliveries: VecDeque::new(),
             clients: Clients::default(),
             observer: None,
+            has_news: true,
             config,
         };
         world.begin();
@@ -205,12 +209,10 @@ impl World {
     /// point in time ever wait, so deliveries do not pile up. While deliveries wait to be taken, time stands still. If
     /// `until` is earlier than now, nothing happens.
     pub fn run_until(&mut self, until: Time) -> Pause {
-        // Whoever calls may have changed anything before.
-        let mut has_news = true;
         loop {
             let next = self.queue.next_at();
             if next.is_none_or(|at| at > self.now) {
-                if std::mem::take(&mut has_news) {
+                if std::mem::take(&mut self.has_news) {
                     self.observe();
                 }
                 if !self.deliveries.is_empty() {
@@ -225,7 +227,7 @@ impl World {
                 continue;
             };
             self.now = self.now.max(at);
-            has_news |= !self.is_within_crowd(&event);
+            self.has_news |= !self.is_within_crowd(&event);
             self.happen(event);
         }
     }
@@ -262,6 +264,7 @@ impl World {
     /// Opens a connection to one server, past the load balancer; the answers are those of [`World::connect`]. The
     /// connection is refused if there is no such server, or if the server takes no connections when the dial arrives.
     pub fn connect_to(&mut self, server: ServerId, flow: Flow) -> ConnectionId {
+        self.has_news = true;
         let connection = self.network.connect(server, flow, self.now);
         self.send_up(connection, Up::Open);
         connection
@@ -281,6 +284,7 @@ impl World {
     /// Sends a request and returns its id; deliveries with this id answer the request. On a connection that is closed,
     /// gone or unknown the request is lost, as bytes written to a dead socket are. A lost request gets no answer.
     pub fn send(&mut self, connection: ConnectionId, request: Request) -> RequestId {
+        self.has_news = true;
         let id = self.network.next_request();
         if self.network.is_usable(connection)
             && let Some(server) = self.server_for_request(connection)
@@ -296,6 +300,7 @@ impl World {
     /// the unread bytes counts as all unread bytes. A call for a response that is over or unknown is ignored. With
     /// [`Flow::Immediate`] bytes count as read at their delivery, and this call would count them again.
     pub fn consume(&mut self, request: RequestId, bytes: usize) {
+        self.has_news = true;
         let window = self.config.network.window_bytes;
         if self.network.consumed(request, bytes, window) {
             self.pump(request);
@@ -306,6 +311,7 @@ impl World {
     /// delivered, except deliveries that already wait for [`World::next_delivery`]. A call for a request that is over
     /// or unknown is ignored.
     pub fn cancel(&mut self, request: RequestId) {
+        self.has_news = true;
         if let Some(connection) = self.network.owner(request) {
             self.network.cancel(request);
             self.send_up(connection, Up::Cancel(request));
@@ -316,6 +322,7 @@ impl World {
     /// that already wait for [`World::next_delivery`]. A call for a connection that is closed, gone or unknown is
     /// ignored.
     pub fn close(&mut self, connection: ConnectionId) {
+        self.has_news = true;
         if self.network.is_usable(connection) {
             self.network.client_closes(connection);
             self.send_up(connection, Up::Close);
@@ -328,6 +335,7 @@ impl World {
     ///
     /// Stories act on the cluster through this function: rollouts, edits, deletions.
     pub fn call(&mut self, request: &Request) -> Answer {
+        self.has_news = true;
         let id = self.network.next_request();
         let (status, headers, body) =
             self.with_server(ServerId(0), |server, ctx| server.call(id, request, ctx));

@@ -250,7 +250,7 @@ fn leaderless() -> Passage {
                 server: 0,
                 from_s: 13,
                 step: 25,
-                parts: &[&[0], &[140, 160], &[0, 0, 0, 0, 0, 0, 0]],
+                parts: &[&[0], &[142, 158], &[0, 0, 0, 0, 0, 0, 0]],
             }),
             covers: false,
         }),
@@ -320,7 +320,7 @@ fn servers() -> Passage {
         }),
         lanes: Lanes::Layers,
         panels: &[Panel::Crowd, Panel::Wire, Panel::Holds],
-        speed: Some(5),
+        speed: Some(8),
         ..Passage::BASE
     }
 }
@@ -328,16 +328,15 @@ fn servers() -> Passage {
 fn one_type() -> Passage {
     Passage {
         key: "type",
-        at: secs(88.0),
-        shows: (secs(70.0), secs(92.0)),
+        at: secs(108.0),
+        shows: (secs(72.0), secs(110.0)),
         moments: vec![
             Moment::after(1, Sought::Asked("promo", "watch=true")),
             Moment::first(Sought::Asked("promo", "promotions?resourceVersion=")),
+            Moment::after(2, Sought::Asked("promo", "promotions?resourceVersion=")),
         ],
-        question: Some(Question::choose(3, 1)),
         lanes: Lanes::Layers,
         panels: &[Panel::Crowd, Panel::Wire, Panel::Holds],
-        speed: Some(5),
         ..Passage::BASE
     }
 }
@@ -345,12 +344,8 @@ fn one_type() -> Passage {
 fn remember() -> Passage {
     Passage {
         key: "remember",
-        at: secs(112.0),
+        at: secs(114.0),
         shows: (secs(0.0), secs(120.0)),
-        moments: vec![Moment::after(
-            2,
-            Sought::Asked("promo", "promotions?resourceVersion="),
-        )],
         lanes: Lanes::Layers,
         panels: &[Panel::Crowd, Panel::Wire, Panel::Holds, Panel::Breaks],
         ..Passage::BASE

@@ -743,22 +743,23 @@ const HERD: Claims = &[
     |shown| watch_pods(shown),
     |shown| {
         watch_pods(shown);
-        assert_eq!(shown.heard("DELETED web-1 13"), ["client new"]);
+        assert_eq!(shown.heard("DELETED web-1 14"), ["client new"]);
         let ghost = shown.ghosts_end("client old").unwrap();
         assert!(ghost > shown.x(15.0) && ghost < shown.x(16.0));
         assert_eq!(shown.ghosts_end("client new"), None);
     },
     |shown| {
         watch_pods(shown);
-        assert_eq!(shown.heard("DELETED web-1 13"), ["client new"]);
+        assert_eq!(shown.heard("DELETED web-1 14"), ["client new"]);
     },
     |shown| {
         watch_pods(shown);
-        assert!(shown.says("client promo", "watching promotions"));
+        assert!(shown.says("client promo", "watch"));
     },
     |shown| {
         watch_pods(shown);
-        assert!(shown.says("client promo", "watching promotions"));
+        assert!(shown.says("client promo", "backoff"));
+        assert_eq!(shown.heard("DELETED summer 29"), ["client promo"]);
     },
     |shown| {
         watch_pods(shown);

@@ -354,6 +354,7 @@ impl World {
     /// Kills a client: its connections close, and it reports nothing more. The client's waiting records stay. A call
     /// for a client that was stopped before, or is unknown, is ignored.
     pub fn stop_client(&mut self, client: ClientId) {
+        self.has_news = true;
         for connection in self.client_connections(client) {
             self.clients.owners.remove(&connection);
             self.close(connection);

@@ -59,6 +59,7 @@ impl World {
     /// Makes the parts of the world report their inside from now on, beginning with their whole state.
     /// [`World::next_inside_record`] takes the records. A second call does nothing.
     pub fn tell_inside(&mut self) {
+        self.has_news = true;
         self.observer.get_or_insert_default();
     }
 
