@@ -232,11 +232,14 @@ impl World {
         }
     }
 
-    /// Whether an event changes nothing that an observer reports: it brings something to a client of a crowd, or wakes
-    /// one. What such a client sends then is an event of its own.
+    /// Whether an event changes nothing that an observer reports: it is traffic of a client of a crowd, but no write, or
+    /// it wakes such a client.
     fn is_within_crowd(&self, event: &Event) -> bool {
         match event {
-            Event::Down(connection, _) => self.clients.is_of_crowd(*connection),
+            Event::Up(_, Up::Request(_, request)) if request.method != "GET" => false,
+            Event::Up(connection, _) | Event::Down(connection, _) => {
+                self.clients.is_of_crowd(*connection)
+            }
             Event::Client(moment) => self.clients.wakes_crowd(*moment),
             _ => false,
         }

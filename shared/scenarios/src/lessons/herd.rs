@@ -194,7 +194,7 @@ fn script(client: ClientGo) -> Script {
         act(60.0, [Deed::Inject(ended(A, 0.0)), Deed::Inject(cut)]),
         act(64.0, [Deed::Lift(ended(A, 0.0))]),
         act(
-            67.0,
+            64.5,
             away_from(A, [start("promo", informer(client), promotions())]),
         ),
         act(75.0, [patch_of(&path, &short_names)]),

@@ -486,6 +486,7 @@ impl World {
         let Some(mut client) = self.clients.clients.remove(&id) else {
             return;
         };
+        let had_news = self.has_news;
         if let Some(input) = input {
             let now = self.now;
             let mut ctx = Context {
@@ -500,6 +501,10 @@ impl World {
                 },
             };
             client.machine.step(input, &mut ctx);
+        }
+        if client.is_of_crowd {
+            // What the client sent and opened is not reported.
+            self.has_news = had_news;
         }
         if let Some(report) = client.report(self.now) {
             self.clients.records.push(ClientRecord {
