@@ -254,17 +254,17 @@ impl World {
         let reported = std::mem::take(&mut observer.watchers);
         for server in &self.servers {
             for (watcher, resource, look) in server.watcher_looks() {
+                let connection = self.network.owner(watcher);
+                if connection.is_some_and(|connection| self.clients.is_of_crowd(connection)) {
+                    continue;
+                }
                 observer.watchers.insert(watcher, look);
                 if reported.get(&watcher) == Some(&look) {
                     continue;
                 }
-                let Some(connection) = self.network.owner(watcher) else {
+                let Some(connection) = connection else {
                     continue;
                 };
-                if self.clients.is_of_crowd(connection) {
-                    observer.watchers.remove(&watcher);
-                    continue;
-                }
                 let event = InsideEvent::Watcher {
                     server: server.id,
                     watcher,
