@@ -16,9 +16,11 @@ enum Reply {
     Tap(&'static [u32], &'static [u32]),
     /// By a letter for each cell: h for holds, g for gone; of an end, e for ERROR, c for closed.
     Fill(&'static str, &'static str),
+    /// By the height of each column, in steps.
+    Draw(&'static [usize], &'static [usize]),
 }
 
-use Reply::{Choose, Fill, Tap};
+use Reply::{Choose, Draw, Fill, Tap};
 
 /// A lesson, as a person walks through it.
 struct Walk {
@@ -33,7 +35,7 @@ struct Walk {
     goals: [(usize, &'static [usize]); 2],
 }
 
-const WALKS: [Walk; 12] = [
+const WALKS: [Walk; 13] = [
     Walk {
         lesson: "watch-event",
         late: 49,
@@ -123,6 +125,24 @@ const WALKS: [Walk; 12] = [
         ],
         act: (3, 30),
         goals: [(5, &[0]), (5, &[1])],
+    },
+    Walk {
+        lesson: "herd",
+        late: 115,
+        replies: [
+            Some(Choose(1, 3)),
+            Some(Draw(
+                &[7, 1, 0, 0, 0, 0, 0, 0, 0, 0],
+                &[0, 6, 6, 0, 0, 0, 0, 0, 0, 0],
+            )),
+            Some(Choose(1, 2)),
+            Some(Choose(1, 2)),
+            Some(Tap(&[1, 3], &[1])),
+            None,
+            None,
+        ],
+        act: (3, 30),
+        goals: [(6, &[0]), (5, &[0])],
     },
     Walk {
         lesson: "back-in-time",
@@ -282,6 +302,19 @@ async fn answer(tab: &Tab<'_>, reply: &Reply, is_right: bool) -> Result<()> {
                 tab.press(key.to_string()).await?;
             }
             tab.press(Key::Enter).await?;
+        }
+        Draw(wrong, right) => {
+            tab.press("1").await?;
+            for (place, height) in if is_right { right } else { wrong }.iter().enumerate() {
+                has_focus(tab, &format!("[data-cell=\"{place}\"]")).await?;
+                press_here(tab, Key::Home).await?;
+                for _ in 0..*height {
+                    press_here(tab, Key::Up).await?;
+                }
+                press_here(tab, Key::Tab).await?;
+            }
+            has_focus(tab, ".check-marks").await?;
+            press_here(tab, Key::Enter).await?;
         }
         Fill(wrong, right) => {
             tab.press("1").await?;
@@ -540,11 +573,16 @@ async fn every_goal_is_reached_and_too_many_clicks_are_said() -> Result<()> {
 
 /// Touches the middle of an element, moves the finger by these pixels, and lifts it.
 async fn touch(tab: &Tab<'_>, selector: &str, by_px: f64) -> Result<()> {
+    touch_at(tab, selector, 0.5, by_px).await
+}
+
+/// Touches an element at this part of its height from the top, moves the finger by these pixels, and lifts it.
+async fn touch_at(tab: &Tab<'_>, selector: &str, part: f64, by_px: f64) -> Result<()> {
     let script = format!(
         "const element = document.querySelector(`{selector}`);
         element.scrollIntoView({{block: 'nearest'}});
         const box = element.getBoundingClientRect();
-        return [box.x + box.width / 2, box.y + box.height / 2, box.height];"
+        return [box.x + box.width / 2, box.y + box.height * {part}, box.height];"
     );
     // A picture that is drawn, or a note that is written, may still move it.
     let mut before = Value::Null;
@@ -584,6 +622,14 @@ async fn touch_answer(tab: &Tab<'_>, reply: &Reply, is_right: bool) -> Result<()
         Tap(wrong, right) => {
             for place in if is_right { *right } else { *wrong } {
                 touch(tab, &nth(*place), 0.0).await?;
+            }
+            touch(tab, ".check-marks", 0.0).await?;
+        }
+        Draw(wrong, right) => {
+            for (place, height) in if is_right { right } else { wrong }.iter().enumerate() {
+                // A pixel from the edge is still in the column.
+                let part = (1.0 - *height as f64 / 7.0).clamp(0.02, 0.98);
+                touch_at(tab, &format!("[data-cell=\"{place}\"]"), part, 0.0).await?;
             }
             touch(tab, ".check-marks", 0.0).await?;
         }

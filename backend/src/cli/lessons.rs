@@ -81,6 +81,7 @@ mod tests {
         silent        Open, and dead
         expired       410 and relist
         quiet         Nothing new, yet expired
+        herd          All at once
         away          Deleted while you were away
         back-in-time  The 1.9.2 bug
         stale         Two servers, two times

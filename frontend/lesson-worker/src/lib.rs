@@ -7,6 +7,7 @@
 //! ```
 //! [`Session`] is a machine: its driver passes the milliseconds of a clock in.
 
+mod crowd;
 mod learning;
 mod link;
 mod pace;

@@ -378,6 +378,9 @@ impl Session {
     fn hear(&mut self, shown: &[Entry]) {
         let received = self.player.take_received();
         self.transcript.take(shown, &received);
+        let tally = self.player.take_tally();
+        self.transcript
+            .count(self.player.time(Duration::ZERO), &tally);
         self.find();
     }
 

@@ -8,11 +8,12 @@ use std::fmt::Display;
 
 use watchscope_model::event::{Event, Finding};
 use watchscope_model::vocabulary::{Cause, Origin, Standing};
-use watchscope_model::wire::player::{ClientNow, EndNow, FindingNow, WireLine};
+use watchscope_model::wire::player::{ClientNow, CrowdNow, EndNow, FindingNow, WireLine};
 use watchscope_model::{Entry, Time, tree};
 use watchscope_scenarios::lessons::{Learned, News};
-use watchscope_simulator::{Cut, LogLine, Received, ReceivedRecord, WireEnd};
+use watchscope_simulator::{Cut, LogLine, Received, ReceivedRecord, TallyRecord, WireEnd};
 
+use crate::crowd::Crowd;
 use crate::learning::Learning;
 
 /// The most lines that are kept; the oldest ones go.
@@ -35,6 +36,7 @@ pub(crate) struct Transcript {
     learning: Learning,
     /// The ends of the watches of Go programs.
     ends: VecDeque<EndNow>,
+    crowd: Crowd,
     /// The findings that are not cleared.
     findings: Vec<Finding>,
 }
@@ -62,6 +64,16 @@ impl Transcript {
         self.lines.extend(lines);
         let gone = self.lines.len().saturating_sub(LINES_MOST);
         self.lines.drain(..gone);
+    }
+
+    /// Takes the next counts of what all clients asked for, in a lesson with this begin.
+    pub(crate) fn count(&mut self, begin: Time, tally: &[(Time, TallyRecord)]) {
+        self.crowd.take(begin, tally);
+    }
+
+    /// Returns the counts of the last seconds before a time, in a lesson with this begin.
+    pub(crate) fn crowd(&self, begin: Time, at: Time) -> Vec<CrowdNow> {
+        self.crowd.now(begin, at)
     }
 
     /// Adds an end of a watch. Ends of several clients that are alike and together share a row.

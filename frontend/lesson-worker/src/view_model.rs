@@ -121,6 +121,7 @@ fn passage(passage: &Passage, texts: &PassageTexts) -> PassageText {
         has_holds: passage.panels.contains(&Panel::Holds),
         has_code: passage.panels.contains(&Panel::Code),
         has_ends: passage.panels.contains(&Panel::Ends),
+        has_crowd: passage.panels.contains(&Panel::Crowd),
         has_breaks: passage.panels.contains(&Panel::Breaks),
     }
 }
@@ -146,6 +147,8 @@ fn question_text(question: &Question, texts: &QuestionTexts) -> QuestionText {
         lanes: Vec::new(),
         rows: Vec::new(),
         columns: Vec::new(),
+        counts: Vec::new(),
+        step: 0,
         right: number(question.form.right()),
         see: number(question.form.answers()),
         because: texts.because.clone(),
@@ -159,6 +162,13 @@ fn question_text(question: &Question, texts: &QuestionTexts) -> QuestionText {
             text.lanes = taps.iter().map(|tap| tap.lane.to_owned()).collect();
         }
         Form::Ends(_) => text.form = 3,
+        Form::Draw(bars) => {
+            text.form = 4;
+            text.step = bars.step;
+            text.counts = bars.counts().map(u64::from).collect();
+            let seconds = (bars.from_s..).zip(bars.counts());
+            text.answers = seconds.map(|(second, _)| format!("{second} s")).collect();
+        }
         Form::Fill { columns, rows } => {
             text.form = 2;
             text.rows = rows.iter().map(|(row, _)| (*row).to_owned()).collect();
@@ -231,6 +241,13 @@ pub(crate) fn now(now: &Now<'_>) -> LessonNow {
         wire: now.transcript.lines(),
         clients: now.transcript.clients(),
         ends: now.transcript.ends(),
+        servers: player
+            .servers()
+            .map(|server| format!("1.{}", server.minor()))
+            .collect(),
+        crowd: now
+            .transcript
+            .crowd(player.time(Duration::ZERO), player.time(now.at)),
         findings: now.transcript.findings(),
     }
 }

@@ -10,7 +10,7 @@ use watchscope_model::wire::player::{Answer, Break, NextPassage, Play, Step};
 use self::page::{Page, at_s, moved, now, open, received};
 
 /// All lessons.
-const LESSONS: [&str; 12] = [
+const LESSONS: [&str; 13] = [
     "watch-event",
     "ghost",
     "three-tries",
@@ -18,6 +18,7 @@ const LESSONS: [&str; 12] = [
     "silent",
     "expired",
     "quiet",
+    "herd",
     "away",
     "back-in-time",
     "stale",

@@ -203,6 +203,20 @@ impl Run {
             .collect()
     }
 
+    /// Takes what all client programs asked for since the last call, and how it ended, in order of time on the log's
+    /// clock. The list is empty unless [`World::tell_tally`] was called. At most 16,384 records wait; of more the
+    /// oldest are lost ([`World::next_tallied`]).
+    pub fn take_tally(&mut self) -> Vec<(Time, sim::TallyRecord)> {
+        let world = &mut self.world;
+        let next = || {
+            world
+                .next_tallied()
+                .map(|record| (world.wall_us(record.at), record))
+        };
+        let records = std::iter::from_fn(next);
+        records.map(|(at, record)| (Time(at), record)).collect()
+    }
+
     /// Performs a person's deeds now, in their order, besides the story; in a run without a story it performs none.
     /// Also records what client programs and layers of the world have reported so far.
     pub fn perform(&mut self, deeds: &[Deed]) {

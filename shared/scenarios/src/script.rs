@@ -66,6 +66,18 @@ pub enum Deed {
         /// The objects that the client lists or watches.
         scope: Scope,
     },
+    /// Starts client programs that report nothing and that no deed can stop
+    /// ([`World::start_crowd`](watchscope_simulator::World::start_crowd)).
+    Crowd {
+        /// The name of all these clients, with which their User-Agents begin.
+        name: &'static str,
+        /// The program that each of them runs.
+        program: Program,
+        /// The objects that each of them lists or watches.
+        scope: Scope,
+        /// How many they are.
+        count: u16,
+    },
     /// Kills the client program that the player started by this name; no such program is no error.
     Stop(String),
     /// Makes the viewer's watches read arriving bytes (`true`), or stop reading (`false`). If the viewer cannot stop

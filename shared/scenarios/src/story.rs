@@ -282,6 +282,14 @@ impl StoryPlayer {
                 let id = world.start_client_at(*server, name, program, scope);
                 self.started(name, id, world);
             }
+            Deed::Crowd {
+                name,
+                program,
+                scope,
+                count,
+            } => {
+                world.start_crowd(name, program, scope, *count);
+            }
             Deed::Stop(name) => {
                 if let Some(id) = self.clients.remove(name) {
                     world.stop_client(id);

@@ -80,4 +80,4 @@ pub use time::Time;
 pub use truth::Truth;
 pub use version::{UnknownServerVersion, Version};
 pub use workload::Controllers;
-pub use world::{Pause, Received, ReceivedRecord, World};
+pub use world::{Pause, Received, ReceivedRecord, Tallied, TallyRecord, World};

@@ -9,6 +9,7 @@ mod received;
 mod routing;
 mod shutdown;
 mod spoil;
+mod tally;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use self::parts::EtcdLink;
 pub use self::received::{Received, ReceivedRecord};
 use self::shutdown::Stopping;
 use self::spoil::Spoil;
+pub use self::tally::{Tallied, TallyRecord};
 use crate::apiserver::{Alarm, Apiserver};
 use crate::change::Change;
 use crate::config::Config;
@@ -78,6 +80,9 @@ pub struct World {
     torn: BTreeMap<RequestId, Spoil>,
     deliveries: VecDeque<Delivery>,
     clients: Clients,
+    /// Whether something may have changed since the last report that an observer reports. Events within a crowd change
+    /// nothing of that kind.
+    has_news: bool,
     /// Makes the inside records of the parts; `None` until [`World::tell_inside`] switches them on.
     observer: Option<Box<Observer>>,
 }
@@ -139,6 +144,7 @@ impl World {
             deliveries: VecDeque::new(),
             clients: Clients::default(),
             observer: None,
+            has_news: true,
             config,
         };
         world.begin();
@@ -206,7 +212,9 @@ impl World {
         loop {
             let next = self.queue.next_at();
             if next.is_none_or(|at| at > self.now) {
-                self.observe();
+                if std::mem::take(&mut self.has_news) {
+                    self.observe();
+                }
                 if !self.deliveries.is_empty() {
                     return Pause::Deliveries;
                 }
@@ -219,7 +227,21 @@ impl World {
                 continue;
             };
             self.now = self.now.max(at);
+            self.has_news |= !self.is_within_crowd(&event);
             self.happen(event);
+        }
+    }
+
+    /// Whether an event changes nothing that an observer reports: it is traffic of a client of a crowd, but no write, or
+    /// it wakes such a client.
+    fn is_within_crowd(&self, event: &Event) -> bool {
+        match event {
+            Event::Up(_, Up::Request(_, request)) if request.method != "GET" => false,
+            Event::Up(connection, _) | Event::Down(connection, _) => {
+                self.clients.is_of_crowd(*connection)
+            }
+            Event::Client(moment) => self.clients.wakes_crowd(*moment),
+            _ => false,
         }
     }
 
@@ -245,6 +267,7 @@ impl World {
     /// Opens a connection to one server, past the load balancer; the answers are those of [`World::connect`]. The
     /// connection is refused if there is no such server, or if the server takes no connections when the dial arrives.
     pub fn connect_to(&mut self, server: ServerId, flow: Flow) -> ConnectionId {
+        self.has_news = true;
         let connection = self.network.connect(server, flow, self.now);
         self.send_up(connection, Up::Open);
         connection
@@ -264,6 +287,7 @@ impl World {
     /// Sends a request and returns its id; deliveries with this id answer the request. On a connection that is closed,
     /// gone or unknown the request is lost, as bytes written to a dead socket are. A lost request gets no answer.
     pub fn send(&mut self, connection: ConnectionId, request: Request) -> RequestId {
+        self.has_news = true;
         let id = self.network.next_request();
         if self.network.is_usable(connection)
             && let Some(server) = self.server_for_request(connection)
@@ -279,6 +303,7 @@ impl World {
     /// the unread bytes counts as all unread bytes. A call for a response that is over or unknown is ignored. With
     /// [`Flow::Immediate`] bytes count as read at their delivery, and this call would count them again.
     pub fn consume(&mut self, request: RequestId, bytes: usize) {
+        self.has_news = true;
         let window = self.config.network.window_bytes;
         if self.network.consumed(request, bytes, window) {
             self.pump(request);
@@ -289,6 +314,7 @@ impl World {
     /// delivered, except deliveries that already wait for [`World::next_delivery`]. A call for a request that is over
     /// or unknown is ignored.
     pub fn cancel(&mut self, request: RequestId) {
+        self.has_news = true;
         if let Some(connection) = self.network.owner(request) {
             self.network.cancel(request);
             self.send_up(connection, Up::Cancel(request));
@@ -299,6 +325,7 @@ impl World {
     /// that already wait for [`World::next_delivery`]. A call for a connection that is closed, gone or unknown is
     /// ignored.
     pub fn close(&mut self, connection: ConnectionId) {
+        self.has_news = true;
         if self.network.is_usable(connection) {
             self.network.client_closes(connection);
             self.send_up(connection, Up::Close);
@@ -311,6 +338,7 @@ impl World {
     ///
     /// Stories act on the cluster through this function: rollouts, edits, deletions.
     pub fn call(&mut self, request: &Request) -> Answer {
+        self.has_news = true;
         let id = self.network.next_request();
         let (status, headers, body) =
             self.with_server(ServerId(0), |server, ctx| server.call(id, request, ctx));

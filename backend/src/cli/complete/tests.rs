@@ -64,7 +64,7 @@ async fn values_come_from_what_the_program_knows() {
     assert_snapshot!(values("watch -o ").await, @"text jsonl :4");
     assert_snapshot!(values("watch -Ao j").await, @"jsonl :4");
     assert_snapshot!(values("watch --output=te").await, @"text :4");
-    assert_snapshot!(values("lessons ").await, @"watch-event ghost three-tries who-hung-up silent expired quiet away back-in-time stale starved poisoned :4");
+    assert_snapshot!(values("lessons ").await, @"watch-event ghost three-tries who-hung-up silent expired quiet herd away back-in-time stale starved poisoned :4");
     assert_snapshot!(values("lessons ghost ").await, @":4");
     assert_snapshot!(values("demo F0").await, @"F01 F02 F03 F04 F05 F06 F07 F08 F09 :4");
     assert_snapshot!(values("demo --fault reset@3,de").await, @"reset@3,delay :4");

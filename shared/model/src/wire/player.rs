@@ -143,6 +143,8 @@ fields! {
         has_code: bool,
         /// Whether the passage needs the table of the ends of watches.
         has_ends: bool,
+        /// Whether the passage needs the histogram of requests and of ends of watches.
+        has_crowd: bool,
         /// Whether the passage needs the buttons that do something to the cluster.
         has_breaks: bool,
     }
@@ -163,10 +165,12 @@ fields! {
         asks: String,
         /// The form of an answer. 0: the index of one of `answers`. 1: a set of `answers`, which are lanes. 2: a table
         /// of objects and clients, whose cells are `answers`, row by row. 3: a table of `answers`, which are ends of a
-        /// watch. A set or a table is a number. Its bit n says whether the answer with index n is in the set, whether
-        /// that client holds that object, or whether an ERROR comes before that end.
+        /// watch. 4: a histogram, whose columns are `answers`. A set or a table is a number. Its bit n says whether the
+        /// answer with index n is in the set, whether that client holds that object, or whether an ERROR comes before
+        /// that end. A histogram is a number, too. Its bits from 3n on are the height of the column with index n, from 0
+        /// to 7; a column that is off by one step is right.
         form: u32,
-        /// The answers, lanes, cells or ends, in words.
+        /// The answers, lanes, cells, ends or columns, in words.
         answers: Vec<String>,
         /// The keys of the lanes to tap; empty for another form.
         lanes: Vec<String>,
@@ -174,6 +178,10 @@ fields! {
         rows: Vec<String>,
         /// The names of a table's columns; empty for another form.
         columns: Vec<String>,
+        /// The height of each column of a histogram in the run as written; empty for another form.
+        counts: Vec<u64>,
+        /// How much one step of a column stands for; 0 for another form.
+        step: u32,
         /// The right answer.
         right: u32,
         /// The answer that asks to see the right one. Any possible answer is less.
@@ -266,6 +274,11 @@ fields! {
         clients: Vec<ClientNow>,
         /// The last 24 ends of watches of Go programs, the oldest first.
         ends: Vec<EndNow>,
+        /// The minor versions of the apiservers of this run, such as `1.36`, in the order of their numbers.
+        servers: Vec<String>,
+        /// What all clients asked for in the last 20 seconds, by server and then by second. A second in which nothing
+        /// happened at a server is absent.
+        crowd: Vec<CrowdNow>,
         /// The findings that are not cleared, the newest first.
         findings: Vec<FindingNow>,
     }
@@ -345,6 +358,19 @@ fields! {
         /// The code of the last ERROR that the channel carried; absent if it carried none.
         error: Option<u64>,
     }
+    /// What clients asked of one server in one second, and what became of it.
+    struct CrowdNow {
+        /// The server's number, from 0.
+        server: u32,
+        /// The second, counted from the lesson's begin.
+        second: u32,
+        /// The requests for lists and for watches.
+        requests: u32,
+        /// The watches that ended, but not by the client's own will.
+        ends: u32,
+        /// The requests that were refused: by a status other than 200, or by an ERROR event in a watch.
+        refusals: u32,
+    }
     /// A client program.
     struct ClientNow {
         /// The client's name.
@@ -397,6 +423,7 @@ listed!(
     GivenAnswer,
     WireLine,
     EndNow,
+    CrowdNow,
     ClientNow,
     FindingNow,
 );

@@ -9,6 +9,7 @@ mod back_in_time;
 mod expired;
 mod ghost;
 mod goal;
+mod herd;
 mod moment;
 mod movable;
 mod player;
@@ -39,7 +40,7 @@ pub use self::goal::{Aim, Goal};
 pub use self::moment::{Moment, Sought};
 pub use self::movable::{Find, Learned, Movable, News};
 pub use self::player::{Found, LessonPlayer, Run, digest_of};
-pub use self::question::{End, Form, Question, Tap};
+pub use self::question::{Bars, End, Form, Question, Tap};
 pub use self::texts::{
     ActTexts, Line, PassageTexts, QuestionTexts, TextError, Texts, english, english_json,
     english_lines,
@@ -158,12 +159,14 @@ pub enum Panel {
     Code,
     /// The table of the ends of watches, with what came out of the channels of Go programs.
     Ends,
+    /// The histogram of requests and of ends of watches, by server.
+    Crowd,
     /// What the person can do to the cluster.
     Breaks,
 }
 
 impl Panel {
-    /// All panels but that of the ends, which only a lesson about them needs.
+    /// All panels but those of the ends and of the crowd, which only lessons about them need.
     pub const ALL: &'static [Self] = &[Self::Wire, Self::Holds, Self::Code, Self::Breaks];
 }
 
@@ -176,7 +179,7 @@ pub struct Break {
     pub deeds: Vec<Deed>,
 }
 
-/// Returns all twelve lessons, in the order in which a person learns them.
+/// Returns all thirteen lessons, in the order in which a person learns them.
 #[must_use]
 pub fn lessons() -> Vec<Lesson> {
     vec![
@@ -187,6 +190,7 @@ pub fn lessons() -> Vec<Lesson> {
         silent::lesson(),
         expired::lesson(),
         quiet::lesson(),
+        herd::lesson(),
         away::lesson(),
         back_in_time::lesson(),
         stale::lesson(),

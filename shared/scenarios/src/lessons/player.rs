@@ -8,7 +8,7 @@ use std::time::Duration;
 use watchscope_log::{Ring, Sealed, Sealer};
 use watchscope_model::{Entry, EpochId, LogId, Seq, State, Time};
 use watchscope_probe::{ProbeConfig, WatchSpec};
-use watchscope_simulator::{ClientGo, ReceivedRecord, Version};
+use watchscope_simulator::{ClientGo, ReceivedRecord, TallyRecord, Version};
 
 use super::goal::Aim;
 use super::moment::{self, Finder, Sought};
@@ -102,6 +102,8 @@ pub struct LessonPlayer {
     waiting: VecDeque<Entry>,
     /// What the client programs received and the caller has not yet taken.
     received: VecDeque<(Time, ReceivedRecord)>,
+    /// What all client programs, also those of a crowd, asked for and the caller has not yet taken.
+    tally: VecDeque<(Time, TallyRecord)>,
     /// The person's deeds in this run: the time since the lesson began, and the index among the lesson's breaks.
     deeds: Vec<(Duration, usize)>,
     /// Deeds of the previous run that are yet to be repeated in this run.
@@ -128,6 +130,7 @@ impl LessonPlayer {
         let mut driver = Driver::of_story_later(story, run.seed, SETTLING);
         driver.tell_one_log();
         driver.world.tell_received();
+        driver.world.tell_tally();
         let at = driver.now();
         driver.perform(&before);
         driver.run_for(SETTLING);
@@ -164,6 +167,7 @@ impl LessonPlayer {
             goals,
             waiting: driver.take_log().into(),
             received: driver.take_received().into(),
+            tally: driver.take_tally().into(),
             lesson,
             run,
             number,
@@ -182,6 +186,11 @@ impl LessonPlayer {
     #[must_use]
     pub fn lesson(&self) -> &Lesson {
         &self.lesson
+    }
+
+    /// Returns the versions of the apiservers of this run, in the order of their numbers.
+    pub fn servers(&self) -> impl Iterator<Item = Version> {
+        self.driver.world.servers().map(|(_, version)| version)
     }
 
     /// Returns the parameters of this run.
@@ -283,6 +292,17 @@ impl LessonPlayer {
         let mut taken = Vec::new();
         while let Some(received) = self.received.pop_front_if(|(at, _)| *at <= now) {
             taken.push(received);
+        }
+        taken
+    }
+
+    /// Takes what all client programs asked for since the last call, and how it ended, up to and with the time that is
+    /// shown. The list is in order of time, on the cluster's clock. The list may be empty.
+    pub fn take_tally(&mut self) -> Vec<(Time, TallyRecord)> {
+        let now = self.now();
+        let mut taken = Vec::new();
+        while let Some(record) = self.tally.pop_front_if(|(at, _)| *at <= now) {
+            taken.push(record);
         }
         taken
     }
@@ -408,6 +428,7 @@ impl LessonPlayer {
     fn collect(&mut self) {
         self.waiting.extend(self.driver.take_log());
         self.received.extend(self.driver.take_received());
+        self.tally.extend(self.driver.take_tally());
     }
 
     fn show(&mut self, entry: &Entry) {

@@ -196,7 +196,7 @@ fn script(client: ClientGo) -> Script {
             [start_at(
                 B,
                 "readers",
-                Program::Crowd { watches: READERS },
+                Program::ManyWatches { watches: READERS },
                 jobs,
             )],
         ),

@@ -42,6 +42,51 @@ pub enum Form {
     /// A table of ends of a watch, of at most 16. Bit n of the answer says that the channel of a Go program carries an
     /// ERROR before the end with index n closes it; otherwise it is closed without a word.
     Ends(&'static [End]),
+    /// A histogram of the requests that one server gets, a column a second. The bits of the answer from
+    /// [`Bars::BITS`] times n on are the height of column n in steps. A column that is off by one step is right.
+    Draw(&'static Bars),
+}
+
+/// The columns of a histogram of requests.
+#[derive(Debug)]
+pub struct Bars {
+    /// The number of the server.
+    pub server: u16,
+    /// The second with which the first column begins, since the lesson began.
+    pub from_s: u32,
+    /// How many requests one step of a column stands for.
+    pub step: u32,
+    /// The columns in parts of at least one column each, at most 10 columns in all: the number of requests in each
+    /// second of the run as written. A part has one reply for the person who draws one of its columns wrong.
+    pub parts: &'static [&'static [u32]],
+}
+
+impl Bars {
+    /// The bits of the height of one column.
+    pub const BITS: usize = 3;
+    /// The greatest height of a column, in steps.
+    pub const MOST: u32 = (1 << Self::BITS) - 1;
+
+    /// Returns the number of requests in each column.
+    pub fn counts(&self) -> impl Iterator<Item = u32> {
+        self.parts.iter().flat_map(|part| part.iter().copied())
+    }
+
+    /// Returns the height of each column in whole steps: rounded, and at most [`Bars::MOST`].
+    pub fn heights(&self) -> impl Iterator<Item = u32> {
+        let step = self.step.max(1);
+        self.counts()
+            .map(move |count| ((count + step / 2) / step).min(Self::MOST))
+    }
+
+    /// Whether each column of an answer is at most one step off.
+    fn accepts(&self, answer: usize) -> bool {
+        let mut heights = self.heights().enumerate();
+        heights.all(|(place, height)| {
+            let drawn = (answer >> (place * Self::BITS)) & Self::MOST as usize;
+            drawn.abs_diff(height as usize) <= 1
+        })
+    }
 }
 
 /// An end of a watch.
@@ -61,7 +106,7 @@ pub struct Tap {
 }
 
 impl Form {
-    /// Returns the number of possible answers, at most 65,536. The number itself, as an answer, asks to see the right
+    /// Returns the number of possible answers, at most 2³⁰. The number itself, as an answer, asks to see the right
     /// answer.
     #[must_use]
     pub fn answers(&self) -> usize {
@@ -73,6 +118,7 @@ impl Form {
                 let cells: usize = rows.iter().map(|(_, cells)| cells.len()).sum();
                 1 << cells.min(16)
             }
+            Self::Draw(bars) => 1 << (bars.counts().count().min(10) * Bars::BITS),
         }
     }
 
@@ -92,6 +138,21 @@ impl Form {
                 let mut cells = rows.iter().flat_map(|(_, cells)| cells.iter());
                 bits(&mut cells.by_ref().copied())
             }
+            Self::Draw(bars) => {
+                let heights = bars.heights().enumerate();
+                heights
+                    .map(|(place, height)| (height as usize) << (place * Bars::BITS))
+                    .sum()
+            }
+        }
+    }
+
+    /// Returns whether an answer is right. Of columns, several heights are.
+    #[must_use]
+    pub fn accepts(&self, answer: usize) -> bool {
+        match self {
+            Self::Draw(bars) => answer < self.answers() && bars.accepts(answer),
+            _ => answer == self.right(),
         }
     }
 }
@@ -100,8 +161,8 @@ impl Question {
     /// Whether these tries settle the question: one is right, one asks to see the answer, or two are wrong.
     #[must_use]
     pub fn is_settled(&self, tries: &[usize]) -> bool {
-        let (right, answers) = (self.form.right(), self.form.answers());
-        let ends = |answer: &usize| *answer == right || *answer >= answers;
+        let answers = self.form.answers();
+        let ends = |answer: &usize| self.form.accepts(*answer) || *answer >= answers;
         tries.len() >= 2 || tries.iter().any(ends)
     }
 }

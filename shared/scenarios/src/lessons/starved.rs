@@ -138,7 +138,11 @@ fn script(client: ClientGo) -> Script {
             // They come after the first passage, since each program has a lane.
             act(
                 70.0,
-                [start("readers", Program::Crowd { watches: READERS }, jobs)],
+                [start(
+                    "readers",
+                    Program::ManyWatches { watches: READERS },
+                    jobs,
+                )],
             ),
             act(80.0, [create_job(1)]),
             act(240.0, [Deed::Inject(slow())]),

@@ -13,11 +13,12 @@ use super::question::{Form, Question};
 use super::{Lesson, Passage, lessons};
 
 /// The English texts by the names of their lessons, for programs without a page's files.
-static ENGLISH: [(&str, &str); 12] = [
+static ENGLISH: [(&str, &str); 13] = [
     ("away", include_str!("texts/away.json")),
     ("back-in-time", include_str!("texts/back-in-time.json")),
     ("expired", include_str!("texts/expired.json")),
     ("ghost", include_str!("texts/ghost.json")),
+    ("herd", include_str!("texts/herd.json")),
     ("poisoned", include_str!("texts/poisoned.json")),
     ("quiet", include_str!("texts/quiet.json")),
     ("silent", include_str!("texts/silent.json")),
@@ -106,9 +107,10 @@ pub struct PassageTexts {
 pub struct QuestionTexts {
     /// The question, as a sentence.
     pub asks: String,
-    /// The answers to choose, the lanes to tap, or the ends of a watch, in words; empty for a table of objects.
+    /// The answers to choose, the lanes to tap, or the ends of a watch, in words; empty for a table of objects and for a
+    /// histogram.
     pub answers: Vec<String>,
-    /// A reply to each answer, lane or cell that the person has wrong. That of an answer that is right is empty.
+    /// A reply to each answer, lane, cell or column that the person has wrong. That of an answer that is right is empty.
     pub replies: Vec<String>,
     /// The explanation, which is shown once the question is settled ([`Question::is_settled`]).
     pub because: String,
@@ -181,7 +183,7 @@ impl Texts {
     /// script; `acts` by their names, each with `words`, `news`, and `finds` by key. A passage has `title`, `text`,
     /// `moments` in the order of their numbers, and `question`. A question has `asks`, `because` and `answers`. Answers
     /// and lanes are a list of `words`, with a `reply` if they can be wrong. Cells of a table are replies by object and
-    /// client.
+    /// client. Parts of a histogram are a list of one `reply` each.
     ///
     /// # Errors
     /// The first key that is missing or surplus, or holds something else.
@@ -292,6 +294,14 @@ fn question_of(question: &Question, keys: &mut Keys<'_>) -> Result<QuestionTexts
                 })?;
             }
             Ok(texts)
+        }
+        Form::Draw(bars) => {
+            let mut replies = Vec::new();
+            for (number, part) in (1..).zip(bars.parts) {
+                let reply = keys.within(&number.to_string(), |keys| keys.text("reply"))?;
+                replies.extend(part.iter().map(|_| reply.clone()));
+            }
+            Ok((Vec::new(), replies))
         }
         Form::Fill { columns, rows } => {
             let mut replies = Vec::new();

@@ -5,8 +5,10 @@ use std::time::Duration;
 use watchscope_model::belief::Belief;
 use watchscope_model::vocabulary::{CachePhase, ChangeType};
 use watchscope_model::{Entry, Event, Inside, Time};
-use watchscope_scenarios::lessons::{self, Aim, Form, Lesson, LessonPlayer, Run, lesson, lessons};
-use watchscope_simulator::{ChannelEnd, Received, ReceivedRecord};
+use watchscope_scenarios::lessons::{
+    self, Aim, Bars, Form, Lesson, LessonPlayer, Run, lesson, lessons,
+};
+use watchscope_simulator::{ChannelEnd, Received, ReceivedRecord, Tallied};
 use watchscope_timeline::draw;
 use watchscope_timeline::format::text_width;
 use watchscope_timeline::inside::stretches::haunted_by;
@@ -806,6 +808,138 @@ fn old_goes_back_in_time_and_new_waits_for_a_list_from_etcd() {
     list of 1012: web-0, web-1
     151 watch 1012
     ");
+}
+
+/// What one server was asked for, or gave, in a stretch of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counted {
+    lists: u32,
+    watches: u32,
+    ends: u32,
+    expired: u32,
+    refused: u32,
+}
+
+/// Returns what all clients of a lesson as written asked a server for, in these milliseconds since it began.
+fn counted(name: &str, server: u16, ms: std::ops::Range<i64>) -> Counted {
+    let lesson = lesson(name).unwrap();
+    let lasts = lesson.lasts;
+    let mut player = player(lesson);
+    player.advance(lasts);
+    let begin = player.time(Duration::ZERO);
+    let mut counted = Counted::default();
+    for (at, record) in player.take_tally() {
+        let at_ms = at.micros_since(begin).div_euclid(1_000);
+        if record.server.0 != server || !ms.contains(&at_ms) {
+            continue;
+        }
+        let count = match record.tallied {
+            Tallied::Listed => &mut counted.lists,
+            Tallied::Watched => &mut counted.watches,
+            Tallied::Ended => &mut counted.ends,
+            Tallied::Failed(410) => &mut counted.expired,
+            Tallied::Failed(_) | Tallied::Refused(_) => &mut counted.refused,
+        };
+        *count += 1;
+    }
+    counted
+}
+
+/// The numbers that the text of herd names.
+#[test]
+fn the_crowd_of_herd_ends_and_asks_as_often_as_its_text_says() {
+    let of = |server, from_s: f64, to_s: f64| {
+        let ms = |at_s: f64| (at_s * 1_000.0) as i64;
+        counted("herd", server, ms(from_s)..ms(to_s))
+    };
+    let clients = Counted {
+        lists: 100,
+        watches: 100,
+        ..Counted::default()
+    };
+    assert_eq!([of(0, 0.0, 10.0), of(1, 0.0, 10.0)], [clients, clients]);
+    // Each client of 1.24 asks three times; no client of 1.27 asks at all.
+    let election = Counted {
+        lists: 100,
+        watches: 200,
+        ends: 100,
+        expired: 100,
+        refused: 0,
+    };
+    let nothing = Counted::default();
+    assert_eq!([of(0, 10.0, 46.0), of(1, 10.0, 46.0)], [election, nothing]);
+    assert_eq!([of(0, 10.0, 14.0), of(0, 16.0, 46.0)], [nothing, nothing]);
+    // A grace of 60 s: a hundred watches end within half a second.
+    assert_eq!(of(1, 50.0, 50.51).ends, 100);
+    assert!((40..60).contains(&of(1, 50.0, 50.25).ends));
+    // Killed: two hundred at one moment. Those of pods resume, and the others list.
+    assert_eq!(of(0, 60.0, 60.01).ends, 200);
+    let moved = Counted {
+        lists: 120,
+        watches: 320,
+        ends: 0,
+        expired: 120,
+        refused: 0,
+    };
+    assert_eq!(of(1, 60.0, 64.3), moved);
+    // The edit: those of one type, at one moment, and all of them list.
+    let edit = [of(0, 75.0, 75.1), of(1, 75.0, 75.1)];
+    assert_eq!(edit[0].ends + edit[1].ends, 41);
+    let after = [of(0, 75.0, 90.0), of(1, 75.0, 90.0)];
+    assert_eq!(after[0].lists + after[1].lists, 41);
+    assert_eq!(after[0].expired + after[1].expired, 41);
+    // promo alone lists within a second.
+    let [soon, late] = [(75.0, 76.0), (78.0, 82.0)].map(|(from_s, to_s)| of(1, from_s, to_s).lists);
+    assert_eq!((soon, late), (1, 40));
+    // The deletion: each asks ever more rarely, and gets a 404.
+    let refused = |from_s, to_s| of(0, from_s, to_s).refused + of(1, from_s, to_s).refused;
+    assert!((41 * 2..41 * 4).contains(&refused(90.0, 120.0)));
+    assert!(refused(90.0, 100.0) > refused(110.0, 120.0) * 3 / 2);
+    assert!(refused(110.0, 120.0) > 0);
+}
+
+#[test]
+fn the_goals_of_herd_need_a_cache_that_fails_while_somebody_writes() {
+    let fail_caches = 0;
+    let at = |at_s| reached("herd", &[(at_s, fail_caches)]);
+    assert_eq!(at(8.0)[1], None);
+    assert!(at(8.0)[0].is_some());
+    assert_eq!(at(20.0), [None, None]);
+    assert!(at(12.5)[1].is_some());
+    for harmless in [2, 3] {
+        assert_eq!(reached("herd", &[(23.5, harmless)]), [None, None]);
+    }
+}
+
+#[test]
+fn a_histogram_to_draw_has_the_requests_of_the_run() {
+    let mut columns = 0;
+    for lesson in lessons() {
+        for passage in &lesson.passages {
+            let Some(Form::Draw(bars)) = passage.question.map(|question| question.form) else {
+                continue;
+            };
+            for (second, count) in (i64::from(bars.from_s)..).zip(bars.counts()) {
+                let of = counted(
+                    lesson.name,
+                    bars.server,
+                    second * 1_000..(second + 1) * 1_000,
+                );
+                assert_eq!(of.lists + of.watches, count, "{}: {second} s", lesson.name);
+                columns += 1;
+            }
+            // What is drawn is in the future, and shown at the next passage.
+            let drawn = Duration::from_secs(u64::from(bars.from_s));
+            assert!(passage.at < drawn + Duration::from_secs(1));
+            // Nobody is right with an empty histogram, or with one column for all.
+            let question = passage.question.unwrap();
+            assert!(!question.form.accepts(0) && question.form.accepts(question.form.right()));
+            assert!(question.form.answers() <= 1 << 30);
+            let most = bars.heights().max().unwrap();
+            assert!((2..=Bars::MOST).contains(&most), "{most}");
+        }
+    }
+    assert_eq!(columns, 10);
 }
 
 /// Returns when a client of `silent` received a change of an object, in seconds.

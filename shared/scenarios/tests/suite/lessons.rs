@@ -364,6 +364,7 @@ fn claims_of(name: &str) -> Claims {
         "three-tries" => THREE_TRIES,
         "who-hung-up" => WHO_HUNG_UP,
         "silent" => SILENT,
+        "herd" => HERD,
         "back-in-time" => BACK_IN_TIME,
         "stale" => STALE,
         "poisoned" => POISONED,
@@ -737,6 +738,46 @@ const SILENT: Claims = &[
         assert_eq!(shown.heard("MODIFIED prices 11"), all);
     },
     |shown| assert_eq!(haunted_now(shown), NONE),
+];
+
+/// Checks that both clients of pods of `herd` watch, and that nobody is shown to hold a ghost now.
+fn watch_pods(shown: &Shown) {
+    for client in ["client old", "client new"] {
+        assert!(shown.says(client, "watching pods"), "{client}");
+        assert_ne!(shown.ghosts_end(client), Some(shown.view.x(shown.now)));
+    }
+    // The crowd has no lanes.
+    assert!(shown.texts().all(|line| !line.text.contains("crowd")));
+}
+
+const HERD: Claims = &[
+    |shown| watch_pods(shown),
+    // 2.5 s without a leader: nobody has noticed anything.
+    |shown| watch_pods(shown),
+    |shown| {
+        watch_pods(shown);
+        assert_eq!(shown.heard("DELETED web-1 14"), ["client new"]);
+        let ghost = shown.ghosts_end("client old").unwrap();
+        assert!(ghost > shown.x(15.0) && ghost < shown.x(16.0));
+        assert_eq!(shown.ghosts_end("client new"), None);
+    },
+    |shown| {
+        watch_pods(shown);
+        assert_eq!(shown.heard("DELETED web-1 14"), ["client new"]);
+    },
+    |shown| {
+        watch_pods(shown);
+        assert!(shown.says("client promo", "watch"));
+    },
+    |shown| {
+        watch_pods(shown);
+        assert!(shown.says("client promo", "backoff"));
+        assert_eq!(shown.heard("DELETED summer 29"), ["client promo"]);
+    },
+    |shown| {
+        watch_pods(shown);
+        assert!(shown.says("client promo", "backoff"));
+    },
 ];
 
 const FIRST_AND_SECOND: [&str; 2] = ["client first", "client second"];

@@ -12,12 +12,12 @@
 pub(crate) mod belief;
 mod channel;
 mod comparer;
-mod crowd;
 mod go;
 mod informer;
 mod kube_watcher;
 mod last_seen;
 mod machine;
+mod many_watches;
 mod poller;
 mod program;
 mod pvc_loop;

@@ -50,7 +50,7 @@ pub enum Program {
     WatchDeployment(WatchDeployment),
     /// One process with many loops of [`WatchDeployment::Final`], all over one scope and without a resourceVersion
     /// (F20; k/k#123448). The process keeps no objects.
-    Crowd {
+    ManyWatches {
         /// The number of its watches.
         watches: u16,
     },
@@ -81,7 +81,7 @@ impl Program {
             Program::Comparer { .. } => "comparer",
             Program::Reflector { .. } => "reflector",
             Program::PvcLoop { .. } => "e2e-pvc-loop",
-            Program::WatchDeployment(_) | Program::Crowd { .. } => "watch-deployment",
+            Program::WatchDeployment(_) | Program::ManyWatches { .. } => "watch-deployment",
             Program::LastSeen => "resume-from-last-event",
             Program::RetryWatcher { .. } => "retry-watcher",
             Program::Controller(_) => "informer",
@@ -102,7 +102,7 @@ impl Program {
             Program::PvcLoop { fixed: true } => Some("fixed"),
             Program::WatchDeployment(WatchDeployment::V1) => Some("v1"),
             Program::WatchDeployment(WatchDeployment::V2) => Some("v2"),
-            Program::WatchDeployment(WatchDeployment::Final) | Program::Crowd { .. } => {
+            Program::WatchDeployment(WatchDeployment::Final) | Program::ManyWatches { .. } => {
                 Some("final")
             }
             Program::WatchDeployment(WatchDeployment::Edited(edit)) => Some(match edit {
@@ -136,7 +136,9 @@ impl Program {
             Program::WatchDeployment(variant) => Box::new(
                 watch_deployment::WatchDeploymentProgram::new(*variant, scope),
             ),
-            Program::Crowd { watches } => Box::new(crowd::Crowd::new(*watches, scope)),
+            Program::ManyWatches { watches } => {
+                Box::new(many_watches::ManyWatches::new(*watches, scope))
+            }
             Program::LastSeen => Box::new(last_seen::LastSeen::new(scope)),
             Program::RetryWatcher { version } => {
                 Box::new(retry_watcher::RetryWatcher::new(*version, scope))

@@ -9,6 +9,7 @@ use watchscope_model::tree::{BTreeMap, BTreeSet};
 
 use super::faults::Direction;
 use super::received::{Received, Transcript};
+use super::tally::Tally;
 use super::{Event, World};
 use crate::client::belief::Belief;
 use crate::client::record::Records;
@@ -55,10 +56,14 @@ pub(super) enum Moment {
 pub(super) struct Clients {
     clients: BTreeMap<ClientId, Client>,
     owners: BTreeMap<ConnectionId, ClientId>,
+    /// The connections of a crowd, which no observer sees.
+    crowd: BTreeSet<ConnectionId>,
     records: Records,
     /// The records of lists, events and ends that the clients receive; `None` until [`World::tell_received`] switches
     /// them on.
     pub(super) transcript: Option<Transcript>,
+    /// What the clients ask for, and how it ends; `None` until [`World::tell_tally`] switches it on.
+    pub(super) tally: Option<Tally>,
     last: u64,
 }
 
@@ -66,13 +71,42 @@ impl Clients {
     pub(super) fn owner(&self, connection: ConnectionId) -> Option<ClientId> {
         self.owners.get(&connection).copied()
     }
+
+    /// Forgets a connection that the network has forgotten.
+    pub(super) fn forget(&mut self, connection: ConnectionId) {
+        self.crowd.remove(&connection);
+    }
+
+    /// Whether a connection is one of a crowd.
+    pub(super) fn is_of_crowd(&self, connection: ConnectionId) -> bool {
+        self.crowd.contains(&connection)
+    }
+
+    /// Whether a moment wakes a client of a crowd.
+    pub(super) fn wakes_crowd(&self, moment: Moment) -> bool {
+        match moment {
+            Moment::Wake(client) => {
+                let client = self.clients.get(&client);
+                client.is_some_and(|client| client.place.is_of_crowd)
+            }
+            Moment::Ping(connection) | Moment::Pong(connection) => self.is_of_crowd(connection),
+        }
+    }
+}
+
+/// Where a client stands: behind the load balancer or not, and alone or in a crowd.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    /// The server to which the client connects, past the load balancer; `None`: the load balancer chooses.
+    server: Option<ServerId>,
+    /// Whether the client is one of a crowd: it reports nothing, and only the tally knows of it.
+    is_of_crowd: bool,
 }
 
 #[derive(Debug)]
 struct Client {
     name: Arc<str>,
-    /// The server to which the client connects, past the load balancer; `None`: the load balancer chooses.
-    server: Option<ServerId>,
+    place: Place,
     user_agent: String,
     random: Random,
     machine: Box<dyn Machine>,
@@ -110,6 +144,9 @@ impl Client {
     /// Returns a report if the client spins, or has changed since its last report; else `None`. Inside a window that
     /// takes no such report the function instead notes when the next report is due.
     fn report(&mut self, now: Time) -> Option<ClientReport> {
+        if self.place.is_of_crowd {
+            return None;
+        }
         let (phase, counts, edits) = (self.machine.phase(), self.counts(now), self.edits());
         let last = &self.last_report;
         let is_new =
@@ -161,21 +198,16 @@ impl Client {
 struct Reach<'a> {
     world: &'a mut World,
     client: ClientId,
-    server: Option<ServerId>,
     name: &'a Arc<str>,
+    place: Place,
 }
 
-impl Port for Reach<'_> {
-    fn connect(&mut self) -> ConnectionId {
-        let connection = match self.server {
-            Some(server) => self.world.connect_to(server, Flow::Immediate),
-            None => self.world.connect(Flow::Immediate),
-        };
-        self.world.clients.owners.insert(connection, self.client);
-        connection
-    }
-
-    fn send(&mut self, connection: ConnectionId, request: Request) -> RequestId {
+impl Reach<'_> {
+    /// Records the line of a request, unless the client is one of a crowd.
+    fn record(&mut self, request: &Request) {
+        if self.place.is_of_crowd {
+            return;
+        }
         let mut line = format!("{} {}", request.method, request.path);
         if !request.query.is_empty() {
             line.push('?');
@@ -186,10 +218,42 @@ impl Port for Reach<'_> {
             client: Arc::clone(self.name),
             event: ClientEvent::Request(line),
         });
-        let asked = self.world.clients.transcript.is_some();
-        let asked = asked.then(|| request.clone());
+    }
+}
+
+impl Port for Reach<'_> {
+    fn connect(&mut self) -> ConnectionId {
+        let connection = match self.place.server {
+            Some(server) => self.world.connect_to(server, Flow::Immediate),
+            None => self.world.connect(Flow::Immediate),
+        };
+        self.world.clients.owners.insert(connection, self.client);
+        if self.place.is_of_crowd {
+            self.world.clients.crowd.insert(connection);
+        }
+        connection
+    }
+
+    fn send(&mut self, connection: ConnectionId, request: Request) -> RequestId {
+        self.record(&request);
+        let clients = &self.world.clients;
+        let is_asked = clients.transcript.is_some() || clients.tally.is_some();
+        let asked = is_asked.then(|| request.clone());
         let id = self.world.send(connection, request);
-        if let (Some(transcript), Some(request)) = (&mut self.world.clients.transcript, asked) {
+        let Some(request) = asked else {
+            return id;
+        };
+        let (now, network) = (self.world.now, &self.world.network);
+        let server = network.server_of(id).or_else(|| network.server(connection));
+        let clients = &mut self.world.clients;
+        if let (Some(tally), Some(server)) = (&mut clients.tally, server) {
+            tally.sent(now, (id, connection, server), &request);
+        }
+        if let Some(transcript) = clients
+            .transcript
+            .as_mut()
+            .filter(|_| !self.place.is_of_crowd)
+        {
             transcript.sent(id, connection, &request);
         }
         id
@@ -198,6 +262,9 @@ impl Port for Reach<'_> {
     fn cancel(&mut self, request: RequestId) {
         if let Some(transcript) = &mut self.world.clients.transcript {
             transcript.cancelled(request);
+        }
+        if let Some(tally) = &mut self.world.clients.tally {
+            tally.cancelled(request);
         }
         self.world.cancel(request);
     }
@@ -220,13 +287,17 @@ impl Port for Reach<'_> {
         if let Some(transcript) = &mut self.world.clients.transcript {
             transcript.closed(connection);
         }
+        if let Some(tally) = &mut self.world.clients.tally {
+            tally.closed(connection);
+        }
         self.world.clients.owners.remove(&connection);
         self.world.close(connection);
     }
 
     fn channel_closed(&mut self, end: ChannelEnd) {
         let now = self.world.now;
-        if let Some(transcript) = &mut self.world.clients.transcript {
+        let transcript = self.world.clients.transcript.as_mut();
+        if let Some(transcript) = transcript.filter(|_| !self.place.is_of_crowd) {
             transcript.push(now, self.name, Received::ChannelClosed(end));
         }
     }
@@ -239,7 +310,7 @@ impl World {
     /// clients whose names begin alike. Two clients may have the same name. Only the caller bounds the number of
     /// clients.
     pub fn start_client(&mut self, name: &str, program: &Program, scope: &Scope) -> ClientId {
-        self.start_client_of(None, name, program, scope)
+        self.start(name, program, scope, Place::default())
     }
 
     /// Like [`World::start_client`], for a client whose kubeconfig names one server and no load balancer, as kubeadm
@@ -252,16 +323,32 @@ impl World {
         program: &Program,
         scope: &Scope,
     ) -> ClientId {
-        self.start_client_of(Some(server), name, program, scope)
+        let place = Place {
+            server: Some(server),
+            ..Place::default()
+        };
+        self.start(name, program, scope, place)
     }
 
-    fn start_client_of(
+    /// Starts `count` client programs at once, like [`World::start_client`], all with the same name. They report
+    /// nothing: neither client records nor received records come from them. [`World::next_tallied`] counts what they
+    /// ask for.
+    pub fn start_crowd(
         &mut self,
-        server: Option<ServerId>,
         name: &str,
         program: &Program,
         scope: &Scope,
-    ) -> ClientId {
+        count: u16,
+    ) -> Vec<ClientId> {
+        let place = Place {
+            is_of_crowd: true,
+            ..Place::default()
+        };
+        let started = (0..count).map(|_| self.start(name, program, scope, place));
+        started.collect()
+    }
+
+    fn start(&mut self, name: &str, program: &Program, scope: &Scope, place: Place) -> ClientId {
         self.clients.last += 1;
         let id = ClientId(self.clients.last);
         let name: Arc<str> = name.into();
@@ -272,7 +359,7 @@ impl World {
         }
         let client = Client {
             name: Arc::clone(&name),
-            server,
+            place,
             user_agent,
             random: Random::new(self.random.between(0, u64::MAX)),
             machine: program.build(scope),
@@ -280,14 +367,16 @@ impl World {
             last_report: LastReport::default(),
         };
         self.clients.clients.insert(id, client);
-        self.clients.records.push(ClientRecord {
-            at: self.now,
-            client: name,
-            event: ClientEvent::Started {
-                program: program.name(),
-                version: program.version(),
-            },
-        });
+        if !place.is_of_crowd {
+            self.clients.records.push(ClientRecord {
+                at: self.now,
+                client: name,
+                event: ClientEvent::Started {
+                    program: program.name(),
+                    version: program.version(),
+                },
+            });
+        }
         self.step_client(id, Some(Input::Start));
         id
     }
@@ -295,6 +384,7 @@ impl World {
     /// Kills a client: its connections close, and it reports nothing more. The client's waiting records stay. A call
     /// for a client that was stopped before, or is unknown, is ignored.
     pub fn stop_client(&mut self, client: ClientId) {
+        self.has_news = true;
         for connection in self.client_connections(client) {
             self.clients.owners.remove(&connection);
             self.close(connection);
@@ -369,10 +459,15 @@ impl World {
         let Clients {
             clients,
             transcript,
+            tally,
             ..
         } = &mut self.clients;
-        if let (Some(transcript), Some(client)) = (transcript, clients.get(&id)) {
+        let client = clients.get(&id).filter(|client| !client.place.is_of_crowd);
+        if let (Some(transcript), Some(client)) = (transcript, client) {
             transcript.take(self.now, &client.name, connection, arrival);
+        }
+        if let Some(tally) = tally {
+            tally.take(self.now, connection, arrival);
         }
         self.step_client(id, Some(Input::Arrival(connection, arrival)));
     }
@@ -421,6 +516,7 @@ impl World {
         let Some(mut client) = self.clients.clients.remove(&id) else {
             return;
         };
+        let had_news = self.has_news;
         if let Some(input) = input {
             let now = self.now;
             let mut ctx = Context {
@@ -430,11 +526,15 @@ impl World {
                 port: &mut Reach {
                     world: self,
                     client: id,
-                    server: client.server,
                     name: &client.name,
+                    place: client.place,
                 },
             };
             client.machine.step(input, &mut ctx);
+        }
+        if client.place.is_of_crowd {
+            // What the client sent and opened is not reported.
+            self.has_news = had_news;
         }
         if let Some(report) = client.report(self.now) {
             self.clients.records.push(ClientRecord {

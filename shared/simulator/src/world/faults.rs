@@ -25,6 +25,7 @@ impl World {
     /// [`EtcdVersion::check`](crate::EtcdVersion::check) finds such a fault beforehand. Without a configured release
     /// etcd can have every fault.
     pub fn inject(&mut self, fault: Fault) {
+        self.has_news = true;
         if !self.etcd.can_have(&fault) {
             return;
         }
@@ -144,6 +145,7 @@ impl World {
     /// Switches off the lasting fault that is equal to `fault`. Does nothing if no such fault is on; a momentary fault
     /// never is.
     pub fn lift(&mut self, fault: &Fault) {
+        self.has_news = true;
         if !self.faults.remove(fault) {
             return;
         }

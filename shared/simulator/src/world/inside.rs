@@ -59,6 +59,7 @@ impl World {
     /// Makes the parts of the world report their inside from now on, beginning with their whole state.
     /// [`World::next_inside_record`] takes the records. A second call does nothing.
     pub fn tell_inside(&mut self) {
+        self.has_news = true;
         self.observer.get_or_insert_default();
     }
 
@@ -253,11 +254,15 @@ impl World {
         let reported = std::mem::take(&mut observer.watchers);
         for server in &self.servers {
             for (watcher, resource, look) in server.watcher_looks() {
+                let connection = self.network.owner(watcher);
+                if connection.is_some_and(|connection| self.clients.is_of_crowd(connection)) {
+                    continue;
+                }
                 observer.watchers.insert(watcher, look);
                 if reported.get(&watcher) == Some(&look) {
                     continue;
                 }
-                let Some(connection) = self.network.owner(watcher) else {
+                let Some(connection) = connection else {
                     continue;
                 };
                 let event = InsideEvent::Watcher {
@@ -282,6 +287,9 @@ impl World {
     fn observe_connections(&self, observer: &mut Observer, now: Time) {
         let mut reported = std::mem::take(&mut observer.connections);
         for connection in self.network.connections() {
+            if self.clients.is_of_crowd(connection) {
+                continue;
+            }
             let Some(server) = self.network.server(connection) else {
                 continue;
             };

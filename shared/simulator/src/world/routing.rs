@@ -391,6 +391,7 @@ impl World {
             self.with_server(server, |server, ctx| server.drop_reply(id, ctx));
             self.torn.remove(&id);
         }
+        self.clients.forget(connection);
     }
 
     fn drop_reply(&mut self, request: RequestId) {

@@ -1,78 +1,113 @@
-//! One process with many watches without a resourceVersion (F20), and clients of one server.
+//! A crowd of clients that report nothing, and the tally that counts them.
 
-use watchscope_simulator::{
-    ClientPhase, Config, Fault, Program, Request, ServerId, Version, WatchDeployment,
-};
+use std::time::Duration;
+
+use watchscope_model::tree::BTreeMap;
+use watchscope_simulator::{ClientGo, Cut, Fault, Program, ServerId, Target, Throttle};
 
 use crate::stage::{Stage, maps};
 
-const CROWD: Program = Program::Crowd { watches: 20 };
+fn reflector() -> Program {
+    Program::Reflector {
+        version: ClientGo::minor(27),
+    }
+}
 
-#[test]
-fn a_crowd_watches_often_without_a_version_and_again_5_s_after_an_end() {
+/// Returns how many records of each kind the world has counted since the last call.
+fn counted(stage: &mut Stage) -> String {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    while let Some(record) = stage.world.next_tallied() {
+        assert_eq!(record.server, ServerId(0));
+        *counts.entry(format!("{:?}", record.tallied)).or_default() += 1;
+    }
+    let counts = counts.iter();
+    let words: Vec<String> = counts
+        .map(|(what, count)| format!("{what} {count}"))
+        .collect();
+    words.join(", ")
+}
+
+fn crowd(count: u16) -> Stage {
     let mut stage = Stage::quiet();
     stage.create("a");
-    let client = stage.start(&CROWD);
-    stage.run_secs(2);
-    assert_eq!(stage.asked(), ["watch"; 20]);
-    let report = stage.report(client);
-    // The root certificates and a.
-    assert_eq!((report.phase, report.handled), (ClientPhase::Watching, 40));
-    assert_eq!(stage.world.client_connections(client).len(), 1);
-    assert!(stage.world.client_beliefs(client).is_empty());
-    stage.close_streams();
-    stage.run_secs(4);
-    assert_eq!(stage.report(client).phase, ClientPhase::Sleeping);
-    assert_eq!(stage.asked(), [""; 0]);
-    stage.run_secs(2);
-    assert_eq!(stage.asked(), ["watch"; 20]);
-    stage.write("a", 1);
-    stage.run_secs(1);
-    assert_eq!(stage.report(client).handled, 100);
-}
-
-#[test]
-fn a_crowd_runs_the_program_whose_loop_it_repeats() {
-    let one = Program::WatchDeployment(WatchDeployment::Final);
-    assert_eq!((CROWD.name(), CROWD.version()), (one.name(), one.version()));
-}
-
-#[test]
-fn a_client_of_one_server_stays_with_it_past_the_load_balancer() {
-    let mut config = Config::empty();
-    let own: Version = "1.30".parse().unwrap();
-    config.servers = vec![Version::DEFAULT, own, Version::DEFAULT];
-    let mut stage = Stage::new(config, 7);
-    let second = ServerId(1);
-    let client = stage
+    stage.world.tell_received();
+    stage.world.tell_tally();
+    stage.world.tell_inside();
+    let ids = stage
         .world
-        .start_client_at(second, "client", &CROWD, &maps());
-    let is_at = |stage: &Stage| {
-        let connections = stage.world.client_connections(client);
-        connections
-            .iter()
-            .map(|connection| stage.world.version_at(*connection))
-            .collect::<Vec<_>>()
-    };
-    for _ in 0..4 {
-        stage.run_secs(2);
-        assert_eq!(is_at(&stage), [Some(own)]);
-        stage.reset_connections();
-        stage.run_secs(6);
-    }
-    // It is refused while its server is gone, although others are there.
-    let ended = Fault::Shutdown {
-        server: second,
-        delay: std::time::Duration::ZERO,
-        grace: std::time::Duration::ZERO,
-        sends_retry_after: false,
-    };
-    stage.world.inject(ended.clone());
-    stage.run_secs(90);
-    assert_eq!(stage.report(client).phase, ClientPhase::Sleeping);
-    let answer = stage.world.call(&Request::get("/api/v1/configmaps"));
-    assert_eq!(answer.head.status, 200);
-    stage.world.lift(&ended);
-    stage.run_secs(10);
-    assert_eq!(stage.report(client).phase, ClientPhase::Watching);
+        .start_crowd("crowd", &reflector(), &maps(), count);
+    assert_eq!(ids.len(), usize::from(count));
+    stage.run_secs(5);
+    stage
+}
+
+#[test]
+fn a_crowd_is_counted_and_reports_nothing() {
+    let mut stage = crowd(30);
+    assert_eq!(counted(&mut stage), "Listed 30, Watched 30");
+    stage.write("a", 1);
+    stage.run_secs(5);
+    assert_eq!(counted(&mut stage), "");
+    assert_eq!(
+        (stage.records.len(), stage.world.next_received()),
+        (0, None)
+    );
+    stage.close_streams();
+    stage.run_secs(5);
+    assert_eq!(counted(&mut stage), "Ended 30, Watched 30");
+    stage.reset_connections();
+    stage.run_secs(5);
+    let inside = std::iter::from_fn(|| stage.world.next_inside_record());
+    let inside: Vec<String> = inside.map(|record| format!("{record:?}")).collect();
+    assert!(!inside.is_empty());
+    let named = inside.iter().filter(|record| record.contains("crowd"));
+    assert_eq!(named.count(), 0);
+}
+
+#[test]
+fn another_client_is_counted_with_the_crowd_and_still_reports() {
+    let mut stage = crowd(9);
+    counted(&mut stage);
+    stage.start(&reflector());
+    stage.run_secs(5);
+    assert!(!stage.records.is_empty());
+    assert_eq!(counted(&mut stage), "Listed 1, Watched 1");
+    stage.world.inject(Fault::Cut {
+        target: Target::All,
+        cut: Cut::Eof,
+    });
+    stage.run_secs(5);
+    assert_eq!(counted(&mut stage), "Ended 10, Watched 10");
+}
+
+#[test]
+fn errors_in_a_stream_and_refusals_are_counted() {
+    let mut stage = crowd(4);
+    counted(&mut stage);
+    stage.world.inject(Fault::Expire { resource: None });
+    stage.close_streams();
+    // One write makes what the clients know too old.
+    stage.write("a", 1);
+    stage.run_secs(5);
+    // A reflector gives the watch with the ERROR up, so its end does not count.
+    assert_eq!(
+        counted(&mut stage),
+        "Ended 4, Failed(410) 4, Listed 4, Watched 8"
+    );
+    stage.world.inject(Fault::TooManyRequests {
+        resource: None,
+        throttle: Throttle::PriorityAndFairness,
+        retry_after_secs: 30,
+    });
+    stage.close_streams();
+    stage.run(Duration::from_secs(1));
+    assert_eq!(counted(&mut stage), "Ended 4, Refused(429) 4, Watched 4");
+}
+
+#[test]
+fn nothing_is_counted_before_it_is_asked_for() {
+    let mut stage = Stage::quiet();
+    stage.world.start_crowd("crowd", &reflector(), &maps(), 2);
+    stage.run_secs(5);
+    assert_eq!(stage.world.next_tallied(), None);
 }

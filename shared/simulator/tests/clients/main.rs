@@ -7,6 +7,7 @@ mod channel;
 mod controller;
 mod crowd;
 mod kube_watcher;
+mod many_watches;
 mod poller;
 mod properties;
 mod pvc_loop;

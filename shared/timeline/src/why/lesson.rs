@@ -23,6 +23,7 @@ pub fn taught(row: Row) -> Option<Taught> {
         }
         Row::F08 | Row::F09 | Row::F38 | Row::F47 => ("who-hung-up", "Five ends, one channel"),
         Row::F04 | Row::F44 => ("silent", "Open, and dead"),
+        Row::F06 | Row::F07 | Row::F16 | Row::F17 | Row::F18 => ("herd", "All at once"),
         Row::F11 => ("expired", "410 and relist"),
         Row::F19 => ("away", "Away"),
         Row::F22 | Row::F31 | Row::F32 | Row::F33 => ("stale", "Two servers, two times"),

@@ -1,5 +1,5 @@
-//! Questions that a person answers with marks: a set of lanes, a table of the objects that each client holds, or a table
-//! of the ends of a watch.
+//! Questions that a person answers with marks: a set of lanes, a table of the objects that each client holds, a table of
+//! the ends of a watch, or a histogram.
 
 use std::time::Duration;
 
@@ -8,12 +8,15 @@ use wasm_bindgen::JsCast as _;
 use watchscope_model::wire::player::{Answer, QuestionText};
 use web_sys::{HtmlElement, KeyboardEvent};
 
+use super::draw::columns;
 use super::shown::{mirrors, say};
-use crate::core::lesson::Marks;
+use crate::core::lesson::{Marks, is_near};
 use crate::panels::focus::focus_first;
 
 /// The form of a question about the ends of a watch.
 const ENDS: u32 = 3;
+/// The form of a question whose answer is drawn as a histogram.
+const DRAW: u32 = 4;
 /// The words of a cell that is set, and of one that is not: about objects, and about ends of a watch.
 const OBJECTS: [&str; 2] = ["holds", "gone"];
 const CHANNEL: [&str; 2] = ["ERROR", "closed"];
@@ -30,7 +33,11 @@ pub(super) struct Marked {
 impl Marked {
     /// Judges an answer to a question.
     pub(super) fn of(question: &QuestionText, answer: u32) -> Self {
-        let is_wrong = |place: &usize| (answer ^ question.right) >> place & 1 == 1;
+        let right = question.right;
+        let is_wrong = |place: &usize| match question.form {
+            DRAW => !is_near(answer, right, *place),
+            _ => (answer ^ right) >> place & 1 == 1,
+        };
         let all = question.answers.len();
         let wrong = (0..all).filter(is_wrong).count();
         Self {
@@ -96,6 +103,7 @@ pub(super) fn marks(
     let body = match question.form {
         1 => lanes(question, judged, is_settled),
         ENDS => ends(question, judged, is_settled),
+        DRAW => columns(question, judged, is_settled),
         _ => table(question, judged, is_settled),
     };
     let (form, count) = (question.form, question.answers.len());
@@ -121,7 +129,7 @@ pub(super) fn marks(
 /// Whether marks are an answer to a question of this form, with `count` lanes or cells.
 fn is_complete(marks: Marks, form: u32, count: usize) -> bool {
     match form {
-        1 => marks.set != 0,
+        1 | DRAW => marks.set != 0,
         2 | ENDS => marks.is_full(count),
         _ => false,
     }

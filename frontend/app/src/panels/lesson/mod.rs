@@ -2,13 +2,15 @@
 //! to the third part, but for the question whether there is a lesson.
 //!
 //! ```text
-//!   worker ─► talk ─► shown (mirrors) ─► head, narration, question, sides, ends, loops, wire, controls, menu, rings, ruler, acts
+//!   worker ─► talk ─► shown (mirrors) ─► head, narration, question, sides, ends, crowd, loops, wire, controls, menu, rings, ruler, acts
 //!                └──────── LessonCommand ◄─────────────────────────────┘
 //! ```
 
 mod acts;
 mod controls;
+mod crowd;
 mod drag;
+mod draw;
 mod ends;
 mod goal;
 mod head;

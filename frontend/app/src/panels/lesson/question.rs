@@ -19,7 +19,7 @@ pub(super) fn question(passage: &PassageText, now: &LessonNow) -> Option<impl In
     let answers = match question.form {
         0 => choices(question, number, &given, is_settled),
         _ => {
-            let judged = last.filter(|last| *last < see);
+            let judged = given.iter().rev().copied().find(|given| *given < see);
             marks(question, number, judged, is_settled)
         }
     };
@@ -34,8 +34,9 @@ pub(super) fn question(passage: &PassageText, now: &LessonNow) -> Option<impl In
     });
     let because = is_settled.then(|| {
         let judged = match last {
-            Some(last) if last == question.right => "Yes. ",
-            Some(last) if last < see => "No. ",
+            Some(last) if last >= see => "",
+            Some(last) if is_right(question, last) => "Yes. ",
+            Some(_) => "No. ",
             _ => "",
         };
         view! { <p><b>{judged}</b>{marked(&question.because, passage, now)}</p> }
@@ -48,6 +49,14 @@ pub(super) fn question(passage: &PassageText, now: &LessonNow) -> Option<impl In
             <div class="reply" role="status">{reply}{because}</div>
         </div>
     })
+}
+
+/// Whether an answer is right, or near enough.
+fn is_right(question: &QuestionText, answer: u32) -> bool {
+    match question.form {
+        0 => answer == question.right,
+        _ => Marked::of(question, answer).first_wrong.is_none(),
+    }
 }
 
 /// Returns the reply to a wrong answer: how wrong it is, and the hint.

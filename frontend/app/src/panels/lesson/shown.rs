@@ -7,8 +7,8 @@ use leptos::prelude::{Owner, window};
 use wasm_bindgen::{JsCast as _, JsValue};
 use watchscope_model::Time;
 use watchscope_model::wire::player::{
-    ActNow, ClientNow, EndNow, FindingNow, Halt, LessonCommand, LessonNow, LessonText, MoveAct,
-    PassageText, Play, WireLine, encode_command,
+    ActNow, ClientNow, CrowdNow, EndNow, FindingNow, Halt, LessonCommand, LessonNow, LessonText,
+    MoveAct, PassageText, Play, WireLine, encode_command,
 };
 use watchscope_timeline::inside::beliefs::BeliefTable;
 use watchscope_timeline::inside::stretches::Stretches;
@@ -27,6 +27,8 @@ pub(super) struct Beside {
     pub(super) wire: Vec<WireLine>,
     pub(super) clients: Vec<ClientNow>,
     pub(super) ends: Vec<EndNow>,
+    pub(super) servers: Vec<String>,
+    pub(super) crowd: Vec<CrowdNow>,
     pub(super) findings: Vec<FindingNow>,
 }
 
@@ -41,6 +43,8 @@ impl Beside {
             wire: Vec::new(),
             clients: Vec::new(),
             ends: Vec::new(),
+            servers: Vec::new(),
+            crowd: Vec::new(),
             findings: Vec::new(),
         }
     }

@@ -4,6 +4,7 @@ use leptos::prelude::*;
 use watchscope_model::wire::player::{Answer, FindingNow};
 use watchscope_timeline::inside::beliefs::{BeliefRow, BeliefTable, Difference, SideCell};
 
+use super::crowd::Crowd;
 use super::ends::Ends;
 use super::loops::Loops;
 use super::shown::{mirrors, say};
@@ -14,7 +15,7 @@ const OURS: &str = "watchscope";
 /// The level of a passage that needs all lanes, as the passage's text has it.
 const ALL_LANES: u32 = 3;
 
-/// The table of the ends, that of the objects which each side holds, the verdict, and the clients' loops. An open question may cover them.
+/// The histogram, the table of the ends, that of the objects which each side holds, the verdict, and the clients' loops. An open question may cover them.
 #[component]
 pub(super) fn Sides() -> impl IntoView {
     let shown = mirrors();
@@ -22,13 +23,17 @@ pub(super) fn Sides() -> impl IntoView {
     let has_holds = Memo::new(move |_| shown.has(|passage| passage.has_holds));
     let has_code = Memo::new(move |_| shown.has(|passage| passage.has_code));
     let has_ends = Memo::new(move |_| shown.has(|passage| passage.has_ends));
-    let is_empty = move || !has_holds.get() && !has_code.get() && !has_ends.get();
+    let has_crowd = Memo::new(move |_| shown.has(|passage| passage.has_crowd));
+    let is_empty =
+        move || !has_holds.get() && !has_code.get() && !has_ends.get() && !has_crowd.get();
     let body = move || {
         if is_covered.get() && has_holds.get() {
             view! { <Cover/> }.into_any()
         } else {
             let (holds, code, ends) = (has_holds.get(), has_code.get(), has_ends.get());
+            let crowd = has_crowd.get();
             view! {
+                {crowd.then(|| view! { <Crowd/> })}
                 {ends.then(|| view! { <Ends/> })}
                 {holds.then(|| view! { <Holds/><Verdict/> })}
                 {code.then(|| view! { <Loops/> })}

@@ -392,6 +392,8 @@ fn write() {
         wire: now.wire,
         clients: now.clients,
         ends: now.ends,
+        servers: now.servers,
+        crowd: now.crowd,
         findings: now.findings,
     };
     if shown.beside.with_untracked(|known| *known != beside) {

@@ -21,16 +21,16 @@ enum State {
 
 /// The client program with many watches.
 #[derive(Debug)]
-pub(super) struct Crowd {
+pub(super) struct ManyWatches {
     rest: Rest,
     scope: Scope,
     watches: Vec<State>,
     handled: u64,
 }
 
-impl Crowd {
-    pub(super) fn new(watches: u16, scope: Scope) -> Crowd {
-        Crowd {
+impl ManyWatches {
+    pub(super) fn new(watches: u16, scope: Scope) -> ManyWatches {
+        ManyWatches {
             rest: Rest::new(CLIENT_GO),
             scope,
             watches: vec![State::Sleeping(Time::ZERO); usize::from(watches)],
@@ -56,7 +56,7 @@ impl Crowd {
     }
 }
 
-impl Machine for Crowd {
+impl Machine for ManyWatches {
     fn step(&mut self, input: Input<'_>, ctx: &mut Context<'_>) {
         for (call, answer) in self.rest.take(input, ctx) {
             self.take(call, &answer, ctx.now);
