@@ -8,8 +8,8 @@ use super::kube_watcher::{KubeRs, KubeWatcher};
 use super::machine::Machine;
 use super::watch_deployment::{Edit, WatchDeployment};
 use super::{
-    comparer, crowd, informer, kube_watcher, last_seen, poller, pvc_loop, reflector, retry_watcher,
-    scheduler, watch_deployment,
+    comparer, informer, kube_watcher, last_seen, many_watches, poller, pvc_loop, reflector,
+    retry_watcher, scheduler, watch_deployment,
 };
 use crate::scope::Scope;
 
