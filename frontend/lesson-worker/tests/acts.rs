@@ -271,3 +271,43 @@ fn the_deletion_of_starved_is_lost_up_to_the_jump_and_heard_behind_it() {
     assert_eq!(last, ["informer hears it"]);
     assert!(finds.iter().all(Option::is_some), "{finds:?}");
 }
+
+#[test]
+fn a_drawn_histogram_is_right_a_step_off_and_the_crowd_is_counted_up_to_the_pen() {
+    let mut session = open("herd", Some(12.5));
+    Page::join(&mut session, 0.0);
+    let question = session.lesson().passages[1].question.clone().unwrap();
+    assert_eq!(
+        (question.form, question.step, question.see),
+        (4, 25, 1 << 30)
+    );
+    assert_eq!(
+        (&*question.answers[0], &*question.answers[9]),
+        ("13 s", "22 s")
+    );
+    assert_eq!(question.counts, [0, 142, 158, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(question.right, 6 << 3 | 6 << 6);
+    let answer = |answer| Answer { passage: 1, answer };
+    session.say(answer(4 << 3 | 6 << 6).into()).unwrap();
+    assert!(now(&session).settled.is_empty());
+    session.say(answer(1 | 7 << 3 | 5 << 6).into()).unwrap();
+    assert_eq!(now(&session).settled, [1]);
+    let crowd = |session: &Session| {
+        let now = now(session);
+        assert_eq!(now.servers, ["1.24", "1.27"]);
+        let seconds = now.crowd.into_iter();
+        let words = seconds.map(|one| {
+            let (requests, ends, refusals) = (one.requests, one.ends, one.refusals);
+            format!(
+                "{} {}: {requests} {ends} {refusals}",
+                one.server, one.second
+            )
+        });
+        words.collect::<Vec<String>>()
+    };
+    assert_eq!(crowd(&session), ["0 1: 200 0 0", "1 1: 200 0 0"]);
+    let mut session = open("herd", Some(23.5));
+    Page::join(&mut session, 0.0);
+    // The last 20 s only.
+    assert_eq!(crowd(&session), ["0 14: 142 100 100", "0 15: 158 0 0"]);
+}

@@ -751,9 +751,9 @@ fn watch_pods(shown: &Shown) {
 }
 
 const HERD: Claims = &[
-    |shown| watch_pods(shown),
+    watch_pods,
     // 2.5 s without a leader: nobody has noticed anything.
-    |shown| watch_pods(shown),
+    watch_pods,
     |shown| {
         watch_pods(shown);
         assert_eq!(shown.heard("DELETED web-1 14"), ["client new"]);
@@ -765,10 +765,7 @@ const HERD: Claims = &[
         watch_pods(shown);
         assert_eq!(shown.heard("DELETED web-1 14"), ["client new"]);
     },
-    |shown| {
-        watch_pods(shown);
-        assert!(shown.says("client promo", "watch"));
-    },
+    watch_pods,
     |shown| {
         watch_pods(shown);
         assert!(shown.says("client promo", "backoff"));
