@@ -73,5 +73,9 @@ fn row(name: &str, own: &[CrowdNow], from: u32, most: u32) -> impl IntoView + us
         <div class="bars" role="img" aria-label=format!("{total}. {}", words.join("; "))>
             {columns.collect_view()}
         </div>
+        <p class="scale" aria-hidden="true">
+            <span>{format!("{from} s")}</span>
+            <span>{format!("{} s", from + SECONDS)}</span>
+        </p>
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn columns(question: &QuestionText, judged: Option<u32>, is_settled: 
             compared(name, *count, drawn, step)
         });
         return view! {
-            <div class="answers columns">{columns.collect_view()}</div>
+            <div class="answers drawing">{columns.collect_view()}</div>
             <p class="quiet">"Pale: what you drew. Full: the run."</p>
         }
         .into_any();
@@ -30,7 +30,7 @@ pub(super) fn columns(question: &QuestionText, judged: Option<u32>, is_settled: 
         column(place, name.clone(), wrong, step)
     });
     view! {
-        <div class="answers columns" role="group" aria-label="Columns">{columns.collect_view()}</div>
+        <div class="answers drawing" role="group" aria-label="Columns">{columns.collect_view()}</div>
         <p class="quiet">
             {format!(
                 "Pull the columns up, or use the arrow keys. One step is {step} requests, a full column {} or more.",
@@ -56,7 +56,7 @@ fn column(place: usize, name: String, wrong: Option<u32>, step: u64) -> impl Int
         mirrors().marks.set(marks.drawn(place, height));
     };
     view! {
-        <label class="column" class:wrong=move || judged().is_some()>
+        <label class="stack" class:wrong=move || judged().is_some()>
             <input
                 type="range"
                 min="0"
@@ -88,7 +88,7 @@ fn compared(name: &str, count: u64, drawn: Option<u32>, step: u64) -> impl IntoV
     let label = format!("{name}: {count} requests{}", mine.unwrap_or_default());
     let height = (count as f64 / step.max(1) as f64).min(f64::from(HEIGHT_MOST));
     view! {
-        <div class="column" role="img" aria-label=label>
+        <div class="stack" role="img" aria-label=label>
             <span aria-hidden="true">{count}</span>
             <span class="pair">
                 <i class="drawn" style:--height=drawn.unwrap_or(0).to_string()></i>

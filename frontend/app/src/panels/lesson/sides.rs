@@ -118,11 +118,17 @@ fn without_ours(table: &BeliefTable, has_ours: bool) -> BeliefTable {
     table
 }
 
+/// How the name of an apiserver's column begins; the number of the server follows.
+const SERVER: &str = "apiserver ";
+
 fn held(table: &BeliefTable) -> impl IntoView + use<> {
-    let short = |name: &str| match name {
-        "apiserver 0" => "cache".to_owned(),
-        OURS => "watch".to_owned(),
-        name => name.to_owned(),
+    let servers = table.columns.iter().filter(|name| name.starts_with(SERVER));
+    let is_alone = servers.count() == 1;
+    let short = |name: &str| match name.strip_prefix(SERVER) {
+        Some(_) if is_alone => "cache".to_owned(),
+        Some(number) => format!("cache {number}"),
+        None if name == OURS => "watch".to_owned(),
+        None => name.to_owned(),
     };
     let heads = table.columns.iter();
     let heads = heads.map(|name| view! { <th scope="col" title=name.clone()>{short(name)}</th> });
