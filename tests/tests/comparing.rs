@@ -1,7 +1,6 @@
 //! The cursors A and B in a browser, by keys, mouse and finger.
 
 use anyhow::{Result, ensure};
-use serde_json::{Value, json};
 use thirtyfour::{By, Key};
 use watchscope_tests::{eventually, or_skip};
 
