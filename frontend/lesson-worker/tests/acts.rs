@@ -5,7 +5,7 @@
 mod page;
 
 use watchscope_lesson_worker::Session;
-use watchscope_model::wire::player::{Answer, Break, NextPassage, Play, Step};
+use watchscope_model::wire::player::{Answer, Break, NextPassage, Play, PreviousPassage, Step};
 
 use self::page::{Page, at_s, moved, now, open, received};
 
@@ -310,4 +310,31 @@ fn a_drawn_histogram_is_right_a_step_off_and_the_crowd_is_counted_up_to_the_pen(
     Page::join(&mut session, 0.0);
     // The last 20 s only.
     assert_eq!(crowd(&session), ["0 14: 142 100 100", "0 15: 158 0 0"]);
+}
+
+#[test]
+fn after_going_back_each_passage_plays_to_the_next_whatever_the_ticks() {
+    for name in LESSONS {
+        let mut session = open(name, None);
+        let passages = session.lesson().passages.len();
+        let mut clock_ms = 0.0;
+        Page::join(&mut session, clock_ms);
+        for place in 0..passages - 1 {
+            session.say(NextPassage {}.into()).unwrap();
+            session.say(PreviousPassage {}.into()).unwrap();
+            // The page may connect before or after the person plays.
+            let mut page = (place % 2 == 0).then(|| Page::join(&mut session, clock_ms));
+            session.say(Play {}.into()).unwrap();
+            let page = page.get_or_insert_with(|| Page::join(&mut session, clock_ms));
+            let mut ticks = 0;
+            while session.is_playing() {
+                clock_ms += [16.0, 7.0, 90.0, 33.0][ticks % 4];
+                session.tick(clock_ms);
+                page.take(&mut session, clock_ms);
+                ticks += 1;
+                assert!(ticks < 2_000, "{name}: {place} at {} s", at_s(&session));
+            }
+            assert_eq!(now(&session).passage as usize, place + 1, "{name}");
+        }
+    }
 }
