@@ -66,7 +66,7 @@ impl Transcript {
         self.lines.drain(..gone);
     }
 
-    /// Takes the next counts of what all clients asked for, in a lesson with this begin.
+    /// Takes the next counts of all clients' requests, in a lesson with this begin.
     pub(crate) fn count(&mut self, begin: Time, tally: &[(Time, TallyRecord)]) {
         self.crowd.take(begin, tally);
     }

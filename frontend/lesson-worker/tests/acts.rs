@@ -322,16 +322,21 @@ fn after_going_back_each_passage_plays_to_the_next_whatever_the_ticks() {
         for place in 0..passages - 1 {
             session.say(NextPassage {}.into()).unwrap();
             session.say(PreviousPassage {}.into()).unwrap();
-            // The page may connect before or after the person plays.
-            let mut page = (place % 2 == 0).then(|| Page::join(&mut session, clock_ms));
+            // The page may connect before the person plays, at once after it, or later.
+            let joins_after = [0, 1, 2, 7, 40][place % 5];
+            let mut page = (joins_after == 0).then(|| Page::join(&mut session, clock_ms));
             session.say(Play {}.into()).unwrap();
-            let page = page.get_or_insert_with(|| Page::join(&mut session, clock_ms));
             let mut ticks = 0;
             while session.is_playing() {
+                ticks += 1;
                 clock_ms += [16.0, 7.0, 90.0, 33.0][ticks % 4];
                 session.tick(clock_ms);
-                page.take(&mut session, clock_ms);
-                ticks += 1;
+                if ticks == joins_after {
+                    page = Some(Page::join(&mut session, clock_ms));
+                }
+                if let Some(page) = &mut page {
+                    page.take(&mut session, clock_ms);
+                }
                 assert!(ticks < 2_000, "{name}: {place} at {} s", at_s(&session));
             }
             assert_eq!(now(&session).passage as usize, place + 1, "{name}");

@@ -215,7 +215,7 @@ async fn measure_history(binary: &WatchscopeBinary, folder: &Path, scale: &Scale
     ))
     .await?;
     tab.until("all records are loaded", |now| {
-        now["records"].as_u64() >= Some(scale.records as u64)
+        now["records"].as_u64() >= Some(scale.records)
     })
     .await?;
     // The watches of the load are those of an earlier run. Their objects are folded, as nobody watches them any longer.

@@ -1,4 +1,4 @@
-//! Lesson 5: deleted while you were away. A watch without a resourceVersion sends the current objects again, and
+//! Lesson: deleted while you were away. A watch without a resourceVersion sends the current objects again, and
 //! nothing about deleted ones.
 
 use watchscope_model::vocabulary::{ChangeType, Origin};

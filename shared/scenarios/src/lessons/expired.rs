@@ -1,4 +1,4 @@
-//! Lesson 4: 410 and relist. The apiserver's history is bounded; a client that falls behind it has to list again, and
+//! Lesson: 410 and relist. The apiserver's history is bounded; a client that falls behind it has to list again, and
 //! to compare the list with its own state.
 
 use watchscope_model::vocabulary::{ChangeType, Origin};

@@ -1,4 +1,4 @@
-//! Lesson 2: watches ghost you. The lesson shows the end-to-end test of docs/semantics/cases.md#ghost-you: a loop that
+//! Lesson: watches ghost you. The lesson shows the end-to-end test of docs/semantics/cases.md#ghost-you: a loop that
 //! never checks whether its channel is closed. A repaired loop and an informer run under the same faults.
 
 use watchscope_model::vocabulary::ChangeType;

@@ -1,4 +1,4 @@
-//! Lesson 12: all at once. A hundred clients at each of two apiservers, over one etcd. What ends their watches together
+//! Lesson: all at once. A hundred clients at each of two apiservers, over one etcd. What ends their watches together
 //! is an election of etcd (F16), the end of a server (F06, F07), and an edit of a CRD (F17); a deleted CRD answers 404
 //! (F18). The crowd has no lanes: its requests are counted.
 
@@ -139,7 +139,7 @@ fn away_from(server: ServerId, deeds: impl IntoIterator<Item = Deed>) -> Vec<Dee
     all
 }
 
-/// Returns the clients of one server: a hundred, of which one has a name.
+/// Returns the clients of one server: ninety-nine without a name, and one with a name.
 fn hundred(name: &str, client: ClientGo) -> [Deed; 4] {
     let crowd = |scope, count| Deed::Crowd {
         name: "crowd",

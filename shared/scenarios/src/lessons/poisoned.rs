@@ -1,4 +1,4 @@
-//! Lesson 9: the cure that stopped curing (docs/findings/F24.md). Two apiservers of different versions share one etcd.
+//! Lesson: the cure that stopped curing (docs/findings/F24.md). Two apiservers of different versions share one etcd.
 //! Both get an event without its previous state, and so an error. The cache of 1.24 lists, and is right again. That of
 //! 1.27 goes on, and keeps an object that is gone.
 

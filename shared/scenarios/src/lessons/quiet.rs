@@ -1,4 +1,4 @@
-//! Lesson 5: a quiet type. Nobody writes a configmap, but each write of others makes a client's resourceVersion older
+//! Lesson: a quiet type. Nobody writes a configmap, but each write of others makes a client's resourceVersion older
 //! (docs/semantics/lists-and-watches.md#bookmark-quiet-type). A bookmark carries only a number, and saves the client.
 
 use serde_json::json;

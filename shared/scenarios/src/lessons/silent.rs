@@ -1,4 +1,4 @@
-//! Lesson 5: open, and dead (docs/findings/F04.md). A firewall forgets three connections at 120 s. A client that pings, a
+//! Lesson: open, and dead (docs/findings/F04.md). A firewall forgets three connections at 120 s. A client that pings, a
 //! client with a deadline of its own, and one with neither notice it one after the other. Then a proxy buffers, and pings
 //! are no help.
 

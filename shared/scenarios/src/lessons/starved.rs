@@ -1,4 +1,4 @@
-//! Lesson 8: a hundred readers and one pipe (docs/findings/F25.md). Watches without a resourceVersion share a stream of
+//! Lesson: a hundred readers and one pipe (docs/findings/F25.md). Watches without a resourceVersion share a stream of
 //! etcd with the server's own watch cache. The stream is full, etcd compacts what still waits for it, and skips it. The
 //! cache keeps an object that is gone, without an error.
 

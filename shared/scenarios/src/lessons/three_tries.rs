@@ -1,4 +1,4 @@
-//! Lesson 3: three tries at one loop (docs/semantics/cases.md#watch-pitfalls). The loop's first version returns when its
+//! Lesson: three tries at one loop (docs/semantics/cases.md#watch-pitfalls). The loop's first version returns when its
 //! watch ends, the second goes on with the dead channel, and the last one sleeps and watches again without a
 //! resourceVersion. An informer runs beside them.
 

@@ -1,4 +1,4 @@
-//! Lesson 1: life of a watch event. List, watch, the resourceVersions 519, 603 and 604 of the talk of 2018, and the
+//! Lesson: life of a watch event. List, watch, the resourceVersions 519, 603 and 604 of the talk of 2018, and the
 //! fold.
 
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Lesson 4: who hung up (docs/semantics/clients.md#read-errors). Two programs read the result channel of client-go's
+//! Lesson: who hung up (docs/semantics/clients.md#read-errors). Two programs read the result channel of client-go's
 //! StreamWatcher. Their watches end in seven ways; in five of them the channel is closed without a word.
 
 use watchscope_model::vocabulary::ChangeType;

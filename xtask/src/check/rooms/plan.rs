@@ -641,6 +641,7 @@ const SIMULATOR: Crate = Crate {
         "world/parts.rs",
         "world/received.rs",
         "world/shutdown.rs",
+        "world/tally.rs",
     ]],
     circles: &[],
 };

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use watchscope_model::wire::player::QuestionText;
 use web_sys::KeyboardEvent;
 
-use super::marks::{check, glyph, word};
+use super::judged::{check, glyph, word};
 use super::shown::mirrors;
 use crate::core::lesson::{HEIGHT_MOST, height_of, is_near};
 

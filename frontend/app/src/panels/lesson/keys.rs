@@ -3,7 +3,8 @@
 use watchscope_model::wire::player::{Answer, NextPassage, PreviousPassage, Step};
 
 use super::acts::focus_act;
-use super::marks::{check, focus_cells, tap};
+use super::judged::check;
+use super::marks::{focus_cells, tap};
 use super::pace::asked;
 use super::shown::{mirrors, say, toggle};
 use crate::input::actions::LessonAction;

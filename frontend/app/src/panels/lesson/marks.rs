@@ -5,18 +5,15 @@ use std::time::Duration;
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
-use watchscope_model::wire::player::{Answer, QuestionText};
+use watchscope_model::wire::player::QuestionText;
 use web_sys::{HtmlElement, KeyboardEvent};
 
 use super::draw::columns;
-use super::shown::{mirrors, say};
+use super::judged::{DRAW, ENDS, check, glyph, is_complete, word};
+use super::shown::mirrors;
 use crate::core::lesson::{Marks, is_near};
 use crate::panels::focus::focus_first;
 
-/// The form of a question about the ends of a watch.
-const ENDS: u32 = 3;
-/// The form of a question whose answer is drawn as a histogram.
-const DRAW: u32 = 4;
 /// The words of a cell that is set, and of one that is not: about objects, and about ends of a watch.
 const OBJECTS: [&str; 2] = ["holds", "gone"];
 const CHANNEL: [&str; 2] = ["ERROR", "closed"];
@@ -75,24 +72,6 @@ fn sign(question: &QuestionText, place: usize, judged: Option<u32>, is_settled: 
     }
 }
 
-/// Returns what a screen reader adds to a mark or an answer; nothing before it is judged.
-pub(super) fn word(is_right: Option<bool>) -> &'static str {
-    match is_right {
-        Some(true) => ", right",
-        Some(false) => ", wrong",
-        None => "",
-    }
-}
-
-/// Returns the sign beside a mark or an answer; nothing before it is judged.
-pub(super) fn glyph(is_right: Option<bool>) -> &'static str {
-    match is_right {
-        Some(true) => "✓",
-        Some(false) => "✗",
-        None => "",
-    }
-}
-
 /// Returns the lanes to tap, or the table to fill in, and the button that checks.
 pub(super) fn marks(
     question: &QuestionText,
@@ -124,33 +103,6 @@ pub(super) fn marks(
         }
     });
     view! { {body}{check} }.into_any()
-}
-
-/// Whether marks are an answer to a question of this form, with `count` lanes or cells.
-fn is_complete(marks: Marks, form: u32, count: usize) -> bool {
-    match form {
-        1 | DRAW => marks.set != 0,
-        2 | ENDS => marks.is_full(count),
-        _ => false,
-    }
-}
-
-/// Sends the marks as an answer, if the question is open and they are complete.
-pub(super) fn check(passage: u32) {
-    let shown = mirrors();
-    let marks = shown.marks.get_untracked();
-    let is_open = shown.both(|text, now| {
-        let question = text.passages.get(passage as usize);
-        let question = question.and_then(|passage| passage.question.as_ref());
-        question.is_some_and(|question| is_complete(marks, question.form, question.answers.len()))
-            && !now.settled.contains(&u64::from(passage))
-    });
-    if is_open {
-        say(Answer {
-            passage,
-            answer: marks.set,
-        });
-    }
 }
 
 /// Sets the mark with an index, or takes it back.

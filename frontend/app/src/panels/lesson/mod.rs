@@ -14,6 +14,7 @@ mod draw;
 mod ends;
 mod goal;
 mod head;
+mod judged;
 mod keys;
 mod layout;
 mod loops;

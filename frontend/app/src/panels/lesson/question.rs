@@ -3,7 +3,8 @@
 use leptos::prelude::*;
 use watchscope_model::wire::player::{Answer, LessonNow, PassageText, QuestionText};
 
-use super::marks::{Marked, glyph, marks, word};
+use super::judged::{glyph, word};
+use super::marks::{Marked, marks};
 use super::shown::say;
 use super::texts::marked;
 
