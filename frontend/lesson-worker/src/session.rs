@@ -61,7 +61,9 @@ pub struct Session {
     stop: Duration,
     /// Virtual time that has passed since the last record shown, in microseconds, with its fraction.
     exact_us: f64,
-    ticked_ms: f64,
+    /// The driver's clock at the last tick; `None` since the person began to play. The time that a command takes is no
+    /// time of the lesson.
+    ticked_ms: Option<f64>,
     /// A note to the person about the last command.
     note: Option<String>,
     arrival: Arrival,
@@ -154,7 +156,7 @@ impl Session {
             timetable: Vec::new(),
             stop: Duration::ZERO,
             exact_us: at.as_micros() as f64,
-            ticked_ms: 0.0,
+            ticked_ms: None,
             note: (!notes.is_empty()).then(|| notes.join(" ")),
             arrival,
             answers,
@@ -217,8 +219,8 @@ impl Session {
 
     /// Lets time pass; returns whether the narration has changed.
     pub fn tick(&mut self, now_ms: f64) -> bool {
-        let passed_ms = (now_ms - self.ticked_ms).clamp(0.0, TICK_MOST_MS);
-        self.ticked_ms = now_ms;
+        let ticked_ms = self.ticked_ms.replace(now_ms).unwrap_or(now_ms);
+        let passed_ms = (now_ms - ticked_ms).clamp(0.0, TICK_MOST_MS);
         if !self.is_playing || self.later.is_some() {
             return false;
         }
@@ -421,6 +423,7 @@ impl Session {
         self.stop = self.next_passage();
         self.is_playing = self.stop > self.player.shown();
         self.timetable = self.player.timetable();
+        self.ticked_ms = None;
     }
 
     /// Returns the speed at which the lesson plays now, in thousandths.

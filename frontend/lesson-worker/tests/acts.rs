@@ -191,6 +191,7 @@ fn a_lesson_plays_its_quiet_stretches_fast_and_no_passage_makes_one_wait_long() 
         session.tick(clock_ms);
         for place in 0..session.lesson().passages.len() - 1 {
             session.say(Play {}.into()).unwrap();
+            session.tick(clock_ms);
             let (from_ms, from_s) = (clock_ms, at_s(&session));
             let (mut changed_ms, mut head, mut quiet_ms) = (clock_ms, page.head(), 0.0);
             while now(&session).is_playing {
@@ -342,4 +343,16 @@ fn after_going_back_each_passage_plays_to_the_next_whatever_the_ticks() {
             assert_eq!(now(&session).passage as usize, place + 1, "{name}");
         }
     }
+}
+
+#[test]
+fn the_time_that_a_command_takes_is_no_time_of_the_lesson() {
+    let mut session = open("back-in-time", Some(18.0));
+    Page::join(&mut session, 0.0);
+    session.tick(1_000.0);
+    session.say(Play {}.into()).unwrap();
+    // The worker ticks at once, and tells the page only of later ticks.
+    session.tick(1_500.0);
+    assert_eq!((at_s(&session), session.is_playing()), (18.0, true));
+    assert!(session.tick(1_516.0) && at_s(&session) > 18.0);
 }

@@ -31,7 +31,6 @@ fn a_page_that_comes_gets_a_snapshot_with_lanes_at_once() {
 fn it_plays_to_the_next_passage_at_the_chosen_speed_and_stops_there() {
     let mut session = open("watch-event", None);
     let mut page = Page::join(&mut session, 0.0);
-    session.tick(0.0);
     session
         .say(
             SetSpeed {
@@ -41,6 +40,7 @@ fn it_plays_to_the_next_passage_at_the_chosen_speed_and_stops_there() {
         )
         .unwrap();
     session.say(Play {}.into()).unwrap();
+    session.tick(0.0);
     assert!(session.tick(50.0));
     assert_eq!(at_s(&session), 2.5);
     let before = page.head();

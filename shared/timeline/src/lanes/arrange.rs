@@ -129,12 +129,10 @@ pub(super) fn arrange(
     let known = |watch| state.watches.get(names.watch_name(watch));
     let has_begun = std::mem::replace(&mut after.has_begun, true);
     let is_live = moment.is_live || !has_begun;
+    after.notice(store, state, moment.window, is_live);
     if is_live {
-        after.notice(store, state, moment.window);
         after.notice_records(store, moment.window);
         after.connect(store, state);
-    } else {
-        after.show(store, moment.window);
     }
     let found = || troubles(store, state, wishes.muted, moment.now);
     after.refold(store, wishes, is_live, &found);
@@ -193,21 +191,9 @@ impl Arrangement {
         }
     }
 
-    /// Gives a row to each watch that was wanted between two times, by what is loaded of the runs that reach into them.
-    fn show(&mut self, store: &Store, (left, right): (Time, Time)) {
-        for epoch in store.epochs().iter().filter(|epoch| epoch.reaches(left)) {
-            for &watch in store.names().watches_by_name() {
-                let kept = &mut self.watches[watch.0 as usize];
-                let trace = epoch.trace.watch(watch);
-                if !kept.is_shown && trace.is_some_and(|trace| is_wanted(trace, (left, right))) {
-                    (kept.is_shown, kept.has_come) = (true, true);
-                }
-            }
-        }
-    }
-
-    /// Updates which watches have a row, the seq of their last news, and which of them have a finding of lag.
-    fn notice(&mut self, store: &Store, state: &State, window: (Time, Time)) {
+    /// Updates which watches have a row, the seq of their last news, and which of them have a finding of lag. If the
+    /// moment is not live, watches only get rows.
+    fn notice(&mut self, store: &Store, state: &State, window: (Time, Time), is_live: bool) {
         let names = store.names();
         for &watch in names.watches_by_name() {
             let kept = &mut self.watches[watch.0 as usize];
@@ -217,8 +203,11 @@ impl Arrangement {
                 phase.is_none_or(|phase| phase.phase != Phase::Stopped)
             });
             let traces = store.watch_traces(watch);
-            kept.has_come = false;
+            let stands = if is_live { stands } else { kept.is_shown };
             kept.is_shown = stands || traces.iter().any(|trace| is_wanted(trace, window));
+            if !is_live {
+                continue;
+            }
             if let Some(moment) = known.and_then(|known| known.last_change) {
                 kept.news = kept.news.max(moment.seq);
             }
@@ -229,7 +218,7 @@ impl Arrangement {
                 kept.news = kept.news.max(list.moment.seq);
             }
         }
-        for open in state.findings.values() {
+        for open in state.findings.values().filter(|_| is_live) {
             for &watch in names.watches_by_name() {
                 if open.finding.concerns(names.watch_name(watch)) {
                     let kept = &mut self.watches[watch.0 as usize];

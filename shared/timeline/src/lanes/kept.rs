@@ -53,8 +53,6 @@ pub(super) struct Moment {
 pub(super) struct Kept {
     /// Whether the watch has a row.
     pub(super) is_shown: bool,
-    /// Whether the watch got its row because the view came to a time at which it was wanted, and does not follow now.
-    pub(super) has_come: bool,
     /// Whether the watch opened by itself.
     pub(super) is_open: bool,
     /// Seq of the watch's last news (a change, a finding, or a difference over a seam); 0: no news.
@@ -143,11 +141,10 @@ impl Kept {
         under
     }
 
-    /// Whether the watch is quiet: it has had no news and no row of its resourceVersion, did not open by itself, and did
-    /// not get its row because the view came to its time. The viewer has neither opened nor closed it.
+    /// Whether the watch is quiet: it has had no news and no row of its resourceVersion, and did not open by itself.
+    /// The viewer has neither opened nor closed it.
     pub(super) fn is_quiet(&self, choice: Option<Choice>) -> bool {
-        let had_nothing = self.news == Seq(0) && !self.has_version;
-        had_nothing && !self.is_open && !self.has_come && choice.is_none()
+        self.news == Seq(0) && !self.is_open && choice.is_none() && !self.has_version
     }
 
     /// Whether the objects were last chosen under another choice of the viewer, or another sorting.

@@ -426,11 +426,6 @@ impl Epoch {
         chapter.max(listed)
     }
 
-    /// Whether the epoch still goes on, or may go on, at a time.
-    pub(crate) fn reaches(&self, at: Time) -> bool {
-        self.live.is_some() || self.ends().is_none_or(|end| end >= at)
-    }
-
     /// Whether the begin of the epoch's first record is known, as loaded, listed, or in the server's ring.
     pub(crate) fn begins_known(&self) -> bool {
         let chapter = self.chapters.first().map(|chapter| chapter.first);

@@ -266,7 +266,7 @@ fn a_watch_that_only_an_earlier_run_had_gets_a_row_when_its_records_come_into_vi
         let view = View::between(at(s), at(s + 60.0), 800.0);
         text(&lanes.rows(&store, &view, at(now)))
     };
-    insta::assert_snapshot!(from(500.0), @"Findings, -shop/configmaps");
+    insta::assert_snapshot!(from(-500.0), @"Findings, -shop/configmaps");
     insta::assert_snapshot!(from(-5.0), @"Findings, -shop/configmaps, -shop/pods");
     insta::assert_snapshot!(from(500.0), @"Findings, -shop/configmaps, -shop/pods");
 }
