@@ -8,16 +8,11 @@ use thirtyfour::{Key, WebDriver};
 use watchscope_tests::{eventually, or_skip};
 
 use crate::browser::{LONG, Tab, Visit};
-use crate::looking::{corner, open_all};
+use crate::looking::{Mouse, between, changed, corner, number, open_all};
+use crate::page::emulate;
 
 /// A point of the window, in px.
 type Point = (i32, i32);
-
-/// Returns the point that lies this many eighths of the way from one point to another.
-fn between(from: Point, to: Point, eighths: i32) -> Point {
-    let at = |a: i32, b: i32| a + (b - a) * eighths / 8;
-    (at(from.0, to.0), at(from.1, to.1))
-}
 
 /// Up to two fingers on a touch screen.
 pub(crate) struct Fingers<'a>(&'a WebDriver);
@@ -26,9 +21,7 @@ impl<'a> Fingers<'a> {
     /// Makes the tab's screen one that can be touched.
     pub(crate) async fn on(driver: &'a WebDriver) -> Result<Self> {
         let parameters = json!({"enabled": true, "maxTouchPoints": 2});
-        let cdp = driver.cdp();
-        cdp.send_raw("Emulation.setTouchEmulationEnabled", parameters)
-            .await?;
+        emulate(driver, "Emulation.setTouchEmulationEnabled", parameters).await?;
         Ok(Self(driver))
     }
 
@@ -39,9 +32,7 @@ impl<'a> Fingers<'a> {
             .map(|(id, (x, y))| json!({"x": x, "y": y, "id": id}))
             .collect();
         let parameters = json!({"type": kind, "touchPoints": points});
-        let cdp = self.0.cdp();
-        cdp.send_raw("Input.dispatchTouchEvent", parameters).await?;
-        Ok(())
+        emulate(self.0, "Input.dispatchTouchEvent", parameters).await
     }
 
     pub(crate) async fn press(&self, at: Point) -> Result<()> {
@@ -68,22 +59,6 @@ impl<'a> Fingers<'a> {
         }
         self.lift().await
     }
-}
-
-/// Waits until a value of the page's summary differs from that before; returns the new summary.
-async fn changed(tab: &Tab<'_>, what: &'static str, before: &Value) -> Result<Value> {
-    eventually(what, LONG, async || {
-        let now = tab.summary().await?;
-        ensure!(now[what] != before[what], "{now}");
-        Ok(now)
-    })
-    .await
-}
-
-fn number(summary: &Value, name: &str) -> Result<f64> {
-    summary[name]
-        .as_f64()
-        .with_context(|| format!("{name} in {summary}"))
 }
 
 /// Taps marks within these ranges of x and y of the window until one opens.
@@ -118,9 +93,7 @@ async fn one_finger_pans_two_fingers_zoom_and_a_tap_opens() -> Result<()> {
     let (driver, tab) = visit.tab();
     // The window is low: rows must not fit, or they would not scroll.
     let size = json!({"width": 420, "height": 640, "deviceScaleFactor": 2, "mobile": true});
-    let cdp = driver.cdp();
-    cdp.send_raw("Emulation.setDeviceMetricsOverride", size)
-        .await?;
+    emulate(driver, "Emulation.setDeviceMetricsOverride", size).await?;
     let fingers = Fingers::on(driver).await?;
     visit.open().await?;
     // Waits for enough records to pan, some of them far enough from the edge to be touched.
@@ -162,23 +135,6 @@ async fn one_finger_pans_two_fingers_zoom_and_a_tap_opens() -> Result<()> {
     visit.browser.console_is_quiet().await
 }
 
-/// Presses with a pen at one point, moves in eight steps, and lifts it at the other. The same point twice is a tap.
-async fn pen(driver: &WebDriver, from: Point, to: Point) -> Result<()> {
-    let cdp = driver.cdp();
-    let tell = async |kind: &str, (x, y): Point, buttons: u8| {
-        let parameters = json!({
-            "type": kind, "pointerType": "pen", "x": x, "y": y, "button": "left", "buttons": buttons, "clickCount": 1,
-        });
-        cdp.send_raw("Input.dispatchMouseEvent", parameters).await
-    };
-    tell("mousePressed", from, 1).await?;
-    for step in 1..=8 {
-        tell("mouseMoved", between(from, to, step), 1).await?;
-    }
-    tell("mouseReleased", to, 0).await?;
-    Ok(())
-}
-
 #[tokio::test]
 async fn on_a_screen_of_3840x2160_fingers_and_a_pen_reach_what_lies_far_from_the_corner()
 -> Result<()> {
@@ -187,9 +143,7 @@ async fn on_a_screen_of_3840x2160_fingers_and_a_pen_reach_what_lies_far_from_the
     let visit = or_skip!(Visit::of(&load, &[]).await?);
     let (driver, tab) = visit.tab();
     let size = json!({"width": 3840, "height": 2160, "deviceScaleFactor": 1, "mobile": false});
-    let cdp = driver.cdp();
-    cdp.send_raw("Emulation.setDeviceMetricsOverride", size)
-        .await?;
+    emulate(driver, "Emulation.setDeviceMetricsOverride", size).await?;
     let fingers = Fingers::on(driver).await?;
     visit.open().await?;
     open_all(&tab).await?;
@@ -222,12 +176,13 @@ async fn on_a_screen_of_3840x2160_fingers_and_a_pen_reach_what_lies_far_from_the
     .await?;
 
     let before = tab.summary().await?;
-    pen(driver, (3_000, 1_800), (3_200, 1_802)).await?;
+    let pen = async |from, to| Mouse(driver).drag_as("pen", from, to).await;
+    pen((3_000, 1_800), (3_200, 1_802)).await?;
     let dragged = changed(&tab, "leftUs", &before).await?;
     let scale = number(&before, "usPerPx")?;
     let went = (number(&before, "leftUs")? - number(&dragged, "leftUs")?) / scale;
     assert!((went - 200.0).abs() < 1.0, "the pen moved it by {went} px");
     assert_eq!(tab.text(".detail").await?, "", "a drag is no tap");
-    opens_a_mark(&tab, far, async |at| pen(driver, at, at).await).await?;
+    opens_a_mark(&tab, far, async |at| pen(at, at).await).await?;
     visit.browser.console_is_quiet().await
 }

@@ -26,6 +26,12 @@ pub(crate) async fn open_all(tab: &Tab<'_>) -> Result<()> {
     .await
 }
 
+/// Returns the point that lies this many eighths of the way from one point to another.
+pub(crate) fn between(from: (i32, i32), to: (i32, i32), eighths: i32) -> (i32, i32) {
+    let at = |a: i32, b: i32| a + (b - a) * eighths / 8;
+    (at(from.0, to.0), at(from.1, to.1))
+}
+
 /// A mouse over the page.
 pub(crate) struct Mouse<'a>(pub(crate) &'a WebDriver);
 
@@ -38,12 +44,21 @@ impl Mouse<'_> {
 
     /// Presses at one point, moves in eight steps, and releases at the other.
     pub(crate) async fn drag(&self, from: (i32, i32), to: (i32, i32)) -> Result<()> {
-        let at = |kind: &str, x: i32, y: i32, buttons: u8| json!({"type": kind, "x": x, "y": y, "button": "left", "buttons": buttons, "clickCount": 1});
+        self.drag_as("mouse", from, to).await
+    }
+
+    /// Like [`Mouse::drag`], with a mouse or a pen.
+    pub(crate) async fn drag_as(
+        &self,
+        pointer: &str,
+        from: (i32, i32),
+        to: (i32, i32),
+    ) -> Result<()> {
+        let at = |kind: &str, x: i32, y: i32, buttons: u8| json!({"type": kind, "pointerType": pointer, "x": x, "y": y, "button": "left", "buttons": buttons, "clickCount": 1});
         self.tell(at("mouseMoved", from.0, from.1, 0)).await?;
         self.tell(at("mousePressed", from.0, from.1, 1)).await?;
         for step in 1..=8 {
-            let between = |a: i32, b: i32| a + (b - a) * step / 8;
-            let (x, y) = (between(from.0, to.0), between(from.1, to.1));
+            let (x, y) = between(from, to, step);
             self.tell(at("mouseMoved", x, y, 1)).await?;
         }
         self.tell(at("mouseReleased", to.0, to.1, 0)).await
@@ -76,7 +91,17 @@ pub(crate) async fn corner(tab: &Tab<'_>) -> Result<(f64, f64)> {
     Ok(serde_json::from_value(tab.script(script).await?)?)
 }
 
-fn number(summary: &Value, name: &str) -> Result<f64> {
+/// Waits until a value of the page's summary differs from that before; returns the new summary.
+pub(crate) async fn changed(tab: &Tab<'_>, what: &'static str, before: &Value) -> Result<Value> {
+    eventually(what, LONG, async || {
+        let now = tab.summary().await?;
+        ensure!(now[what] != before[what], "{now}");
+        Ok(now)
+    })
+    .await
+}
+
+pub(crate) fn number(summary: &Value, name: &str) -> Result<f64> {
     summary[name]
         .as_f64()
         .with_context(|| format!("{name} in {summary}"))
@@ -87,14 +112,6 @@ async fn a_mouse_drags_and_turns_and_two_fingers_on_a_touchpad_move_and_pinch() 
     let visit = or_skip!(Visit::of_demo(&[]).await?);
     let (driver, tab) = visit.open().await?;
     let mouse = Mouse(driver);
-    let changed = async |what: &'static str, before: &Value| {
-        eventually(what, LONG, async || {
-            let now = tab.summary().await?;
-            ensure!(now[what] != before[what], "{now}");
-            Ok(now)
-        })
-        .await
-    };
     // With all rows open there are more lanes than fit, also a few seconds earlier.
     let mut stream = visit.served.records().await?;
     for _ in 0..2 {
@@ -112,7 +129,7 @@ async fn a_mouse_drags_and_turns_and_two_fingers_on_a_touchpad_move_and_pinch() 
     let start = tab.summary().await?;
     assert_eq!(start["following"], true);
     mouse.drag(at, (at.0 + 60, at.1)).await?;
-    let dragged = changed("following", &start).await?;
+    let dragged = changed(&tab, "following", &start).await?;
     assert_eq!(dragged["scrollPx"], start["scrollPx"]);
     assert_eq!(tab.text(".detail").await?, "", "a drag is no click");
     let scale = number(&dragged, "usPerPx")?;
@@ -121,11 +138,11 @@ async fn a_mouse_drags_and_turns_and_two_fingers_on_a_touchpad_move_and_pinch() 
 
     // The picture follows the hand.
     mouse.drag(at, (at.0 + 40, at.1)).await?;
-    let earlier = changed("leftUs", &dragged).await?;
+    let earlier = changed(&tab, "leftUs", &dragged).await?;
     let went = (number(&dragged, "leftUs")? - number(&earlier, "leftUs")?) / scale;
     assert!((went - 40.0).abs() < 1.0, "{went} px");
     mouse.drag(at, (at.0, at.1 - 120)).await?;
-    let down = changed("scrollPx", &earlier).await?;
+    let down = changed(&tab, "scrollPx", &earlier).await?;
     assert_eq!(
         number(&down, "scrollPx")? - number(&earlier, "scrollPx")?,
         120.0
@@ -133,13 +150,13 @@ async fn a_mouse_drags_and_turns_and_two_fingers_on_a_touchpad_move_and_pinch() 
 
     // A wheel scrolls lanes. Sideways, as on a touchpad, or with Shift it moves time.
     mouse.wheel(at, (0.0, -60.0), 0).await?;
-    let up = changed("scrollPx", &down).await?;
+    let up = changed(&tab, "scrollPx", &down).await?;
     assert_eq!(number(&down, "scrollPx")? - number(&up, "scrollPx")?, 60.0);
     assert_eq!(up["leftUs"], down["leftUs"]);
     let mut before = up;
     for (by, held) in [((40.0, 0.0), 0), ((0.0, 40.0), SHIFT)] {
         mouse.wheel(at, by, held).await?;
-        let later = changed("leftUs", &before).await?;
+        let later = changed(&tab, "leftUs", &before).await?;
         let went = (number(&later, "leftUs")? - number(&before, "leftUs")?) / scale;
         assert!((went - 40.0).abs() < 1.0, "{went} px");
         assert_eq!(later["scrollPx"], before["scrollPx"]);
@@ -152,7 +169,7 @@ async fn a_mouse_drags_and_turns_and_two_fingers_on_a_touchpad_move_and_pinch() 
     };
     for by in [-100.0, 100.0, -4.0, 4.0] {
         mouse.wheel(at, (0.0, by), CTRL).await?;
-        let zoomed = changed("usPerPx", &before).await?;
+        let zoomed = changed(&tab, "usPerPx", &before).await?;
         let (new, old) = (number(&zoomed, "usPerPx")?, number(&before, "usPerPx")?);
         assert_eq!(new < old, by < 0.0, "{by}");
         let moved = (under(&zoomed)? - under(&before)?).abs() / new;

@@ -24,7 +24,7 @@ async fn says(tab: &Tab<'_>, selector: &str, beginning: &str) -> Result<String> 
     .await
 }
 
-async fn emulate(driver: &WebDriver, command: &str, parameters: Value) -> Result<()> {
+pub(crate) async fn emulate(driver: &WebDriver, command: &str, parameters: Value) -> Result<()> {
     driver.cdp().send_raw(command, parameters).await?;
     Ok(())
 }

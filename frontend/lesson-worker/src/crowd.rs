@@ -2,11 +2,8 @@
 
 use watchscope_model::Time;
 use watchscope_model::tree::BTreeMap;
-use watchscope_model::wire::player::CrowdNow;
+use watchscope_model::wire::player::{CROWD_SECONDS, CrowdNow};
 use watchscope_simulator::{Tallied, TallyRecord};
-
-/// How many seconds the page gets: the present one, and those right before it.
-const SECONDS: u32 = 20;
 
 /// What happened in one second at one server.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,7 +38,7 @@ impl Crowd {
     /// Returns the counts of the seconds up to a time since the lesson began, by server and second.
     pub(crate) fn now(&self, begin: Time, at: Time) -> Vec<CrowdNow> {
         let last = second_of(begin, at).unwrap_or(0);
-        let shown = (last + 1).saturating_sub(SECONDS)..=last;
+        let shown = (last + 1).saturating_sub(CROWD_SECONDS)..=last;
         let counts = self.counts.iter();
         let counts = counts.filter(|((_, second), _)| shown.contains(second));
         let now = counts.map(|((server, second), counts)| CrowdNow {

@@ -1,7 +1,7 @@
 //! What the panels of a lesson compute: marks of its text, times in words, the scale of its bar, and where a dragged act
 //! lands.
 
-use watchscope_model::wire::player::{ActText, LessonText};
+use watchscope_model::wire::player::{ActText, COLUMN_BITS, COLUMN_MOST, LessonText};
 
 /// A lesson longer than this has a bar on which each passage has room. The number has no source.
 const LONG_US: i64 = 120_000_000;
@@ -93,25 +93,6 @@ pub enum Part {
     Moment(u32),
 }
 
-/// The bits of the height of a column of a histogram, in an answer.
-const HEIGHT_BITS: u32 = 3;
-/// The greatest height of a column, in steps.
-pub const HEIGHT_MOST: u32 = (1 << HEIGHT_BITS) - 1;
-
-/// Returns the height of a column of a histogram in an answer, in steps.
-#[must_use]
-pub fn height_of(answer: u32, place: usize) -> u32 {
-    let at = u32::try_from(place).unwrap_or(u32::MAX);
-    let at = at.saturating_mul(HEIGHT_BITS);
-    answer.checked_shr(at).unwrap_or(0) & HEIGHT_MOST
-}
-
-/// Whether a column of an answer is at most one step off that of the right answer.
-#[must_use]
-pub fn is_near(answer: u32, right: u32, place: usize) -> bool {
-    height_of(answer, place).abs_diff(height_of(right, place)) <= 1
-}
-
 /// The marks of a person who answers a question: bit n is for the lane or the cell with index n, below 32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
@@ -150,9 +131,9 @@ impl Marks {
     /// Returns the marks with a column of a histogram drawn to a height of at most 7 steps. The marks have 10 columns.
     #[must_use]
     pub fn drawn(self, place: u32, height: u32) -> Self {
-        let at = place * HEIGHT_BITS;
-        let mask = HEIGHT_MOST.checked_shl(at).unwrap_or(0);
-        let height = height.min(HEIGHT_MOST).checked_shl(at).unwrap_or(0);
+        let at = place * COLUMN_BITS;
+        let mask = COLUMN_MOST.checked_shl(at).unwrap_or(0);
+        let height = height.min(COLUMN_MOST).checked_shl(at).unwrap_or(0);
         Self {
             set: self.set & !mask | height,
             filled: self.filled | 1_u32.checked_shl(place).unwrap_or(0),
@@ -273,7 +254,7 @@ pub fn within(act: &ActText, at_us: i64) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use watchscope_model::wire::player::PassageText;
+    use watchscope_model::wire::player::{PassageText, column_height, is_column_right};
 
     use super::*;
 
@@ -314,21 +295,21 @@ mod tests {
     }
 
     #[test]
-    fn the_columns_of_a_histogram_keep_apart_and_a_step_off_is_near() {
+    fn the_columns_of_a_histogram_keep_apart_and_a_step_off_is_column_right() {
         let marks = Marks::default().drawn(9, 7).drawn(0, 5).drawn(9, 3);
         assert_eq!(
-            [0, 1, 9].map(|place| height_of(marks.set, place)),
+            [0, 1, 9].map(|place| column_height(marks.set, place)),
             [5, 0, 3]
         );
         assert_eq!(marks.filled, 0b10_0000_0001);
         assert_eq!(marks.drawn(0, 100).set, marks.drawn(0, 7).set);
         // There is no such column.
         assert_eq!(
-            (marks.drawn(11, 7).set, height_of(marks.set, 40)),
+            (marks.drawn(11, 7).set, column_height(marks.set, 40)),
             (marks.set, 0)
         );
         let right = Marks::default().drawn(9, 4).drawn(0, 3).set;
-        let near = [0, 1, 9].map(|place| is_near(marks.set, right, place));
+        let near = [0, 1, 9].map(|place| is_column_right(marks.set, right, place));
         assert_eq!(near, [false, true, true]);
     }
 

@@ -276,7 +276,7 @@ fields! {
         ends: Vec<EndNow>,
         /// The minor versions of the apiservers of this run, such as `1.36`, in the order of their numbers.
         servers: Vec<String>,
-        /// What all clients asked for in the last 20 seconds, by server and then by second. A second in which nothing
+        /// What all clients asked for in the last [`CROWD_SECONDS`], by server and then by second. A second in which nothing
         /// happened at a server is absent.
         crowd: Vec<CrowdNow>,
         /// The findings that are not cleared, the newest first.
@@ -427,6 +427,27 @@ listed!(
     ClientNow,
     FindingNow,
 );
+
+/// How many seconds of requests [`LessonNow::crowd`] covers: the present one, and those right before it.
+pub const CROWD_SECONDS: u32 = 20;
+/// The bits of the height of a column, in an answer that is a histogram ([`QuestionText::form`]).
+pub const COLUMN_BITS: u32 = 3;
+/// The greatest height of a column, in steps.
+pub const COLUMN_MOST: u32 = (1 << COLUMN_BITS) - 1;
+
+/// Returns the height of the column with the index `place` in an answer, in steps; 0 where an answer has no such column.
+#[must_use]
+pub fn column_height(answer: u32, place: usize) -> u32 {
+    let at = u32::try_from(place).unwrap_or(u32::MAX);
+    let at = at.saturating_mul(COLUMN_BITS);
+    answer.checked_shr(at).unwrap_or(0) & COLUMN_MOST
+}
+
+/// Whether a column of an answer is right: at most one step off that of the right answer.
+#[must_use]
+pub fn is_column_right(answer: u32, right: u32, place: usize) -> bool {
+    column_height(answer, place).abs_diff(column_height(right, place)) <= 1
+}
 
 /// Encodes a command: its kind, the length of its fields, and its fields.
 #[must_use]

@@ -2,12 +2,12 @@
 //! nothing about deleted ones.
 
 use watchscope_model::vocabulary::{ChangeType, Origin};
-use watchscope_simulator::{ClientGo, Controller, Program, Version, WatchDeployment};
+use watchscope_simulator::{ClientGo, Program, Version, WatchDeployment};
 
 use super::{
     Aim, Break, Find, Form, Goal, Lanes, Learned, Lesson, Moment, Movable, News, Panel, Passage,
-    Question, Script, Sought, act, configmaps, create_map, delete_map, end_streams, secs, start,
-    write_map,
+    Question, Script, Sought, act, configmaps, create_map, delete_map, end_streams, informer, secs,
+    start, write_map,
 };
 
 pub(super) fn lesson() -> Lesson {
@@ -79,16 +79,14 @@ fn deletion() -> Movable {
         snaps: vec![end, wakes],
         settled: secs(17.0),
         finds: vec![
-            Find {
-                key: "both",
-                learn: &[("correct", Learned::ByEvent), ("naive", Learned::ByEvent)],
-                only_at: None,
-            },
-            Find {
-                key: "only-correct",
-                learn: &[("correct", Learned::ByEvent), ("naive", Learned::Never)],
-                only_at: None,
-            },
+            Find::of(
+                "both",
+                &[("correct", Learned::ByEvent), ("naive", Learned::ByEvent)],
+            ),
+            Find::of(
+                "only-correct",
+                &[("correct", Learned::ByEvent), ("naive", Learned::Never)],
+            ),
             Find {
                 key: "at-the-end",
                 learn: &[("correct", Learned::ByEvent), ("naive", Learned::Never)],
@@ -99,10 +97,7 @@ fn deletion() -> Movable {
 }
 
 fn script(client: ClientGo) -> Script {
-    let informer = Program::Controller(Controller {
-        version: client,
-        ..Controller::default()
-    });
+    let informer = informer(client);
     let naive = Program::WatchDeployment(WatchDeployment::Final);
     Script {
         before: vec![

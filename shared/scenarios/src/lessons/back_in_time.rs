@@ -75,11 +75,6 @@ pub(super) fn lesson() -> Lesson {
 /// The deletion of cart, between the write before it at 5.73 s and the next one at 14.25 s.
 fn deletion() -> Movable {
     let written = secs(7.0);
-    let find = |key, learn| Find {
-        key,
-        learn,
-        only_at: None,
-    };
     Movable {
         name: "cart",
         lane: "etcd",
@@ -93,15 +88,15 @@ fn deletion() -> Movable {
         snaps: vec![],
         settled: secs(13.9),
         finds: vec![
-            find(
+            Find::of(
                 "thrice",
                 &[("first", Learned::Again(3)), ("second", Learned::ByEvent)],
             ),
-            find(
+            Find::of(
                 "twice",
                 &[("first", Learned::Again(2)), ("second", Learned::ByEvent)],
             ),
-            find(
+            Find::of(
                 "once",
                 &[("first", Learned::ByEvent), ("second", Learned::ByEvent)],
             ),
@@ -159,7 +154,6 @@ fn script(client: ClientGo) -> Script {
             });
         }
     }
-    watchscope_model::tree::sort_by(&mut acts, |one, other| one.at.cmp(&other.at));
     Script {
         before: vec![
             Deed::Inject(out(CURED)),

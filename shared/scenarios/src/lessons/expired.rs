@@ -2,11 +2,12 @@
 //! to compare the list with its own state.
 
 use watchscope_model::vocabulary::{ChangeType, Origin};
-use watchscope_simulator::{ClientGo, Controller, Cut, Fault, Program, Target, Version};
+use watchscope_simulator::{ClientGo, Cut, Fault, Program, Target, Version};
 
 use super::{
     Aim, Break, Find, Form, Goal, Lanes, Learned, Lesson, Moment, Movable, News, Panel, Passage,
-    Question, Script, Sought, Tap, act, configmaps, create_map, delete_map, secs, start, write_map,
+    Question, Script, Sought, Tap, act, configmaps, create_map, delete_map, informer, secs, start,
+    write_map,
 };
 use crate::script::Deed;
 
@@ -79,21 +80,18 @@ fn forgetting() -> Movable {
         snaps: vec![secs(13.5)],
         settled: secs(43.0),
         finds: vec![
-            Find {
-                key: "neither",
-                learn: &[("informer", Learned::FromList), ("naive", Learned::Never)],
-                only_at: None,
-            },
-            Find {
-                key: "only-naive",
-                learn: &[("informer", Learned::FromList), ("naive", Learned::ByEvent)],
-                only_at: None,
-            },
-            Find {
-                key: "both",
-                learn: &[("informer", Learned::ByEvent), ("naive", Learned::ByEvent)],
-                only_at: None,
-            },
+            Find::of(
+                "neither",
+                &[("informer", Learned::FromList), ("naive", Learned::Never)],
+            ),
+            Find::of(
+                "only-naive",
+                &[("informer", Learned::FromList), ("naive", Learned::ByEvent)],
+            ),
+            Find::of(
+                "both",
+                &[("informer", Learned::ByEvent), ("naive", Learned::ByEvent)],
+            ),
         ],
     }
 }
@@ -103,10 +101,7 @@ fn expire() -> Fault {
 }
 
 fn script(client: ClientGo) -> Script {
-    let informer = Program::Controller(Controller {
-        version: client,
-        ..Controller::default()
-    });
+    let informer = informer(client);
     let cut = Fault::Cut {
         target: Target::All,
         cut: Cut::Reset,

@@ -2,11 +2,12 @@
 //! never checks whether its channel is closed. A repaired loop and an informer run under the same faults.
 
 use watchscope_model::vocabulary::ChangeType;
-use watchscope_simulator::{ClientGo, Controller, Program, Version};
+use watchscope_simulator::{ClientGo, Program, Version};
 
 use super::{
     Aim, Break, Find, Form, Goal, Lanes, Learned, Lesson, Moment, Movable, News, Panel, Passage,
-    Question, Script, Sought, Tap, act, create_pod, delete_pod, end_streams, pods, secs, start,
+    Question, Script, Sought, Tap, act, create_pod, delete_pod, end_streams, informer, pods, secs,
+    start,
 };
 
 pub(super) fn lesson() -> Lesson {
@@ -73,24 +74,22 @@ fn deletion() -> Movable {
         snaps: vec![end],
         settled: secs(32.0),
         finds: vec![
-            Find {
-                key: "all",
-                learn: &[
+            Find::of(
+                "all",
+                &[
                     ("broken", Learned::ByEvent),
                     ("fixed", Learned::ByEvent),
                     ("informer", Learned::ByEvent),
                 ],
-                only_at: None,
-            },
-            Find {
-                key: "only-informer",
-                learn: &[
+            ),
+            Find::of(
+                "only-informer",
+                &[
                     ("broken", Learned::Never),
                     ("fixed", Learned::Never),
                     ("informer", Learned::ByEvent),
                 ],
-                only_at: None,
-            },
+            ),
             Find {
                 key: "at-the-end",
                 learn: &[
@@ -105,10 +104,7 @@ fn deletion() -> Movable {
 }
 
 fn script(client: ClientGo) -> Script {
-    let informer = Program::Controller(Controller {
-        version: client,
-        ..Controller::default()
-    });
+    let informer = informer(client);
     Script {
         before: vec![create_pod("web-0"), create_pod("web-1")],
         acts: vec![

@@ -4,14 +4,12 @@
 
 use serde_json::json;
 use watchscope_model::vocabulary::ChangeType;
-use watchscope_simulator::{
-    ClientGo, Controller, Cut, Fault, Program, Request, Scope, ServerId, Target, Version,
-};
+use watchscope_simulator::{ClientGo, Fault, Request, Scope, ServerId};
 
 use super::{
     Aim, Bars, Break, Find, Form, Goal, Lanes, Learned, Lesson, Moment, Movable, News, Panel,
     Passage, Question, Script, Sought, Tap, act, configmaps, create_map, create_pod, delete_pod,
-    patch_of, pods, secs, start,
+    informer, killed, patch_of, pods, released, secs, shutdown, start,
 };
 use crate::script::{Act, Deed};
 
@@ -38,9 +36,8 @@ pub(super) fn lesson() -> Lesson {
     Lesson {
         name: "herd",
         lasts: secs(120.0),
-        // Version::new fails for other minor versions than it knows.
-        server: Version::new(27, 0).unwrap_or(Version::DEFAULT),
-        servers: |server| vec![Version::new(24, 0).unwrap_or(server), server],
+        server: released(27, 0),
+        servers: |server| vec![released(24, 0), server],
         client: ClientGo::minor(27),
         watches: None,
         script,
@@ -90,15 +87,6 @@ pub(super) fn lesson() -> Lesson {
 /// The return of the leader. The deletion of web-1 has waited for it.
 fn election() -> Movable {
     let written = secs(BACK_S);
-    let find = |key, old, new| Find {
-        key,
-        learn: match (old, new) {
-            (Learned::ByEvent, _) => &[("old", Learned::ByEvent), ("new", Learned::ByEvent)],
-            (_, Learned::ByEvent) => &[("old", Learned::FromList), ("new", Learned::ByEvent)],
-            _ => &[("old", Learned::FromList), ("new", Learned::FromList)],
-        },
-        only_at: None,
-    };
     Movable {
         name: "leader",
         lane: "etcd",
@@ -112,22 +100,24 @@ fn election() -> Movable {
         snaps: vec![],
         settled: secs(48.0),
         finds: vec![
-            find("neither", Learned::ByEvent, Learned::ByEvent),
-            find("old", Learned::FromList, Learned::ByEvent),
-            find("both", Learned::FromList, Learned::FromList),
+            Find::of(
+                "neither",
+                &[("old", Learned::ByEvent), ("new", Learned::ByEvent)],
+            ),
+            Find::of(
+                "old",
+                &[("old", Learned::FromList), ("new", Learned::ByEvent)],
+            ),
+            Find::of(
+                "both",
+                &[("old", Learned::FromList), ("new", Learned::FromList)],
+            ),
         ],
     }
 }
 
 fn promotions() -> Scope {
     Scope::new("shop.example.com/v1", "promotions", "Promotion").in_namespace("default")
-}
-
-fn informer(client: ClientGo) -> Program {
-    Program::Controller(Controller {
-        version: client,
-        ..Controller::default()
-    })
 }
 
 /// Returns deeds with a server out of rotation, so that new connections go to the other one.
@@ -155,16 +145,6 @@ fn hundred(name: &str, client: ClientGo) -> [Deed; 4] {
     ]
 }
 
-/// Returns the fault by which a server gets SIGTERM.
-fn ended(server: ServerId, grace_s: f64) -> Fault {
-    Fault::Shutdown {
-        server,
-        delay: secs(0.0),
-        grace: secs(grace_s),
-        sends_retry_after: false,
-    }
-}
-
 fn script(client: ClientGo) -> Script {
     let definition = json!({"metadata": {"name": TYPE}, "spec": {
         "group": "shop.example.com", "scope": "Namespaced",
@@ -175,10 +155,6 @@ fn script(client: ClientGo) -> Script {
     let path = format!("{DEFINITIONS}/{TYPE}");
     let mut first = away_from(B, hundred("old", client));
     first.extend(away_from(A, hundred("new", client)));
-    let cut = Fault::Cut {
-        target: Target::Server(A),
-        cut: Cut::Eof,
-    };
     let summer = json!({"metadata": {"name": "summer"}});
     let mut acts = vec![
         // The type is established by then.
@@ -189,10 +165,10 @@ fn script(client: ClientGo) -> Script {
         act(1.0, first),
         act(LOST_S, [Deed::Inject(Fault::NoLeader)]),
         act(BACK_S, [Deed::Lift(Fault::NoLeader), delete_pod("web-1")]),
-        act(50.0, [Deed::Inject(ended(B, GRACE_S))]),
-        act(54.0, [Deed::Lift(ended(B, GRACE_S))]),
-        act(60.0, [Deed::Inject(ended(A, 0.0)), Deed::Inject(cut)]),
-        act(64.0, [Deed::Lift(ended(A, 0.0))]),
+        act(50.0, [Deed::Inject(shutdown(B, GRACE_S))]),
+        act(54.0, [Deed::Lift(shutdown(B, GRACE_S))]),
+        act(60.0, killed(A)),
+        act(64.0, [Deed::Lift(shutdown(A, 0.0))]),
         act(
             64.5,
             away_from(A, [start("promo", informer(client), promotions())]),
@@ -201,7 +177,6 @@ fn script(client: ClientGo) -> Script {
         act(90.0, [Deed::Call(Request::new("DELETE", &path))]),
     ];
     acts.extend(writes());
-    watchscope_model::tree::sort_by(&mut acts, |one, other| one.at.cmp(&other.at));
     Script {
         before: vec![
             Deed::Call(Request::new("POST", DEFINITIONS).json(&definition)),

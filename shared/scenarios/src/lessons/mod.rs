@@ -30,7 +30,7 @@ use std::time::Duration;
 use serde_json::json;
 use watchscope_model::tree;
 use watchscope_simulator::{
-    ClientGo, Config, Cut, Fault, Program, Request, Scope, ServerId, Target, Version,
+    ClientGo, Config, Controller, Cut, Fault, Program, Request, Scope, ServerId, Target, Version,
 };
 
 use crate::script::{Act, Deed};
@@ -87,7 +87,7 @@ pub struct Lesson {
 struct Script {
     /// The deeds before the lesson begins.
     before: Vec<Deed>,
-    /// The acts during the lesson, in order of time.
+    /// The acts during the lesson, in any order.
     acts: Vec<Act>,
 }
 
@@ -255,12 +255,14 @@ impl Lesson {
             ..Config::of_objects()
         };
         let Script { before, mut acts } = (self.script)(client);
+        let by_time = |one: &Act, other: &Act| one.at.cmp(&other.at);
+        tree::sort_by(&mut acts, by_time);
         for movable in &self.movables {
             for act in acts.iter_mut().filter(|act| act.at == movable.written) {
                 act.at = movable.at;
             }
         }
-        tree::sort_by(&mut acts, |one, other| one.at.cmp(&other.at));
+        tree::sort_by(&mut acts, by_time);
         let story = Story {
             name: self.name,
             title: self.name,
@@ -325,6 +327,63 @@ fn start_at(server: ServerId, name: &str, program: Program, scope: Scope) -> Dee
         name: name.to_owned(),
         program,
         scope,
+    }
+}
+
+/// Returns client-go's informer in a version.
+fn informer(version: ClientGo) -> Program {
+    Program::Controller(Controller {
+        version,
+        ..Controller::default()
+    })
+}
+
+/// Returns the fault by which a server gets SIGTERM, with a grace period for its watches.
+fn shutdown(server: ServerId, grace_s: f64) -> Fault {
+    Fault::Shutdown {
+        server,
+        delay: Duration::ZERO,
+        grace: secs(grace_s),
+        sends_retry_after: false,
+    }
+}
+
+/// Returns the deeds that kill a server: its process ends, and its connections end with it.
+fn killed(server: ServerId) -> [Deed; 2] {
+    [
+        Deed::Inject(shutdown(server, 0.0)),
+        Deed::Inject(Fault::Cut {
+            target: Target::Server(server),
+            cut: Cut::Eof,
+        }),
+    ]
+}
+
+/// Returns the deeds that kill a server and start it again.
+fn restarted(server: ServerId) -> [Deed; 3] {
+    let [end, cut] = killed(server);
+    [end, cut, Deed::Lift(shutdown(server, 0.0))]
+}
+
+/// The URL path of configmaps in a namespace of their own, which lessons about etcd's streams fill with jobs.
+const JOBS: &str = "/api/v1/namespaces/batch/configmaps";
+
+fn jobs() -> Scope {
+    Scope::new("v1", "configmaps", "ConfigMap").in_namespace("batch")
+}
+
+/// Returns a deed that creates the namespace of [`JOBS`].
+fn create_batch() -> Deed {
+    let body = json!({"metadata": {"name": "batch"}});
+    Deed::Call(Request::new("POST", "/api/v1/namespaces").json(&body))
+}
+
+/// Returns the fault by which etcd needs a time for each response on a stream of configmaps.
+fn slow_etcd(per_response: Duration) -> Fault {
+    Fault::SlowEtcdStreams {
+        server: None,
+        resource: Some("configmaps".to_owned()),
+        per_response,
     }
 }
 

@@ -77,8 +77,8 @@ pub enum Sought {
     /// number. Only the at most 64 objects of a belief that its report names count.
     HoldsNewer(&'static str, &'static str, u64),
     /// The client program with the first name ceased to hold the object with the second name, and not by a list: since
-    /// its last list it has reported, while it watched, what it holds. Only objects with a namespace count, and only the at most 64
-    /// objects of a belief that its report names.
+    /// its last list it has reported, while it watched, what it holds. Only objects with a namespace count, and only the
+    /// at most 64 objects of a belief that its report names.
     DroppedByEvent(&'static str, &'static str),
 }
 
@@ -222,7 +222,7 @@ impl Finder {
                 let Some(belief) = &report.belief else {
                     return false;
                 };
-                let holds = belief.contains(&format!("/{name}\""));
+                let holds = names(belief, name);
                 let held = std::mem::replace(&mut self.was, holds);
                 let is_by_event = held && !holds && !self.lists;
                 // A list reaches the client's store only after the next watch is asked for.
@@ -241,13 +241,18 @@ impl Finder {
                 let Some(belief) = &report.belief else {
                     return false;
                 };
-                let is = belief.contains(&format!("/{name}\"")) == holds;
+                let is = names(belief, name) == holds;
                 let was = std::mem::replace(&mut self.was, is);
                 is && !was
             }
             _ => false,
         }
     }
+}
+
+/// Whether a belief in JSON names an object with a namespace.
+fn names(belief: &str, name: &str) -> bool {
+    belief.contains(&format!("/{name}\""))
 }
 
 /// Returns the revision up to which a client program reports to know everything; `None` if it reports none.

@@ -61,6 +61,17 @@ pub struct Find {
     pub only_at: Option<Duration>,
 }
 
+impl Find {
+    /// Returns something to find wherever the act is.
+    pub(super) const fn of(key: &'static str, learn: &'static [(&'static str, Learned)]) -> Self {
+        Self {
+            key,
+            learn,
+            only_at: None,
+        }
+    }
+}
+
 impl Movable {
     /// Returns the time, or the nearest bound of a time outside the bounds.
     #[must_use]

@@ -6,27 +6,21 @@ use std::time::Duration;
 
 use serde_json::json;
 use watchscope_model::vocabulary::ChangeType;
-use watchscope_simulator::{
-    ClientGo, Controller, Cut, Defect, Fault, Program, Request, Scope, ServerId, Target, Version,
-};
+use watchscope_simulator::{ClientGo, Defect, Fault, Program, Request, ServerId, Target};
 
 use super::{
-    Aim, Break, Find, Form, Goal, Lanes, Learned, Lesson, Moment, Movable, News, Panel, Passage,
-    Question, Script, Sought, Tap, act, configmaps, create_map, delete_map, patch_of, secs,
-    start_at, write_map,
+    Aim, Break, Find, Form, Goal, JOBS, Lanes, Learned, Lesson, Moment, Movable, News, Panel,
+    Passage, Question, Script, Sought, Tap, act, configmaps, create_batch, create_map, delete_map,
+    informer, jobs, patch_of, released, restarted, secs, slow_etcd, start_at, write_map,
 };
 use crate::script::Deed;
 
-/// The URL path of the configmaps that only the readers watch.
-const JOBS: &str = "/api/v1/namespaces/batch/configmaps";
 /// The URL path of the leases.
 const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 /// The server whose cache lists after an error of etcd.
 const A: ServerId = ServerId(0);
 /// The server whose cache goes on after an error of etcd.
 const B: ServerId = ServerId(1);
-/// The version of [`A`]: the last minor version without k/k#111387 (docs/semantics/servers.md#cache-retry).
-const HEALS: &str = "1.24.0";
 /// The number of readers at [`B`]. They need not be many, since the streams are slow; the number has no source.
 const READERS: u16 = 60;
 /// The time that etcd needs for a response on a watch stream of configmaps. The number has no source.
@@ -35,15 +29,12 @@ const PER_RESPONSE: Duration = Duration::from_millis(500);
 const INTERNAL_ERROR: u32 = 2;
 
 pub(super) fn lesson() -> Lesson {
-    let server = "1.27.0".parse();
     Lesson {
         name: "poisoned",
         lasts: secs(120.0),
-        server: server.unwrap_or(Version::DEFAULT),
-        servers: |server| {
-            let heals = HEALS.parse().unwrap_or(server);
-            vec![heals, server]
-        },
+        server: released(27, 0),
+        // 1.24 is the last minor version without k/k#111387 (docs/semantics/servers.md#cache-retry).
+        servers: |server| vec![released(24, 0), server],
         client: ClientGo::minor(27),
         watches: None,
         script,
@@ -59,14 +50,7 @@ pub(super) fn lesson() -> Lesson {
         breaks: vec![
             Break {
                 key: "restart",
-                deeds: vec![
-                    Deed::Inject(ended()),
-                    Deed::Inject(Fault::Cut {
-                        target: Target::Server(B),
-                        cut: Cut::Eof,
-                    }),
-                    Deed::Lift(ended()),
-                ],
+                deeds: restarted(B).into(),
             },
             Break {
                 key: "create-report",
@@ -94,16 +78,6 @@ pub(super) fn lesson() -> Lesson {
     }
 }
 
-/// Returns the fault by which the server of `new` gets SIGTERM and waits for nothing.
-fn ended() -> Fault {
-    Fault::Shutdown {
-        server: B,
-        delay: Duration::ZERO,
-        grace: Duration::ZERO,
-        sends_retry_after: false,
-    }
-}
-
 fn reset_informers() -> Vec<Deed> {
     let reset = |name: &str| {
         Deed::Inject(Fault::ResetStreams {
@@ -117,11 +91,6 @@ fn reset_informers() -> Vec<Deed> {
 /// The compaction of etcd, by hand. It is no write, so it may pass the writes.
 fn compaction() -> Movable {
     let written = secs(12.2);
-    let find = |key, learn| Find {
-        key,
-        learn,
-        only_at: None,
-    };
     Movable {
         name: "compaction",
         lane: "etcd",
@@ -135,19 +104,19 @@ fn compaction() -> Movable {
         snaps: vec![],
         settled: secs(62.0),
         finds: vec![
-            find(
+            Find::of(
                 "cured",
                 &[("old", Learned::FromList), ("new", Learned::Never)],
             ),
-            find(
+            Find::of(
                 "only-new",
                 &[("old", Learned::ByEvent), ("new", Learned::Never)],
             ),
-            find(
+            Find::of(
                 "refused",
                 &[("old", Learned::ByEvent), ("new", Learned::FromList)],
             ),
-            find(
+            Find::of(
                 "both",
                 &[("old", Learned::ByEvent), ("new", Learned::ByEvent)],
             ),
@@ -155,28 +124,12 @@ fn compaction() -> Movable {
     }
 }
 
-fn slow() -> Fault {
-    Fault::SlowEtcdStreams {
-        server: None,
-        resource: Some("configmaps".to_owned()),
-        per_response: PER_RESPONSE,
-    }
-}
-
 fn script(client: ClientGo) -> Script {
-    let informer = || {
-        Program::Controller(Controller {
-            version: client,
-            ..Controller::default()
-        })
-    };
-    let jobs = Scope::new("v1", "configmaps", "ConfigMap").in_namespace("batch");
-    let namespace = json!({"metadata": {"name": "batch"}});
     let job = json!({"metadata": {"name": "job"}});
     let lease = json!({"metadata": {"name": "node-1"}, "spec": {"holderIdentity": "node-1"}});
     let before = vec![
         Deed::Inject(Fault::EtcdDefect(Defect::GapUnderStarvation)),
-        Deed::Call(Request::new("POST", "/api/v1/namespaces").json(&namespace)),
+        create_batch(),
         Deed::Call(Request::new("POST", JOBS).json(&job)),
         Deed::Call(Request::new("POST", LEASES).json(&lease)),
         create_map("prices"),
@@ -186,8 +139,8 @@ fn script(client: ClientGo) -> Script {
         act(
             1.0,
             [
-                start_at(A, "old", informer(), configmaps()),
-                start_at(B, "new", informer(), configmaps()),
+                start_at(A, "old", informer(client), configmaps()),
+                start_at(B, "new", informer(client), configmaps()),
             ],
         ),
         // It comes after the first passage, which shows five lanes.
@@ -197,19 +150,19 @@ fn script(client: ClientGo) -> Script {
                 B,
                 "readers",
                 Program::ManyWatches { watches: READERS },
-                jobs,
+                jobs(),
             )],
         ),
-        act(10.0, [Deed::Inject(slow())]),
+        act(10.0, [Deed::Inject(slow_etcd(PER_RESPONSE))]),
         act(12.0, [delete_map("report")]),
         act(12.2, [Deed::Inject(Fault::CompactEtcd)]),
-        act(50.0, [Deed::Lift(slow())]),
+        act(50.0, [Deed::Lift(slow_etcd(PER_RESPONSE))]),
         act(60.0, [write_map("prices", 1)]),
         act(70.0, reset_informers()),
         act(
             80.0,
             [
-                start_at(B, "fresh", informer(), configmaps()),
+                start_at(B, "fresh", informer(client), configmaps()),
                 start_at(
                     B,
                     "lister",
@@ -232,7 +185,6 @@ fn script(client: ClientGo) -> Script {
         let at_s = f64::from(turn * 10) + 5.5;
         acts.push(act(at_s, [patch_of(&format!("{LEASES}/node-1"), &patch)]));
     }
-    watchscope_model::tree::sort_by(&mut acts, |one, other| one.at.cmp(&other.at));
     Script { before, acts }
 }
 

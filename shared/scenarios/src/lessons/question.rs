@@ -1,5 +1,7 @@
 //! The questions of a lesson: what they ask for, and when they are settled. Their words are in the lesson's texts.
 
+use watchscope_model::wire::player::{COLUMN_BITS, COLUMN_MOST, is_column_right};
+
 /// A question whose answer the next passage shows.
 #[derive(Clone, Copy, Debug)]
 pub struct Question {
@@ -63,9 +65,9 @@ pub struct Bars {
 
 impl Bars {
     /// The bits of the height of one column.
-    pub const BITS: usize = 3;
+    pub const BITS: usize = COLUMN_BITS as usize;
     /// The greatest height of a column, in steps.
-    pub const MOST: u32 = (1 << Self::BITS) - 1;
+    pub const MOST: u32 = COLUMN_MOST;
 
     /// Returns the number of requests in each column.
     pub fn counts(&self) -> impl Iterator<Item = u32> {
@@ -79,13 +81,19 @@ impl Bars {
             .map(move |count| ((count + step / 2) / step).min(Self::MOST))
     }
 
-    /// Whether each column of an answer is at most one step off.
+    /// Returns the columns in whole steps, as an answer.
+    fn right(&self) -> usize {
+        let heights = self.heights().enumerate();
+        heights
+            .map(|(place, height)| (height as usize) << (place * Self::BITS))
+            .sum()
+    }
+
+    /// Whether each column of an answer is right.
     fn accepts(&self, answer: usize) -> bool {
-        let mut heights = self.heights().enumerate();
-        heights.all(|(place, height)| {
-            let drawn = (answer >> (place * Self::BITS)) & Self::MOST as usize;
-            drawn.abs_diff(height as usize) <= 1
-        })
+        let bits = |answer| u32::try_from(answer).unwrap_or(u32::MAX);
+        let (answer, right) = (bits(answer), bits(self.right()));
+        (0..self.counts().count()).all(|place| is_column_right(answer, right, place))
     }
 }
 
@@ -138,12 +146,7 @@ impl Form {
                 let mut cells = rows.iter().flat_map(|(_, cells)| cells.iter());
                 bits(&mut cells.by_ref().copied())
             }
-            Self::Draw(bars) => {
-                let heights = bars.heights().enumerate();
-                heights
-                    .map(|(place, height)| (height as usize) << (place * Bars::BITS))
-                    .sum()
-            }
+            Self::Draw(bars) => bars.right(),
         }
     }
 

@@ -4,13 +4,13 @@
 use serde_json::json;
 use watchscope_model::vocabulary::ChangeType;
 use watchscope_simulator::{
-    ClientGo, Cut, Fault, KubeWatcher, Program, Request, Scope, ServerId, Target, Version,
+    ClientGo, Fault, KubeWatcher, Program, Request, Scope, ServerId, Version,
 };
 
 use super::{
     Aim, Break, Find, Form, Goal, Lanes, Learned, Lesson, Moment, Movable, News, Panel, Passage,
-    Question, Script, Sought, Tap, act, configmaps, create_map, delete_map, patch_of, secs, start,
-    write_map,
+    Question, Script, Sought, Tap, act, configmaps, create_map, delete_map, killed, patch_of, secs,
+    shutdown, start, write_map,
 };
 use crate::script::Deed;
 
@@ -56,7 +56,7 @@ pub(super) fn lesson() -> Lesson {
         breaks: vec![
             Break {
                 key: "restart",
-                deeds: vec![Deed::Inject(ended(A)), Deed::Lift(ended(A))],
+                deeds: vec![Deed::Inject(shutdown(A, 0.0)), Deed::Lift(shutdown(A, 0.0))],
             },
             Break {
                 key: "write-event",
@@ -87,11 +87,6 @@ pub(super) fn lesson() -> Lesson {
 /// The begin of the second server. report is deleted when the first server dies.
 fn beginning() -> Movable {
     let written = secs(BEGINS_S);
-    let find = |key, learn| Find {
-        key,
-        learn,
-        only_at: None,
-    };
     Movable {
         name: "begins",
         lane: "apiserver 1",
@@ -105,41 +100,20 @@ fn beginning() -> Movable {
         snaps: vec![],
         settled: secs(668.0),
         finds: vec![
-            find(
+            Find::of(
                 "only-marks",
                 &[("marks", Learned::ByEvent), ("plain", Learned::FromList)],
             ),
-            find(
+            Find::of(
                 "both",
                 &[("marks", Learned::ByEvent), ("plain", Learned::ByEvent)],
             ),
-            find(
+            Find::of(
                 "neither",
                 &[("marks", Learned::FromList), ("plain", Learned::FromList)],
             ),
         ],
     }
-}
-
-/// Returns the fault by which a server gets SIGTERM and waits for nothing.
-fn ended(server: ServerId) -> Fault {
-    Fault::Shutdown {
-        server,
-        delay: secs(0.0),
-        grace: secs(0.0),
-        sends_retry_after: false,
-    }
-}
-
-/// Returns the deeds that kill a server: its process ends, and its connections end with it.
-fn killed(server: ServerId) -> [Deed; 2] {
-    [
-        Deed::Inject(ended(server)),
-        Deed::Inject(Fault::Cut {
-            target: Target::Server(server),
-            cut: Cut::Eof,
-        }),
-    ]
 }
 
 fn silent() -> Fault {
@@ -164,7 +138,7 @@ fn script(client: ClientGo) -> Script {
     let events = Scope::new("v1", "events", "Event").in_namespace("default");
     let mut before = vec![
         Deed::Inject(Fault::OutOfRotation { server: B }),
-        Deed::Inject(ended(B)),
+        Deed::Inject(shutdown(B, 0.0)),
         create_map("prices"),
         create_map("report"),
         create_event("before"),
@@ -187,7 +161,7 @@ fn script(client: ClientGo) -> Script {
                 events,
             )],
         ),
-        act(BEGINS_S, [Deed::Lift(ended(B))]),
+        act(BEGINS_S, [Deed::Lift(shutdown(B, 0.0))]),
         act(DIES_S, {
             let mut deeds = vec![delete_map("report")];
             deeds.extend(killed(A));
@@ -195,7 +169,7 @@ fn script(client: ClientGo) -> Script {
             deeds
         }),
         act(662.0, [create_event("after")]),
-        act(BACK_S, [Deed::Lift(ended(A))]),
+        act(BACK_S, [Deed::Lift(shutdown(A, 0.0))]),
         act(DIES_TOO_S, {
             let mut deeds = vec![Deed::Inject(silent())];
             deeds.extend(killed(B));
@@ -212,7 +186,6 @@ fn script(client: ClientGo) -> Script {
         let at_s = f64::from(turn * RENEWAL_S) + 5.0;
         acts.push(act(at_s, NODES.map(|node| renew(node, turn))));
     }
-    watchscope_model::tree::sort_by(&mut acts, |one, other| one.at.cmp(&other.at));
     Script { before, acts }
 }
 

@@ -6,13 +6,12 @@ use std::time::Duration;
 
 use serde_json::json;
 use watchscope_model::vocabulary::ChangeType;
-use watchscope_simulator::{
-    ClientGo, Controller, Fault, KubeWatcher, Program, Request, Target, Version,
-};
+use watchscope_simulator::{ClientGo, Fault, KubeWatcher, Program, Request, Target, Version};
 
 use super::{
     Aim, Break, Find, Form, Goal, Lanes, Learned, Lesson, Moment, Movable, News, Panel, Passage,
-    Question, Script, Sought, Tap, act, configmaps, create_map, delete_map, secs, start, write_map,
+    Question, Script, Sought, Tap, act, configmaps, create_map, delete_map, informer, secs, start,
+    write_map,
 };
 use crate::script::Deed;
 
@@ -101,35 +100,27 @@ fn deletion() -> Movable {
         snaps: vec![],
         settled: secs(395.0),
         finds: vec![
-            Find {
-                key: "list",
-                learn: &[
+            Find::of(
+                "list",
+                &[
                     ("pings", Learned::FromList),
                     ("deadline", Learned::ByEvent),
                     ("old", Learned::ByEvent),
                 ],
-                only_at: None,
-            },
-            Find {
-                key: "events",
-                learn: &[
+            ),
+            Find::of(
+                "events",
+                &[
                     ("pings", Learned::ByEvent),
                     ("deadline", Learned::ByEvent),
                     ("old", Learned::ByEvent),
                 ],
-                only_at: None,
-            },
+            ),
         ],
     }
 }
 
 fn script(client: ClientGo) -> Script {
-    let informer = |version| {
-        Program::Controller(Controller {
-            version,
-            ..Controller::default()
-        })
-    };
     let deadline = Program::KubeWatcher(KubeWatcher {
         timeout_s: LIFETIME_S,
         ..KubeWatcher::default()

@@ -4,12 +4,12 @@
 
 use serde_json::json;
 use watchscope_model::vocabulary::ChangeType;
-use watchscope_simulator::{ClientGo, Controller, Cut, Fault, Program, ServerId, Target};
+use watchscope_simulator::{ClientGo, Cut, Fault, ServerId, Target};
 
 use super::{
     Aim, Break, Find, Form, Goal, Lanes, Learned, Lesson, Moment, Movable, News, PODS, Panel,
-    Passage, Question, Script, Sought, Tap, act, create_pod, delete_pod, patch_of, pods, released,
-    secs, start,
+    Passage, Question, Script, Sought, Tap, act, create_pod, delete_pod, informer, patch_of, pods,
+    released, restarted, secs, start,
 };
 use crate::script::Deed;
 
@@ -91,16 +91,14 @@ fn deletion() -> Movable {
         snaps: vec![],
         settled: secs(71.0),
         finds: vec![
-            Find {
-                key: "twice",
-                learn: &[("old", Learned::Again(2)), ("new", Learned::ByEvent)],
-                only_at: None,
-            },
-            Find {
-                key: "list",
-                learn: &[("old", Learned::ByEvent), ("new", Learned::FromList)],
-                only_at: None,
-            },
+            Find::of(
+                "twice",
+                &[("old", Learned::Again(2)), ("new", Learned::ByEvent)],
+            ),
+            Find::of(
+                "list",
+                &[("old", Learned::ByEvent), ("new", Learned::FromList)],
+            ),
         ],
     }
 }
@@ -138,22 +136,7 @@ fn stopped() -> Fault {
 /// Returns deeds that put etcd back to its backup, and restart both servers, as one does after a restore.
 fn put_back(bump: Option<u64>) -> Vec<Deed> {
     let mut deeds = vec![Deed::Inject(Fault::RestoreSnapshot { bump })];
-    for server in [A, B] {
-        let ended = Fault::Shutdown {
-            server,
-            delay: secs(0.0),
-            grace: secs(0.0),
-            sends_retry_after: false,
-        };
-        deeds.extend([
-            Deed::Inject(ended.clone()),
-            Deed::Inject(Fault::Cut {
-                target: Target::Server(server),
-                cut: Cut::Eof,
-            }),
-            Deed::Lift(ended),
-        ]);
-    }
+    deeds.extend([A, B].into_iter().flat_map(restarted));
     deeds
 }
 
@@ -163,12 +146,6 @@ fn label(pod: &str, value: &str) -> Deed {
 }
 
 fn script(client: ClientGo) -> Script {
-    let informer = |version| {
-        Program::Controller(Controller {
-            version,
-            ..Controller::default()
-        })
-    };
     Script {
         before: vec![Deed::Inject(out(B)), create_pod("web-0"), create_pod("job")],
         acts: vec![

@@ -6,16 +6,15 @@ use std::time::Duration;
 
 use serde_json::json;
 use watchscope_model::vocabulary::ChangeType;
-use watchscope_simulator::{ClientGo, Controller, Defect, Fault, Program, Request, Scope, Version};
+use watchscope_simulator::{ClientGo, Defect, Fault, Program, Request};
 
 use super::{
-    Aim, Break, Find, Form, Goal, Lanes, Learned, Lesson, Moment, Movable, News, Panel, Passage,
-    Question, Script, Sought, Tap, act, configmaps, create_map, delete_map, secs, start, write_map,
+    Aim, Break, Find, Form, Goal, JOBS, Lanes, Learned, Lesson, Moment, Movable, News, Panel,
+    Passage, Question, Script, Sought, Tap, act, configmaps, create_batch, create_map, delete_map,
+    informer, jobs, released, secs, slow_etcd, start, write_map,
 };
 use crate::script::Deed;
 
-/// The URL path of the configmaps that only the readers watch.
-const JOBS: &str = "/api/v1/namespaces/batch/configmaps";
 /// The number of readers. With 100 of them the cache's watch waits for a slot until after a compaction.
 const READERS: u16 = 100;
 /// The time that etcd needs for a response on the stream. With eight times as many readers about a tenth of it is
@@ -28,7 +27,7 @@ pub(super) fn lesson() -> Lesson {
     Lesson {
         name: "starved",
         lasts: secs(720.0),
-        server: "1.27.0".parse().unwrap_or(Version::DEFAULT),
+        server: released(27, 0),
         servers: super::one,
         client: ClientGo::minor(27),
         watches: None,
@@ -80,11 +79,6 @@ fn defect() -> Fault {
 /// The deletion of report, while the cache's watch waits. No other write lies within its bounds.
 fn deletion() -> Movable {
     let written = secs(280.0);
-    let find = |key, how| Find {
-        key,
-        learn: how,
-        only_at: None,
-    };
     Movable {
         name: "report",
         lane: "etcd",
@@ -98,32 +92,19 @@ fn deletion() -> Movable {
         snaps: vec![],
         settled: secs(658.0),
         finds: vec![
-            find("lost", &[("informer", Learned::Never)]),
-            find("heard", &[("informer", Learned::ByEvent)]),
+            Find::of("lost", &[("informer", Learned::Never)]),
+            Find::of("heard", &[("informer", Learned::ByEvent)]),
         ],
     }
 }
 
-fn slow() -> Fault {
-    Fault::SlowEtcdStreams {
-        server: None,
-        resource: Some("configmaps".to_owned()),
-        per_response: PER_RESPONSE,
-    }
-}
-
 fn script(client: ClientGo) -> Script {
-    let informer = Program::Controller(Controller {
-        version: client,
-        ..Controller::default()
-    });
+    let informer = informer(client);
     let lister = Program::Poller { every: READS_EVERY };
-    let jobs = Scope::new("v1", "configmaps", "ConfigMap").in_namespace("batch");
-    let namespace = json!({"metadata": {"name": "batch"}});
     Script {
         before: vec![
             Deed::Inject(defect()),
-            Deed::Call(Request::new("POST", "/api/v1/namespaces").json(&namespace)),
+            create_batch(),
             create_map("prices"),
             create_map("report"),
         ],
@@ -141,18 +122,18 @@ fn script(client: ClientGo) -> Script {
                 [start(
                     "readers",
                     Program::ManyWatches { watches: READERS },
-                    jobs,
+                    jobs(),
                 )],
             ),
             act(80.0, [create_job(1)]),
-            act(240.0, [Deed::Inject(slow())]),
+            act(240.0, [Deed::Inject(slow_etcd(PER_RESPONSE))]),
             act(250.0, [create_job(2)]),
             act(251.0, [create_job(3)]),
             act(256.0, [create_job(4)]),
             act(257.0, [create_job(5)]),
             act(257.5, [create_job(6)]),
             act(280.0, [delete_map("report")]),
-            act(640.0, [Deed::Lift(slow())]),
+            act(640.0, [Deed::Lift(slow_etcd(PER_RESPONSE))]),
             act(660.0, [write_map("prices", 1)]),
         ],
     }

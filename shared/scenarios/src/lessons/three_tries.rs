@@ -4,13 +4,11 @@
 
 use serde_json::json;
 use watchscope_model::vocabulary::ChangeType;
-use watchscope_simulator::{
-    ClientGo, Controller, Edit, Program, Request, Scope, Version, WatchDeployment,
-};
+use watchscope_simulator::{ClientGo, Edit, Program, Request, Scope, Version, WatchDeployment};
 
 use super::{
     Aim, Break, Find, Form, Goal, Lanes, Learned, Lesson, Moment, Movable, News, Panel, Passage,
-    Question, Script, Sought, Tap, act, end_streams, patch_of, secs, start,
+    Question, Script, Sought, Tap, act, end_streams, informer, patch_of, secs, start,
 };
 use crate::script::Deed;
 
@@ -87,45 +85,39 @@ fn end() -> Movable {
         snaps: vec![],
         settled: secs(16.0),
         finds: vec![
-            Find {
-                key: "only-informer",
-                learn: &[
+            Find::of(
+                "only-informer",
+                &[
                     ("v1", Learned::Never),
                     ("v2", Learned::Never),
                     ("final", Learned::Never),
                     ("informer", Learned::ByEvent),
                 ],
-                only_at: None,
-            },
-            Find {
-                key: "final-too",
-                learn: &[
+            ),
+            Find::of(
+                "final-too",
+                &[
                     ("v1", Learned::Never),
                     ("v2", Learned::Never),
                     ("final", Learned::ByEvent),
                     ("informer", Learned::ByEvent),
                 ],
-                only_at: None,
-            },
-            Find {
-                key: "all",
-                learn: &[
+            ),
+            Find::of(
+                "all",
+                &[
                     ("v1", Learned::ByEvent),
                     ("v2", Learned::ByEvent),
                     ("final", Learned::ByEvent),
                     ("informer", Learned::ByEvent),
                 ],
-                only_at: None,
-            },
+            ),
         ],
     }
 }
 
 fn script(client: ClientGo) -> Script {
-    let informer = Program::Controller(Controller {
-        version: client,
-        ..Controller::default()
-    });
+    let informer = informer(client);
     let loop_of = |name, variant| start(name, Program::WatchDeployment(variant), deployments());
     Script {
         before: vec![create("cart"), create("web")],

@@ -3,12 +3,12 @@
 
 use serde_json::json;
 use watchscope_model::vocabulary::{ChangeType, Origin};
-use watchscope_simulator::{ClientGo, Controller, Program, Request, Version};
+use watchscope_simulator::{ClientGo, Request, Version};
 
 use super::{
     Aim, Break, Find, Form, Goal, Lanes, Learned, Lesson, Moment, Movable, News, PODS, Panel,
-    Passage, Question, Script, Sought, Tap, act, create_pod, delete_pod, patch_of, pods, secs,
-    start,
+    Passage, Question, Script, Sought, Tap, act, create_pod, delete_pod, informer, patch_of, pods,
+    secs, start,
 };
 use crate::script::{Act, Deed};
 
@@ -84,21 +84,9 @@ fn beginning() -> Movable {
         snaps: vec![],
         settled: secs(17.0),
         finds: vec![
-            Find {
-                key: "by-event",
-                learn: &[("controller", Learned::ByEvent)],
-                only_at: None,
-            },
-            Find {
-                key: "from-list",
-                learn: &[("controller", Learned::FromList)],
-                only_at: None,
-            },
-            Find {
-                key: "never",
-                learn: &[("controller", Learned::Never)],
-                only_at: None,
-            },
+            Find::of("by-event", &[("controller", Learned::ByEvent)]),
+            Find::of("from-list", &[("controller", Learned::FromList)]),
+            Find::of("never", &[("controller", Learned::Never)]),
         ],
     }
 }
@@ -106,10 +94,7 @@ fn beginning() -> Movable {
 fn script(client: ClientGo) -> Script {
     let lease = json!({"metadata": {"name": "node-a"}, "spec": {"holderIdentity": "node-a"}});
     let leases = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
-    let informer = Program::Controller(Controller {
-        version: client,
-        ..Controller::default()
-    });
+    let informer = informer(client);
     let binding = json!({
         "apiVersion": "v1", "kind": "Binding",
         "metadata": {"name": "web-1"}, "target": {"kind": "Node", "name": "node-a"},

@@ -2,12 +2,12 @@
 //! StreamWatcher. Their watches end in seven ways; in five of them the channel is closed without a word.
 
 use watchscope_model::vocabulary::ChangeType;
-use watchscope_simulator::{ClientGo, Controller, Cut, Fault, Program, Target, Version};
+use watchscope_simulator::{ClientGo, Cut, Fault, Program, Target, Version};
 
 use super::{
     Aim, Break, End, Find, Form, Goal, Lanes, Learned, Lesson, Moment, Movable, News, Panel,
-    Passage, Question, Script, Sought, act, configmaps, create_map, delete_map, end_streams, secs,
-    start, write_map,
+    Passage, Question, Script, Sought, act, configmaps, create_map, delete_map, end_streams,
+    informer, secs, start, write_map,
 };
 use crate::script::Deed;
 
@@ -82,17 +82,6 @@ fn go_away() -> Deed {
 /// The deletion of stock. RST_STREAM at 40 s sends informer to its list.
 fn deletion() -> Movable {
     let written = secs(38.0);
-    let find = |key, informer| Find {
-        key,
-        learn: match informer {
-            Learned::FromList => &[
-                ("reader", Learned::ByEvent),
-                ("informer", Learned::FromList),
-            ],
-            _ => &[("reader", Learned::ByEvent), ("informer", Learned::ByEvent)],
-        },
-        only_at: None,
-    };
     Movable {
         name: "stock",
         lane: "etcd",
@@ -106,17 +95,23 @@ fn deletion() -> Movable {
         snaps: vec![],
         settled: secs(49.0),
         finds: vec![
-            find("events", Learned::ByEvent),
-            find("list", Learned::FromList),
+            Find::of(
+                "events",
+                &[("reader", Learned::ByEvent), ("informer", Learned::ByEvent)],
+            ),
+            Find::of(
+                "list",
+                &[
+                    ("reader", Learned::ByEvent),
+                    ("informer", Learned::FromList),
+                ],
+            ),
         ],
     }
 }
 
 fn script(client: ClientGo) -> Script {
-    let informer = Program::Controller(Controller {
-        version: client,
-        ..Controller::default()
-    });
+    let informer = informer(client);
     let target = || Target::All;
     Script {
         before: vec![create_map("prices"), create_map("stock")],

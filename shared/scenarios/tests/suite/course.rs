@@ -8,7 +8,7 @@ use watchscope_model::{Entry, Event, Inside, Time};
 use watchscope_scenarios::lessons::{
     self, Aim, Bars, Form, Lesson, LessonPlayer, Run, lesson, lessons,
 };
-use watchscope_simulator::{ChannelEnd, Received, ReceivedRecord, Tallied};
+use watchscope_simulator::{ChannelEnd, Received, ReceivedRecord, Tallied, TallyRecord};
 use watchscope_timeline::draw;
 use watchscope_timeline::format::text_width;
 use watchscope_timeline::inside::stretches::haunted_by;
@@ -498,15 +498,20 @@ fn the_goals_of_starved_need_room_on_the_stream_or_an_etcd_that_keeps_its_refusa
     }
 }
 
-/// Whether the informer of `starved` holds report at the end, under a version of the server.
-fn is_ghost_kept(server: &str) -> bool {
-    let the = lesson("starved").unwrap();
+/// Returns the player of a lesson under a version of the server.
+fn player_under(name: &str, server: &str) -> LessonPlayer {
+    let lesson = lesson(name).unwrap();
     let run = Run {
         seed: 1,
         server: server.parse().unwrap(),
-        client: the.client,
+        client: lesson.client,
     };
-    let mut player = LessonPlayer::new(the, run);
+    LessonPlayer::new(lesson, run)
+}
+
+/// Whether the informer of `starved` holds report at the end, under a version of the server.
+fn is_ghost_kept(server: &str) -> bool {
+    let mut player = player_under("starved", server);
     let entries = player.advance(secs(720.0));
     let beliefs = entries.iter().rev().find_map(|entry| match entry {
         Entry::Record(record) => match &record.event {
@@ -530,9 +535,10 @@ fn a_server_that_keeps_readers_from_the_caches_stream_is_not_starved() {
     }
 }
 
-/// Returns the objects of each list that a client of `poisoned` received, in order of time.
-fn lists_of(run: Run, client: &str) -> Vec<String> {
-    let mut player = LessonPlayer::new(lesson("poisoned").unwrap(), run);
+/// Returns the objects of each list that a client of `poisoned` received under a version of the server, in order of
+/// time.
+fn lists_of(server: &str, client: &str) -> Vec<String> {
+    let mut player = player_under("poisoned", server);
     player.advance(secs(120.0));
     let received = player.take_received().into_iter();
     let lists = received.filter_map(|(_, record)| match record.received {
@@ -542,30 +548,22 @@ fn lists_of(run: Run, client: &str) -> Vec<String> {
     lists.collect()
 }
 
-fn poisoned(server: &str) -> Run {
-    Run {
-        seed: 1,
-        server: server.parse().unwrap(),
-        client: lesson("poisoned").unwrap().client,
-    }
-}
-
 #[test]
 fn the_lists_of_poisoned_differ_by_server_and_by_what_they_ask_for() {
     let both = "prices report";
-    let run = poisoned("1.27.0");
+    let server = "1.27.0";
     // The first list is from before the deletion. That at 71 s is from the cache that missed it.
-    assert_eq!(lists_of(run, "new"), [both, both]);
-    assert_eq!(lists_of(run, "old"), [both, "prices", "prices"]);
-    assert_eq!(lists_of(run, "fresh"), [both]);
+    assert_eq!(lists_of(server, "new"), [both, both]);
+    assert_eq!(lists_of(server, "old"), [both, "prices", "prices"]);
+    assert_eq!(lists_of(server, "fresh"), [both]);
     assert!(
-        lists_of(run, "lister")
+        lists_of(server, "lister")
             .iter()
             .all(|names| names == "prices")
     );
     // The retry of 1.25 does no harm where the readers are served from the cache.
-    assert_eq!(lists_of(poisoned("1.26.0"), "fresh"), ["prices"]);
-    assert_eq!(lists_of(poisoned("1.27.13"), "fresh"), ["prices"]);
+    assert_eq!(lists_of("1.26.0", "fresh"), ["prices"]);
+    assert_eq!(lists_of("1.27.13", "fresh"), ["prices"]);
 }
 
 #[test]
@@ -820,37 +818,51 @@ struct Counted {
     refused: u32,
 }
 
-/// Returns what all clients of a lesson as written asked a server for, in these milliseconds since it began.
-fn counted(name: &str, server: u16, ms: std::ops::Range<i64>) -> Counted {
-    let lesson = lesson(name).unwrap();
-    let lasts = lesson.lasts;
-    let mut player = player(lesson);
-    player.advance(lasts);
-    let begin = player.time(Duration::ZERO);
-    let mut counted = Counted::default();
-    for (at, record) in player.take_tally() {
-        let at_ms = at.micros_since(begin).div_euclid(1_000);
-        if record.server.0 != server || !ms.contains(&at_ms) {
-            continue;
-        }
-        let count = match record.tallied {
-            Tallied::Listed => &mut counted.lists,
-            Tallied::Watched => &mut counted.watches,
-            Tallied::Ended => &mut counted.ends,
-            Tallied::Failed(410) => &mut counted.expired,
-            Tallied::Failed(_) | Tallied::Refused(_) => &mut counted.refused,
-        };
-        *count += 1;
+/// What all clients of a lesson as written asked for, each with its milliseconds since the lesson began.
+struct Asked(Vec<(i64, TallyRecord)>);
+
+impl Asked {
+    fn of(name: &str) -> Self {
+        let lesson = lesson(name).unwrap();
+        let lasts = lesson.lasts;
+        let mut player = player(lesson);
+        player.advance(lasts);
+        let begin = player.time(Duration::ZERO);
+        let tally = player.take_tally().into_iter();
+        Self(
+            tally
+                .map(|(at, record)| (at.micros_since(begin).div_euclid(1_000), record))
+                .collect(),
+        )
     }
-    counted
+
+    /// Counts what one server was asked for in these milliseconds.
+    fn counted(&self, server: u16, ms: std::ops::Range<i64>) -> Counted {
+        let mut counted = Counted::default();
+        for (at_ms, record) in &self.0 {
+            if record.server.0 != server || !ms.contains(at_ms) {
+                continue;
+            }
+            let count = match record.tallied {
+                Tallied::Listed => &mut counted.lists,
+                Tallied::Watched => &mut counted.watches,
+                Tallied::Ended => &mut counted.ends,
+                Tallied::Failed(410) => &mut counted.expired,
+                Tallied::Failed(_) | Tallied::Refused(_) => &mut counted.refused,
+            };
+            *count += 1;
+        }
+        counted
+    }
 }
 
 /// The numbers that the text of herd names.
 #[test]
 fn the_crowd_of_herd_ends_and_asks_as_often_as_its_text_says() {
+    let asked = Asked::of("herd");
     let of = |server, from_s: f64, to_s: f64| {
         let ms = |at_s: f64| (at_s * 1_000.0) as i64;
-        counted("herd", server, ms(from_s)..ms(to_s))
+        asked.counted(server, ms(from_s)..ms(to_s))
     };
     let clients = Counted {
         lists: 100,
@@ -919,12 +931,9 @@ fn a_histogram_to_draw_has_the_requests_of_the_run() {
             let Some(Form::Draw(bars)) = passage.question.map(|question| question.form) else {
                 continue;
             };
+            let asked = Asked::of(lesson.name);
             for (second, count) in (i64::from(bars.from_s)..).zip(bars.counts()) {
-                let of = counted(
-                    lesson.name,
-                    bars.server,
-                    second * 1_000..(second + 1) * 1_000,
-                );
+                let of = asked.counted(bars.server, second * 1_000..(second + 1) * 1_000);
                 assert_eq!(of.lists + of.watches, count, "{}: {second} s", lesson.name);
                 columns += 1;
             }

@@ -1,6 +1,7 @@
 //! Tests of the lessons' pictures: at each passage the picture shows what the text claims. It shows which write reached
 //! whom, where a message stopped, who holds a ghost since when, and which revisions can be read.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use watchscope_model::chapter::ChapterWriter;
@@ -10,7 +11,7 @@ use watchscope_scenarios::lessons::{Found, Lesson, LessonPlayer, Run, Sought, le
 use watchscope_timeline::draw::{self, Ways};
 use watchscope_timeline::lanes::RowKind;
 use watchscope_timeline::records::RECORDS;
-use watchscope_timeline::scene::{Step, TextLine};
+use watchscope_timeline::scene::{Area, Step, TextLine};
 use watchscope_timeline::{Glyph, Lanes, Picture, Primitive, Px, Rows, Scene, Store, Token, View};
 
 /// The width of the lanes on a screen of 1600 px.
@@ -310,10 +311,9 @@ impl Shown {
             .collect()
     }
 
-    /// Returns where the ghosts of a row end, in px.
-    fn ghosts_end(&self, row: &str) -> Option<Px> {
-        let boxes = self
-            .scene
+    /// Returns the boxes of all ghosts.
+    fn ghost_boxes(&self) -> impl DoubleEndedIterator<Item = Area> {
+        self.scene
             .primitives
             .iter()
             .filter_map(|primitive| match primitive {
@@ -323,7 +323,21 @@ impl Shown {
                     ..
                 } if stroke.ink == Token::Divergence => Some(*area),
                 _ => None,
-            });
+            })
+    }
+
+    /// Returns the clients that are shown to hold a ghost at the passage's time, by name.
+    fn haunted(&self) -> Vec<String> {
+        let now = self.view.x(self.now);
+        let boxes = self.ghost_boxes().filter(|area| area.right() == now);
+        let rows = boxes.map(|area| self.row_at(area.y + area.h.half()));
+        let clients: BTreeSet<String> = rows.filter(|row| row.starts_with("client ")).collect();
+        clients.into_iter().collect()
+    }
+
+    /// Returns where the ghosts of a row end, in px.
+    fn ghosts_end(&self, row: &str) -> Option<Px> {
+        let boxes = self.ghost_boxes();
         let mut own = boxes.filter(|area| self.row_at(area.y + area.h.half()) == row);
         own.next_back().map(|area| area.right())
     }
@@ -696,14 +710,6 @@ const WHO_HUNG_UP: Claims = &[
     },
 ];
 
-/// Returns the clients of `silent` that are shown to hold a ghost at the passage's time.
-fn haunted_now(shown: &Shown) -> Vec<&'static str> {
-    let clients = ["client deadline", "client old", "client pings"].into_iter();
-    let now = shown.view.x(shown.now);
-    let haunted = clients.filter(|client| shown.ghosts_end(client) == Some(now));
-    haunted.collect()
-}
-
 const SILENT: Claims = &[
     |shown| {
         for client in ["client pings", "client deadline", "client old"] {
@@ -720,24 +726,24 @@ const SILENT: Claims = &[
     },
     |shown| {
         assert_eq!(shown.heard("DELETED stock 9"), ["client pings"]);
-        assert_eq!(haunted_now(shown), ["client deadline", "client old"]);
+        assert_eq!(shown.haunted(), ["client deadline", "client old"]);
     },
     |shown| {
         let all = ["client deadline", "client old", "client pings"];
         assert_eq!(shown.heard("DELETED stock 9"), all);
-        assert_eq!(haunted_now(shown), NONE);
+        assert_eq!(shown.haunted(), NONE);
         let (deadline, old) = (
             shown.ghosts_end("client deadline"),
             shown.ghosts_end("client old"),
         );
         assert!(deadline.unwrap() < shown.x(180.0) && old.unwrap() > shown.x(385.0));
     },
-    |shown| assert_eq!(haunted_now(shown), NONE),
+    |shown| assert_eq!(shown.haunted(), NONE),
     |shown| {
         let all = ["client deadline", "client old", "client pings"];
         assert_eq!(shown.heard("MODIFIED prices 11"), all);
     },
-    |shown| assert_eq!(haunted_now(shown), NONE),
+    |shown| assert_eq!(shown.haunted(), NONE),
 ];
 
 /// Checks that both clients of pods of `herd` watch, and that nobody is shown to hold a ghost now.
@@ -817,14 +823,6 @@ const BACK_IN_TIME: Claims = &[
 
 const OLD_AND_NEW: [&str; 2] = ["client new", "client old"];
 
-/// Returns which clients of `stale` are shown to hold a ghost at the passage's time.
-fn ghosts_of_stale(shown: &Shown) -> Vec<&'static str> {
-    let now = shown.view.x(shown.now);
-    let clients = OLD_AND_NEW.into_iter();
-    let haunted = clients.filter(|client| shown.ghosts_end(client) == Some(now));
-    haunted.collect()
-}
-
 const STALE: Claims = &[
     |shown| {
         for client in OLD_AND_NEW {
@@ -843,26 +841,18 @@ const STALE: Claims = &[
         }
         // The web-0 of 6, and job.
         assert!(shown.says("cache pods", "2 ghosts"));
-        assert_eq!(ghosts_of_stale(shown), NONE);
+        assert_eq!(shown.haunted(), NONE);
     },
-    |shown| assert_eq!(ghosts_of_stale(shown), ["client old"]),
+    |shown| assert_eq!(shown.haunted(), ["client old"]),
     |shown| {
-        assert_eq!(ghosts_of_stale(shown), NONE);
+        assert_eq!(shown.haunted(), NONE);
         let cured = shown.ghosts_end("client old").unwrap();
         assert!(cured > shown.x(69.9) && cured < shown.x(71.0));
         assert_eq!(shown.heard("MODIFIED web-1 12"), OLD_AND_NEW);
     },
-    |shown| assert_eq!(ghosts_of_stale(shown), OLD_AND_NEW),
-    |shown| assert_eq!(ghosts_of_stale(shown), NONE),
+    |shown| assert_eq!(shown.haunted(), OLD_AND_NEW),
+    |shown| assert_eq!(shown.haunted(), NONE),
 ];
-
-/// Returns the clients of `poisoned` that are shown to hold a ghost at the passage's time.
-fn poisoned_now(shown: &Shown) -> Vec<&'static str> {
-    let clients = ["client fresh", "client lister", "client new", "client old"].into_iter();
-    let now = shown.view.x(shown.now);
-    let haunted = clients.filter(|client| shown.ghosts_end(client) == Some(now));
-    haunted.collect()
-}
 
 const POISONED: Claims = &[
     |shown| {
@@ -872,50 +862,42 @@ const POISONED: Claims = &[
         assert_eq!(shown.ghosts(), []);
     },
     |shown| {
-        assert_eq!(poisoned_now(shown), ["client new"]);
+        assert_eq!(shown.haunted(), ["client new"]);
         assert_eq!(shown.heard("DELETED report 17"), NONE);
     },
     |shown| {
-        assert_eq!(poisoned_now(shown), ["client new"]);
+        assert_eq!(shown.haunted(), ["client new"]);
         let both = ["client new", "client old"];
         assert_eq!(shown.heard("MODIFIED prices 58"), both);
     },
-    |shown| assert_eq!(poisoned_now(shown), ["client new"]),
-    |shown| assert_eq!(poisoned_now(shown), ["client new"]),
+    |shown| assert_eq!(shown.haunted(), ["client new"]),
+    |shown| assert_eq!(shown.haunted(), ["client new"]),
     |shown| {
-        assert_eq!(poisoned_now(shown), ["client fresh", "client new"]);
+        assert_eq!(shown.haunted(), ["client fresh", "client new"]);
         assert!(shown.says("client lister", "sleeping"));
     },
-    |shown| assert_eq!(poisoned_now(shown), ["client fresh", "client new"]),
+    |shown| assert_eq!(shown.haunted(), ["client fresh", "client new"]),
 ];
-
-/// Returns the clients of `starved` that are shown to hold a ghost at the passage's time.
-fn starved_now(shown: &Shown) -> Vec<&'static str> {
-    let clients = ["client informer", "client lister"].into_iter();
-    let now = shown.view.x(shown.now);
-    let haunted = clients.filter(|client| shown.ghosts_end(client) == Some(now));
-    haunted.collect()
-}
 
 const STARVED: Claims = &[
     |shown| {
         assert!(shown.says("client informer", "watching configmaps"));
         assert_eq!(shown.ghosts(), []);
     },
-    |shown| assert_eq!(starved_now(shown), NONE),
+    |shown| assert_eq!(shown.haunted(), NONE),
     |shown| {
-        assert_eq!(starved_now(shown), ["client informer"]);
+        assert_eq!(shown.haunted(), ["client informer"]);
         assert_eq!(shown.heard("DELETED report 15"), ["client lister"]);
     },
     |shown| {
-        assert_eq!(starved_now(shown), ["client informer"]);
+        assert_eq!(shown.haunted(), ["client informer"]);
         assert_eq!(shown.heard("DELETED report 15"), ["client lister"]);
         let both = ["client informer", "client lister"];
         assert_eq!(shown.heard("MODIFIED prices 16"), both);
     },
-    |shown| assert_eq!(starved_now(shown), ["client informer"]),
-    |shown| assert_eq!(starved_now(shown), ["client informer"]),
-    |shown| assert_eq!(starved_now(shown), ["client informer"]),
+    |shown| assert_eq!(shown.haunted(), ["client informer"]),
+    |shown| assert_eq!(shown.haunted(), ["client informer"]),
+    |shown| assert_eq!(shown.haunted(), ["client informer"]),
 ];
 
 #[test]

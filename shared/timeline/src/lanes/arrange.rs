@@ -129,8 +129,9 @@ pub(super) fn arrange(
     let known = |watch| state.watches.get(names.watch_name(watch));
     let has_begun = std::mem::replace(&mut after.has_begun, true);
     let is_live = moment.is_live || !has_begun;
-    after.notice(store, state, moment.window, is_live);
+    after.show(store, state, moment.window, is_live);
     if is_live {
+        after.notice(store, state);
         after.notice_records(store, moment.window);
         after.connect(store, state);
     }
@@ -191,26 +192,33 @@ impl Arrangement {
         }
     }
 
-    /// Updates which watches have a row, the seq of their last news, and which of them have a finding of lag. If the
-    /// moment is not live, watches only get rows.
-    fn notice(&mut self, store: &Store, state: &State, window: (Time, Time), is_live: bool) {
+    /// Updates which watches have a row. If the moment is not live, no watch loses its row.
+    fn show(&mut self, store: &Store, state: &State, window: (Time, Time), is_live: bool) {
+        for &watch in store.names().watches_by_name() {
+            let kept = &mut self.watches[watch.0 as usize];
+            let stands = || {
+                let known = state.watches.get(store.names().watch_name(watch));
+                known.is_some_and(|known| {
+                    let phase = known.phase.as_ref();
+                    phase.is_none_or(|phase| phase.phase != Phase::Stopped)
+                })
+            };
+            let keeps = if is_live { stands() } else { kept.is_shown };
+            let mut traces = store.watch_traces(watch).into_iter();
+            kept.is_shown = keeps || traces.any(|trace| is_wanted(trace, window));
+        }
+    }
+
+    /// Updates the seq of the last news of watches, and which of them have a finding of lag.
+    fn notice(&mut self, store: &Store, state: &State) {
         let names = store.names();
         for &watch in names.watches_by_name() {
             let kept = &mut self.watches[watch.0 as usize];
             let known = state.watches.get(names.watch_name(watch));
-            let stands = known.is_some_and(|known| {
-                let phase = known.phase.as_ref();
-                phase.is_none_or(|phase| phase.phase != Phase::Stopped)
-            });
-            let traces = store.watch_traces(watch);
-            let stands = if is_live { stands } else { kept.is_shown };
-            kept.is_shown = stands || traces.iter().any(|trace| is_wanted(trace, window));
-            if !is_live {
-                continue;
-            }
             if let Some(moment) = known.and_then(|known| known.last_change) {
                 kept.news = kept.news.max(moment.seq);
             }
+            let traces = store.watch_traces(watch);
             let over_seam = traces.last().and_then(|trace| trace.list_over_seam());
             if let Some((list, found)) = over_seam
                 && !found.objects.is_empty()
@@ -218,7 +226,7 @@ impl Arrangement {
                 kept.news = kept.news.max(list.moment.seq);
             }
         }
-        for open in state.findings.values().filter(|_| is_live) {
+        for open in state.findings.values() {
             for &watch in names.watches_by_name() {
                 if open.finding.concerns(names.watch_name(watch)) {
                     let kept = &mut self.watches[watch.0 as usize];

@@ -1,12 +1,10 @@
 //! The histogram of the requests of all clients, and of the ends of their watches: by server, up to the pen.
 
 use leptos::prelude::*;
-use watchscope_model::wire::player::CrowdNow;
+use watchscope_model::wire::player::{CROWD_SECONDS, CrowdNow};
 
 use super::shown::mirrors;
 
-/// How many seconds are shown: the present one, and those right before it.
-const SECONDS: u32 = 20;
 /// The least number at the top of the scale, so that a handful is no crowd.
 const LEAST: u32 = 20;
 
@@ -24,7 +22,7 @@ pub(super) fn Crowd() -> impl IntoView {
         now.with(|(second, servers, crowd)| {
             let counts = crowd.iter().map(|one| one.requests.max(one.ends));
             let most = counts.max().unwrap_or(0).max(LEAST);
-            let from = (second + 1).saturating_sub(SECONDS);
+            let from = (second + 1).saturating_sub(CROWD_SECONDS);
             let rows = (0..).zip(servers).map(|(server, version)| {
                 let own = crowd.iter().filter(|one| one.server == server);
                 let own: Vec<CrowdNow> = own.cloned().collect();
@@ -45,7 +43,7 @@ pub(super) fn Crowd() -> impl IntoView {
 /// Returns the histogram of one server, from a second on, with `most` at the top.
 fn row(name: &str, own: &[CrowdNow], from: u32, most: u32) -> impl IntoView + use<> {
     let share = |count: u32| format!("{:.3}", f64::from(count) / f64::from(most));
-    let columns = (from..from + SECONDS).map(|second| {
+    let columns = (from..from + CROWD_SECONDS).map(|second| {
         let one = own.iter().find(|one| one.second == second);
         let (requests, ends) = one.map_or((0, 0), |one| (one.requests, one.ends));
         view! { <i style:--asked=share(requests) style:--ended=share(ends)></i> }
@@ -75,7 +73,7 @@ fn row(name: &str, own: &[CrowdNow], from: u32, most: u32) -> impl IntoView + us
         </div>
         <p class="scale" aria-hidden="true">
             <span>{format!("{from} s")}</span>
-            <span>{format!("{} s", from + SECONDS)}</span>
+            <span>{format!("{} s", from + CROWD_SECONDS)}</span>
         </p>
     }
 }

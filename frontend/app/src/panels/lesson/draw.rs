@@ -2,12 +2,11 @@
 //! and screen readers know. Once it is settled, the run's own columns stand beside the drawn ones.
 
 use leptos::prelude::*;
-use watchscope_model::wire::player::QuestionText;
+use watchscope_model::wire::player::{COLUMN_MOST, QuestionText, column_height, is_column_right};
 use web_sys::KeyboardEvent;
 
 use super::judged::{check, glyph, word};
 use super::shown::mirrors;
-use crate::core::lesson::{HEIGHT_MOST, height_of, is_near};
 
 /// Returns the columns to draw, or the drawn ones beside those of the run. `judged` is the last answer.
 pub(super) fn columns(question: &QuestionText, judged: Option<u32>, is_settled: bool) -> AnyView {
@@ -15,7 +14,7 @@ pub(super) fn columns(question: &QuestionText, judged: Option<u32>, is_settled: 
     let names = (0..).zip(&question.answers);
     if is_settled {
         let columns = names.zip(&question.counts).map(|((place, name), count)| {
-            let drawn = judged.map(|answer| height_of(answer, place));
+            let drawn = judged.map(|answer| column_height(answer, place));
             compared(name, *count, drawn, step)
         });
         return view! {
@@ -26,7 +25,7 @@ pub(super) fn columns(question: &QuestionText, judged: Option<u32>, is_settled: 
     }
     let right = question.right;
     let columns = names.map(|(place, name)| {
-        let wrong = judged.filter(|answer| !is_near(*answer, right, place));
+        let wrong = judged.filter(|answer| !is_column_right(*answer, right, place));
         column(place, name.clone(), wrong, step)
     });
     view! {
@@ -34,7 +33,7 @@ pub(super) fn columns(question: &QuestionText, judged: Option<u32>, is_settled: 
         <p class="quiet">
             {format!(
                 "Pull the columns up, or use the arrow keys. One step is {step} requests, a full column {} or more.",
-                step * u64::from(HEIGHT_MOST),
+                step * u64::from(COLUMN_MOST),
             )}
         </p>
     }
@@ -43,9 +42,9 @@ pub(super) fn columns(question: &QuestionText, judged: Option<u32>, is_settled: 
 
 /// Returns a column to draw. `wrong` is the last answer, if it has this column wrong.
 fn column(place: usize, name: String, wrong: Option<u32>, step: u64) -> impl IntoView {
-    let height = Memo::new(move |_| height_of(mirrors().marks.get().set, place));
+    let height = Memo::new(move |_| column_height(mirrors().marks.get().set, place));
     let judged = move || {
-        let is_same = wrong.is_some_and(|answer| height_of(answer, place) == height.get());
+        let is_same = wrong.is_some_and(|answer| column_height(answer, place) == height.get());
         is_same.then_some(false)
     };
     let label = name.clone();
@@ -60,7 +59,7 @@ fn column(place: usize, name: String, wrong: Option<u32>, step: u64) -> impl Int
             <input
                 type="range"
                 min="0"
-                max=HEIGHT_MOST.to_string()
+                max=COLUMN_MOST.to_string()
                 aria-orientation="vertical"
                 aria-label=move || format!("{label}{}", word(judged()))
                 aria-valuetext=move || about(height.get(), step)
@@ -86,7 +85,7 @@ fn key(event: KeyboardEvent) {
 fn compared(name: &str, count: u64, drawn: Option<u32>, step: u64) -> impl IntoView + use<> {
     let mine = drawn.map(|height| format!(", you drew {}", about(height, step)));
     let label = format!("{name}: {count} requests{}", mine.unwrap_or_default());
-    let height = (count as f64 / step.max(1) as f64).min(f64::from(HEIGHT_MOST));
+    let height = (count as f64 / step.max(1) as f64).min(f64::from(COLUMN_MOST));
     view! {
         <div class="stack" role="img" aria-label=label>
             <span aria-hidden="true">{count}</span>
@@ -103,7 +102,7 @@ fn compared(name: &str, count: u64, drawn: Option<u32>, step: u64) -> impl IntoV
 fn about(height: u32, step: u64) -> String {
     match height {
         0 => "none or few".to_owned(),
-        HEIGHT_MOST => format!("{} or more", step * u64::from(height)),
+        COLUMN_MOST => format!("{} or more", step * u64::from(height)),
         _ => format!("about {}", step * u64::from(height)),
     }
 }

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
-use watchscope_model::wire::player::QuestionText;
+use watchscope_model::wire::player::{QuestionText, is_column_right};
 use web_sys::{HtmlElement, KeyboardEvent};
 
 use super::draw::columns;
 use super::judged::{DRAW, ENDS, check, glyph, is_complete, word};
 use super::shown::mirrors;
-use crate::core::lesson::{Marks, is_near};
+use crate::core::lesson::Marks;
 use crate::panels::focus::focus_first;
 
 /// The words of a cell that is set, and of one that is not: about objects, and about ends of a watch.
@@ -32,7 +32,7 @@ impl Marked {
     pub(super) fn of(question: &QuestionText, answer: u32) -> Self {
         let right = question.right;
         let is_wrong = |place: &usize| match question.form {
-            DRAW => !is_near(answer, right, *place),
+            DRAW => !is_column_right(answer, right, *place),
             _ => (answer ^ right) >> place & 1 == 1,
         };
         let all = question.answers.len();

@@ -34,11 +34,13 @@ pub(super) fn question(passage: &PassageText, now: &LessonNow) -> Option<impl In
         }
     });
     let because = is_settled.then(|| {
-        let judged = match last {
-            Some(last) if last >= see => "",
-            Some(last) if is_right(question, last) => "Yes. ",
-            Some(_) => "No. ",
-            _ => "",
+        let is_right = last
+            .filter(|last| *last < see)
+            .map(|last| is_right(question, last));
+        let judged = match is_right {
+            Some(true) => "Yes. ",
+            Some(false) => "No. ",
+            None => "",
         };
         view! { <p><b>{judged}</b>{marked(&question.because, passage, now)}</p> }
     });

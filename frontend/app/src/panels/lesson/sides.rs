@@ -15,7 +15,8 @@ const OURS: &str = "watchscope";
 /// The level of a passage that needs all lanes, as the passage's text has it.
 const ALL_LANES: u32 = 3;
 
-/// The histogram, the table of the ends, that of the objects which each side holds, the verdict, and the clients' loops. An open question may cover them.
+/// The histogram, the table of the ends, that of the objects which each side holds, the verdict, and the clients'
+/// loops. An open question may cover them.
 #[component]
 pub(super) fn Sides() -> impl IntoView {
     let shown = mirrors();
@@ -30,8 +31,8 @@ pub(super) fn Sides() -> impl IntoView {
         if is_covered.get() && has_holds.get() {
             view! { <Cover/> }.into_any()
         } else {
-            let (holds, code, ends) = (has_holds.get(), has_code.get(), has_ends.get());
-            let crowd = has_crowd.get();
+            let (holds, code) = (has_holds.get(), has_code.get());
+            let (ends, crowd) = (has_ends.get(), has_crowd.get());
             view! {
                 {crowd.then(|| view! { <Crowd/> })}
                 {ends.then(|| view! { <Ends/> })}
